@@ -18,35 +18,35 @@ Iterations = Annotated[
 
 
 class NoClickRule(StrEnum):
-    """Treatments of impressions without a click."""
+    """How impressions without a click are handled."""
 
     ALL_EXAMINED = "all_examined"
     SKIP = "skip"
 
 
 class PriorKind(StrEnum):
-    """Kinds of priors of attractiveness and satisfaction."""
+    """How the priors of attractiveness and satisfaction are chosen."""
 
     EMPIRICAL_BAYES = "empirical_bayes"
     BETA = "beta"
 
 
 class LastClickRule(StrEnum):
-    """Rules that select the last click of an impression."""
+    """How the last click of an impression is chosen."""
 
     RANK = "rank"
     TIME = "time"
 
 
 class VoteUnit(StrEnum):
-    """Units of a vote on a result: each impression, or each user."""
+    """Unit that casts one vote for a clicked result: an impression or a user."""
 
     IMPRESSION = "impression"
     USER = "user"
 
 
 class ResultPageRule(StrEnum):
-    """Treatments of consecutive result pages of the same query."""
+    """How consecutive result pages of the same query are combined."""
 
     SEPARATE = "separate"
     JOINED = "joined"
@@ -66,7 +66,7 @@ LastClick = Annotated[
 
 
 def read_log_parameters(definition: Path | None) -> "LogParameters":
-    """Read the parameters of the log format from a definition, or return the defaults."""
+    """Return section `[log]` of a definition file, or the defaults if no file is given."""
     from builder.clicks.log import STANDALONE, standalone_parameters
     from builder.definition.files import read_section
     from builder.parameters import LogParameters
@@ -77,7 +77,7 @@ def read_log_parameters(definition: Path | None) -> "LogParameters":
 
 
 def create_click_parameters(**options: StrEnum | float) -> "ClickParameters":
-    """Create click model parameters from command-line options."""
+    """Create the parameters of a click model from command-line options."""
     from builder.parameters import ClickParameters
 
     return parse_options(ClickParameters, **options)

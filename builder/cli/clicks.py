@@ -104,7 +104,10 @@ def run_model(
 
 
 def _print_report(report: "ModelReport", out: Path) -> None:
-    """Print the number of impressions, rejects and pairs, with a warning if nothing was clicked."""
+    """Print how many impressions were read and rejected and how many query-URL pairs were written.
+
+    Warns if no impression has a click.
+    """
     rejects = ", ".join(f"{reason} {n:,}" for reason, n in sorted(report.log.rejected.items()))
     typer.echo(f"{report.log.impressions:,} impressions; rejected: {rejects or 'none'}")
     for note in report.log.notes:
@@ -194,7 +197,7 @@ def compare_models(
 
 
 def _print_comparison(comparison: "Comparison", *, by_rank: bool) -> None:
-    """Print the scores of the models under each convention, optionally by rank."""
+    """Print a table of scores per click model and no-click convention, optionally for each rank."""
     typer.echo(
         f"trained on {comparison.train:,} impressions, tested on {comparison.test:,}; skipped "
         f"{comparison.unseen:,} test impressions of queries without training impressions"

@@ -1,4 +1,4 @@
-"""Opens a standalone query log, in any format of `builder.ingest`, as a view of impressions.
+"""Opens a query log, in any supported format, as a view of impressions.
 
 Queries are normalised to NFC with single spaces, but neither queries nor URLs are folded or
 canonicalised, and times are ignored. Invalid records are counted by reject reason and dropped. A
@@ -27,7 +27,7 @@ STANDALONE = LogParameters(
 
 
 def standalone_parameters(params: LogParameters) -> LogParameters:
-    """Apply the explicitly set values of `[log]` to the parameters for standalone logs."""
+    """Return the parameters for standalone logs, overridden by values set explicitly in `[log]`."""
     return STANDALONE.model_copy(update={n: getattr(params, n) for n in params.model_fields_set})
 
 
@@ -59,7 +59,7 @@ HAS_UNCLEAN_QUERIES = """
 SELECT count(*) > 0 FROM records
 WHERE query <> '' AND (NOT regexp_full_match(query, $clean) OR length(query) > $max_chars)
 """
-"""Whether a query is not normalised or too long; null and empty queries are rejected anyway."""
+"""SQL query: whether any query is not normalized or too long; empty ones are rejected anyway."""
 
 REJECTED = """
 SELECT reason, count(*) FROM checked WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason
@@ -84,7 +84,7 @@ def open_log(
         log: Log in any format, plain or compressed with gzip or zstd; see `read_impressions`.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
-        log_params: `[log]`; see `standalone_parameters`.
+        log_params: Section `[log]` of the definition; see `standalone_parameters`.
 
     Raises:
         UsageError: the file does not exist.

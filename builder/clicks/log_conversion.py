@@ -31,7 +31,7 @@ REQUIRED = {name: PAGES.field(name).type for name in ("query", "results", "click
 
 
 def count_readable_rows(log: Path) -> int | None:
-    """Number of rows of a Parquet file that can be read in place; None for any other file.
+    """Return the number of rows of a Parquet file readable in place; None for other files.
 
     Raises:
         FormatError: the file looks like Parquet but cannot be opened.
@@ -69,7 +69,7 @@ def convert_to_parquet(
     progress: Progress,
     log_params: LogParameters,
 ) -> None:
-    """Convert a log to Parquet (schema `PAGES`), and count its records and rejects in `summary`.
+    """Convert a log to Parquet (schema `PAGES`), and count records and rejects in `summary`.
 
     Args:
         log: Log in any format.

@@ -9,7 +9,7 @@ MAX_EXAMPLES = 3
 
 @dataclass
 class LogSummary:
-    """Number of records read and rejected, with examples of rejects.
+    """Number of records read from a log and rejected, with examples of rejected records.
 
     Args:
         file: Path of the log.
@@ -34,5 +34,5 @@ class LogSummary:
 
     @property
     def used(self) -> int:
-        """Number of records that are impressions."""
+        """Number of records that are valid impressions."""
         return self.impressions - sum(self.rejected.values())

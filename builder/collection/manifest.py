@@ -1,4 +1,4 @@
-"""Write `manifest.json`: definition, tables, stage runs and hashes of a published version."""
+"""Writes `manifest.json`: definition, tables, stage runs and hashes of a published version."""
 
 import hashlib
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-
 
 
 def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
-    """Return a definition in JSON types, with all defaults and the hashes of all input files."""
+    """Return a definition as JSON values, with all defaults and the hashes of all input files."""
     workflow = definition.workflow
     return {
         "collection": workflow.collection.model_dump(mode="json"),
@@ -44,7 +44,7 @@ def _input_hashes(
 
 
 def tool_versions() -> dict[str, str]:
-    """Return the versions of this package and of the libraries that affect the output bytes."""
+    """Return the versions of this package and of all libraries that affect published files."""
     return {"longeval-builder": __version__, **{name: installed_version(name) for name in ENGINES}}
 
 
@@ -83,7 +83,7 @@ def write_collection_manifest(
     tables: dict[str, Any],
     funnels: dict[str, Any],
 ) -> None:
-    """Write `manifest.json` and `SHA256SUMS` of an assembled version.
+    """Write `manifest.json` and `SHA256SUMS` of a version.
 
     Args:
         folder: Folder of the assembled version.

@@ -1,4 +1,4 @@
-"""Build a collection from a definition, or verify one: `longeval build`."""
+"""Build a collection from a definition, or verify a published version: `longeval build`."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -58,7 +58,7 @@ class BuildReport:
         return sum(step.is_conditional for step in self.steps)
 
     def _repr_html_(self) -> str:
-        """Return an HTML table of the units, for notebooks."""
+        """Return an HTML table with one row per unit of the build, for notebooks."""
         rows = [
             (
                 str(step.unit),
@@ -209,6 +209,6 @@ def changed_tools(version: Path | str) -> tuple[str, ...]:
 
 
 def _file_hashes(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the relative path and SHA-256 of every file of a version except `SHA256SUMS`."""
+    """Yield the relative path and SHA-256 of every file in a version folder except `SHA256SUMS`."""
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != SUMS):
         yield path.relative_to(folder).as_posix(), sha256(path)

@@ -32,7 +32,7 @@ PATTERNS = {
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Number of judgements imported from sheets.
+    """Numbers of judgements imported from judging sheets.
 
     Args:
         judgements: Number of judgements written.
@@ -77,7 +77,7 @@ def check_assessor(name: str) -> None:
 
 
 def read_assessments(files: Sequence[Source]) -> pl.DataFrame:
-    """Read the judgements of several files as rows of the contract `Judgements`.
+    """Read the judgements of several files into one table with the schema `Judgements`.
 
     Raises:
         UsageError: a file does not exist.

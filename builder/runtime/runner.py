@@ -1,4 +1,4 @@
-"""Runner that executes planned units without valid outputs and publishes their outputs atomically.
+"""Runs planned units whose outputs are out of date, and publishes the outputs atomically.
 
 Returns a `Step` per unit with its row counts and the reasons why it ran.
 """
@@ -29,7 +29,7 @@ from builder.runtime.store import Store, check_columns
 
 @dataclass(frozen=True)
 class Step:
-    """Outcome of a unit; for `Runner.explain`, the expected outcome.
+    """Outcome of a unit that was run, skipped or only planned.
 
     Args:
         unit: Unit of the run.
@@ -48,7 +48,7 @@ class Step:
 
     @property
     def ran(self) -> bool:
-        """Whether the unit ran, or for `Runner.explain`, would certainly run."""
+        """Whether the unit ran or, for `Runner.explain`, would certainly run."""
         return bool(self.reasons) and not self.is_conditional
 
 
@@ -83,7 +83,7 @@ class Runner:
         return steps
 
     def run(self, units: Sequence[Unit], on_step: Callable[[Step], None]) -> list[Step]:
-        """Run every unit without valid outputs, and first rebuild damaged inputs."""
+        """Run every unit whose outputs are out of date; rebuild damaged inputs first."""
         done: dict[Unit, Step] = {}
         while len(done) < len(units):
             for unit in units:
@@ -102,7 +102,7 @@ class Runner:
         return [done[unit] for unit in units]
 
     def repair(self, units: Sequence[Unit], on_step: Callable[[Step], None]) -> None:
-        """Rerun every unit whose published files are damaged."""
+        """Run every unit again whose published files are damaged."""
         damaged = [unit for unit in units if not self.store.is_intact(*unit.name)]
         for unit in damaged:
             self.store.delete_record(*unit.name)
@@ -110,7 +110,7 @@ class Runner:
             self.run(units, on_step)
 
     def _damaged_inputs(self, unit: Unit) -> list[Unit]:
-        """Return the upstream units whose files do not match their recorded hashes."""
+        """Return the units whose tables a unit reads and whose files are damaged."""
         producers = self.pipeline.upstream(unit, self.definition.workflow)
         return [producer for producer in producers if not self.store.is_intact(*producer.name)]
 
@@ -197,7 +197,7 @@ def _alternatives(names: Sequence[str]) -> str:
 
 
 def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
-    """Check the outputs of a stage before they are published.
+    """Check the tables that a stage wrote before they are published.
 
     Raises:
         LedgerError: Row counts do not match, or the table `rejects` disagrees with the ledger.

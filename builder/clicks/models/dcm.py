@@ -11,7 +11,7 @@ from builder.clicks.models.training import TrainedModel, TrainingOptions, values
 
 
 def dcm(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Estimate attractiveness per pair and continuation per rank."""
+    """Fit the dependent click model: attractiveness per pair and continuation per rank."""
     rules = {"no_click": training.params.no_click, "last": training.params.last}
     pairs = pages.click_counts(pages.pair, pages.pairs, **rules)
     ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)), **rules)

@@ -1,4 +1,4 @@
-"""Format the differences between two versions as a change log in Markdown."""
+"""Formats the differences between two versions as a change log in Markdown."""
 
 from builder.collection.compare import VersionDifference
 from builder.collection.compare.judgements import JudgementDifference

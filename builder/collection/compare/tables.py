@@ -1,4 +1,4 @@
-"""Compare the rows of two versions of a table.
+"""Compares the rows of two versions of a table.
 
 Rows are matched by the primary key of the schema and compared by a hash of the other columns, so
 that only keys and hashes are kept in memory.
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builder.collection.export.markup import join_lines
+from builder.collection.export.markup import document_body
 from builder.errors import FormatError
 from builder.io.tables import Table
 
 RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
     "documents": {
-        "french": join_lines(pl.col("title"), pl.col("text")),
-        "english": join_lines(pl.col("title_en"), pl.col("text_en")),
+        "french": document_body("title", "text"),
+        "english": document_body("title_en", "text_en"),
     },
     "queries": {"text": pl.col("text"), "text_en": pl.col("text_en")},
     "qrels": {"grade": pl.col("grade")},
@@ -131,7 +131,7 @@ def _column_differences(old: Table, new: Table) -> dict[str, str]:
 def _hash_rows(
     table: Table, release_ids: ReleaseIdFrame, keys: list[str], values: dict[str, pl.Expr]
 ) -> pl.LazyFrame:
-    """Return the key columns and a hash of the other values, comparable within this process."""
+    """Return the key columns and a hash of all other values of each row."""
     if not table.paths:
         empty = pl.DataFrame(schema=table.contract.dtypes()).lazy().select(keys)
         return empty.with_columns(row=pl.lit(None, dtype=pl.UInt64))

@@ -1,4 +1,4 @@
-"""Find the files of each snapshot in layout `longeval-2023`, used by the releases of 2023 and 2024.
+"""Finds the files of each snapshot in layout `longeval-2023`, used in 2023 and 2024.
 
 Each snapshot is a folder with the subfolders `French` and `English`, which contain `Documents`,
 `Queries` and optionally `Qrels`. Qrels of test snapshots may be in a separate folder.
@@ -72,7 +72,7 @@ def _find_language_folder(path: Path, root: Path) -> Path | None:
 
 
 def _snapshot_month(language_folder: Path) -> str:
-    """Return the month of a language folder from its metadata or its parent's name.
+    """Return the month of a language folder, from its metadata or the name of its parent.
 
     Raises:
         UsageError: the month cannot be determined.
@@ -93,7 +93,7 @@ def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> 
         stem = parts[-1].partition(".")[0]
         split = stem if stem in ("train", "heldout") else "test"
         snapshot.queries.append((path, language, split))
-    elif parts[0] == "qrels":
+    elif parts[0] == "qrels" and not NON_DOCUMENT.fullmatch(parts[-1]):
         snapshot.qrels.append(path)
     elif parts[-1].partition(".")[0] == "urls":
         snapshot.url_list = path
@@ -102,7 +102,7 @@ def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> 
 
 
 def _prefer_trec(paths: list[Path], root: Path) -> list[Path]:
-    """Remove the files in folders `json`, unless all files are; they repeat the TREC files."""
+    """Drop the files in folders `json`, which repeat TREC files, unless there are no others."""
     trec = [path for path in paths if not _is_in_json_folder(path, root)]
     return trec or paths
 
@@ -115,7 +115,7 @@ def _is_in_json_folder(path: Path, root: Path) -> bool:
 
 
 def _drop_combined_files(snapshot: SnapshotFiles) -> None:
-    """Drop query and qrels files that only combine those of the individual splits."""
+    """Drop files that combine the queries or qrels of all splits, which have their own files."""
     splits = {split for _, _, split in snapshot.queries}
     if splits & {"train", "heldout"}:
         snapshot.queries = [q for q in snapshot.queries if q[2] in ("train", "heldout")]
