@@ -71,6 +71,7 @@ def build(
     Example: longeval build world/workflow.toml --out collections/world
     """
     from builder.commands.build import build as build_collection
+    from builder.commands.build import changed_tools
     from builder.commands.build import verify as verify_version
 
     is_json = format is OutputFormat.JSON
@@ -87,7 +88,8 @@ def build(
             progress=progress,
             on_unit=say,
         )
-        _print_verification(verify, differing, as_json=is_json)
+        changed = changed_tools(verify) if differing else ()
+        _print_verification(verify, differing, changed, as_json=is_json)
         return
     report = build_collection(
         workflow,
@@ -110,13 +112,20 @@ def build(
         _print_result(report)
 
 
-def _print_verification(version: Path, differing: Sequence[str], *, as_json: bool) -> None:
-    """Print the files that differ from the rebuilt version; exit with code 1 if there are any."""
+def _print_verification(
+    version: Path, differing: Sequence[str], changed: Sequence[str], *, as_json: bool
+) -> None:
+    """Print the files that differ and the changed tools; exit with code 1 if files differ."""
     if as_json:
-        print_json(verification_to_json(version, differing))
+        print_json(verification_to_json(version, differing, changed))
     else:
         for name in differing:
             typer.echo(f"differs: {name}")
+        if changed:
+            typer.echo(
+                "note: the version was built by an older or newer longeval-builder, whose output "
+                f"may differ ({'; '.join(changed)})"
+            )
         if not differing:
             typer.echo(f"{version}: verified, all files are identical")
     if differing:
@@ -124,11 +133,17 @@ def _print_verification(version: Path, differing: Sequence[str], *, as_json: boo
 
 
 def _print_plan(report: "BuildReport") -> None:
-    """Print for every unit (a stage of one snapshot) whether it would run, and why."""
+    """Print every unit with the reasons why it would run, may run or would be skipped."""
+    width = max((len(str(step.unit)) for step in report.steps), default=0)
     for step in report.steps:
-        action, reason = ("run ", join_reasons(step)) if step.ran else ("skip", "up to date")
-        typer.echo(f"{action}  {step.unit!s:<24} {reason}")
-    typer.echo(f"{report.units_run} of {len(report.steps)} units would run")
+        action = "run" if step.ran else "maybe" if step.is_conditional else "skip"
+        typer.echo(f"{action:<5} {step.unit!s:<{width}}  {join_reasons(step) or 'up to date'}")
+    others = (
+        f"; {report.units_conditional} more only if a table that they read changes"
+        if report.units_conditional
+        else ""
+    )
+    typer.echo(f"{report.units_run} of {len(report.steps)} units would run{others}")
 
 
 def _print_result(report: "BuildReport") -> None:

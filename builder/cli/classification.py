@@ -25,14 +25,21 @@ classification = typer.Typer(
 def build_posts(
     definition: Annotated[Path, typer.Argument(help="Collection definition (TOML file).")],
     out: Annotated[Path, typer.Option(help="Collection folder; the version is published in it.")],
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print whether a build would run and why.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Build a classification collection from timestamped posts.
 
     Example: longeval classification build posts.toml --out posts
     """
-    from builder.tasks.classification import build_classification
+    from builder.tasks.classification import build_classification, explain_classification
 
+    if explain:
+        reasons = explain_classification(definition, out)
+        typer.echo(f"run   {'; '.join(reasons)}" if reasons else "skip  up to date")
+        return
     report = build_classification(definition, out)
     if not quiet:
         print_rows(report.splits.to_dicts())

@@ -17,6 +17,7 @@ from builder.cli.options import (
     Pivot,
     RboPersistence,
     RunPaths,
+    ScoredRuns,
     Splits,
 )
 from builder.cli.output import format_table, print_frames, print_rows
@@ -29,13 +30,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     collection: CollectionFolder,
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            help="TREC runs, folders or zip files of runs, or score tables (`trec_eval -q`, CSV); "
-            "the file or folder name must contain the snapshot."
-        ),
-    ],
+    runs: ScoredRuns,
     pivot: Pivot = None,
     measures: Measures = None,
     depth: EvaluationDepth = 1000,
@@ -139,17 +134,18 @@ def attribute(
     """
     from builder.collection.layout import CHANGE_TABLES
     from builder.collection.read import open_collection
-    from builder.evaluation import attribute_paths
+    from builder.evaluation import attribute_paths, extract_archives
 
     opened = open_collection(collection)
-    attributions = attribute_paths(
-        qrels_by_snapshot(opened),
-        opened.path / f"{CHANGE_TABLES['document_changes']}.parquet",
-        runs,
-        tuple(measures or ("nDCG@10",)),
-        depth=depth,
-        splits=tuple(split) if split else None,
-    )
+    with extract_archives(runs) as files:
+        attributions = attribute_paths(
+            qrels_by_snapshot(opened),
+            opened.path / f"{CHANGE_TABLES['document_changes']}.parquet",
+            files,
+            tuple(measures or ("nDCG@10",)),
+            depth=depth,
+            splits=tuple(split) if split else None,
+        )
     if format is OutputFormat.JSON:
         typer.echo(json.dumps([change.to_json() for change in attributions], indent=1))
     else:
@@ -174,18 +170,20 @@ def reproducibility(
     Example: longeval reproducibility demo/collection runs/bm25 runs/dense --pivot bm25
     """
     from builder.collection.read import open_collection
+    from builder.evaluation import extract_archives
     from builder.evaluation import reproducibility as compare_rankings
 
     opened = open_collection(collection)
-    comparisons = compare_rankings(
-        folders_by_snapshot(opened),
-        opened.path / "documents_map.parquet",
-        runs,
-        tuple(measures or ("nDCG@10",)),
-        pivot=pivot,
-        depth=depth,
-        rbo_p=rbo_p,
-    )
+    with extract_archives(runs) as files:
+        comparisons = compare_rankings(
+            folders_by_snapshot(opened),
+            opened.path / "documents_map.parquet",
+            files,
+            tuple(measures or ("nDCG@10",)),
+            pivot=pivot,
+            depth=depth,
+            rbo_p=rbo_p,
+        )
     print_frames(format, reproducibility=comparisons)
 
 
@@ -203,7 +201,8 @@ def sanity(
     from builder.evaluation import sanity_table
 
     opened = open_collection(collection)
-    rows = sanity_table(list(folders_by_snapshot(opened).items()), opened.languages)
+    snapshots = [opened.snapshot(name) for name in opened.snapshots]
+    rows = sanity_table(snapshots, opened.languages)
     if format is OutputFormat.JSON:
         print_json(sanity_to_json(rows))
     else:

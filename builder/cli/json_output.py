@@ -31,6 +31,7 @@ def build_to_json(report: "BuildReport") -> dict[str, Any]:
                 "stage": step.unit.stage.name,
                 "unit": step.unit.key,
                 "ran": step.ran,
+                "conditional": step.is_conditional,
                 "reasons": list(step.reasons),
                 "seconds": round(step.seconds, 3),
                 "account": None if step.ledger is None else _ledger_to_json(step.ledger),
@@ -40,9 +41,16 @@ def build_to_json(report: "BuildReport") -> dict[str, Any]:
     }
 
 
-def verification_to_json(version: Path, differing: Sequence[str]) -> dict[str, Any]:
-    """Return the output of `longeval build --verify ... --format json`: the files that differ."""
-    return {"version": str(version), "same": not differing, "differing": list(differing)}
+def verification_to_json(
+    version: Path, differing: Sequence[str], changed_tools: Sequence[str]
+) -> dict[str, Any]:
+    """Return the output of `longeval build --verify VERSION --format json`."""
+    return {
+        "version": str(version),
+        "same": not differing,
+        "differing": list(differing),
+        "tools": list(changed_tools),
+    }
 
 
 def import_to_json(report: "ImportReport") -> dict[str, Any]:

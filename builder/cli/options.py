@@ -35,7 +35,20 @@ class OutputFormat(StrEnum):
 CollectionFolder = Annotated[
     Path, typer.Argument(help="Version folder of a collection, or a folder that contains it.")
 ]
-RunPaths = Annotated[list[Path], typer.Argument(help="TREC run files, or folders of run files.")]
+RunPaths = Annotated[
+    list[Path],
+    typer.Argument(
+        help="TREC run files, or folders or zip files of runs; the file or folder name must "
+        "contain the snapshot."
+    ),
+]
+ScoredRuns = Annotated[
+    list[Path],
+    typer.Argument(
+        help="TREC runs, folders or zip files of runs, or score tables (`trec_eval -q`, CSV); "
+        "the file or folder name must contain the snapshot."
+    ),
+]
 Measures = Annotated[
     list[str] | None,
     typer.Option(help="Measures such as nDCG@10; repeatable or comma-separated."),

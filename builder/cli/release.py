@@ -232,7 +232,9 @@ def diff(
         typer.echo(format_changelog(comparison), nl=False)
     else:
         rows = [
-            (t.table, t.added, t.removed, t.changed, *t.examples[:1]) for t in comparison.tables
+            (t.table, t.added, t.removed, t.changed, *t.examples[:1])
+            for t in comparison.tables
+            if t.added or t.removed or t.changed
         ]
         if rows:
             typer.echo(format_table(rows, ("table", "added", "removed", "changed", "first")))

@@ -67,7 +67,7 @@ MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
 
 @stage(
     "clicks",
-    version="4",
+    version="5",
     writes=(ClickEstimates, ClickDiagnostics),
     plugins=lambda w: plugin_packages("click_models", (w.clicks.model,)),
 )

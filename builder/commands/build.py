@@ -6,12 +6,14 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from builder.collection.compare.definitions import diff_producers
 from builder.collection.guards import (
     check_definition_unchanged,
     check_stages_unchanged,
     check_tables_not_empty,
     check_topics_unchanged,
 )
+from builder.collection.manifest import STAGE_PREFIX, producer_versions, tool_versions
 from builder.collection.publish import is_published, publish_version
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
@@ -47,8 +49,13 @@ class BuildReport:
 
     @property
     def units_run(self) -> int:
-        """Number of units that ran, or that would run if the build was only explained."""
+        """Number of units that were run, or that would certainly be run with `explain`."""
         return sum(step.ran for step in self.steps)
+
+    @property
+    def units_conditional(self) -> int:
+        """With `explain`, number of units that would run only if a table that they read changes."""
+        return sum(step.is_conditional for step in self.steps)
 
     def _repr_html_(self) -> str:
         """Return an HTML table with one row per unit of the build, for notebooks."""
@@ -188,6 +195,17 @@ def verify(
         rebuilt = dict(_file_hashes(report.version or Path(folder)))
     original = dict(_file_hashes(published.path))
     return tuple(sorted(n for n in {*rebuilt, *original} if rebuilt.get(n) != original.get(n)))
+
+
+def changed_tools(version: Path | str) -> tuple[str, ...]:
+    """Compare the stages and libraries of a published version with those installed.
+
+    Returns:
+        One line per difference, such as `stage clicks: 4 -> 5` or `polars: 2.0.0 -> 2.1.0`.
+    """
+    manifest = open_collection(version).manifest
+    stages = {f"{STAGE_PREFIX}{stage.name}": stage.version for stage in PIPELINE.stages}
+    return tuple(diff_producers(producer_versions(manifest), {**tool_versions(), **stages}))
 
 
 def _file_hashes(folder: Path) -> Iterator[tuple[str, str]]:

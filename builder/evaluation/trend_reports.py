@@ -17,9 +17,10 @@ from typing import Any
 
 import polars as pl
 
-from builder.errors import FormatError, UsageError
+from builder.errors import UsageError
 from builder.evaluation.evaluator import Evaluation
 from builder.evaluation.residuals import ResidualKind
+from builder.evaluation.runs.delimited import read_delimited
 from builder.evaluation.trends import Trend, fit_trend
 from builder.statistics.regression import compare_slopes
 
@@ -35,8 +36,6 @@ TREND_SCHEMA: dict[str, type[pl.DataType]] = {
     )
     for field in fields(Trend)
 }
-CSV = {"separator": ","}
-TSV = {"separator": "\t", "quote_char": None}
 SCORE_COLUMNS = ("system", "measure", "snapshot", "score")
 SCORE_TYPES: dict[str, pl.DataType] = {
     name: pl.String() if name in SCORE_COLUMNS[:3] else pl.Float64()
@@ -117,16 +116,11 @@ def snapshot_trend_path(path: Path, residuals: ResidualKind = "raw") -> TrendRep
     """Fit trends to the scores in a CSV or TSV file with a header.
 
     Raises:
-        FormatError: The file is not a table of scores.
-        UsageError: As for `snapshot_trend`.
+        FormatError: The file is not a table, or a score or weight is not a finite number.
+        UsageError: The path is not a readable file, or as for `snapshot_trend`.
     """
-    dialect: dict[str, Any] = CSV if path.suffix == ".csv" else TSV
-    try:
-        scores = pl.read_csv(path, schema_overrides=SCORE_TYPES, glob=False, **dialect)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise FormatError(
-            f"cannot read scores (TSV, or CSV if it ends in .csv): {error}", path
-        ) from error
+    is_csv = path.suffix == ".csv"
+    scores = read_delimited(path, SCORE_TYPES, separator="," if is_csv else "\t", quoted=is_csv)
     try:
         return snapshot_trend(scores, residuals)
     except UsageError as error:

@@ -10,14 +10,11 @@ from typing import NamedTuple
 
 from builder.ingest.lines import read_blocks
 from builder.ingest.rejects import FILE_TRUNCATED, LINE_TOO_LONG
+from builder.io.cells import allow_long_cells
 from builder.io.sources import Source
 
 DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
 """Delimiters to try per format; the first one that yields the expected columns is used."""
-
-MAX_CELL_BYTES = 2**31 - 1
-"""Cell limit of the `csv` module (process-wide); readers limit the length of lines instead."""
-csv.field_size_limit(MAX_CELL_BYTES)
 
 Cells = list[str]
 Row = tuple[int, dict[str, str] | str]
@@ -166,6 +163,7 @@ def split_cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | 
         return "not_utf8"
     if not is_quoted:
         return text.split(delimiter)
+    allow_long_cells()
     try:
         rows = list(csv.reader([text], strict=True, delimiter=delimiter))
     except csv.Error:

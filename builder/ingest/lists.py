@@ -14,10 +14,13 @@ def lengths(lists: pa.Array) -> Rows:
 
 
 def build_list_array(sizes: Rows, items: pa.Array) -> pa.Array:
-    """Build a list array from lengths and flattened items."""
-    offsets = np.zeros(len(sizes) + 1, dtype=np.int32)
-    np.cumsum(sizes, out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets), items)
+    """Build a list array from lengths and flattened items.
+
+    Raises:
+        ArrowInvalid: there are more than 2**31 - 1 items, the limit of Arrow's lists.
+    """
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+    return pa.ListArray.from_arrays(offsets.cast(pa.int32()), items)
 
 
 def is_text(kind: pa.DataType) -> bool:

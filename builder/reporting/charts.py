@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from builder.reporting import numbers
 from builder.reporting.parts import legend
-from builder.reporting.render import join_markup, render_macro
+from builder.reporting.render import join_markup, read_template_file, render_macro
 
 Values = Sequence[float | None]
 
@@ -57,6 +57,7 @@ class Chart:
     title: str
     width: int = 440
     height: int = 240
+    right_margin: int = RIGHT
     rules: list[tuple[float, float, float, float, str]] = field(default_factory=list)
     labels: list[tuple[float, float, str, str, str]] = field(default_factory=list)
     paths: list[tuple[str, str]] = field(default_factory=list)
@@ -69,7 +70,7 @@ class Chart:
     @property
     def plot_area(self) -> tuple[float, float, float, float]:
         """Left, right, top and bottom edge of the plot area."""
-        return LEFT, self.width - RIGHT, TOP, self.height - BOTTOM
+        return LEFT, self.width - self.right_margin, TOP, self.height - BOTTOM
 
     def add_axis(
         self, scale: "LinearScale", format_tick: Callable[[float], str], *, is_vertical: bool
@@ -88,6 +89,11 @@ class Chart:
     def render(self) -> Markup:
         """Render the chart as SVG with its title as accessible name."""
         return render_macro("drawing", self)
+
+    def render_image(self) -> str:
+        """Render the chart as an SVG file with its own styles."""
+        style = Markup(read_template_file("chart.css"))  # noqa: S704 - a file of this package
+        return str(render_macro("image", self, style))
 
 
 class LinearScale:

@@ -108,6 +108,10 @@ def _value_changes(prefix: str, before: Mapping[str, Any], now: Mapping[str, Any
         old, new = before.get(name, "absent"), now.get(name, "absent")
         if isinstance(old, Mapping) and isinstance(new, Mapping):
             reasons += _value_changes(f"{prefix}{name} ", old, new)
+        elif isinstance(new, Mapping) and name not in before:
+            reasons.append(f"{prefix}{name} added")
+        elif isinstance(old, Mapping) and name not in now:
+            reasons.append(f"{prefix}{name} removed")
         elif old != new:
             reasons.append(f"{prefix}{name} {_short(old)} -> {_short(new)}")
     return reasons

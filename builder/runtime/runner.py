@@ -36,17 +36,20 @@ class Step:
         reasons: Why the unit ran; empty if its outputs were valid.
         ledger: Row counts; None if the unit has not run.
         seconds: Duration in seconds.
+        is_conditional: For `Runner.explain`, whether the unit would run only if the rerun of an
+            earlier stage changes a table that it reads.
     """
 
     unit: Unit
     reasons: tuple[str, ...]
     ledger: Ledger | None = None
     seconds: float = 0.0
+    is_conditional: bool = False
 
     @property
     def ran(self) -> bool:
-        """Whether the unit ran or, for `Runner.explain`, would run."""
-        return bool(self.reasons)
+        """Whether the unit ran or, for `Runner.explain`, would certainly run."""
+        return bool(self.reasons) and not self.is_conditional
 
 
 @dataclass
@@ -71,10 +74,12 @@ class Runner:
             )
             stages = dict.fromkeys(u.stage.name for u in writers)
             reasons = self._reasons(unit, self._identity(unit))
-            reasons = reasons or tuple(f"input from {name} changes" for name in stages)
+            is_conditional = bool(stages and not reasons)
+            if is_conditional:
+                reasons = (f"if a table of {_alternatives([*stages])} changes",)
             if reasons:
                 running.add(unit)
-            steps.append(Step(unit, reasons))
+            steps.append(Step(unit, reasons, is_conditional=is_conditional))
         return steps
 
     def run(self, units: Sequence[Unit], on_step: Callable[[Step], None]) -> list[Step]:
@@ -184,6 +189,11 @@ class Runner:
         if isinstance(units, dict):
             return {name: open_table(unit_key) for name, unit_key in units.items()}
         return tuple(open_table(unit_key) for unit_key in units)
+
+
+def _alternatives(names: Sequence[str]) -> str:
+    """Join names as `a`, `a or b`, `a, b or c`."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:

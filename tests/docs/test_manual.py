@@ -30,6 +30,8 @@ def test_every_command_runs_and_prints_what_the_page_shows(page: Path, tmp_path:
     shown = [block.text for block in blocks if block.language == "text"]
     differences = map(compare, shown, run_blocks(blocks, tmp_path))
     assert not [difference for difference in differences if difference], page
+    for chart in tmp_path.glob("*.svg"):  # the figures of a page are those of its commands
+        assert chart.read_text("utf-8") == (ROOT / "docs/images" / chart.name).read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,7 @@ def dcm(pages: Pages, training: TrainingOptions) -> TrainedModel:
     a = training.estimate_pairs(pairs.clicks, pairs.examinations)
     go_on = training.estimate_groups(ranks.clicks - ranks.last_clicks, ranks.clicks)
     return TrainedModel(
-        lambda p: ExaminationChain(
-            a[p.pair], values_at_rank(go_on, p, 1 - training.fixed_prior.mean)
-        ),
+        lambda p: ExaminationChain(a[p.pair], values_at_rank(go_on, p, training.fixed_prior.mean)),
         attractiveness=a,
         relevance=a,
         has_evidence=pairs.examinations > 0,

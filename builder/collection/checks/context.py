@@ -135,7 +135,7 @@ def _summarise_table(summary: TableSummary, where: str) -> TableSummary:
         if isinstance(schema, str):
             summary.problems.append((f"cannot read {path.name}: {schema}", ()))
         elif schema != expected:
-            columns = tuple(f"{f.name}: {f.type}" for f in schema)[:EXAMPLE_KEYS]
+            columns = _column_faults(schema, expected)[:EXAMPLE_KEYS]
             message = f"columns of {path.name} differ from contract {summary.contract.signature()}"
             summary.problems.append((message, columns))
     if summary.is_readable:
@@ -146,6 +146,23 @@ def _summarise_table(summary: TableSummary, where: str) -> TableSummary:
                 (f"cannot read a file of the table: {str(error).splitlines()[0]}", ())
             )
     return summary
+
+
+def _column_faults(found: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
+    """Return how the columns differ, such as `crawled: missing`, or that their order differs."""
+    names = dict.fromkeys((*expected.names, *found.names))
+    faults = tuple(
+        f"{name}: missing"
+        if name not in found.names
+        else f"{name}: unexpected"
+        if name not in expected.names
+        else f"{name}: {found.field(name).type} instead of {expected.field(name).type}"
+        for name in names
+        if name not in found.names
+        or name not in expected.names
+        or found.field(name).type != expected.field(name).type
+    )
+    return faults or (f"order: {', '.join(found.names)}",)
 
 
 def _text_fault_expressions(where: str) -> dict[str, pl.Expr]:

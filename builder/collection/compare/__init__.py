@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from builder.collection import layout
-from builder.collection.compare.definitions import diff_values
+from builder.collection.compare.definitions import diff_producers, diff_values
 from builder.collection.compare.judgements import (
     DefinitionChanges,
     JudgementDifference,
@@ -29,6 +29,7 @@ from builder.collection.compare.tables import (
 )
 from builder.collection.export import LAYOUTS
 from builder.collection.export.longeval_web import OMITTED
+from builder.collection.manifest import producer_versions
 from builder.collection.read import Collection, Snapshot, open_collection
 from builder.io import parquet
 from builder.io.tables import Table, table_at
@@ -50,7 +51,7 @@ class VersionDifference:
         old: Signature of the old version.
         new: Signature of the new version.
         definition: Changed keys of the definition, one line per key.
-        tools: Changed versions of libraries, one line per library.
+        tools: Changed versions of stages and libraries, one line each.
         lost: Data that were not compared because the layout of a release does not contain them.
         tables: Row differences of each changed table.
         judgements: Differences of each snapshot whose grades or judged query texts changed.
@@ -106,7 +107,7 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
         sides[0].signature,
         sides[1].signature,
         () if imported else tuple(diff_values(before["definition"], after["definition"])),
-        tuple(diff_values(before["tools"], after["tools"])),
+        tuple(diff_producers(producer_versions(before), producer_versions(after))),
         tuple(dict.fromkeys(line for i in imported for line in _omitted_data(i["layout"]))),
         tuple(pair for pair in pairs if not pair.is_empty),
         tuple(_iter_judgement_differences(*sides)),

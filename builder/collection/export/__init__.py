@@ -138,7 +138,9 @@ def _write_metadata(
         "layout": layout,
         "snapshots": list(collection.snapshots),
         "languages": list(languages),
-        "markup": markup.ESCAPING_RULE if layout not in ("huggingface", "longeval-sci") else "none",
+        "markup": markup.NOT_ESCAPED
+        if layout in ("huggingface", "longeval-sci")
+        else markup.ESCAPING_RULE,
         "lost": list(LAYOUTS[layout].omitted),
     }
     (folder / METADATA).write_text(canonical_json(description), encoding="utf-8")

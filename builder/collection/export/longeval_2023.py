@@ -36,7 +36,7 @@ from builder.runtime.progress import Progress
 from builder.text.names import SOURCE_SUFFIX
 
 OMITTED = (
-    "titles (exported as the first line of the text), blank lines and trailing spaces",
+    "titles (exported as the first line of the text)",
     "fetch times, topics, click evidence, query variants and flags",
     "whether a query of a later snapshot is new (test) or also in the training set (seen)",
 )
@@ -92,9 +92,9 @@ def _write_snapshot(
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    texts = render_trec(snapshot.documents, suffix, progress)
+    texts = render_trec(snapshot.documents, suffix, progress, keep_lines=True)
     write_parts(PartWriter(folder / "Documents" / "Trec", _trec_file_name, max_bytes), texts)
-    objects = render_json(snapshot.documents, suffix, progress)
+    objects = render_json(snapshot.documents, suffix, progress, keep_lines=True)
     write_parts(
         PartWriter(folder / "Documents" / "Json", _json_file_name, max_bytes, JSON_ARRAY), objects
     )
@@ -118,6 +118,8 @@ def _write_qrel_files(
     snapshot: SnapshotTables, folder: Path, test_folder: Path, label: str
 ) -> None:
     qrels = snapshot.qrel_rows()
+    if not qrels.height:
+        return
     write_qrels(folder / "Qrels" / "qrels.txt", qrels)
     if label != snapshot.name:
         write_qrels(test_folder / f"{label.lower()}.txt", qrels)

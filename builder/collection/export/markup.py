@@ -15,6 +15,8 @@ ESCAPING_RULE = (
     "TREC tags in texts are escaped: < as &lt;, and & before an already escaped tag as &amp;"
 )
 """Description of the escaping, recorded in `longeval-export.json`."""
+NOT_ESCAPED = "none"
+"""Recorded there if the texts of a layout are not escaped."""
 
 _TAGS = "DOC|DOCNO|DOCID|TEXT|TITLE|HEADLINE|top|num|title|desc|narr"
 _ESCAPED_TAG = rf"(?i)&((?:amp;)*lt;/?(?:{_TAGS})\b)"
@@ -57,16 +59,20 @@ def join_lines(*texts: pl.Expr) -> pl.Expr:
     return normalized.str.replace_all(r"\s*\n\s*", "\n").str.strip_chars()
 
 
-def document_bodies(titles: pl.Series, texts: pl.Series) -> pl.Series:
-    """Join each title with its text, and normalize line breaks and empty lines.
+def document_body(title: str, text: str) -> pl.Expr:
+    """Return an expression that joins a title column with a text column with LF.
+
+    The title is the first line; blank lines and spaces at the end of lines remain.
+    """
+    return pl.concat_str(title, text, separator="\n", ignore_nulls=True).str.strip_chars()
+
+
+def normalize_lines(bodies: pl.Series) -> pl.Series:
+    """Normalize the lines of each document body, as `join_lines` does.
 
     Only texts that contain something to normalize are processed, which is much faster.
     """
-    frame = pl.DataFrame({"title": titles, "text": texts})
-    joined = frame.select(
-        pl.concat_str("title", "text", separator="\n", ignore_nulls=True).str.strip_chars()
-    ).to_series()
-    return _apply_where(joined, joined.str.contains_any(_NEEDS_JOINING), join_lines(pl.col("text")))
+    return _apply_where(bodies, bodies.str.contains_any(_NEEDS_JOINING), join_lines(pl.col("text")))
 
 
 def escape_series(texts: pl.Series) -> pl.Series:

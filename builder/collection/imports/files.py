@@ -13,7 +13,8 @@ MONTH_PATTERN = r"\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?"
 """Month or day in the name of a snapshot: `2022-06`, `2022-06-15`."""
 FOLDER_MONTH_PATTERN = r"(?<!\d)\d{4}[-_](?:0[1-9]|1[0-2])(?:[-_]\d{2})?(?!\d)"
 """Month or day in the name of a release folder: `2022-06`, `2023_01`."""
-COMPRESSION_SUFFIX = r"(?:\.gz|\.zst)?"
+COMPRESSION_SUFFIX = r"(?:\.(?:gz|zst|xz|bz2|lz4|zip))?"
+"""Suffix of a compressed file; a kind that cannot be read is refused when the file is opened."""
 LANGUAGE_FOLDERS = {"french": "fr", "english": "en"}
 NON_DOCUMENT = re.compile(r"(metadata\.json|docstore.*|.*\.pklz4|\..*)$")
 

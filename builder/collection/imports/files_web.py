@@ -25,9 +25,9 @@ QUERY_TEXT_FILES = ("queries_db.db", "queries.txt")
 """Files with the query texts of the whole release, in order of preference."""
 SNAPSHOT_LABEL = r"[\w.-]+?"
 """Label of a snapshot: its month, or a name that its metadata maps to a month."""
-QUERY_FILE = re.compile(rf"({SNAPSHOT_LABEL})_queries\.txt{COMPRESSION_SUFFIX}")
+QUERY_FILE = re.compile(rf"({SNAPSHOT_LABEL})_queries\.txt{COMPRESSION_SUFFIX}", re.IGNORECASE)
 QRELS_FILE = re.compile(
-    rf"({MONTH_PATTERN})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{COMPRESSION_SUFFIX}"
+    rf"({MONTH_PATTERN})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{COMPRESSION_SUFFIX}", re.IGNORECASE
 )
 SNAPSHOT_FOLDER = re.compile(rf"({SNAPSHOT_LABEL})_(fr|en)")
 FOLDER_KINDS = ("qrels", "json", "trec")
@@ -51,11 +51,12 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
             snapshot = snapshots.setdefault(month, SnapshotFiles(month))
             snapshot.queries.append((path, _query_language(parts), split))
         elif match := QRELS_FILE.fullmatch(path.name):
-            qrels_files.setdefault((match[1], match[2] or "fr"), []).append(path)
+            qrels_files.setdefault((match[1], (match[2] or "fr").lower()), []).append(path)
         elif (
             (folder := _parse_snapshot_folder(parts[:-1]))
             and folder[2] == "qrels"
             and folder[0] in months_by_label
+            and not NON_DOCUMENT.fullmatch(path.name)
         ):
             qrels_files.setdefault((months_by_label[folder[0]], folder[1]), []).append(path)
     for (name, language), paths in sorted(qrels_files.items(), reverse=True):

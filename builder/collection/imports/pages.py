@@ -23,6 +23,8 @@ _DOCNO = re.compile(rb"<DOCNO>\s*([^<>\s]{1,200})\s*</DOCNO>")
 _DOCID = re.compile(rb"<DOCID>\s*([^<>\s]{1,200})\s*</DOCID>")
 _JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
 """Characters between values, including the brackets and commas of an array."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""A lone surrogate; a byte that is not UTF-8 is decoded to one from U+DC80 to U+DCFF."""
 _DOC_END = re.compile(rb"^[ \t]*</DOC>[ \t\r]*$", re.MULTILINE)
 
 SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
@@ -134,8 +136,8 @@ def _parse_json_documents(
 
 
 def _json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
-    """Yield the values in a JSON array or in JSON lines; None for a malformed value."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    """Yield the values of a JSON array or of JSON lines; None for a damaged value."""
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     parse = json.JSONDecoder().raw_decode
     text, offset = "", 0
     for chunk in chain(chunks, (b"",)):
@@ -165,8 +167,11 @@ def _parse_json_document(record: object, number: int) -> ReleaseDocument | str:
     texts = _title_and_text(record)
     if texts is None:
         return "document_without_text"
-    is_unicode = _is_valid_unicode(f"{doc_id}{''.join(texts)}")
-    return ReleaseDocument(str(doc_id), *texts, number) if is_unicode else "lone_surrogate"
+    surrogates = _SURROGATE.findall(f"{doc_id}{''.join(texts)}")
+    if surrogates:
+        is_undecoded = any("\udc80" <= surrogate <= "\udcff" for surrogate in surrogates)
+        return "not_utf8" if is_undecoded else "lone_surrogate"
+    return ReleaseDocument(str(doc_id), *texts, number)
 
 
 def _title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
@@ -179,11 +184,3 @@ def _title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
     text = "\n".join(part for part in parts if isinstance(part, str) and part.strip())
     title = title if isinstance(title, str) else ""
     return (title, text) if text else ("", title)
-
-
-def _is_valid_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

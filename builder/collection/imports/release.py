@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from builder.collection import layout as collection_layout
+from builder.collection.export.markup import NOT_ESCAPED
 from builder.collection.imports.files import SnapshotFiles
 from builder.collection.imports.judged import read_shared_queries
 from builder.collection.imports.layouts import detect_source_language
@@ -165,6 +166,6 @@ def _has_escaped_markup(root: Path) -> bool:
     """Whether the release was exported by this package, which escapes markup in documents."""
     try:
         description: Any = orjson.loads((root / "longeval-export.json").read_text("utf-8"))
-        return str(description["markup"]).startswith("tags")
+        return bool(description["markup"] != NOT_ESCAPED)
     except (OSError, ValueError, KeyError, TypeError):
         return False

@@ -6,7 +6,11 @@ in time and an unlabelled corpus, as in the classification task of LongEval 2023
 
 from builder.tasks.classification.agreement import AgreementReport, agreement_paths
 from builder.tasks.classification.baseline import classification_baseline
-from builder.tasks.classification.build import ClassificationBuild, build_classification
+from builder.tasks.classification.build import (
+    ClassificationBuild,
+    build_classification,
+    explain_classification,
+)
 from builder.tasks.classification.definition import ClassificationDefinition, load_definition
 from builder.tasks.classification.evaluate import (
     ClassificationScores,
@@ -23,6 +27,7 @@ __all__ = [
     "build_classification",
     "classification_baseline",
     "evaluate_classification",
+    "explain_classification",
     "load_definition",
     "validate_classification",
 ]

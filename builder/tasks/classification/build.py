@@ -24,6 +24,7 @@ import polars as pl
 from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.io.tables import write_query
+from builder.runtime.fingerprint import Identity, change_reasons
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
@@ -135,11 +136,7 @@ def build_classification(
     definition = load_definition(definition_file)
     inputs = InputFiles.from_definition(definition, definition_file)
     folder = out / definition.collection.version
-    provenance = {
-        "stage": f"{STAGE}/{STAGE_VERSION}",
-        "definition": definition.model_dump(mode="json"),
-        "inputs": inputs.sha256_by_name(),
-    }
+    provenance = _create_provenance(definition, inputs)
     with lock_collection(out):
         published = read_provenance(folder)
         if published == provenance:
@@ -159,6 +156,41 @@ def build_classification(
             write_classification_manifest(partial, definition, provenance)
             publish(partial, folder)
     return _create_report(folder, inputs, rebuilt=True)
+
+
+def explain_classification(definition_file: Path, out: Path) -> tuple[str, ...]:
+    """Return the reasons why a build would run, without running it; empty if it is up to date.
+
+    Raises:
+        DefinitionError: the definition is invalid, or an input file is missing.
+    """
+    definition = load_definition(definition_file)
+    inputs = InputFiles.from_definition(definition, definition_file)
+    published = read_provenance(out / definition.collection.version)
+    return change_reasons(
+        _to_identity(published) if published else None,
+        _to_identity(_create_provenance(definition, inputs)),
+    )
+
+
+def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles) -> dict[str, Any]:
+    """Return what a version is made from, as JSON values for its manifest."""
+    return {
+        "stage": f"{STAGE}/{STAGE_VERSION}",
+        "definition": definition.model_dump(mode="json"),
+        "inputs": inputs.sha256_by_name(),
+    }
+
+
+def _to_identity(provenance: dict[str, Any]) -> Identity:
+    """Return the identity of a version as a single unit of a build."""
+    return {
+        "version": str(provenance["stage"]).partition("/")[2],
+        "contracts": {},
+        "parameters": provenance["definition"],
+        "context": {},
+        "inputs": {"file": provenance["inputs"]},
+    }
 
 
 def _write_tables(
