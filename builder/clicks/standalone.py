@@ -1,6 +1,6 @@
 """Runs a click model on a query log outside a collection: `longeval clicks`.
 
-Writes one row per query and URL shown (contract `PairStatistics`), sorted by both, as Parquet or
+Writes one row per query and URL shown (schema `PairStatistics`), sorted by both, as Parquet or
 TSV. DuckDB computes sDBN within a small memory limit; other models keep the distinct pages in
 arrays.
 """
