@@ -48,7 +48,7 @@ def build_posts(
 
 @classification.command("validate")
 def validate_posts(collection: VersionFolder) -> None:
-    """Check a classification collection.
+    """Validate a classification collection and print what is wrong with it.
 
     Exits with code 1 if there are findings.
 
@@ -73,7 +73,7 @@ def evaluate_predictions(
     ],
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Score predictions by macro-F1 and weighted F1 and measure their change over time.
+    """Score predictions by macro-F1 and weighted F1, and measure how the scores change over time.
 
     Example: longeval classification evaluate posts/0.1.0 mine.tsv
     """

@@ -1,12 +1,12 @@
-"""Commands that create, combine and check runs: `baseline`, `dense`, `fuse`, `runs check`, ..."""
+"""Commands that create, combine and check runs, such as `baseline`, `fuse` and `runs check`."""
 
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.evaluation import folders_by_snapshot
 from builder.cli.help import CommandGroup
 from builder.cli.options import CollectionFolder, Format, OutputFormat, Quiet, RunDepth
 from builder.cli.output import print_frames
@@ -19,6 +19,20 @@ RunFile = Annotated[Path, typer.Argument(help="TREC run file of one snapshot.")]
 OutputRun = Annotated[
     Path, typer.Option(help="Output run file; compressed if the name ends in .gz.")
 ]
+FEEDBACK_SOURCES = {
+    "judged": "earlier judgements",
+    "pseudo": "pseudo-relevance feedback",
+    "none": "no expansion",
+}
+
+
+class Expansion(StrEnum):
+    """Methods of query expansion."""
+
+    RM3 = "rm3"
+    KEYQUERY = "keyquery"
+
+
 Tag = Annotated[str, typer.Option(help="Tag of the output run.")]
 
 
@@ -29,23 +43,53 @@ def baseline(
         str | None, typer.Option(help="Language to search in; default: the source language.")
     ] = None,
     depth: RunDepth = 1000,
+    expand: Annotated[
+        Expansion | None,
+        typer.Option(help="Expand queries with documents judged relevant in earlier snapshots."),
+    ] = None,
+    fb_docs: Annotated[
+        int, typer.Option(min=1, help="Maximum number of feedback documents per query.")
+    ] = 10,
+    fb_terms: Annotated[
+        int, typer.Option(min=1, help="Number of terms taken from the feedback documents.")
+    ] = 10,
+    original_weight: Annotated[
+        float, typer.Option(min=0, max=1, help="RM3: weight of the original query.")
+    ] = 0.5,
     quiet: Quiet = False,
 ) -> None:
     """Search every snapshot with BM25 and write the runs.
 
+    With `--expand rm3`, queries without earlier judgements use the top documents of BM25 as
+    feedback. With `--expand keyquery`, they are unchanged.
+
     Example: longeval baseline demo/collection --out runs/bm25
     """
     from builder.collection.read import open_collection
-    from builder.evaluation import Bm25, bm25_snapshot
+    from builder.evaluation import Bm25, KeyQuery, Rm3, bm25_snapshot, expanded_snapshot
 
     opened = open_collection(collection)
     searched, suffix = opened.resolve_language(language)
     parameters = Bm25(language=searched, depth=depth)
-    for name in opened.snapshots:
-        snapshot = opened.snapshot(name)
-        files, queries = snapshot.document_files(), snapshot.folder / "queries.parquet"
-        run = bm25_snapshot(files, queries, parameters, suffix=suffix, tag=f"bm25-{searched}")
-        _write_run(run, out / f"{name}.txt.gz", quiet=quiet)
+    expansions: dict[Expansion, Rm3 | KeyQuery] = {
+        Expansion.RM3: Rm3(fb_docs, fb_terms, original_weight),
+        Expansion.KEYQUERY: KeyQuery(fb_docs, fb_terms),
+    }
+    snapshots = [opened.snapshot(name) for name in opened.snapshots]
+    for number, snapshot in enumerate(snapshots):
+        path = out / f"{snapshot.name}.txt.gz"
+        if expand is None:
+            files, queries = snapshot.document_files(), snapshot.folder / "queries.parquet"
+            run = bm25_snapshot(files, queries, parameters, suffix=suffix, tag=f"bm25-{searched}")
+            _write_run(run, path, quiet=quiet)
+            continue
+        tag = f"bm25-{searched}-{expand}"
+        run, expanded = expanded_snapshot(
+            snapshot, snapshots[:number], expansions[expand], parameters, suffix=suffix, tag=tag
+        )
+        sources = expanded["source"].to_list()
+        counts = ", ".join(f"{text}: {sources.count(s):,}" for s, text in FEEDBACK_SOURCES.items())
+        _write_run(run, path, f" (queries with {counts})", quiet=quiet)
 
 
 def dense(
@@ -78,7 +122,7 @@ def boost(
     ] = 1.0,
     tag: Tag = "boost",
 ) -> None:
-    """Promote documents that were relevant to the same query in earlier snapshots.
+    """Rerank a run: promote documents that were relevant to the same query in earlier snapshots.
 
     Example: longeval boost bm25/2022-07.txt.gz 2022-06/qrels.parquet --out boost/2022-07.txt.gz
     """
@@ -134,13 +178,13 @@ def rerank(
     _write_run(rerank_run(read_run(run, None), read_scores(scores), top=top, tag=tag), out)
 
 
-def _write_run(run: "Run", path: Path, *, quiet: bool = False) -> None:
-    """Write a run and print its path and number of lines."""
+def _write_run(run: "Run", path: Path, note: str = "", *, quiet: bool = False) -> None:
+    """Write a run and print its path, its number of lines and a note."""
     from builder.evaluation import write_run
 
     write_run(run, path)
     if not quiet:
-        typer.echo(f"wrote {path}: {run.ranking.height:,} lines")
+        typer.echo(f"wrote {path}: {run.ranking.height:,} lines{note}")
 
 
 runs = typer.Typer(
@@ -159,7 +203,7 @@ def check_runs(
     ],
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Check runs by the rules of the LongEval submission checker.
+    """Check runs against the rules of the LongEval submission checker.
 
     Also prints team, system and resources from the `ir-metadata.yml` of each run.
 
@@ -173,8 +217,9 @@ def check_runs(
     from builder.evaluation import check_submissions, extract_archives
     from builder.evaluation.runs.archives import EXTRACTED_PREFIX
 
+    opened = open_collection(collection)
     with extract_archives(files) as paths:
-        checked = check_submissions(folders_by_snapshot(open_collection(collection)), paths)
+        checked = check_submissions([opened.snapshot(name) for name in opened.snapshots], paths)
     run_table = checked.runs.with_columns(pl.col("run").str.replace(EXTRACTED_PREFIX, ""))
     print_frames(format, runs=run_table, findings=checked.findings)
     if checked.findings.filter(level="error").height:

@@ -32,12 +32,12 @@ ORDER BY query, doc
 def add_estimates(
     estimates: Sequence[Table], out: Path, *, params: ClickParameters, limits: Limits
 ) -> int:
-    """Add the counts of several logs and recompute the estimates.
+    """Sum the click counts of several logs, and recompute the estimates.
 
     Args:
-        estimates: Tables of days, shards or snapshots (contract `ClickEstimates`), all counted with
+        estimates: Tables of days, shards or snapshots (schema `ClickEstimates`), all counted with
             the same parameters.
-        out: Parquet file to write (contract `ClickEstimates`).
+        out: Parquet file to write (schema `ClickEstimates`).
         params: Parameters of the counts; an empirical prior is fitted to the sums.
         limits: Threads, memory and scratch space.
 

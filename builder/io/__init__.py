@@ -1,1 +1,1 @@
-"""Files and engines: Parquet tables, raw sources, DuckDB connections, disk errors, threads."""
+"""Reads and writes Parquet tables, opens DuckDB connections, and explains errors of the disk."""

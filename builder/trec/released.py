@@ -1,4 +1,4 @@
-"""Convert between document ids of runs, ids of imported releases and alignment keys.
+"""Converts document ids between runs, imported releases and ids common to all snapshots.
 
 An imported snapshot has the file `release_ids.parquet`, which maps each id of the release to the
 key that identifies the same query or document in every snapshot. In snapshots built from raw data
@@ -38,7 +38,7 @@ def read_snapshot_run(path: Path, depth: int | None, snapshot: Path | None) -> R
 
 
 def to_release_ids(run: Run, snapshot: Path) -> Run:
-    """Convert document ids of a run to those of the qrels, for example `doc12` to `12`.
+    """Convert the document ids of a run to those of the qrels, for example `doc12` to `12`.
 
     Documents that are neither judged nor imported are converted, too: ids break ties of scores.
 
@@ -76,7 +76,7 @@ def read_query_keys(snapshot: Path) -> dict[str, str]:
 
 
 def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
-    """Replace `query_id` and `doc_id` with their keys; ids without a key are unchanged."""
+    """Replace `query_id` and `doc_id` with ids that are equal in all snapshots."""
     ids = read_release_ids(snapshot)
     if ids is None:
         return rows
@@ -84,4 +84,19 @@ def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
         keys = ids.filter(kind=kind).select(pl.col("id").alias(column), "key")
         joined = rows.join(keys, on=column, how="left", maintain_order="left")
         rows = joined.with_columns(pl.coalesce("key", column).alias(column)).drop("key")
+    return rows
+
+
+def replace_keys_with_ids(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
+    """Replace the keys in `query_id` and `doc_id` with the ids of a snapshot.
+
+    Keys without an id are unchanged; a row whose key has several ids is repeated for each of them.
+    """
+    ids = read_release_ids(snapshot)
+    if ids is None:
+        return rows
+    for column, kind in (("query_id", "query"), ("doc_id", "document")):
+        keys = ids.filter(kind=kind).select(pl.col("key").alias(column), "id")
+        joined = rows.join(keys, on=column, how="left", maintain_order="left_right")
+        rows = joined.with_columns(pl.coalesce("id", column).alias(column)).drop("id")
     return rows

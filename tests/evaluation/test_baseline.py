@@ -6,7 +6,8 @@ import pytest
 
 from builder.errors import DataError, MissingExtraError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
-from builder.evaluation.baselines.bm25 import Bm25, bm25, bm25_snapshot
+from builder.evaluation.baselines.bm25 import Bm25, bm25
+from builder.evaluation.baselines.snapshots import bm25_snapshot
 from builder.text.keys import strip_accents
 
 pytest.importorskip("bm25s")

@@ -11,7 +11,7 @@ Finder = Callable[[ValidationContext], Iterable[Defect]]
 
 
 def _reject_finder(messages: dict[str, str]) -> Finder:
-    """Return a check function that reports import rejects, with a message per reason."""
+    """Return a check that reports records rejected by the import, with a message per reason."""
 
     def find_rejects(context: ValidationContext) -> Iterator[Defect]:
         for name, frame in context.scan_snapshots("rejects"):
@@ -27,7 +27,7 @@ def _reject_finder(messages: dict[str, str]) -> Finder:
 
 
 def _irregularity_finder(messages: dict[str, str]) -> Finder:
-    """Return a check function that reports irregular lines, with a message per kind."""
+    """Return a check that reports irregular lines of a release, with a message per kind."""
 
     def find_irregularities(context: ValidationContext) -> Iterator[Defect]:
         for name, frame in context.scan_snapshots("irregularities"):
@@ -40,7 +40,7 @@ def _irregularity_finder(messages: dict[str, str]) -> Finder:
 
 
 def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
-    """Report query ids that share a folded text, and contradictions between their judgements."""
+    """Report queries with the same folded text but different ids, and contradictory judgements."""
     for name, (ids, qrels) in context.scan_snapshots("release_ids", "qrels"):
         named = ids.filter(pl.col("text_key").is_not_null()).select("text_key", query_id="id")
         shared = named.filter(pl.col("text_key").is_duplicated()).sort("text_key", "query_id")
@@ -71,7 +71,7 @@ def _combine_finders(*finders: Finder) -> Finder:
 
 
 def _query_text_finder(messages: dict[str, str]) -> Finder:
-    """Return a check function that reports query text faults, with a message per fault."""
+    """Return a check that reports faults of query texts, with a message per fault."""
 
     def find_query_texts(context: ValidationContext) -> Iterator[Defect]:
         for where, summary in context.table_summaries.items():

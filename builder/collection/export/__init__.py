@@ -1,4 +1,4 @@
-"""Export a published collection in formats that other tools can load.
+"""Exports a published collection in formats that other tools can load.
 
 Every export also contains `SHA256SUMS` and `longeval-export.json`, which records what was
 exported, how markup was escaped, and which data the layout cannot represent.
@@ -38,7 +38,7 @@ def _export_trec(
 
 @dataclass(frozen=True)
 class Layout:
-    """An export layout.
+    """Layout of an export: the function that writes it, and the data that it cannot represent.
 
     Args:
         write: Function that writes a collection in this layout.

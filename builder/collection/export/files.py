@@ -1,4 +1,4 @@
-"""Write the text files of an export: documents, queries, topics, qrels and URLs.
+"""Writes the text files of an export: documents, queries, topics, qrels and URLs.
 
 Tables are read in batches. Files are UTF-8 with LF line endings; equal tables give equal bytes.
 """
@@ -29,9 +29,9 @@ THREADS = 2
 
 
 class PartWriter:
-    """Write documents to a sequence of files; start a new file when the current one is full.
+    """Writer of documents to a sequence of files, each of limited size.
 
-    Without documents, no file is written: an empty file is not an empty table to its readers.
+    Without documents, no file is written, because readers may not accept an empty file.
 
     Args:
         folder: Output folder; created if it does not exist.
@@ -62,7 +62,7 @@ class PartWriter:
         return self._file
 
     def write(self, texts: pl.Series) -> None:
-        """Append a series of rendered documents."""
+        """Append documents that are already formatted as text."""
         ends = np.cumsum(texts.str.len_bytes().to_numpy().astype(np.int64))
         start, before = 0, 0
         while start < len(texts):
@@ -102,7 +102,7 @@ def _join_bytes(texts: pl.Series, separator: bytes) -> memoryview:
 
 
 def write_parts(writer: PartWriter, batches: Iterator[pl.Series]) -> int:
-    """Write all batches of rendered documents, close the writer and return the document count."""
+    """Write all batches of formatted documents, and return the number of documents."""
     with writer:
         for texts in batches:
             writer.write(texts)
@@ -177,7 +177,7 @@ def _bodies(documents: pl.DataFrame, *, keep_lines: bool) -> pl.Series:
 def iter_documents(
     documents: Table, suffix: str, progress: Progress, doc_numbers: pl.DataFrame | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield batches of all documents with text in the given language.
+    """Yield batches of all documents that have a text in a language.
 
     The columns are `docno`, `title` and `text`. Documents of an imported release may lack English
     text. See `render_trec` for the arguments.

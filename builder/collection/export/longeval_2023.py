@@ -1,4 +1,4 @@
-"""Export in the layout of LongEval 2023, which `ir-datasets-longeval` can load.
+"""Exports a collection in the layout of LongEval 2023, which `ir-datasets-longeval` can load.
 
 ```
 publish/<Language>/Documents/{Trec,Json}/collector_kodicare_<n>.txt[.json]
@@ -50,7 +50,7 @@ def export_longeval_2023(
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    """Export a collection with the first snapshot as training data and later ones as test data.
+    """Export a collection: the first snapshot as training data, later snapshots as test data.
 
     Raises:
         DataError: The source language of the collection is not French.
@@ -73,7 +73,7 @@ def export_longeval_2023(
 
 
 def snapshot_label(index: int, snapshot: str) -> str:
-    """Return the folder name of a snapshot: `A-2022-07` for the first test snapshot (index 1).
+    """Return the folder name of a snapshot, such as `A-2022-07` for the first test snapshot.
 
     The training snapshot (index 0) has no letter.
     """

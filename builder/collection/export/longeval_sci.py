@@ -1,4 +1,4 @@
-"""Export in the layout of LongEval-Sci, which `ir-datasets-longeval` can load.
+"""Exports a collection in the layout of LongEval-Sci, which `ir-datasets-longeval` can load.
 
 ```
 <snapshot>/documents/documents_<n>.jsonl    JSON lines: id, title, abstract, ...

@@ -1,4 +1,4 @@
-"""Export in the layout of LongEval 2025 (Web), which `ir-datasets-longeval` can load.
+"""Exports a collection in the layout of LongEval 2025 (Web) for `ir-datasets-longeval`.
 
 ```
 <Language>/LongEval Train Collection/Trec/<snapshot>_<language>/collector_kodicare_<n>.txt.trec
@@ -56,7 +56,7 @@ CREATE TABLE mapping (
 
 @dataclass(frozen=True)
 class NumericIds:
-    """Numeric ids of the documents and queries of all snapshots.
+    """Numeric ids of the documents and queries of all snapshots, as the layout requires.
 
     Args:
         documents: Columns `id`, `number`.
@@ -112,7 +112,7 @@ def export_longeval_web(
 
 
 def require_french(collection: Collection) -> None:
-    """Check that the source language is French, the only one that the LongEval layouts support.
+    """Raise an error unless the source language of a collection is French.
 
     Raises:
         DataError: The source language is not French.

@@ -1,4 +1,4 @@
-"""Escape text that looks like a tag of a TREC format, and restore it on import.
+"""Escapes text that looks like a tag of a TREC format, and restores it on import.
 
 `<DOC>` becomes `&lt;DOC>`, and `&lt;DOC>` becomes `&amp;lt;DOC>`, so that
 `unescape_markup(escape_markup(text)) == text` for every text. All other text is unchanged.
@@ -45,7 +45,7 @@ def escape_markup(text: str) -> str:
 
 
 def unescape_markup(text: str) -> str:
-    """Restore a text that was escaped with `escape_markup`."""
+    """Restore the original text from a text that was escaped with `escape_markup`."""
     return _ESCAPED.sub(lambda m: "<" if m[0].lower() == "&lt;" else "&", text)
 
 
@@ -76,16 +76,16 @@ def normalize_lines(bodies: pl.Series) -> pl.Series:
 
 
 def escape_series(texts: pl.Series) -> pl.Series:
-    """Escape the TREC tags in a series of texts; skips texts without `<` and `&`."""
+    """Escape the TREC tags in a series of texts."""
     return _apply_where(texts, texts.str.contains_any(["<", "&"]), escape_expr(pl.col("text")))
 
 
 def _apply_where(texts: pl.Series, mask: pl.Series, expr: pl.Expr) -> pl.Series:
-    """Apply an expression on the column `text` to the texts selected by a mask; keep the rest."""
+    """Apply an expression to the texts where a mask is true, and keep all other texts."""
     changed = texts.filter(mask).alias("text").to_frame().select(expr).to_series()
     return replace_where(texts, mask, changed)
 
 
 def single_line(text: pl.Expr) -> pl.Expr:
-    """Return an expression that collapses white space, including line breaks, to single spaces."""
+    """Return an expression that replaces each run of white space by a single space."""
     return collapse_runs(text, r"[\s\x1c-\x1f]").str.strip_chars()

@@ -1,7 +1,7 @@
-"""Read the lines of query, qrels and URL files, and log what is wrong with them.
+"""Reads the lines of query, qrels and URL files, and logs malformed lines.
 
-In: text files, plain or compressed. Out: rows with their line numbers. Lines that cannot be read
-are rejects; lines that are read despite an irregularity are counted by file.
+Input: text files, plain or compressed. Output: rows with their line numbers. Lines that cannot be
+read are rejects; lines that are read despite an irregularity are counted by file.
 """
 
 import re
@@ -79,7 +79,7 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
 
 
 def _clean_text(text: pl.Expr) -> pl.Expr:
-    """Remove leaked quotes, control characters and extra spaces."""
+    """Remove surrounding quotes, control characters and repeated spaces from a query text."""
     quoted = text.str.contains(r'(?s)^".*"$') & (text.str.len_chars() > 1)
     inner = text.str.slice(1, text.str.len_chars() - 2).str.replace_all('""', '"', literal=True)
     plain = pl.when(quoted).then(inner).otherwise(text)
@@ -140,7 +140,7 @@ def read_url_list(path: Path, name: str, log: ImportLog) -> Iterator[tuple[str, 
 
 
 def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file with their numbers; log lines that cannot be read."""
+    """Yield the lines of a file with line numbers, and log lines that cannot be read."""
     line_end_counts = [0, 0]
     for chunk in read_chunks(Source(path, name), MAX_LINE_BYTES):
         lines = [] if chunk.data is None else bytes(chunk.data).split(b"\n")
@@ -170,7 +170,7 @@ def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int
 
 
 def _decode_line(raw: bytes, is_first: bool, is_too_long: bool) -> tuple[str, str | None]:
-    """Return the decoded line and no reason, or an empty line and the reject reason."""
+    """Return the decoded text of a line, or the reason to reject the line."""
     if is_too_long:
         return "", "line_too_long"
     line = (raw.removeprefix(BOM) if is_first else raw).removesuffix(b"\r")

@@ -1,7 +1,7 @@
-"""Read the documents of a release: TREC files, JSON arrays or JSON lines, with any file name.
+"""Reads the documents of a release from TREC files, JSON arrays or JSON lines.
 
-In: files, plain or compressed. Out: id, title and text of each document, and its position in the
-file. The format is detected from the first byte.
+Input: files, plain or compressed. Output: id, title and text of each document, and its position in
+the file. The format is detected from the first byte.
 """
 
 import codecs
@@ -50,7 +50,7 @@ class ReleaseDocument(NamedTuple):
 def read_documents(
     path: Path, name: str, log: ImportLog, *, is_markup_escaped: bool
 ) -> Iterator[ReleaseDocument]:
-    """Read the documents of a file.
+    """Yield the documents in a file of a release.
 
     Args:
         path: The document file.
@@ -107,7 +107,7 @@ def _parse_trec_documents(
 def _parse_trec_document(
     record: bytes, number: int, *, is_markup_escaped: bool
 ) -> ReleaseDocument | str:
-    """Parse a TREC document; return the reject reason if it is invalid."""
+    """Return the document in a TREC element, or the reason to reject it."""
     body_start, body_end = record.find(b"<TEXT>"), record.rfind(b"</TEXT>")
     head = record if body_start < 0 else record[:body_start]
     match = _DOCNO.search(head) or _DOCID.search(head)

@@ -23,6 +23,7 @@ from builder.runtime.executors.base import (
     run_in_scratch,
 )
 from builder.runtime.executors.cluster import RayExecutor
+from builder.runtime.executors.frames import register_pickling
 from builder.runtime.executors.processes import ProcessExecutor
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ __all__ = [
     "process_pool",
     "run_in_scratch",
 ]
+
+register_pickling()
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "local": LocalExecutor,
@@ -93,7 +96,7 @@ def map_partitions(
 def process_pool(
     limits: "Limits", size: int, min_size: int, worker_bytes: int
 ) -> "Iterator[Limits]":
-    """Yield limits with a process pool as executor, for large tasks that hold the GIL.
+    """Yield limits with a process pool as executor if the work is large; otherwise unchanged.
 
     The pool is shut down on exit. The limits are yielded unchanged if the work is small, if they
     already have another executor, or in a daemon process, which cannot have child processes.

@@ -1,4 +1,4 @@
-"""Collections of labelled posts that measure how the accuracy of classifiers changes over time.
+"""Collections of labelled posts, which show how the accuracy of classifiers changes over time.
 
 A collection consists of a training set, a development set, three test sets at increasing distances
 in time and an unlabelled corpus, as in the classification task of LongEval 2023.

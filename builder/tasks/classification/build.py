@@ -1,4 +1,4 @@
-"""Build a classification collection from timestamped posts, as in task 2 of LongEval 2023.
+"""Builds a classification collection from timestamped posts, as in task 2 of LongEval 2023.
 
 A published version contains
 
@@ -174,7 +174,7 @@ def explain_classification(definition_file: Path, out: Path) -> tuple[str, ...]:
 
 
 def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles) -> dict[str, Any]:
-    """Return what a version is made from, as JSON values for its manifest."""
+    """Return definition and input hashes of a version as JSON values, for the manifest."""
     return {
         "stage": f"{STAGE}/{STAGE_VERSION}",
         "definition": definition.model_dump(mode="json"),
@@ -200,7 +200,7 @@ def _write_tables(
     limits: Limits,
     scratch: Path,
 ) -> None:
-    """Write all tables of a version."""
+    """Write all tables of a version of the collection."""
     human_labels = majority_labels(inputs.read_human_labels())
     markers = read_markers(inputs.markers[0].path if inputs.markers else None)
     work = scratch / "work.parquet"
@@ -223,7 +223,7 @@ def _write_tables(
 
 
 def _write_splits(connection: duckdb.DuckDBPyConnection, folder: Path) -> int:
-    """Write the posts and labels of every split and return the number of posts."""
+    """Write the posts and labels of every split, and return the number of posts."""
     rows = 0
     for split in SPLITS:
         posts = folder / "posts" / f"{split}.parquet"
