@@ -65,6 +65,8 @@ def test_rows_are_counted(built: BuildReport, tmp_path: Path) -> None:
     edit_manifest(copy, other)
     seal(copy)
     found = compare(built.version, copy)
+    signatures = [builder.open_collection(path).signature for path in (built.version, copy)]
+    assert [found.old, found.new] == signatures
     rows = {t.table: (t.added, t.removed, t.changed) for t in found.tables}
     lost = pl.read_parquet(built.version / "topics.parquet").height - 3
     assert rows == {"snapshots/2022-06/qrels": (0, 2, 1), "topics": (0, lost, 0)}
