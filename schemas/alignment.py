@@ -1,4 +1,4 @@
-"""Contracts of tables that span snapshots: id maps, and changes between consecutive snapshots."""
+"""Schemas of tables that span snapshots: id maps, and changes between consecutive snapshots."""
 
 from typing import ClassVar
 

@@ -96,7 +96,7 @@ def evaluate(
 
 
 def find_qrels(folder: Path) -> dict[str, Path]:
-    """Return the qrels file of each snapshot.
+    """Return the qrels file of each snapshot in a folder.
 
     Args:
         folder: Collection, or a folder of files such as `2022-06.qrels`.
@@ -110,13 +110,13 @@ def find_qrels(folder: Path) -> dict[str, Path]:
 
 
 def qrels_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the qrels file of each snapshot of an open collection."""
+    """Return the path of each snapshot's qrels file in a collection, by name of the snapshot."""
     folders = folders_by_snapshot(collection)
     return {name: folder / "qrels.parquet" for name, folder in folders.items()}
 
 
 def folders_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the folder of each snapshot of an open collection."""
+    """Return the folder of each snapshot in a collection, by name of the snapshot."""
     return {name: collection.snapshot(name).folder for name in collection.snapshots}
 
 
@@ -163,7 +163,7 @@ def reproducibility(
     rbo_p: RboPersistence = 0.9,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare rankings of the same system on two snapshots, restricted to their common documents.
+    """Compare each system's rankings on two snapshots, restricted to documents of both snapshots.
 
     Prints the RMSE of scores per query, Kendall's tau-b and rank-biased overlap.
 
@@ -191,7 +191,7 @@ def sanity(
     collection: CollectionFolder,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare BM25 with a chance baseline on every snapshot, in each language.
+    """Check the judgements: score BM25 against a chance baseline per snapshot and language.
 
     The chance baseline scores the same rankings against the judgements of other queries.
 

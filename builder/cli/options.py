@@ -26,7 +26,7 @@ MAX_THREADS = 1024
 
 
 class OutputFormat(StrEnum):
-    """Output formats of most commands."""
+    """Formats in which most commands can print their result."""
 
     TEXT = "text"
     JSON = "json"
@@ -83,7 +83,7 @@ Threads = Annotated[
 
 
 def parse_options(parameter_class: type[ModelT], **options: object) -> ModelT:
-    """Validate command-line options as an instance of a parameter class.
+    """Convert command-line options to an instance of a parameter class and validate it.
 
     Raises:
         UsageError: an option has an invalid value; the message names the option.
@@ -100,7 +100,7 @@ def parse_options(parameter_class: type[ModelT], **options: object) -> ModelT:
 
 @contextmanager
 def temporary_limits(memory: str) -> "Iterator[Limits]":
-    """Yield resource limits with a temporary scratch folder that is deleted on exit."""
+    """Yield resource limits whose scratch folder is deleted on exit."""
     from builder.runtime.limits import Limits, parse_memory
 
     with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
@@ -108,7 +108,7 @@ def temporary_limits(memory: str) -> "Iterator[Limits]":
 
 
 def create_progress(quiet: bool) -> "Progress":
-    """Return a terminal progress bar, or a silent progress if `quiet` is set."""
+    """Return a progress bar for the terminal, or one that shows nothing if `quiet` is set."""
     from builder.runtime.progress import NoProgress, ProgressBar
 
     return NoProgress() if quiet else ProgressBar()

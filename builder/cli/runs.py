@@ -1,4 +1,4 @@
-"""Commands that create, combine and check runs: `baseline`, `dense`, `fuse`, `runs check`, ..."""
+"""Commands that create, combine and check runs, such as `baseline`, `fuse` and `runs check`."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -122,7 +122,7 @@ def boost(
     ] = 1.0,
     tag: Tag = "boost",
 ) -> None:
-    """Promote documents that were relevant to the same query in earlier snapshots.
+    """Rerank a run: promote documents that were relevant to the same query in earlier snapshots.
 
     Example: longeval boost bm25/2022-07.txt.gz 2022-06/qrels.parquet --out boost/2022-07.txt.gz
     """
@@ -203,7 +203,7 @@ def check_runs(
     ],
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Check runs by the rules of the LongEval submission checker.
+    """Check runs against the rules of the LongEval submission checker.
 
     Also prints team, system and resources from the `ir-metadata.yml` of each run.
 

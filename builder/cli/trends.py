@@ -1,4 +1,4 @@
-"""Command group `longeval trend`: trends of scores over snapshots and of filtering systems."""
+"""Command group `longeval trend`: trends of scores over snapshots or over batches of documents."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -161,7 +161,7 @@ def compare_rankings(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare the rankings of systems by F1 and by end points of trends (Kendall's tau-b).
+    """Compare the ranking of systems by F1 with their ranking by the end point of the trend.
 
     Reproduces table 1 of Kenter et al. (2015).
 
@@ -183,7 +183,7 @@ def compare_granularities(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare trend slopes at the first granularity with slopes at the other granularities.
+    """Compare the slopes of trends between batch lengths: the first granularity and each other one.
 
     Reproduces table 2 of Kenter et al. (2015).
 
@@ -223,6 +223,7 @@ def check_assumptions(
 
 
 def _check_chart(chart: Path | None, *inputs: Path) -> None:
+    """Check that the chart would not overwrite an input."""
     if chart is not None:
         check_output_differs(chart, *inputs)
 
@@ -244,7 +245,7 @@ def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Pat
 def _create_trend_parameters(
     granularity: str, cutoffs: list[float] | None, relevance: int, zeta: float
 ) -> "FilteringTrendParameters":
-    """Create trend parameters from options; default cutoffs: `KENTER_SWEEP`."""
+    """Create trend parameters from command-line options; the default cutoffs are `KENTER_SWEEP`."""
     from builder.tasks.filtering import FilteringTrendParameters
 
     filtering = create_filtering_parameters(

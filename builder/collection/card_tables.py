@@ -23,7 +23,7 @@ def provenance_table(snapshots: list[dict[str, Any]]) -> str:
 
 
 def funnel_table(funnels: dict[str, Any]) -> str:
-    """Return a table of the queries removed by each selection rule, one column per snapshot.
+    """Return a table of how many queries each selection rule removed, one column per snapshot.
 
     Rules that removed no query in any snapshot are omitted.
     """
@@ -50,7 +50,7 @@ def evidence_table(version: Path, snapshots: list[str]) -> str:
 
 
 def snapshot_row(snapshot: dict[str, Any], tables: dict[str, Any]) -> str:
-    """Return a table row with the interval and the table sizes of a snapshot."""
+    """Return a table row with the time interval and the table sizes of a snapshot."""
     name = snapshot["name"]
     counts = [
         tables[f"snapshots/{name}/{kind}"]["rows"] for kind in ("documents", "queries", "qrels")

@@ -1,4 +1,4 @@
-"""Render the Jinja2 templates of this package; text is escaped unless it is already markup.
+"""Renders the Jinja2 templates of reports; text is escaped unless it is already markup.
 
 All HTML reports of the project are built from these templates, never by joining strings.
 """
@@ -36,7 +36,7 @@ def render_macro(name: str, *values: Any, **named: Any) -> Markup:
 
 
 def join_markup(*content: Content) -> Markup:
-    """Escape and concatenate content; None is skipped."""
+    """Escape and concatenate pieces of content; None is skipped."""
     return Markup().join(_flatten(content))
 
 
@@ -56,7 +56,7 @@ def render_page(
     body: Content,
     footer: str,
 ) -> str:
-    """Render a complete HTML document that works offline, in light and dark, with sortable tables.
+    """Render a complete HTML document that works offline and in light and dark mode.
 
     A content security policy blocks every request, and every script except the one of the page.
 
@@ -88,5 +88,5 @@ def render_page(
 
 
 def read_template_file(name: str) -> str:
-    """Return a file of the template folder, such as `report.css`, as text."""
+    """Return the text of a file in the template folder, such as `report.css`."""
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Checking and conversion of a user's translation model: `longeval translate model add`.
+"""Checks and converts a user's translation model: `longeval translate model add`.
 
-In: a CTranslate2 folder, an OPUS-MT folder as published (Marian: `decoder.yml`), or an OPUS-MT or
-NLLB folder of Transformers (`config.json` with `model_type`). Out: the properties of the model, its
-licence file, and the `[translate]` section that uses it. Only CTranslate2 folders run; others are
-converted into a new folder first.
+Input: a CTranslate2 folder, an OPUS-MT folder as published (Marian: `decoder.yml`), or an OPUS-MT
+or NLLB folder of Transformers (`config.json` with `model_type`). Output: the properties of the
+model, its licence file, and the `[translate]` section that uses it. Only CTranslate2 folders run;
+others are converted into a new folder first.
 """
 
 import json
@@ -27,13 +27,13 @@ PREFIXES: tuple[tuple[str, str | None], ...] = (
     ("__fr__", "__en__"),
     (">>eng<<", None),
 )
-"""First pieces of source and target of multilingual models: NLLB, M2M-100, OPUS-MT."""
+"""First tokens of source and target in multilingual models: NLLB, M2M-100, OPUS-MT."""
 LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
 _FRONT_MATTER = re.compile(r"^license(?:_name)?:\s*(\S+)", re.MULTILINE)
 
 
 class Kind(StrEnum):
-    """Format of a model folder."""
+    """Format of the folder of a translation model."""
 
     CTRANSLATE2 = "CTranslate2"
     OPUS_MT = "OPUS-MT (Marian)"
@@ -42,13 +42,13 @@ class Kind(StrEnum):
 
 
 MODEL_TYPES = {"marian": Kind.MARIAN, "m2m_100": Kind.NLLB}
-"""Kinds by `model_type` of a Transformers folder."""
+"""Model formats by the `model_type` of a Transformers folder."""
 
 
 def add_model(
     path: Path, limits: Limits, *, out: Path | None = None, compute_type: str = "int8"
 ) -> dict[str, Any]:
-    """Check a model folder, converting it first if necessary.
+    """Check the folder of a translation model, converting the model first if necessary.
 
     Args:
         path: A model folder, or the `model.bin` in one.
@@ -97,7 +97,7 @@ def detect_format(folder: Path) -> Kind:
     except (OSError, ValueError, KeyError, TypeError):
         raise FormatError(
             f"expected {WEIGHTS} (CTranslate2), {MARIAN} (OPUS-MT) or a config.json with "
-            f"model_type {' or '.join(MODEL_TYPES)} (Transformers); but found none of them",
+            f"model_type {' or '.join(MODEL_TYPES)} (Transformers), found none of them",
             folder,
         ) from None
 
@@ -137,7 +137,7 @@ def _converter(folder: Path, kind: Kind) -> Any:
 
 
 def _companion_files(folder: Path) -> list[Path]:
-    """List the files to copy to a converted model: SentencePiece models, licence, README.md."""
+    """Return the files to copy to the converted model: SentencePiece models, licence, README.md."""
     names = [*PAIR, *SHARED, "README.md"]
     found = [folder / name for name in names if (folder / name).is_file()]
     return found + _licence_files(folder)
@@ -158,7 +158,7 @@ def licence(folder: Path) -> str:
 
 
 def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
-    """Return the language tokens that a multilingual model needs for French to English."""
+    """Return the tokens with which a multilingual model is asked to translate French to English."""
     for source, target in PREFIXES:
         if source in vocabulary and (target is None or target in vocabulary):
             named = {"source_prefix": source, "target_prefix": target}
@@ -167,6 +167,6 @@ def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
 
 
 def definition(folder: Path, prefixes: dict[str, str]) -> str:
-    """Return the `[translate]` section that selects a model, as TOML."""
+    """Return the section `[translate]` of a definition that selects a model, as TOML."""
     values = {"model": str(folder.resolve()), **prefixes}
     return "\n".join(["[translate]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())])

@@ -1,8 +1,8 @@
-"""Translation memory, so that each distinct sentence is decoded once per model and options.
+"""Translation memory: each distinct sentence is translated only once per model and options.
 
-Keys are 128-bit hashes of model hash, decoding options and normalised sentence, so that several
-models can share a file. Each block is one transaction; after a kill, complete blocks remain. The
-memory never changes an output, it only saves time.
+Keys are 128-bit hashes of model hash, decoding options and normalized sentence, so that several
+models can share a file. Each block is one transaction; if the process is killed, complete blocks
+remain. The memory never changes a translation, it only saves time.
 """
 
 import zlib
@@ -31,7 +31,7 @@ class TranslationMemory(SqliteCache):
     """
 
     def lookup(self, scope: str, sentences: Sequence[str]) -> dict[str, Output]:
-        """Return the outputs of those sentences that are in the memory, by sentence.
+        """Return the stored translations by sentence; sentences without one are left out.
 
         Args:
             scope: Model hash and decoding options.
@@ -45,7 +45,7 @@ class TranslationMemory(SqliteCache):
         }
 
     def add(self, scope: str, outputs: Mapping[str, Output]) -> None:
-        """Store the outputs of sentences in one transaction."""
+        """Store the translations of sentences in one transaction."""
         rows = [
             (key(scope, sentence), output.text, output.pieces, _encode_flags(output))
             for sentence, output in outputs.items()

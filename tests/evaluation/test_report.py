@@ -34,6 +34,11 @@ def test_the_page_is_complete_and_offline(page: str) -> None:
     assert set(re.findall(r'href="(.)', page)) == {"#"}
 
 
+def test_a_legend_is_in_the_same_grid_cell_as_its_chart(page: str) -> None:
+    cells = re.findall(r'<div class="cell"><ul class="key">.*?</ul>\s*<svg[^>]*>', page, re.DOTALL)
+    assert len(cells) == page.count('<ul class="key">') == 6
+
+
 def test_drops_are_drawn_from_the_largest_to_the_smallest(make_qrels, make_run) -> None:
     """q1 loses P@1, q2 gains it: the first bar rises from zero, the second falls."""
     qrels = dict.fromkeys(

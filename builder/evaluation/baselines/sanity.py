@@ -1,4 +1,4 @@
-"""Sanity check of a collection: effectiveness of BM25 per language and snapshot.
+"""Sanity check of a collection: effectiveness of BM25 compared with chance.
 
 Computes the mean nDCG@10 and P@10 of BM25, and its nDCG@10 by chance, with the judgements assigned
 to other queries. Low scores indicate judgements attached to the wrong queries, empty translations
@@ -27,7 +27,7 @@ DEPTH = 100
 
 @dataclass(frozen=True)
 class SanityRow:
-    """Effectiveness of BM25 on a snapshot in one language.
+    """Effectiveness of BM25 on one snapshot, searched in one language.
 
     Args:
         language: Language of the searched texts.
@@ -94,7 +94,7 @@ def _mean_scores(qrels: pl.DataFrame, run: Run) -> tuple[float, float]:
 
 
 def rotate_judgements(qrels: pl.DataFrame) -> pl.DataFrame:
-    """Assign the judgements of each query to the next query in order of ids, which are hashes.
+    """Assign the judgements of each query to the next query, as a baseline by chance.
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`.

@@ -44,7 +44,7 @@ class RunFinding:
 
 @dataclass(frozen=True)
 class CheckedRuns:
-    """Checked runs and the problems found in them.
+    """Runs that were checked, and the problems found in them.
 
     Args:
         runs: Columns system, snapshot, run (path), and team, metadata_system and resources of its
@@ -148,7 +148,7 @@ def _check_documents(ranking: pl.DataFrame, documents: pl.Series) -> Iterator[Ru
 
 
 def _check_ignored_columns(path: Path) -> Iterator[RunFinding]:
-    """Check ranks and tags, which evaluation tools ignore."""
+    """Check the ranks and tags of a run, which evaluation tools ignore."""
     text = pl.Series("line", read_bounded(path).decode().splitlines(), dtype=pl.String)
     fields = pl.col("line").str.extract_all(r"\S+").list
     rows = pl.DataFrame(text).select(

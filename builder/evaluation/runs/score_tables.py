@@ -1,4 +1,4 @@
-"""Reading of per-query scores computed by other tools: output of `trec_eval -q`, or CSV.
+"""Reads per-query scores computed by other tools: output of `trec_eval -q`, or CSV.
 
 Accepts lines `measure query value` of trec_eval, or CSV with the columns `query_id`, `measure` and
 `score`; plain, gzip or zstd. Measure names of trec_eval are converted (`ndcg_cut_10` to `nDCG@10`).
@@ -50,7 +50,7 @@ def _is_csv(line: bytes) -> bool:
 
 
 def read_score_table(path: Path) -> pl.DataFrame:
-    """Read per-query scores.
+    """Read per-query scores from a file.
 
     Returns:
         Columns `query_id`, `measure`, `score`, sorted by the first two. Summary rows of trec_eval
@@ -103,7 +103,7 @@ def _parse_number(text: str, path: Path, line: int) -> float:
 
 
 def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
-    """Read a table of scores for the judged queries; queries missing from the table score 0.
+    """Read per-query scores of the judged queries from a file; missing queries score 0.
 
     Raises:
         UsageError: The table lacks a measure.
