@@ -5,10 +5,11 @@ the table `absences` (see `builder.alignment.absence`). Output: the tables `pair
 in either snapshot, with its status by URL key) and `matches` (pairs of removed and added pages that
 are one page under another URL).
 
-1. By URL key: added, removed, updated, unchanged; returned if an earlier snapshot had it;
-not_sampled, not_shown or left_out if the later crawl still has the page. 2. Loose: a removed and an
-added URL that differ only by scheme, www or trailing slash. If several share one loose key, they
-are paired in order of URL. 3. Moved: see `builder.alignment.moved_pages`.
+1. By URL key, a page is `added`, `removed`, `updated` or `unchanged`, `returned` if an earlier
+snapshot had it, or `not_sampled`, `not_shown` or `left_out` if the later crawl still has it.
+2. Loosely, a removed and an added page match if their URLs differ only by scheme, www or trailing
+slash. If several pages share one loose key, they are matched in order of URL.
+3. Moved pages are matched by text; see `builder.alignment.moved_pages`.
 """
 
 import duckdb

@@ -53,7 +53,7 @@ class LastClickRule(StrEnum):
 
 
 class VoteUnit(StrEnum):
-    """What casts a vote for a result: each impression, or each user."""
+    """Unit that casts one vote for a clicked result: an impression or a user."""
 
     IMPRESSION = "impression"
     USER = "user"

@@ -1,7 +1,7 @@
 """Collects fingerprints of all pages of a snapshot, and finds duplicates among the pages.
 
-In: row groups of a crawl. Out: files with the accepted pages and their fingerprints, and with the
-signatures and bands by which duplicates are found. Every text is read once and none is stored.
+Input: row groups of a crawl. Output: files with the accepted pages and their fingerprints, and with
+the signatures and bands by which duplicates are found. Every text is read once and none is stored.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ HASHES = "doc AS number, doc_id, shown, text_hash"
 
 
 class AcceptedPages(NamedTuple):
-    """Pages of a row group after the rules were applied.
+    """Pages of a row group that the rules accept, and numbers of excluded pages.
 
     Args:
         row_group: The row group, from which the texts are read.
@@ -99,7 +99,7 @@ class FingerprintStore:
     def find_duplicates(
         self, connection: duckdb.DuckDBPyConnection, threshold: float
     ) -> pl.DataFrame:
-        """Find the duplicate groups of all pages; see `duplicates.find_duplicate_groups`."""
+        """Find groups of pages that are exact duplicates or near-duplicates."""
         connection.table("fingerprinted").select(HASHES).create_view("hashes")
         if self._bands:
             parquet.relation(connection, *self._bands).create_view("bands")
@@ -116,7 +116,7 @@ def build_fingerprint_store(
     limits: Limits,
     progress: Progress,
 ) -> FingerprintStore:
-    """Read all pages once and store the fingerprints of those that the rules accept."""
+    """Read all pages once, and store the fingerprints of the pages that the rules accept."""
     shingle_size = SHINGLE_SIZE if params.near_duplicates != "off" else None
     fingerprint = partial(_fingerprint_pages, shingle_size=shingle_size)
     accepted = (_apply_rules(group, rules) for group in groups)

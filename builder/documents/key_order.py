@@ -1,8 +1,8 @@
-"""Read the texts of pages in order of their keys, in passes of bounded size.
+"""Reads the texts of pages in order of key, in passes of bounded size.
 
-In: `fetches` in the order of the crawl, and `pages`, which refer to them by `number`. Out: the
-pages with their texts, sorted by key. A pass reads all of `fetches` but keeps and sorts the texts
-of a single key range: DuckDB does not sort long texts on disk in bounded memory.
+Input: `fetches` in the order of the crawl, and `pages`, which refer to them by `number`. Output:
+the pages with their texts, sorted by key. A pass reads all of `fetches` but keeps and sorts the
+texts of a single key range: DuckDB does not sort long texts on disk in bounded memory.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def drop_texts(pages: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_in_key_order(connection: duckdb.DuckDBPyConnection, memory: int) -> Iterator[pl.DataFrame]:
-    """Yield the rows of `pages` with `title` and `text`, sorted by `doc`, in batches.
+    """Yield the rows of view `pages` with title and text, sorted by document key, in batches.
 
     Args:
         connection: Connection with the views `fetches` (see `schemas.Fetches`) and `pages` (`doc`,

@@ -49,7 +49,7 @@ class Sketches(NamedTuple):
 
 
 def sketch(chunks: Iterable[TokenBuffer], shingle_size: int) -> Sketches:
-    """Sketch texts.
+    """Compute the sketch of each text: a signature and the bands derived from it.
 
     Args:
         chunks: Token buffers of the texts.

@@ -127,7 +127,7 @@ def build_documents(
 def _select_pages(
     connection: duckdb.DuckDBPyConnection, groups: pl.DataFrame, params: DocumentParameters
 ) -> Counter[str]:
-    """Create the view `pages` of the documents; return the excluded duplicates by reason."""
+    """Create the view `pages` of selected pages; return the number of duplicates by reason."""
     candidates = groups.with_columns(key_to_id("number", "d").alias("doc_id"))
     with_reasons = candidates.with_columns(duplicate_reason(params).alias("reason"))
     connection.register("duplicates", with_reasons.to_arrow())
@@ -136,7 +136,7 @@ def _select_pages(
 
 
 def _part_ends(connection: duckdb.DuckDBPyConnection) -> list[int]:
-    """Divide the accepted pages into parts of similar size; return the last prefix of each."""
+    """Return the last key prefix of each part, such that all parts have a similar size."""
     sizes = connection.execute(PREFIX_SIZES.format(shift=PREFIX_SHIFT)).fetchall()
     total = sum(size for _, size in sizes)
     part_bytes = total / max(-(-total // PART_BYTES), 1)
@@ -152,7 +152,7 @@ def _part_ends(connection: duckdb.DuckDBPyConnection) -> list[int]:
 def _write_parts(
     batches: Iterable[pl.DataFrame], ends: Sequence[int], folder: Path
 ) -> Iterator[int]:
-    """Write documents to one or more part files; yield the number of rows of each batch."""
+    """Write documents to one or more part files; yield the number of rows of each write."""
     for part, parts_of_batches in groupby(_split_at_parts(batches, ends), itemgetter(0)):
         with TableWriter(folder / f"part-{part:05d}.parquet", Documents) as writer:
             for _, rows in parts_of_batches:
@@ -163,7 +163,7 @@ def _write_parts(
 def _split_at_parts(
     batches: Iterable[pl.DataFrame], ends: Sequence[int]
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Yield the number of a part and consecutive rows of it; the first part exists always."""
+    """Yield consecutive documents of a part with its number; part 0 exists even if it is empty."""
     yield 0, pl.DataFrame(schema=Documents.dtypes())
     for batch in batches:
         parts = np.searchsorted(ends, batch["doc"].to_numpy() >> PREFIX_SHIFT)

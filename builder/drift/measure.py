@@ -163,7 +163,7 @@ def to_json(drift: Mapping[str, Any]) -> str:
 def create_stacked_view(
     connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str
 ) -> None:
-    """Create a view of one table over all snapshots, numbered by the column `index`."""
+    """Create a view of one table over all snapshots; column `index` is the snapshot's number."""
     relations = [
         table.relation(connection).select(f"{index} AS index, {columns}")
         for index, table in enumerate(tables.values())

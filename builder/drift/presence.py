@@ -15,7 +15,7 @@ Patterns = Mapping[tuple[str, ...], int]
 
 
 def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
-    """Return the number of ids in each snapshot, given the number per presence pattern."""
+    """Return the number of ids in each snapshot."""
     return [sum(n for pattern, n in patterns.items() if name in pattern) for name in names]
 
 

@@ -56,7 +56,7 @@ class AttributedChange:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row and the mean scores from which it is computed as JSON values."""
+        """Return the row, and the mean scores from which it is computed, as JSON values."""
         cells = [
             {
                 "held": sorted(cell.held),

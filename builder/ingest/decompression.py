@@ -1,7 +1,7 @@
 """Opens raw files as decompressed bytes: plain, gzip or zstd, detected from the first bytes.
 
-Input: a source. Output: a binary file object. Unsupported file types are reported by name, with
-advice.
+Input: a source. Output: a binary file object. A file of any other type raises an error that names
+the type and how to convert the file.
 """
 
 import gzip

@@ -27,7 +27,7 @@ UNCLEAN = (
     r"\u{2126}-\u{212b}\u{2329}\u{232a}\u{2adc}\u{f900}-\u{fb4f}"
     r"\u{11000}-\u{11fff}\u{16100}-\u{16dff}\u{1d15e}-\u{1d1c0}\u{2f800}-\u{2fa1f}]"
 )
-"""All that `_LINE_ENDS` and `_REPLACED` change, and all characters that NFC may change."""
+"""Pattern of all characters that `_LINE_ENDS`, `_REPLACED` or the NFC form may change."""
 
 CANONICAL = (
     r"^https?://[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z]{2,}"

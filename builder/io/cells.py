@@ -1,4 +1,4 @@
-"""Let the `csv` module read cells of any length, whichever reader was used before.
+"""Raises the cell limit of the `csv` module, so that cells of any length can be read.
 
 The limit of the module belongs to the process. Readers that each set their own would change what
 the others accept, so that all of them set this one and limit lines or files instead.

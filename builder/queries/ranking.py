@@ -101,7 +101,7 @@ def _read_delimited(path: Path, separator: str) -> pl.DataFrame:
     except csv.Error as error:
         raise FormatError(f"expected a CSV or TSV table: {error}", path, reader.line_num) from None
     if len({"line", *names}) <= len(names):
-        raise FormatError(f"expected unique column names other than line, found {names}", path, 1)
+        raise FormatError(f"expected distinct column names, not 'line', found {names}", path, 1)
     schema = {"line": pl.Int64, **dict.fromkeys(names, pl.String)}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -172,7 +172,7 @@ def to_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") 
 def write_topics(
     ranked: pl.DataFrame, path: Path, language: str, stability: Stability = "cv"
 ) -> None:
-    """Write ranked candidates to a TSV file of topics, as read by a definition.
+    """Write ranked candidates to a TSV file of topics, which a collection definition can name.
 
     Args:
         ranked: Selected rows of `rank_topics`.

@@ -108,7 +108,7 @@ def _split_later(
 
 
 def split_unit() -> pl.Expr:
-    """Return an expression for the id that determines a query's split: variant set, else query."""
+    """Return an expression for the id that decides the split: of the variant set or the query."""
     return pl.coalesce("variant_set", "query_id").alias("unit")
 
 

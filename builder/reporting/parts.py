@@ -229,7 +229,7 @@ def stacked_bars(rows: Sequence[tuple[str, Sequence[Segment]]]) -> Markup:
 def upset_plot(
     caption: str, names: Sequence[str], rows: Sequence[tuple[Sequence[str] | None, int]]
 ) -> Markup:
-    """Render an UpSet plot: counts of exclusive intersections of sets, with a row of dots each.
+    """Render an UpSet plot: the size of each exclusive intersection of sets, with dots for sets.
 
     Args:
         caption: Table caption.

@@ -10,7 +10,7 @@ class Progress(Protocol):
     """Interface of progress displays."""
 
     def start(self, label: str, total: int | None, unit: str) -> None:
-        """Start an operation of `total` units; None if their number is unknown."""
+        """Start an operation that has `total` units, or an unknown number of units if None."""
 
     def advance(self, count: int) -> None:
         """Report that `count` more units of the operation are done."""

@@ -185,7 +185,7 @@ def _track_progress(
 
 
 def write_user_truth(out: Path, params: Simulation) -> None:
-    """Write the true bots among the users, and the query texts that contain personal data."""
+    """Write which simulated users are bots, and which query texts contain personal data."""
     users = max(10, params.impressions // params.impressions_per_user)
     bots = [
         (f"bot-{hash_integers(number, 9) % 10**10:010d}",)

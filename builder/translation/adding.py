@@ -32,7 +32,7 @@ LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
 _FRONT_MATTER = re.compile(r"^license(?:_name)?:\s*(\S+)", re.MULTILINE)
 
 
-class Kind(StrEnum):
+class ModelFormat(StrEnum):
     """Format of the folder of a translation model."""
 
     CTRANSLATE2 = "CTranslate2"
@@ -41,7 +41,7 @@ class Kind(StrEnum):
     NLLB = "NLLB or M2M-100 (Transformers)"
 
 
-MODEL_TYPES = {"marian": Kind.MARIAN, "m2m_100": Kind.NLLB}
+MODEL_TYPES = {"marian": ModelFormat.MARIAN, "m2m_100": ModelFormat.NLLB}
 """Model formats by the `model_type` of a Transformers folder."""
 
 
@@ -67,7 +67,7 @@ def add_model(
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder")
     kind = detect_format(folder)
-    if kind is not Kind.CTRANSLATE2:
+    if kind is not ModelFormat.CTRANSLATE2:
         folder = convert(folder, kind, out)
     prefixes = language_prefixes(read_model(folder).vocabulary)
     params = TranslateParameters.model_validate(
@@ -76,21 +76,21 @@ def add_model(
     return {
         "kind": str(kind),
         **check_model(params, limits),
-        "licence": licence(folder),
-        "definition": definition(folder, prefixes),
+        "licence": find_licence(folder),
+        "definition": to_definition(folder, prefixes),
     }
 
 
-def detect_format(folder: Path) -> Kind:
+def detect_format(folder: Path) -> ModelFormat:
     """Identify the format of a model folder.
 
     Raises:
         FormatError: the format is unknown.
     """
     if (folder / WEIGHTS).is_file():
-        return Kind.CTRANSLATE2
+        return ModelFormat.CTRANSLATE2
     if (folder / MARIAN).is_file():
-        return Kind.OPUS_MT
+        return ModelFormat.OPUS_MT
     try:
         model_type = json.loads((folder / "config.json").read_text("utf-8"))["model_type"]
         return MODEL_TYPES[model_type]
@@ -102,7 +102,7 @@ def detect_format(folder: Path) -> Kind:
         ) from None
 
 
-def convert(folder: Path, kind: Kind, out: Path | None) -> Path:
+def convert(folder: Path, kind: ModelFormat, out: Path | None) -> Path:
     """Convert a model to CTranslate2 in int8, copying its SentencePiece models and licence.
 
     Raises:
@@ -127,10 +127,10 @@ def convert(folder: Path, kind: Kind, out: Path | None) -> Path:
     return out
 
 
-def _converter(folder: Path, kind: Kind) -> Any:
+def _converter(folder: Path, kind: ModelFormat) -> Any:
     from ctranslate2 import converters
 
-    if kind is Kind.OPUS_MT:
+    if kind is ModelFormat.OPUS_MT:
         return converters.OpusMTConverter(str(folder))
     import_module("transformers")  # the converter reports its absence late and less clearly
     return converters.TransformersConverter(str(folder))
@@ -147,7 +147,7 @@ def _licence_files(folder: Path) -> list[Path]:
     return sorted(path for pattern in LICENCES for path in folder.glob(pattern))
 
 
-def licence(folder: Path) -> str:
+def find_licence(folder: Path) -> str:
     """Return the name of a model's licence file, or the licence stated in its README.md."""
     files = _licence_files(folder)
     if files:
@@ -166,7 +166,7 @@ def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
     return {}
 
 
-def definition(folder: Path, prefixes: dict[str, str]) -> str:
+def to_definition(folder: Path, prefixes: dict[str, str]) -> str:
     """Return the section `[translate]` of a definition that selects a model, as TOML."""
     values = {"model": str(folder.resolve()), **prefixes}
     return "\n".join(["[translate]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())])

@@ -48,26 +48,27 @@ def split_copied(text: str) -> list[tuple[str, bool]]:
     return [(part, is_untranslatable(part)) for part, _ in parts if part]
 
 
-def split_to_size(text: str, most: int, size: Callable[[str], int]) -> list[str]:
+def split_to_size(text: str, max_size: int, size: Callable[[str], int]) -> list[str]:
     """Split a text into parts of limited size, preferably at clause boundaries.
 
     Args:
         text: A sentence with single spaces between words.
-        most: Maximum size of a part.
+        max_size: Maximum size of a part.
         size: Function that returns the size of a text, such as its number of tokens.
     """
-    if len(text) < 2 or size(text) <= most:
+    if len(text) < 2 or size(text) <= max_size:
         return [text]
-    place = _boundary(text)
-    return [*split_to_size(text[:place], most, size), *split_to_size(text[place:], most, size)]
+    offset = _find_boundary(text)
+    parts = (text[:offset], text[offset:])
+    return [piece for part in parts for piece in split_to_size(part, max_size, size)]
 
 
-def _boundary(text: str) -> int:
+def _find_boundary(text: str) -> int:
     """Return the offset of the best clause boundary near the middle of a text, before the space."""
     low, high = (int(len(text) * share) for share in _MIDDLE)
     middle = len(text) // 2
     for boundary in _BOUNDARIES:
-        places = [m.start() for m in boundary.finditer(text, low, high) if m.start() > 0]
-        if places:
-            return min(places, key=lambda place: abs(place - middle))
+        offsets = [m.start() for m in boundary.finditer(text, low, high) if m.start() > 0]
+        if offsets:
+            return min(offsets, key=lambda offset: abs(offset - middle))
     return max(middle, 1)

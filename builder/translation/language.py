@@ -28,7 +28,7 @@ SURE, LIKELY = 0.6, 0.3
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def function_words(text: str) -> tuple[int, int]:
+def count_function_words(text: str) -> tuple[int, int]:
     """Return the number of French and of English function words in a text."""
     words = [word.lower() for word in _WORD.findall(text)]
     return sum(word in FRENCH for word in words), sum(word in ENGLISH for word in words)
@@ -40,7 +40,7 @@ def english_sentences(texts: Sequence[Sequence[str]]) -> list[list[bool]]:
     Args:
         texts: The sentences of each text.
     """
-    counts = [[function_words(sentence) for sentence in sentences] for sentences in texts]
+    counts = [[count_function_words(sentence) for sentence in sentences] for sentences in texts]
     asked = [
         (number, i)
         for number, of_text in enumerate(counts)

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 
 from builder.translation.parts import Output
-from builder.translation.sqlite_cache import SqliteCache, key
+from builder.translation.sqlite_cache import SqliteCache, cache_key
 
 _INSERT = "INSERT OR REPLACE INTO outputs VALUES (?, ?, ?, ?, ?)"
 _SELECT = "SELECT key, text, pieces, marks, checksum FROM outputs WHERE key IN ({})"
@@ -37,7 +37,7 @@ class TranslationMemory(SqliteCache):
             scope: Model hash and decoding options.
             sentences: Normalised sentences.
         """
-        keys = {key(scope, sentence): sentence for sentence in sentences}
+        keys = {cache_key(scope, sentence): sentence for sentence in sentences}
         return {
             keys[row[0]]: _output(*row[1:4])
             for row in self._rows(_SELECT, keys)
@@ -47,7 +47,7 @@ class TranslationMemory(SqliteCache):
     def add(self, scope: str, outputs: Mapping[str, Output]) -> None:
         """Store the translations of sentences in one transaction."""
         rows = [
-            (key(scope, sentence), output.text, output.pieces, _encode_flags(output))
+            (cache_key(scope, sentence), output.text, output.pieces, _encode_flags(output))
             for sentence, output in outputs.items()
         ]
         self._insert(_INSERT, [(*row, _checksum(*row)) for row in rows])

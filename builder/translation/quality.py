@@ -7,7 +7,7 @@ those that fewer than 1 in 500 of 33,000 real sentence pairs cross (length ratio
 import re
 from collections import Counter
 
-from builder.translation.language import function_words
+from builder.translation.language import count_function_words
 
 SHORTER, LONGER = 0.4, 1.9
 """Minimum and maximum ratio of the English to the French length in characters."""
@@ -61,7 +61,7 @@ def has_length_mismatch(output: str, source: str) -> bool:
 
 def is_untranslated(output: str, source: str) -> bool:
     """Whether a translation is still French, or equal to the source."""
-    french, english = function_words(output)
+    french, english = count_function_words(output)
     if french >= 2 and french > 2 * english:
         return True
     return french > english and output.casefold() == source.casefold()

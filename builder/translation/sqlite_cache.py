@@ -90,7 +90,7 @@ class SqliteCache:
         self._connection.close()
 
 
-def key(scope: str, text: str) -> bytes:
+def cache_key(scope: str, text: str) -> bytes:
     """Return the 128-bit key of a text in a scope."""
     return hashlib.sha256(f"{scope}\n{text}".encode()).digest()[:16]
 

@@ -99,16 +99,16 @@ def translate(
         engine = load_engine(params.model, params, limits.threads)
         folder = memory or limits.scratch
         with TranslationMemory(folder / MEMORY) as kept, TextCache(folder / TEXTS) as texts:
-            decoder = None if limits.executor.in_process else _workers(params, limits)
+            decoder = None if limits.executor.in_process else _worker_decoder(params, limits)
             translator = Translator(engine, kept, params, progress.advance, decoder)
-            progress.start("translate", _estimate(gathered, engine.size), "source pieces")
+            progress.start("translate", _estimate_tokens(gathered, engine.size), "source pieces")
             ledger.rows_in = _translate(out, gathered, split_queries, translator, texts)
     ledger.rows_out = ledger.rows_in
     with RejectWriter(out, "translate", ledger):
         return ledger
 
 
-def _workers(params: TranslateParameters, limits: Limits) -> Decoder:
+def _worker_decoder(params: TranslateParameters, limits: Limits) -> Decoder:
     """Return a function that decodes blocks of sentences on the workers of `limits.executor`."""
     folder = params.model or Path()
 
@@ -164,7 +164,7 @@ def find_collisions(queries: pl.DataFrame) -> pl.DataFrame:
     return rows.filter((pl.len().over("folded_en") > 1) & (pl.col("folded_en") != ""))
 
 
-def _estimate(gathered: Table, size: Callable[[str], int]) -> int:
+def _estimate_tokens(gathered: Table, size: Callable[[str], int]) -> int:
     """Estimate the number of source tokens of all documents, for the progress display."""
     lengths = gathered.scan().select(pl.col("title", "text").str.len_chars().sum()).collect()
     sample = gathered.scan().select("text").head(SAMPLED).collect()["text"].to_list()

@@ -52,7 +52,7 @@ def translate_texts(
         return Translator(engine, memory, params).translate(texts, form)
 
 
-def load(params: TranslateParameters, limits: Limits) -> Engine:
+def _load_engine(params: TranslateParameters, limits: Limits) -> Engine:
     """Load the translation model that the parameters name.
 
     Raises:
@@ -110,7 +110,9 @@ def translate_file(
         if file.suffix == ".parquet":
             return _translate_table(file, out, params, limits, column, form)
     elif file.suffix == ".parquet":
-        raise UsageError(f"{file.name}: a Parquet file is translated to a file; set --out")
+        raise UsageError(
+            f"{file.name}: expected an output file for a Parquet table, found none; give --out"
+        )
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -151,7 +153,7 @@ def check_model(params: TranslateParameters, limits: Limits) -> dict[str, Any]:
         UsageError: no model.
         FormatError: the folder is not a model.
     """
-    engine = load(params, limits)
+    engine = _load_engine(params, limits)
     model = engine.model
     examples = translate_texts(list(EXAMPLES), params, limits)
     return {

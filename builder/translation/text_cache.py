@@ -17,7 +17,7 @@ import orjson
 import zstandard
 
 from builder.translation.sentences import Sentence, Translation
-from builder.translation.sqlite_cache import SqliteCache, key
+from builder.translation.sqlite_cache import SqliteCache, cache_key
 
 LARGEST = 1 << 28
 """Maximum size of a decompressed row in bytes; larger rows are damaged."""
@@ -47,7 +47,7 @@ class TextCache(SqliteCache):
             scope: Everything that a translation depends on except the text.
             texts: Texts of documents, unchanged.
         """
-        keys = {key(scope, text): text for text in texts}
+        keys = {cache_key(scope, text): text for text in texts}
         unpack = zstandard.ZstdDecompressor().decompress
         return {
             keys[row_key]: _decode(unpack(found, max_output_size=LARGEST))
@@ -58,7 +58,7 @@ class TextCache(SqliteCache):
     def add(self, scope: str, found: Mapping[str, Translation]) -> None:
         """Store the translations of texts in one transaction."""
         squeeze = zstandard.ZstdCompressor(level=3).compress
-        rows = [(key(scope, text), squeeze(_encode(made))) for text, made in found.items()]
+        rows = [(cache_key(scope, text), squeeze(_encode(made))) for text, made in found.items()]
         self._insert(_INSERT, [(*row, zlib.crc32(b"".join(row))) for row in rows])
 
 

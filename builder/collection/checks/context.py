@@ -149,7 +149,7 @@ def _summarise_table(summary: TableSummary, where: str) -> TableSummary:
 
 
 def _column_faults(found: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
-    """Return the columns that differ, such as `crawled: missing`; their order if none does."""
+    """Return how the columns differ, such as `crawled: missing`, or that their order differs."""
     names = dict.fromkeys((*expected.names, *found.names))
     faults = tuple(
         f"{name}: missing"

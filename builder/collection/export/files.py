@@ -31,7 +31,7 @@ THREADS = 2
 class PartWriter:
     """Writer of documents to a sequence of files, each of limited size.
 
-    Without documents, no file is written: an empty file is not an empty table to its readers.
+    Without documents, no file is written, because readers may not accept an empty file.
 
     Args:
         folder: Output folder; created if it does not exist.

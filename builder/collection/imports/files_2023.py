@@ -102,7 +102,7 @@ def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> 
 
 
 def _prefer_trec(paths: list[Path], root: Path) -> list[Path]:
-    """Remove the files in folders `json`, unless all files are; they repeat the TREC files."""
+    """Drop the files in folders `json`, which repeat TREC files, unless there are no others."""
     trec = [path for path in paths if not _is_in_json_folder(path, root)]
     return trec or paths
 

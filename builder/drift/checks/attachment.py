@@ -28,7 +28,7 @@ PAGES_READ = 1000
 """Maximum number of judged pages to read; the smallest ids are a random sample."""
 
 MENTION_DROP, HALVED = 0.1, 0.5
-"""Drop of the share of judged pages that mention the query: absolute, and relative."""
+"""Minimum absolute and relative drop of the share of judged pages that mention the query."""
 
 RECURRING = 0.35
 """Minimum share of recurring pairs if query and document are judged in both snapshots."""
@@ -103,7 +103,7 @@ def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome
 
 
 def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Measure the share of judged pairs that recur if query and document are in both snapshots."""
+    """Measure how many judged pairs recur, where both snapshots have the query and the document."""
     numbers = fetch_row(connection, RECURRENCE)
     either = numbers["pairs_from"] + numbers["pairs_to"] - numbers["pairs_common"]
     recurring = share(numbers["pairs_common"], either)

@@ -75,7 +75,7 @@ def check_judged_queries_listed(connection: duckdb.DuckDBPyConnection) -> Outcom
 
 
 def check_listed_queries_judged(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count queries in the query file of a snapshot without a judgement."""
+    """Count queries that have no judgement although the query file of the snapshot lists them."""
     numbers = fetch_row(connection, MEMBERSHIP)
     without = share(numbers["listed_only"], numbers["listed"])
     if without is None:

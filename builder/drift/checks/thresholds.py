@@ -148,7 +148,7 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _is_raised(model: MinimumCountModel, other_minimum: int) -> bool:
-    """Whether the other snapshot's smallest count is too high for the same minimum."""
+    """Whether the smallest count of the other snapshot shows that its minimum is higher."""
     return other_minimum > model.minimum and model.expected_below(other_minimum) >= EXPECTED
 
 

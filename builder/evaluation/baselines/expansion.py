@@ -29,7 +29,7 @@ Judged = tuple[list[TermIds], list[float], list[str]]
 def search_expanded(
     index: Bm25Index, queries: pl.DataFrame, expanded: pl.DataFrame, *, tag: str = "expanded"
 ) -> Run:
-    """Search the documents of an index with expanded queries, and with unchanged ones as in BM25.
+    """Search the documents of an index with expanded queries, or with the query if not expanded.
 
     Args:
         index: Index of the snapshot.

@@ -120,7 +120,7 @@ def _best_candidate(
 
 
 def _candidate_terms(index: Bm25Index, query: TermIds, documents: Judged, limit: int) -> TermIds:
-    """Return the terms of the query, followed by the highest of P(w|R) idf(w)."""
+    """Return the terms of the query, followed by the terms with the highest P(w|R) idf(w)."""
     terms, probabilities = relevance_model(documents[0], np.array(documents[1]))
     new = ~np.isin(terms, query)
     weights = probabilities[new] * index.idf(terms[new])

@@ -119,7 +119,7 @@ def most_probable(terms: TermIds, weights: Floats, limit: int) -> tuple[TermIds,
 def _interpolate(
     query: TermIds, terms: TermIds, probabilities: Floats, parameters: Rm3
 ) -> tuple[TermIds, Floats]:
-    """Mix the query with its relevance model; empty if the model is."""
+    """Mix the query with its relevance model; empty if the model is empty."""
     if not len(terms):
         return terms, probabilities
     terms, kept = most_probable(terms, probabilities, parameters.fb_terms)

@@ -15,7 +15,7 @@ _DAY = 86_400
 
 
 def trend_chart(report: TrendReport) -> str:
-    """Draw the trend of each system as an SVG image, for filtering systems the best-ranked one.
+    """Draw the trend of each system as an SVG image; of several trends, the best-ranked one.
 
     Dots are the scores of the batches, lines the fitted trends from the first to the last batch.
 

@@ -57,7 +57,7 @@ def read_delimited(
 
 
 class _FieldError(ValueError):
-    """Malformed field of the current line."""
+    """Error raised for a malformed field of the current line."""
 
 
 def _check_header(header: list[str], path: Path) -> None:

@@ -189,7 +189,7 @@ def persistence_rows(
 
 
 def _missing_p_value_reason(topics: TopicSet, a: int, b: int, system: int, min_queries: int) -> str:
-    """Return why an unpaired test is undefined; `min_queries` is required per snapshot."""
+    """Return why an unpaired test is undefined, given the queries that it requires per snapshot."""
     first, second = topics.snapshots[a], topics.snapshots[b]
     if min(first.unjudged[system], second.unjudged[system]) < 0:
         return "no run for one of the snapshots"

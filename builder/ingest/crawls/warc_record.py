@@ -132,7 +132,7 @@ def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
 def _parse_day_of_year(text: str) -> datetime | None:
     """Parse a ClueWeb09 date with the day of the year; return None for other dates.
 
-    `2009-03-65T08:43:19-0800` is day 65 of 2009, which must lie in March.
+    `2009-03-65T08:43:19-0800` is day 65 of 2009; the month must be that of the day.
     """
     match = DAY_OF_YEAR.fullmatch(text)
     if match is None:

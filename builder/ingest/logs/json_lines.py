@@ -170,7 +170,7 @@ def _quote_identifier(name: str) -> str:
 def _parse_individually(
     chunk: Chunk, fields: LogFields, numbers: Iterable[int]
 ) -> Iterator[NumberedRecord]:
-    """Yield the records of single lines, or the reasons to reject the lines."""
+    """Parse lines one by one, and yield each record or the reason to reject the line."""
     for number in map(int, numbers):
         line = chunk.line(number - chunk.first)
         try:

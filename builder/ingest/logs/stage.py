@@ -117,7 +117,7 @@ def _encode_batches(
 
 
 def _find_dropped(staging: StagedLog, params: LogParameters, limits: Limits) -> pl.DataFrame:
-    """Return the impressions that the filters of users drop, such as those of bots."""
+    """Return the impressions that the user rules drop, such as impressions of bots."""
     with limits.connect(USER_RULES_SHARE) as connection:
         return pl.DataFrame(find_dropped_impressions(connection, staging.log, params).read_all())
 
