@@ -1,6 +1,7 @@
 """Commands that create, combine and check runs: `baseline`, `dense`, `fuse`, `runs check`, ..."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from builder.cli.evaluation import folders_by_snapshot
 from builder.cli.help import CommandGroup
 from builder.cli.options import CollectionFolder, Format, OutputFormat, Quiet, RunDepth
 from builder.cli.output import print_frames
+from builder.errors import UsageError
 from builder.io.disk import check_output_differs
 
 if TYPE_CHECKING:
@@ -29,6 +31,14 @@ def baseline(
         str | None, typer.Option(help="Language to search in; default: the source language.")
     ] = None,
     depth: RunDepth = 1000,
+    earlier_statistics: Annotated[
+        bool,
+        typer.Option(
+            "--earlier-statistics",
+            help="Search every snapshot but the first with the collection statistics of the "
+            "snapshot before it, for `longeval attribute`.",
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Search every snapshot with BM25 and write the runs.
@@ -36,16 +46,37 @@ def baseline(
     Example: longeval baseline demo/collection --out runs/bm25
     """
     from builder.collection.read import open_collection
-    from builder.evaluation import Bm25, bm25_snapshot
+    from builder.evaluation import Bm25, bm25_snapshot, snapshot_statistics
 
     opened = open_collection(collection)
     searched, suffix = opened.resolve_language(language)
     parameters = Bm25(language=searched, depth=depth)
-    for name in opened.snapshots:
-        snapshot = opened.snapshot(name)
-        files, queries = snapshot.document_files(), snapshot.folder / "queries.parquet"
-        run = bm25_snapshot(files, queries, parameters, suffix=suffix, tag=f"bm25-{searched}")
+    files = {name: opened.snapshot(name).document_files() for name in opened.snapshots}
+    for before, name in _pairs_to_search(opened.snapshots, earlier_statistics):
+        run = bm25_snapshot(
+            files[name],
+            opened.snapshot(name).folder / "queries.parquet",
+            parameters,
+            suffix=suffix,
+            tag=f"bm25-{searched}",
+            statistics=None
+            if before is None
+            else snapshot_statistics(files[before], parameters, suffix=suffix),
+        )
         _write_run(run, out / f"{name}.txt.gz", quiet=quiet)
+
+
+def _pairs_to_search(
+    names: Sequence[str], earlier_statistics: bool
+) -> list[tuple[str | None, str]]:
+    """Return the snapshots to search, each with the snapshot whose statistics rank it, if any."""
+    if not earlier_statistics:
+        return [(None, name) for name in names]
+    if len(names) < 2:
+        raise UsageError(
+            f"--earlier-statistics: expected at least two snapshots, found {', '.join(names)}"
+        )
+    return list(pairwise(names))
 
 
 def dense(

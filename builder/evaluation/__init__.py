@@ -5,7 +5,7 @@ measures with confidence intervals and significance tests, and HTML and JSON rep
 """
 
 from builder.evaluation.attribution import AttributedChange, attribute_paths
-from builder.evaluation.baselines.bm25 import Bm25, bm25, bm25_snapshot
+from builder.evaluation.baselines.bm25 import Bm25, bm25, bm25_snapshot, snapshot_statistics
 from builder.evaluation.baselines.boost import qrel_boost
 from builder.evaluation.baselines.dense import dense_search
 from builder.evaluation.baselines.fusion import read_scores, reciprocal_rank_fusion, rerank
@@ -59,6 +59,7 @@ __all__ = [
     "reproducibility",
     "rerank",
     "sanity_table",
+    "snapshot_statistics",
     "snapshot_trend",
     "snapshot_trend_path",
     "summary_rows",

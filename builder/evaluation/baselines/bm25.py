@@ -17,6 +17,11 @@ import pyarrow.parquet as pq
 
 from builder.errors import DataError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
+from builder.evaluation.baselines.collection_statistics import (
+    CollectionStatistics,
+    count_statistics,
+    statistics_of_terms,
+)
 from builder.extras import import_optional
 from builder.io import parquet
 from builder.runtime.progress import NoProgress, Progress
@@ -61,6 +66,7 @@ def bm25_snapshot(
     suffix: str | None = None,
     tag: str = "bm25",
     progress: Progress | None = None,
+    statistics: CollectionStatistics | None = None,
 ) -> Run:
     """Search the documents of a published snapshot with its queries.
 
@@ -72,6 +78,8 @@ def bm25_snapshot(
             the language is English, and for the source text otherwise.
         tag: Name of the run.
         progress: Reports the number of indexed documents.
+        statistics: Collection statistics of another snapshot, see `snapshot_statistics`; None for
+            those of the documents.
 
     Raises:
         UsageError: A file is unreadable.
@@ -79,13 +87,45 @@ def bm25_snapshot(
         MissingExtraError: The extra [baseline] is not installed.
     """
     parameters = parameters or Bm25()
-    if suffix is None:
-        suffix = ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
+    suffix = _suffix_of(parameters) if suffix is None else suffix
     texts, column = _read_documents(documents, suffix), f"text{suffix}"
     query_texts = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
     if query_texts["text"].null_count():
         raise DataError(f"{queries}: column {column} is empty; the snapshot was not translated")
-    return bm25(texts, query_texts, parameters, tag=tag, progress=progress)
+    return bm25(texts, query_texts, parameters, tag=tag, progress=progress, statistics=statistics)
+
+
+def snapshot_statistics(
+    documents: Sequence[Path],
+    parameters: Bm25 | None = None,
+    *,
+    suffix: str | None = None,
+    progress: Progress | None = None,
+) -> CollectionStatistics:
+    """Count the collection statistics that BM25 uses for the documents of a published snapshot.
+
+    Args:
+        documents: Parquet files with `doc_id`, title and text columns.
+        parameters: Parameters of BM25; None for the defaults.
+        suffix: Suffix of the text columns, as for `bm25_snapshot`.
+        progress: Reports the number of documents.
+
+    Raises:
+        UsageError: A file is unreadable.
+        DataError: There are no words, or the snapshot has no texts in the language.
+        MissingExtraError: The extra [baseline] is not installed.
+    """
+    parameters = parameters or Bm25()
+    suffix = _suffix_of(parameters) if suffix is None else suffix
+    return count_statistics(
+        _read_documents(documents, suffix),
+        Analyzer(parameters.language),
+        progress or NoProgress(),
+    )
+
+
+def _suffix_of(parameters: Bm25) -> str:
+    return ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
 
 
 def _read_documents(parts: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
@@ -114,6 +154,7 @@ def bm25(
     *,
     tag: str = "bm25",
     progress: Progress | None = None,
+    statistics: CollectionStatistics | None = None,
 ) -> Run:
     """Search documents with queries using BM25.
 
@@ -123,6 +164,7 @@ def bm25(
         parameters: Parameters of BM25; None for the defaults.
         tag: Name of the run.
         progress: Reports the number of indexed documents.
+        statistics: Collection statistics of another collection; None for those of the documents.
 
     Returns:
         Run of the top `depth` documents with positive scores per query, with ties broken as in
@@ -135,7 +177,7 @@ def bm25(
     parameters = parameters or Bm25()
     analyzer = Analyzer(parameters.language)
     doc_ids, terms = _analyze_documents(documents, analyzer, progress or NoProgress())
-    model = _build_index(terms, analyzer, parameters) if analyzer.vocabulary else None
+    model = _build_index(terms, analyzer, parameters, statistics) if analyzer.vocabulary else None
     query_terms = analyzer.term_ids(queries["text"], add_terms=False)
     schema = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
     results = [pl.DataFrame(schema=schema)]
@@ -170,11 +212,29 @@ def _analyze_documents(
     return all_ids, terms
 
 
-def _build_index(terms: "list[array[int]]", analyzer: Analyzer, parameters: Bm25) -> Any:
+def _build_index(
+    terms: "list[array[int]]",
+    analyzer: Analyzer,
+    parameters: Bm25,
+    statistics: CollectionStatistics | None,
+) -> Any:
     bm25s = import_optional("bm25s", "the BM25 baseline", "baseline")
-    model = bm25s.BM25(k1=parameters.k1, b=parameters.b, method="lucene", backend="numpy")
+    k1, b = parameters.k1, parameters.b
+    own = None if statistics is None else statistics_of_terms(terms, analyzer.vocabulary)
+    if statistics is not None and own is not None:
+        k1, b = statistics.rescale(own, k1, b)
+    model = bm25s.BM25(k1=k1, b=b, method="lucene", backend="numpy")
     model.index((terms, dict(analyzer.vocabulary)), show_progress=False)
+    if statistics is not None and own is not None:
+        ratios = statistics.idf_ratios(own, analyzer.vocabulary)
+        _scale_terms(model.scores, ratios.astype(np.float32))
     return model
+
+
+def _scale_terms(scores: dict[str, Any], factors: npt.NDArray[np.float32]) -> None:
+    """Multiply the scores of each term, stored in compressed sparse columns, by its factor."""
+    sizes = np.diff(scores["indptr"])[: len(factors)]
+    scores["data"] *= np.repeat(factors, sizes)
 
 
 def _top_documents(
