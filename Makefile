@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 DEMO ?= demo
+# Two processes; each runs whole files, so that the worlds of a file are built once.
+PYTEST ?= --numprocesses 2 --dist loadfile
 
 .PHONY: demo test thorough install bench bench-quick fuzz faults readers mutants truth lint docs lock clean
 
@@ -10,10 +12,10 @@ demo: install
 	@$(BIN)/longeval demo $(DEMO)
 
 test: $(VENV)/.dev
-	@$(BIN)/python -m tests
+	@$(BIN)/python -m pytest $(PYTEST)
 
 thorough: $(VENV)/.dev
-	@LONGEVAL_THOROUGH=1 $(BIN)/python -m tests
+	@LONGEVAL_THOROUGH=1 $(BIN)/python -m pytest $(PYTEST)
 
 install: $(VENV)/.core
 

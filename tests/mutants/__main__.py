@@ -1,26 +1,28 @@
 """`python -m tests.mutants PACKAGE`: what share of seeded faults in a package its tests find.
 
-Each mutant of a sample is made in a temporary copy of the working tree and tested there by pytest,
-which stops at the first failure and begins with the tests that killed the last mutant. Mutants,
-their files and their diffs are printed. The exit code is 1 where a smaller share than `--least` is
-killed.
+Each mutant of a sample is made in a temporary copy of the working tree and tested there by pytest:
+first by the tests that execute its line, then, unless no other test can notice it, by all of them.
+pytest stops at the first failure. Mutants, their files and their diffs are printed. The exit code
+is 1 where a smaller share than `--least` is killed.
 """
 
 import argparse
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import chdir
 from pathlib import Path
 
 from cosmic_ray.mutating import mutate_and_test
-from cosmic_ray.testing import run_tests
-from cosmic_ray.work_item import MutationSpec, TestOutcome
+from cosmic_ray.work_item import MutationSpec
 
 from tests.mutants.sample import sample_mutants
+from tests.mutants.selection import SELECTED, Selection, record_coverage, select_tests
 
 SHORTEST_TIMEOUT = 60.0
 """Seconds; a run of the tests on a mutant may take three times as long as one without."""
@@ -38,9 +40,13 @@ def main(arguments: list[str]) -> int:
             files = [package] if package.is_file() else sorted(package.rglob("*.py"))
             mutants = sample_mutants(files, options.count, options.seed)
             tests = options.tests or [_tests_of(package)]
-            command = " ".join([sys.executable, "-m pytest -x --ff", *tests])
-            timeout = _time_without_mutant(command)
-            killed = sum(_is_killed(mutant, command, timeout) for mutant in mutants)
+            begun = time.perf_counter()
+            coverage = record_coverage(tests)
+            timeout = max(SHORTEST_TIMEOUT, 3 * (time.perf_counter() - begun))
+            killed = sum(
+                _is_killed(mutant, select_tests(coverage, mutant), tests, timeout)
+                for mutant in mutants
+            )
     share = killed / max(1, len(mutants))
     sys.stdout.write(f"{killed} of {len(mutants)} mutants killed ({share:.0%}) by {tests}\n")
     return int(share < options.least)
@@ -75,17 +81,18 @@ def _tests_of(package: Path) -> str:
     return "tests"
 
 
-def _time_without_mutant(command: str) -> float:
-    """Seconds that tests may take; they must pass without a mutant."""
-    begun = time.perf_counter()
-    outcome, output = run_tests(command, None)
-    if outcome is not TestOutcome.SURVIVED:
-        raise SystemExit(f"the tests fail without a mutant:\n{output}")
-    return max(SHORTEST_TIMEOUT, 3 * (time.perf_counter() - begun))
-
-
-def _is_killed(mutant: MutationSpec, command: str, timeout: float) -> bool:
-    result = mutate_and_test([mutant], command, timeout)
+def _is_killed(
+    mutant: MutationSpec, selection: Selection, tests: Sequence[str], timeout: float
+) -> bool:
+    """Test a mutant, and print the outcome with its diff."""
+    SELECTED.write_text("\n".join(selection.tests), "utf-8")
+    runs = [[f"@{SELECTED}"]] if selection.tests else []
+    runs += [] if selection.suffices else [["--ff", *tests]]
+    for run in runs:
+        command = shlex.join([sys.executable, "-m", "pytest", "-x", *run])
+        result = mutate_and_test([mutant], command, timeout)
+        if result.is_killed:
+            break
     diff = (result.diff or "").partition("\n")[2]
     where = f"{mutant.module_path}:{mutant.start_pos[0]}: {mutant.operator_name}"
     sys.stdout.write(f"{'killed' if result.is_killed else 'SURVIVED'} {where}\n{diff}\n")
