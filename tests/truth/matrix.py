@@ -118,7 +118,7 @@ class Laboratory:
     def _write(self, cause: Cause, draw: random.Random) -> None:
         assert cause.change is not None
         month = World(
-            *(list(_records(self.original[kind], types)) for kind, types in FIELDS.items())
+            *(list(read_records(self.original[kind], types)) for kind, types in FIELDS.items())
         )
         cause.change(month, draw)
         for path, records in zip(self.raw.values(), (month.crawl, month.log), strict=True):
@@ -167,7 +167,7 @@ class Laboratory:
         return list(read_pair_drift(series.pair_drift[MONTHS])["checks"])
 
 
-def _records(content: bytes, types: Mapping[str, type]) -> Iterator[dict[str, Any]]:
+def read_records(content: bytes, types: Mapping[str, type]) -> Iterator[dict[str, Any]]:
     """The records of a file of JSON lines that have all fields that changes touch, of their type.
 
     The simulation writes some damaged records, which the stages reject.
