@@ -33,7 +33,7 @@ __all__ = [
 
 
 def suggest(word: str, choices: Iterable[str]) -> str:
-    """Return a hint for a misspelt word: the closest choice, or else the list of all choices."""
+    """Return a hint for a misspelt word: the most similar choice, or else all choices."""
     words = list(choices)
     matches = get_close_matches(word, words, n=1)
     return f"did you mean {matches[0]!r}?" if matches else f"expected one of {', '.join(words)}"
@@ -48,7 +48,7 @@ class LongEvalError(Exception):
     exit_code = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the error with its message, so that worker processes can raise it."""
+        """Pickle the error with its message, so that it can be raised in another process."""
         return _restore_error, (type(self), self.args, vars(self))
 
 

@@ -1,4 +1,4 @@
-"""Import optional dependencies on first use."""
+"""Imports optional dependencies on first use."""
 
 from importlib import import_module
 from typing import Any
@@ -7,7 +7,7 @@ from builder.errors import MissingExtraError
 
 
 def import_optional(module: str, feature: str, extra: str) -> Any:
-    """Import a module of an optional dependency.
+    """Import a module of an optional dependency and return it.
 
     Args:
         module: Module name, such as `scipy.special`.

@@ -1,4 +1,4 @@
-"""The build pipeline: all stages in execution order.
+"""The pipeline that builds a collection: all stages in execution order.
 
 The signature of each stage function declares the tables that it reads. The runner
 (`builder.runtime.runner`) runs a stage once per snapshot, once per pair of consecutive snapshots,

@@ -1,4 +1,4 @@
-"""Find and load plug-ins, which other installed packages declare as entry points.
+"""Finds and loads plug-ins, which other installed packages register as entry points.
 
 A package declares a plug-in in its `pyproject.toml`:
 
@@ -42,7 +42,7 @@ def find_plugins(group: str) -> Mapping[str, EntryPoint]:
 
 
 def _with_mtime(folder: str) -> tuple[str, int]:
-    """Return a folder and its modification time in nanoseconds, or 0 if it does not exist."""
+    """Return a folder and its modification time in nanoseconds, or 0 if the folder is missing."""
     try:
         return folder, Path(folder or ".").stat().st_mtime_ns
     except OSError:
@@ -55,7 +55,7 @@ def _cached_entry_points(
     group: str,
     folders: tuple[tuple[str, int], ...],  # noqa: ARG001 - cache key: a new package changes it
 ) -> EntryPoints:
-    """Return the entry points of a group; cached, because scanning all packages is slow."""
+    """Return the entry points of a group, from a cache, since scanning all packages is slow."""
     return find(group=GROUP_PREFIX + group)
 
 
@@ -69,7 +69,7 @@ def describe_package(entry_point: EntryPoint) -> str:
 
 
 def plugin_packages(group: str, names: Iterable[str]) -> dict[str, str]:
-    """Map plug-in names to the name and version of their package; built-in names are omitted."""
+    """Return the name and version of the package of each plug-in, without built-in names."""
     known = find_plugins(group)
     return {name: describe_package(known[name]) for name in names if name in known}
 

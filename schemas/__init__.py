@@ -1,6 +1,6 @@
-"""Contracts of all tables: columns, types, primary keys, sort orders and rules.
+"""Schemas of all tables: columns, types, primary keys, sort orders and rules.
 
-`TABLES` maps table names to contracts.
+`TABLES` maps table names to their schemas.
 """
 
 from schemas._base import (
@@ -107,7 +107,7 @@ TABLES: dict[str, type[Contract]] = {
         Irregularities,
     )
 }
-"""Contracts of published and user-facing tables, by table name."""
+"""Schemas of published and user-facing tables, by table name."""
 
 INTERMEDIATE_TABLES: dict[str, type[Contract]] = {
     contract.table_name(): contract
@@ -120,13 +120,13 @@ INTERMEDIATE_TABLES: dict[str, type[Contract]] = {
         SplitQueries,
     )
 }
-"""Contracts of tables passed between stages, by table name; not published."""
+"""Schemas of tables passed between stages, by table name; not published."""
 RELEASED: dict[str, type[Contract]] = {
     "documents": ReleasedDocuments,
     "queries": ReleasedQueries,
     "qrels": ReleasedQrels,
 }
-"""Contracts of imported snapshots, whose tables keep the ids of the release, by table name."""
+"""Schemas of imported snapshots, whose tables keep the ids of the release, by table name."""
 
 __all__ = [
     "DOC_ID_PATTERN",

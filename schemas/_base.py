@@ -1,4 +1,4 @@
-"""Base class of table contracts, and constructors of columns shared by several tables."""
+"""Base class of table schemas (contracts), and columns that several tables share."""
 
 import re
 from typing import ClassVar
@@ -15,7 +15,7 @@ VARIANT_SET_PATTERN = r"^v[0-9a-f]{16}$"
 
 
 class Contract(dy.Schema):
-    """Base class of table contracts: columns, primary key, sort order and validation rules.
+    """Base class of table schemas: columns, primary key, sort order and validation rules.
 
     Rows are written sorted by `order` if set, otherwise by the primary key, so that equal rows
     produce identical files.
@@ -25,16 +25,16 @@ class Contract(dy.Schema):
     """Sort columns; empty: sorted by the primary key."""
 
     revision: ClassVar[str] = "1"
-    """Version of the contract, incremented when the meaning of a column changes."""
+    """Version of the schema, incremented when the meaning of a column changes."""
 
     @classmethod
     def table_name(cls) -> str:
-        """Return the table name, e.g. `click_estimates` for the class `ClickEstimates`."""
+        """Return the name of the table, e.g. `click_estimates` for the class `ClickEstimates`."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     @classmethod
     def sort_key(cls) -> tuple[str, ...]:
-        """Return the columns by which rows are sorted when written."""
+        """Return the columns by which the rows of the table are sorted."""
         return cls.order or tuple(cls.primary_key())
 
     @classmethod
@@ -53,12 +53,12 @@ class Contract(dy.Schema):
 
 
 def snapshot(*, primary_key: bool = False, description: str = "Snapshot name") -> dy.String:
-    """Return a column of snapshot names such as `2022-06`."""
+    """Return the definition of a column of snapshot names such as `2022-06`."""
     return dy.String(primary_key=primary_key, regex=SNAPSHOT_PATTERN, description=description)
 
 
 def doc_id(*, primary_key: bool = False) -> dy.String:
-    """Return a column of document ids: `d` followed by 16 hex digits of md5(URL key)."""
+    """Return the definition of a column of document ids: `d` + 16 hex digits of md5(URL key)."""
     return dy.String(
         primary_key=primary_key,
         regex=DOC_ID_PATTERN,
@@ -67,7 +67,7 @@ def doc_id(*, primary_key: bool = False) -> dy.String:
 
 
 def query_id(*, primary_key: bool = False) -> dy.String:
-    """Return a column of query ids: `q` followed by 16 hex digits of md5(folded text)."""
+    """Return the definition of a column of query ids: `q` + 16 hex digits of md5(folded text)."""
     return dy.String(
         primary_key=primary_key,
         regex=QUERY_ID_PATTERN,
@@ -76,7 +76,7 @@ def query_id(*, primary_key: bool = False) -> dy.String:
 
 
 def variant_set() -> dy.String:
-    """Return a column of variant set ids: `v` followed by 16 hex digits of md5(signature or name).
+    """Return the definition of a column of variant set ids: `v` + 16 hex digits of an md5.
 
     The name is used for sets read from a file, the signature for all others.
     """
@@ -88,34 +88,34 @@ def variant_set() -> dy.String:
 
 
 def count(description: str, *, nullable: bool = False, minimum: int = 0) -> dy.UInt32:
-    """Return a UInt32 column of counts."""
+    """Return the definition of a UInt32 column of counts."""
     return dy.UInt32(nullable=nullable, min=minimum, description=description)
 
 
 def probability(description: str, *, nullable: bool = True) -> dy.Float64:
-    """Return a Float64 column of probabilities in [0, 1]."""
+    """Return the definition of a Float64 column of probabilities in [0, 1]."""
     return dy.Float64(nullable=nullable, min=0.0, max=1.0, description=description)
 
 
 def pseudo_count(description: str) -> dy.Float64:
-    """Return a nullable Float64 column of pseudo-counts, the parameters of a Beta prior."""
+    """Return the definition of a nullable Float64 column of pseudo-counts (Beta prior)."""
     return dy.Float64(nullable=True, min=0.0, description=description)
 
 
 def language_hint() -> dy.String:
-    """Return a nullable column of the language that a page declares."""
+    """Return the definition of a nullable column with the language that a page declares."""
     return dy.String(nullable=True, description="Language declared by the page")
 
 
 def published_at() -> dy.Int64:
-    """Return a nullable column of publication times."""
+    """Return the definition of a nullable column of publication times."""
     return dy.Int64(
         nullable=True, description="Time of publication in Unix seconds, declared by the page"
     )
 
 
 def modified_at() -> dy.Int64:
-    """Return a nullable column of modification times."""
+    """Return the definition of a nullable column of modification times."""
     return dy.Int64(
         nullable=True,
         description="Time of modification in Unix seconds, declared by the page or the server",

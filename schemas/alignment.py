@@ -1,4 +1,4 @@
-"""Contracts of tables that span snapshots: id maps, and changes between consecutive snapshots."""
+"""Schemas of tables that span snapshots: id maps, and changes between consecutive snapshots."""
 
 from typing import ClassVar
 
@@ -101,7 +101,7 @@ class NearLeaks(Contract):
 
 
 class DocumentChanges(Contract):
-    """Changes of documents between consecutive snapshots: one row per document and pair."""
+    """Document changes: one row per document and pair of consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "doc_id")
 
@@ -156,7 +156,7 @@ class DocumentChanges(Contract):
 
 
 class QueryChanges(Contract):
-    """Changes of queries between consecutive snapshots: one row per query and pair."""
+    """Query changes: one row per query and pair of consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id")
 
@@ -169,7 +169,7 @@ class QueryChanges(Contract):
 
 
 class QrelChanges(Contract):
-    """Changes of qrels between consecutive snapshots: one row per query, document and pair."""
+    """Qrel changes: one row per query, document and pair of consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id", "doc_id")
 

@@ -1,4 +1,4 @@
-"""Contracts of tables of click statistics, grading diagnostics and manual judgements."""
+"""Schemas of tables of click statistics, grading diagnostics and manual judgements."""
 
 import dataframely as dy
 import polars as pl
@@ -128,7 +128,7 @@ class PairStatistics(Contract):
 
     @dy.rule()
     def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
-        """last_clicks <= clicks <= examinations <= impressions."""
+        """Whether last_clicks <= clicks <= examinations <= impressions."""
         return (
             (pl.col("last_clicks") <= pl.col("clicks"))
             & (pl.col("clicks") <= pl.col("examinations"))

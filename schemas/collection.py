@@ -1,4 +1,4 @@
-"""Contracts of the tables of a snapshot: topics, queries, documents, qrels and rejects."""
+"""Schemas of the tables of a snapshot: topics, queries, documents, qrels and rejects."""
 
 from typing import ClassVar
 
@@ -157,7 +157,7 @@ class Documents(Contract):
 
     @dy.rule()
     def has_an_origin(cls) -> pl.Expr:  # noqa: N805
-        """Every document is shown or sampled."""
+        """Whether every document was shown to users, sampled, or both."""
         return pl.col("shown") | pl.col("sampled")
 
 
@@ -217,7 +217,7 @@ class ClickEstimates(Contract):
 
     @dy.rule()
     def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
-        """last_clicks <= clicks <= examinations <= impressions."""
+        """Whether last_clicks <= clicks <= examinations <= impressions."""
         return (
             (pl.col("last_clicks") <= pl.col("clicks"))
             & (pl.col("clicks") <= pl.col("examinations"))

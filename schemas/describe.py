@@ -1,4 +1,4 @@
-"""Descriptions of contracts, as printed by `longeval schema` and in the manual."""
+"""Descriptions of table schemas, as printed by `longeval schema` and in the manual."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ _BOUNDS = {"min": ">= {}", "max": "<= {}", "min_length": "length >= {}", "regex"
 
 
 def describe(contract: type[Contract]) -> dict[str, Any]:
-    """Describe a contract as a JSON-serializable dictionary.
+    """Describe a table schema as a JSON-serializable dictionary.
 
     Returns:
         `{"description", "columns": [{"name", "type", "nullable", "key", "rules", "description"}],

@@ -1,4 +1,4 @@
-"""Contracts of coverage tables: how many of the shown documents were crawled and published."""
+"""Schemas of coverage tables: how many of the shown documents were crawled and published."""
 
 import dataframely as dy
 import polars as pl
@@ -30,7 +30,7 @@ class Coverage(Contract):
 
     @dy.rule()
     def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
-        """in_collection <= in_crawl <= shown, and likewise for impressions."""
+        """Whether in_collection <= in_crawl <= shown, for documents and for impressions."""
         return _counts_are_nested()
 
 
@@ -51,12 +51,12 @@ class HostCoverage(Contract):
 
     @dy.rule()
     def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
-        """in_collection <= in_crawl <= shown, and likewise for impressions."""
+        """Whether in_collection <= in_crawl <= shown, for documents and for impressions."""
         return _counts_are_nested()
 
 
 def _counts_are_nested() -> pl.Expr:
-    """Return the condition in_collection <= in_crawl <= shown, and likewise for impressions."""
+    """Return the condition in_collection <= in_crawl <= shown, for documents and impressions."""
     documents = pl.col("in_collection").le(pl.col("in_crawl")) & pl.col("in_crawl").le(
         pl.col("shown")
     )

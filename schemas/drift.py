@@ -1,4 +1,4 @@
-"""Contracts of drift tables: word counts per snapshot, measures per pair of snapshots."""
+"""Schemas of drift tables: word counts per snapshot, and measures per pair of snapshots."""
 
 from typing import ClassVar
 
@@ -21,7 +21,7 @@ class WordCounts(Contract):
 
 
 class LostWords(Contract):
-    """Word frequencies in documents that leave the aligned core with a later snapshot."""
+    """Word frequencies in documents of the aligned core that a later snapshot lacks."""
 
     order: ClassVar[tuple[str, ...]] = ("snapshot", "token")
 

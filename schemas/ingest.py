@@ -1,4 +1,4 @@
-"""Contracts of the tables written by ingestion. Keys are the first 64 bits of an MD5 hash."""
+"""Schemas of the tables written by ingestion."""
 
 import dataframely as dy
 

@@ -1,4 +1,4 @@
-"""Contracts of tables passed between stages that share the columns of another table.
+"""Schemas of tables that are passed between stages and share the columns of another table.
 
 Stages declare the tables they read and write by contract, so every table needs its own class.
 """

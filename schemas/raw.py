@@ -1,4 +1,4 @@
-"""Contracts of the raw input: query logs and crawled pages."""
+"""Schemas of the raw input: query logs and crawled pages."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Contracts of imported releases: tables with their original ids, and irregularities found."""
+"""Schemas of imported releases: tables with their original ids, and irregularities found."""
 
 from typing import ClassVar
 
@@ -71,7 +71,7 @@ class ReleaseIds(Contract):
 
 
 class Irregularities(Contract):
-    """Malformed lines of an imported release that were read nevertheless, by file and defect."""
+    """Number of irregular but readable lines of an imported release, by file and defect."""
 
     order: ClassVar[tuple[str, ...]] = ("file", "kind")
 

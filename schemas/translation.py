@@ -1,4 +1,4 @@
-"""Contracts of translation tables: sentences with their translations and quality flags."""
+"""Schemas of translation tables: sentences with their translations and quality flags."""
 
 from typing import ClassVar
 
@@ -45,7 +45,7 @@ FIELDS = ("query", "text", "title")
 
 
 def _flags_column(description: str) -> dy.List:
-    """Return a column of lists of `SENTENCE_FLAGS`."""
+    """Return the definition of a column of lists of quality flags (`SENTENCE_FLAGS`)."""
     return dy.List(dy.String(regex=rf"^({'|'.join(SENTENCE_FLAGS)})$"), description=description)
 
 

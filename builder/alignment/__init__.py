@@ -1,7 +1,7 @@
-"""Align snapshots: match documents, queries and judgements across time.
+"""Aligns snapshots: matches documents, queries and judgements over time.
 
-In: the documents, queries and qrels of snapshots. Out: change tables with one row per id of two
-consecutive snapshots, and maps of the snapshots that contain each id.
+Input: the documents, queries and qrels of snapshots. Output: change tables with one row per id of
+two consecutive snapshots, and maps of the snapshots that contain each id.
 """
 
 from builder.alignment.changes import align_snapshots

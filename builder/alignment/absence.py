@@ -1,7 +1,7 @@
-"""Find why a document is missing from the later snapshot although its crawl has the page.
+"""Finds why a later snapshot lacks a document although its crawl contains the page.
 
-In: the crawled pages of both snapshots, the documents shown in the later one, and its sampling
-parameters. Out: the table `absences` of a DuckDB connection, one row per document of the earlier
+Input: the crawled pages of both snapshots, the documents shown in the later one, and its sampling
+parameters. Output: the table `absences` of a DuckDB connection, one row per document of the earlier
 snapshot that the later snapshot lacks but its crawl has, with a status:
 
 - `not_sampled`: in the earlier sample but not in the later one, whose share or seed differs;
@@ -39,7 +39,7 @@ DOC_ID = "format('d{:016x}', doc) AS doc_id"
 
 @dataclass(frozen=True)
 class CrawlTables:
-    """Crawl tables of two snapshots; None where unknown, as for imported releases.
+    """Crawled and shown documents of two snapshots; None if unknown, as for imported releases.
 
     Args:
         pages_from: `doc` of the pages in the earlier crawl.
@@ -54,7 +54,7 @@ class CrawlTables:
     sampling: DocumentParameters | None = None
 
     def create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create views `crawled_from`, `crawled_to` and `shown_to`; empty tables if unknown."""
+        """Create the views `crawled_from`, `crawled_to` and `shown_to`; empty if unknown."""
         for name, table in (
             ("crawled_from", self.pages_from),
             ("crawled_to", self.pages_to),
@@ -72,7 +72,7 @@ class CrawlTables:
 
 
 def classify_absences(connection: duckdb.DuckDBPyConnection, crawls: CrawlTables) -> None:
-    """Create the table `absences`; requires the views `documents_from` and `documents_to`."""
+    """Create the table `absences`: why documents of the earlier snapshot are missing later."""
     crawls.create_views(connection)
     connection.execute(ABSENCES)
     if crawls.sampling is None:

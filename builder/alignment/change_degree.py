@@ -1,8 +1,8 @@
-"""Measure how much the text of each updated document changed.
+"""Measures how much the text of each updated document changed.
 
-In: the ids of updated documents and both documents tables. Out: the table `degrees` of a DuckDB
-connection: Dice coefficient of the word sets and Jaccard coefficient of the shingle sets. Only
-updated texts are read, in batches of bounded size.
+Input: the ids of updated documents and both documents tables. Output: the table `degrees` of a
+DuckDB connection: Dice coefficient of the word sets and Jaccard coefficient of the shingle sets.
+Only updated texts are read, in batches of bounded size.
 """
 
 from functools import partial
@@ -38,7 +38,7 @@ def measure_degrees(
     threads: int,
     progress: Progress,
 ) -> None:
-    """Create the table `degrees`: one row per updated document.
+    """Measure how much each updated document changed, as rows of the table `degrees`.
 
     Args:
         connection: Connection with the table `pairing`.
@@ -62,7 +62,7 @@ def measure_degrees(
 def compare_texts(
     documents_from: Table, documents_to: Table, ids: pl.Series, shingle: int
 ) -> pl.DataFrame:
-    """Compute Dice and shingle Jaccard of the documents with these ids.
+    """Return how similar the two versions of each document are, by words and by shingles.
 
     Returns:
         `doc_id`, `dice`, `shingle_jaccard`, sorted by id.
@@ -81,7 +81,7 @@ def compare_texts(
 
 
 def _measure(texts: pl.DataFrame, shingle: int) -> pl.DataFrame:
-    """Compute Dice and shingle Jaccard of the rows of a batch."""
+    """Return how similar the two versions of a batch of documents are, by words and by shingles."""
     versions = EncodedVersions.from_texts(texts["text"], texts["later"])
     measured = (versions.overlap(1).dice(), versions.overlap(shingle).jaccard())
     return texts.select("doc_id", *map(pl.Series, DEGREE_COLUMNS, measured))

@@ -1,7 +1,7 @@
 """The stage `changes`: writes the change tables of two consecutive snapshots.
 
-In: documents, queries and qrels of both. Out: `document_changes`, `query_changes` and
-`qrel_changes`, one row per id (or judged pair) in either snapshot, sorted by id.
+Input: documents, queries and qrels of both snapshots. Output: `document_changes`, `query_changes`
+and `qrel_changes`, one row per id (or judged pair) in either snapshot, sorted by id.
 
 A document is *updated* if its tokens (lowercased words of title and text) differ, and
 `text_changed` if title or text differ at all. The change of an updated document is *cosmetic* at a
@@ -90,7 +90,7 @@ def align_snapshots(
     ]
     | None = None,
 ) -> Ledger:
-    """Write the change tables of one pair of snapshots.
+    """Stage: write how documents, queries and qrels changed between two snapshots.
 
     Args:
         out: Existing empty folder; receives the three tables and `rejects` (always empty).
@@ -140,6 +140,6 @@ def align_snapshots(
 def _create_views(
     connection: duckdb.DuckDBPyConnection, name: str, before: Table, after: Table
 ) -> None:
-    """Create the views `{name}_from` and `{name}_to`."""
+    """Create the views `<name>_from` and `<name>_to` of a table in two snapshots."""
     before.view(connection, f"{name}_from")
     after.view(connection, f"{name}_to")

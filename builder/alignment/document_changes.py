@@ -1,8 +1,8 @@
-"""Write `document_changes`: the status of each document between two snapshots.
+"""Writes `document_changes`: the status of each document between two snapshots.
 
-In: documents of both, and of the snapshots before. Out: one row per id of either snapshot, sorted
-by id. See `builder.alignment.pairing` for the matching and `builder.alignment.change_degree` for
-the degree of change.
+Input: documents of both snapshots, and of all earlier ones. Output: one row per id of either
+snapshot, sorted by id. See `builder.alignment.pairing` for the matching and
+`builder.alignment.change_degree` for the degree of change.
 """
 
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ def align_documents(
     progress: Progress,
     crawls: CrawlTables | None = None,
 ) -> tuple[int, int]:
-    """Write `document_changes` of one pair of snapshots.
+    """Write how each document changed between two snapshots.
 
     Args:
         connection: A private connection; keeps the intermediate tables.

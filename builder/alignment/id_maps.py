@@ -1,8 +1,8 @@
 """The stage `maps`: writes which snapshots contain each document and each query.
 
-In: documents and queries of all snapshots, sorted by id. Out: `documents_map` and `queries_map`,
-one row per id, sorted. The id space is processed in equal ranges, so that memory does not grow with
-the collection; row groups outside a range are not read.
+Input: documents and queries of all snapshots, sorted by id. Output: `documents_map` and
+`queries_map`, one row per id, sorted. The id space is processed in equal ranges, so that memory
+does not grow with the collection; row groups outside a range are not read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -71,7 +71,7 @@ def build_maps(
     variants: All[Variants] | None = None,
     pages: All[Pages] | None = None,
 ) -> Ledger:
-    """Write `documents_map` and `queries_map`.
+    """Stage: write in which snapshots each document and each query occurs.
 
     Args:
         out: Existing empty folder; receives both maps and `rejects` (always empty).
@@ -106,7 +106,7 @@ def build_maps(
 def _create_crawl_view(
     connection: duckdb.DuckDBPyConnection, pages: Mapping[str, Table] | None
 ) -> None:
-    """Create the view `all_crawled`: index of the snapshot and id of each crawled document."""
+    """Create the view `all_crawled` of the id and snapshot index of each crawled document."""
     set_variables(connection, crawls_known=pages is not None, names=list(pages or {}))
     relations = [
         table.relation(connection).select(f"{snapshot_index} AS snapshot_index, {DOC_ID}")
@@ -125,7 +125,7 @@ def map_documents(
     scratch: Path,
     progress: Progress,
 ) -> tuple[int, int]:
-    """Write `documents_map`; return the number of distinct ids and of rows written.
+    """Write `documents_map`; return the numbers of distinct ids and of rows written.
 
     Args:
         connection: A private connection.
@@ -140,7 +140,7 @@ def map_documents(
 
 
 def collect_aliases(variants: Mapping[str, Table]) -> pl.DataFrame:
-    """Collect the texts merged into each published query in any snapshot: (query_id, aliases)."""
+    """Return all texts that any snapshot merged into a published query: (query_id, aliases)."""
     if not variants:
         return pl.DataFrame(schema={"query_id": pl.String, "aliases": pl.List(pl.String)})
     return (
@@ -159,7 +159,7 @@ def _map_queries(
     scratch: Path,
     progress: Progress,
 ) -> tuple[int, int]:
-    """Write `queries_map`; return the number of distinct ids and of rows written."""
+    """Write `queries_map`; return the numbers of distinct ids and of rows written."""
     _write_presence(scratch, queries, "query_id", ("text",), progress, ("impressions",))
     return _write_map(connection, target, queries, scratch, "query_id", QUERIES_MAP, QueriesMap)
 
@@ -173,7 +173,7 @@ def _write_map(
     sql: str,
     contract: type[Contract],
 ) -> tuple[int, int]:
-    """Write a map from presence files; return the number of distinct ids and of rows written."""
+    """Write a map of ids to snapshots; return the numbers of distinct ids and of rows written."""
     ids = _count_distinct(connection, tables, column)
     parquet.relation(connection, *parquet.list_files(presence_parts)).create_view(
         "snapshot_presence"
@@ -189,7 +189,7 @@ def snapshot_presence(
     last_columns: tuple[str, ...],
     list_columns: tuple[str, ...] = (),
 ) -> pl.LazyFrame:
-    """Collect the snapshots that contain each id, one row per id.
+    """Return one row per id with the list of snapshots that contain it.
 
     Args:
         snapshots: Rows by snapshot name, in order of time; ids are unique per snapshot.
@@ -223,7 +223,7 @@ def _write_presence(
     progress: Progress,
     list_columns: tuple[str, ...] = (),
 ) -> None:
-    """Write the presence of ids to a folder, one file per range of ids."""
+    """Write which snapshots contain each id, to one file per range of ids."""
     folder.mkdir()
     ranges = list(id_ranges(tables, column))
     progress.start(f"{column} of all snapshots", len(ranges), "ranges")
@@ -237,7 +237,7 @@ def _write_presence(
 
 
 def id_ranges(tables: Mapping[str, Table], column: str) -> Iterator[tuple[str, str]]:
-    """Yield first and last id of equal ranges of the id space, bounded by rows on average.
+    """Yield the first and last id of ranges of equal size that contain a bounded number of rows.
 
     Ids are a letter and 16 hexadecimal digits of an MD5, hence evenly distributed.
     """

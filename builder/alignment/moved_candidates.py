@@ -1,10 +1,10 @@
-"""Find candidate pairs of removed and added pages that may be one page that moved.
+"""Finds pairs of a removed and an added page that may be one page that moved.
 
-In: `removed_texts` and `added_texts` of a DuckDB connection (see `builder.alignment.moved_pages`),
-and both documents tables. Out: the table `candidates`, pairs of ids. Texts are sketched
-(`builder.documents.sketch`); pages that share a band are paired, and pairs with an estimated
-similarity of less than half the threshold are dropped, so that only few texts are read and compared
-in full, however many pages moved.
+Input: `removed_texts` and `added_texts` of a DuckDB connection (see
+`builder.alignment.moved_pages`), and both documents tables. Output: the table `candidates`, pairs
+of ids. Texts are sketched (`builder.documents.sketch`); pages that share a band are paired, and
+pairs with an estimated similarity of less than half the threshold are dropped, so that only few
+texts are read and compared in full, however many pages moved.
 """
 
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def find_candidates(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Create the table `candidates`: `removed_id` and `added_id` of pairs to compare in full."""
+    """Create the table `candidates`: pairs of a removed and an added page to compare in full."""
     for side, documents in (("removed", documents_from), ("added", documents_to)):
         _sketch_side(connection, side, documents, params.shingle, limits, progress)
     batches = list(_similar_pairs(connection, params.moved * MIN_SIMILARITY_SHARE, limits.scratch))
@@ -85,7 +85,7 @@ def find_candidates(
 def _similar_pairs(
     connection: duckdb.DuckDBPyConnection, min_similarity: float, folder: Path
 ) -> Iterator[pl.DataFrame]:
-    """Yield `removed` and `added`, the numbers of pages with a common band and similar sketches."""
+    """Yield the numbers of removed and added pages with similar sketches."""
     removed, added = (
         map_signatures(_signature_path(folder, side)) for side in ("removed", "added")
     )
@@ -106,7 +106,7 @@ def _sketch_side(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Number the pages of one side, and write their signatures in this order, and their bands."""
+    """Number the removed or added pages, and write signatures and bands of their texts."""
     connection.execute(TO_SKETCH.format(side=side, shingle=shingle))
     connection.execute(BANDS.format(side=side))
     pages = connection.sql(f"FROM {side}_sketched ORDER BY number").pl()
@@ -125,10 +125,10 @@ def _sketch_side(
 
 
 def _sketch_texts(pages: pl.DataFrame, documents: Table, shingle: int) -> Sketches:
-    """Read the texts of pages and sketch them."""
+    """Return sketches of the texts of pages."""
     return sketch(tokenize_chunks(read_texts(documents, pages["doc_id"])["text"]), shingle)
 
 
 def _signature_path(folder: Path, side: str) -> Path:
-    """Return the path of the signature file of one side."""
+    """Return the path of the signature file of the removed or added pages."""
     return folder / f"{side}_signatures"

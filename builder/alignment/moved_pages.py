@@ -1,6 +1,6 @@
-"""Match moved pages: removed pages whose text reappears, nearly unchanged, at a new URL.
+"""Matches pages that moved: a removed page whose text reappears at a new URL.
 
-In: the tables of `builder.alignment.pairing`, and both documents tables. Out: further rows of
+Input: the tables of `builder.alignment.pairing`, and both documents tables. Output: further rows of
 `matches`.
 
 A text identifies a page only if it has at least `moved_tokens` tokens and is unique in its
@@ -91,7 +91,7 @@ def match_moved(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Add the moved pages to the table `matches`."""
+    """Add the pages that moved to the table `matches`."""
     for side, view in (("removed", "documents_from"), ("added", "documents_to")):
         connection.execute(
             DISTINCTIVE_TEXTS.format(side=side, documents=view, moved_tokens=params.moved_tokens)
@@ -107,7 +107,7 @@ def match_moved(
 
 
 def similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
-    """Return the pairs whose shingle Jaccard is at least `moved`, with their `similarity`.
+    """Return the pairs of pages whose texts are similar enough to be one page, with `similarity`.
 
     Args:
         candidates: Pairs with `removed_id`, `added_id`, `removed_text`, `added_text`.

@@ -1,7 +1,7 @@
-"""Compute the exact overlap of the word sets and shingle sets of two versions of a text.
+"""Computes the exact overlap of the words and shingles of two versions of a text.
 
-In: texts of both versions of each document. Out: per document, the sizes of both n-gram sets and of
-their intersection, as integers; from these the Dice coefficient of word sets (n = 1) and the
+Input: texts of both versions of each document. Output: per document, the sizes of both n-gram sets
+and of their intersection, as integers; from these the Dice coefficient of word sets (n = 1) and the
 Jaccard coefficient of shingle sets (Broder, "On the resemblance and containment of documents",
 1997). N-grams are dictionary-encoded, not hashed, so distinct n-grams never collide.
 
@@ -32,22 +32,22 @@ class SetSizes:
     common: Integers
 
     def dice(self) -> Floats:
-        """Return the Dice coefficients, 2 |A and B| / (|A| + |B|)."""
+        """Return the Dice coefficient of each document, 2 |A and B| / (|A| + |B|)."""
         return _ratio(2 * self.common, self.first + self.second)
 
     def jaccard(self) -> Floats:
-        """Return the Jaccard coefficients, |A and B| / |A or B|."""
+        """Return the Jaccard coefficient of each document, |A and B| / |A or B|."""
         return _ratio(self.common, self.first + self.second - self.common)
 
 
 def _ratio(numerator: Integers, denominator: Integers) -> Floats:
-    """Divide element-wise; 1 where the denominator is 0."""
+    """Return the element-wise quotient; 1 where the denominator is 0."""
     return np.where(denominator == 0, 1.0, numerator / np.maximum(denominator, 1))
 
 
 @dataclass(frozen=True)
 class EncodedVersions:
-    """Two versions of each of n documents as word codes.
+    """Words of two versions of n documents, encoded as integers.
 
     Args:
         words: Codes of the words: all earlier versions, then all later ones. Two words have the
@@ -68,7 +68,7 @@ class EncodedVersions:
         return cls(_encode(number), tokens.counts)
 
     def overlap(self, size: int) -> SetSizes:
-        """Compare the n-gram sets of both versions of each document; n is `size`."""
+        """Return the sizes of both versions' n-gram sets of each document, and of the overlap."""
         words, lengths = _pad_short_texts(self.words, self.lengths, size)
         counts = np.maximum(lengths - size + 1, 0)
         begin = np.arange(int(counts.sum())) + np.repeat(
@@ -89,7 +89,7 @@ class EncodedVersions:
 
 
 def _token_codes(tokens: TokenBuffer) -> npt.NDArray[np.uint64]:
-    """Return an integer per token, equal for equal tokens only.
+    """Return an integer code of each token; two tokens have the same code only if they are equal.
 
     Tokens of up to eight bytes, none of which is 0, are their own code; longer ones are numbered,
     and the number is shifted by eight bits.
@@ -104,18 +104,18 @@ def _token_codes(tokens: TokenBuffer) -> npt.NDArray[np.uint64]:
 
 
 def _encode(values: Integers) -> Integers:
-    """Encode values as indices of the distinct values in order of first occurrence."""
+    """Return the index of each value among the distinct values, in order of first occurrence."""
     return _dictionary_indices(pa.array(values).dictionary_encode())
 
 
 def _dictionary_indices(encoded: pa.DictionaryArray) -> Integers:
-    """Return the indices of a dictionary array as int64."""
+    """Return the indices of an Arrow dictionary array as int64."""
     codes: Integers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     return codes
 
 
 def _offsets(lengths: Integers) -> Integers:
-    """Return the start of each group of consecutive values of these lengths."""
+    """Return the start offset of consecutive groups with the given lengths."""
     return np.cumsum(lengths) - lengths
 
 
@@ -131,7 +131,7 @@ def _pad_short_texts(words: Integers, lengths: Integers, size: int) -> tuple[Int
 
 
 def _encode_ngrams(words: Integers, size: int) -> Integers:
-    """Encode the n-gram at each position, ignoring document boundaries.
+    """Return an integer code of the n-gram at each position, ignoring document boundaries.
 
     Each n-gram is encoded from two overlapping shorter ones: of 1, 2, 4 and 5 words for size 5.
     """

@@ -1,14 +1,15 @@
-"""Match the documents of two snapshots in three tiers, strictest first.
+"""Matches the documents of two snapshots, first by URL, then by looser criteria.
 
-In: views `documents_from`, `documents_to` and `documents_earlier` of a DuckDB connection, and the
-table `absences` (see `builder.alignment.absence`). Out: the tables `pairing` (one row per id in
-either snapshot, with its status by URL key) and `matches` (pairs of removed and added pages that
+Input: views `documents_from`, `documents_to` and `documents_earlier` of a DuckDB connection, and
+the table `absences` (see `builder.alignment.absence`). Output: the tables `pairing` (one row per id
+in either snapshot, with its status by URL key) and `matches` (pairs of removed and added pages that
 are one page under another URL).
 
-1. By URL key: added, removed, updated, unchanged; returned if an earlier snapshot had it;
-not_sampled, not_shown or left_out if the later crawl still has the page. 2. Loose: a removed and an
-added URL that differ only by scheme, www or trailing slash. If several share one loose key, they
-are paired in order of URL. 3. Moved: see `builder.alignment.moved_pages`.
+1. By URL key, a page is `added`, `removed`, `updated` or `unchanged`, `returned` if an earlier
+snapshot had it, or `not_sampled`, `not_shown` or `left_out` if the later crawl still has it.
+2. Loosely, a removed and an added page match if their URLs differ only by scheme, www or trailing
+slash. If several pages share one loose key, they are matched in order of URL.
+3. Moved pages are matched by text; see `builder.alignment.moved_pages`.
 """
 
 import duckdb
@@ -71,6 +72,6 @@ FROM ranked_removed AS r JOIN ranked_added AS a USING (loose_key, rank)
 
 
 def pair_documents(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create the tables `pairing`, `returned`, `removed`, `added` and `matches` (tiers 1 and 2)."""
+    """Match documents by URL and by similar URL, and create the tables of matched pairs."""
     for statement in (PAIRING, RETURNED, LOOSE_KEY, REMOVED, ADDED, LOOSE):
         connection.execute(statement)

@@ -1,7 +1,7 @@
-"""Read the texts of selected documents, in batches of bounded size.
+"""Reads the texts of selected documents in batches of bounded size.
 
-In: a documents table sorted by id, and sorted ids with sizes. Out: batches of ids or texts. Only
-row groups whose id range overlaps the ids are read.
+Input: a documents table sorted by id, and sorted ids with sizes. Output: batches of ids or texts.
+Only row groups whose id range overlaps the ids are read.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ TOKENS_PER_BATCH = 1_000_000
 def split_by_size(
     rows: pl.DataFrame, size: str, limit: int = TOKENS_PER_BATCH
 ) -> Iterator[pl.DataFrame]:
-    """Split a frame into consecutive batches whose `size` column sums to about `limit`.
+    """Split a data frame into consecutive batches whose sizes sum to about `limit`.
 
     A row above the limit is a batch of its own, or ends one.
     """
@@ -32,7 +32,7 @@ def split_by_size(
 
 
 def read_texts(documents: Table, ids: pl.Series) -> pl.DataFrame:
-    """Read title and text of the documents with these ids.
+    """Read title and text of the documents with the given ids.
 
     Args:
         documents: A documents table.

@@ -25,6 +25,7 @@ from builder.cli import (
     queries,
     release,
     runs,
+    simulate,
     start,
     summarization,
     translation,
@@ -51,6 +52,7 @@ app = typer.Typer(
 
 for module in (
     start,
+    simulate,
     build,
     collection,
     release,
@@ -110,7 +112,7 @@ class _SignalHandler:
         raise KeyboardInterrupt
 
     def install(self) -> None:
-        """Handle SIGINT and SIGTERM, if called in the main thread."""
+        """Install the handler for SIGINT and SIGTERM; do nothing outside the main thread."""
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, self)
@@ -135,7 +137,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _report_error(error: BaseException, handler: _SignalHandler, *, debug: bool) -> int | None:
-    """Print a user error and return its exit code; return None for other errors."""
+    """Print an error and return its exit code; return None if it is not a known user error."""
     if handler.received_signal:
         typer.echo(
             "longeval: interrupted; finished stages are kept, run the command again to resume",

@@ -37,7 +37,7 @@ VARIADIC_OPTIONS: dict[str, Callable[[str], bool]] = {
     "--measures": _is_measure_list,
     "--over": lambda argument: Path(argument).is_file(),
 }
-"""Options followed by one or more values, with the test for values after the first."""
+"""Options that take one or more values, with the test that further values must pass."""
 
 COMMA_SEPARATED_OPTIONS = {
     *("--measures", "--split", "--cutoff", "--granularity", "--snapshot"),
@@ -47,7 +47,7 @@ COMMA_SEPARATED_OPTIONS = {
 
 
 def expand_arguments(arguments: list[str]) -> list[str]:
-    """Return the arguments with every multi-valued option repeated before each of its values.
+    """Return the arguments with each option that takes several values repeated before every value.
 
     Raises:
         UsageError: a variadic option has no value.
@@ -81,12 +81,12 @@ def expand_arguments(arguments: list[str]) -> list[str]:
 
 
 def _repeat_option(option: str, argument: str) -> list[str]:
-    """Return the option and a value, alternating, for each value in an argument."""
+    """Split an argument at commas and yield the option before each value."""
     return [part for value in _split_values(option, argument) for part in (option, value)]
 
 
 def _split_values(option: str, argument: str) -> list[str]:
-    """Split an argument at commas, unless it is an existing path or the option takes no list."""
+    """Split an argument at commas; keep it whole if it is a path or the option takes no list."""
     if option not in COMMA_SEPARATED_OPTIONS or Path(argument).exists():
         return [argument]
     return [value for value in _COMMA.split(argument) if value] or [argument]

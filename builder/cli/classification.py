@@ -26,14 +26,21 @@ classification = typer.Typer(
 def build_posts(
     definition: Annotated[Path, typer.Argument(help="Collection definition (TOML file).")],
     out: Annotated[Path, typer.Option(help="Collection folder; the version is published in it.")],
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print whether a build would run and why.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Build a classification collection from timestamped posts.
 
     Example: longeval classification build posts.toml --out posts
     """
-    from builder.tasks.classification import build_classification
+    from builder.tasks.classification import build_classification, explain_classification
 
+    if explain:
+        reasons = explain_classification(definition, out)
+        typer.echo(f"run   {'; '.join(reasons)}" if reasons else "skip  up to date")
+        return
     report = build_classification(definition, out)
     if not quiet:
         print_rows(report.splits.to_dicts())
@@ -42,7 +49,7 @@ def build_posts(
 
 @classification.command("validate")
 def validate_posts(collection: VersionFolder) -> None:
-    """Check a classification collection.
+    """Validate a classification collection and print what is wrong with it.
 
     Exits with code 1 if there are findings.
 
@@ -67,7 +74,7 @@ def evaluate_predictions(
     ],
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Score predictions by macro-F1 and weighted F1 and measure their change over time.
+    """Score predictions by macro-F1 and weighted F1, and measure how the scores change over time.
 
     Example: longeval classification evaluate posts/0.1.0 mine.tsv
     """

@@ -32,35 +32,35 @@ Iterations = Annotated[
 
 
 class NoClickRule(StrEnum):
-    """Treatments of impressions without a click."""
+    """How impressions without a click are handled."""
 
     ALL_EXAMINED = "all_examined"
     SKIP = "skip"
 
 
 class PriorKind(StrEnum):
-    """Kinds of priors of attractiveness and satisfaction."""
+    """How the priors of attractiveness and satisfaction are chosen."""
 
     EMPIRICAL_BAYES = "empirical_bayes"
     BETA = "beta"
 
 
 class LastClickRule(StrEnum):
-    """Rules that select the last click of an impression."""
+    """How the last click of an impression is chosen."""
 
     RANK = "rank"
     TIME = "time"
 
 
 class VoteUnit(StrEnum):
-    """Units of a vote on a result: each impression, or each user."""
+    """Unit that casts one vote for a clicked result: an impression or a user."""
 
     IMPRESSION = "impression"
     USER = "user"
 
 
 class ResultPageRule(StrEnum):
-    """Treatments of consecutive result pages of the same query."""
+    """How consecutive result pages of the same query are combined."""
 
     SEPARATE = "separate"
     JOINED = "joined"
@@ -145,7 +145,10 @@ def run_model(
 
 
 def _print_report(report: "ModelReport", out: Path) -> None:
-    """Print the number of impressions, rejects and pairs, with a warning if nothing was clicked."""
+    """Print how many impressions were read and rejected and how many query-URL pairs were written.
+
+    Warns if no impression has a click.
+    """
     rejects = ", ".join(f"{reason} {n:,}" for reason, n in sorted(report.log.rejected.items()))
     typer.echo(f"{report.log.impressions:,} impressions; rejected: {rejects or 'none'}")
     for note in report.log.notes:
@@ -235,7 +238,7 @@ def compare_models(
 
 
 def _print_comparison(comparison: "Comparison", *, by_rank: bool) -> None:
-    """Print the scores of the models under each convention, optionally by rank."""
+    """Print a table of scores per click model and no-click convention, optionally for each rank."""
     typer.echo(
         f"trained on {comparison.train:,} impressions, tested on {comparison.test:,}; skipped "
         f"{comparison.unseen:,} test impressions of queries without training impressions"
@@ -261,7 +264,7 @@ def _print_comparison(comparison: "Comparison", *, by_rank: bool) -> None:
 
 
 def _read_log_parameters(definition: Path | None) -> "LogParameters":
-    """Read the parameters of the log format from a definition, or return the defaults."""
+    """Return section `[log]` of a definition file, or the defaults if no file is given."""
     from builder.clicks.log import STANDALONE, standalone_parameters
     from builder.definition.files import read_section
     from builder.parameters import LogParameters
@@ -272,7 +275,7 @@ def _read_log_parameters(definition: Path | None) -> "LogParameters":
 
 
 def _create_click_parameters(**options: StrEnum | float) -> "ClickParameters":
-    """Create click model parameters from command-line options."""
+    """Create the parameters of a click model from command-line options."""
     from builder.parameters import ClickParameters
 
     return parse_options(ClickParameters, **options)

@@ -49,7 +49,7 @@ def validate(
         bool, typer.Option("--all", help="Check every version in the folder.")
     ] = False,
 ) -> None:
-    """Check a collection for errors.
+    """Check that a published collection is valid.
 
     Exits with code 1 if there are errors; warnings are not errors.
 
@@ -83,7 +83,7 @@ def schema(
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Print the schema of a table, of all tables, or of the JSON output of `validate`.
+    """Print the schema of one table, of all tables, or of the JSON output of `longeval validate`.
 
     Example: longeval schema qrels
     """

@@ -17,6 +17,7 @@ from builder.cli.options import (
     Pivot,
     RboPersistence,
     RunPaths,
+    ScoredRuns,
     Splits,
 )
 from builder.cli.output import format_table, print_frames, print_rows
@@ -29,13 +30,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     collection: CollectionFolder,
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            help="TREC runs, folders or zip files of runs, or score tables (`trec_eval -q`, CSV); "
-            "the file or folder name must contain the snapshot."
-        ),
-    ],
+    runs: ScoredRuns,
     pivot: Pivot = None,
     measures: Measures = None,
     depth: EvaluationDepth = 1000,
@@ -101,7 +96,7 @@ def evaluate(
 
 
 def find_qrels(folder: Path) -> dict[str, Path]:
-    """Return the qrels file of each snapshot.
+    """Return the qrels file of each snapshot in a folder.
 
     Args:
         folder: Collection, or a folder of files such as `2022-06.qrels`.
@@ -115,13 +110,13 @@ def find_qrels(folder: Path) -> dict[str, Path]:
 
 
 def qrels_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the qrels file of each snapshot of an open collection."""
+    """Return the path of each snapshot's qrels file in a collection, by name of the snapshot."""
     folders = folders_by_snapshot(collection)
     return {name: folder / "qrels.parquet" for name, folder in folders.items()}
 
 
 def folders_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the folder of each snapshot of an open collection."""
+    """Return the folder of each snapshot in a collection, by name of the snapshot."""
     return {name: collection.snapshot(name).folder for name in collection.snapshots}
 
 
@@ -146,18 +141,19 @@ def attribute(
     """
     from builder.collection.layout import CHANGE_TABLES
     from builder.collection.read import open_collection
-    from builder.evaluation import attribute_paths
+    from builder.evaluation import attribute_paths, extract_archives
 
     opened = open_collection(collection)
-    attributions = attribute_paths(
-        qrels_by_snapshot(opened),
-        opened.path / f"{CHANGE_TABLES['document_changes']}.parquet",
-        runs,
-        tuple(measures or ("nDCG@10",)),
-        depth=depth,
-        splits=tuple(split) if split else None,
-        earlier_statistics=tuple(earlier_statistics or ()),
-    )
+    with extract_archives(runs) as files:
+        attributions = attribute_paths(
+            qrels_by_snapshot(opened),
+            opened.path / f"{CHANGE_TABLES['document_changes']}.parquet",
+            files,
+            tuple(measures or ("nDCG@10",)),
+            depth=depth,
+            splits=tuple(split) if split else None,
+            earlier_statistics=tuple(earlier_statistics or ()),
+        )
     if format is OutputFormat.JSON:
         typer.echo(json.dumps([change.to_json() for change in attributions], indent=1))
     else:
@@ -175,25 +171,27 @@ def reproducibility(
     rbo_p: RboPersistence = 0.9,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare rankings of the same system on two snapshots, restricted to their common documents.
+    """Compare each system's rankings on two snapshots, restricted to documents of both snapshots.
 
     Prints the RMSE of scores per query, Kendall's tau-b and rank-biased overlap.
 
     Example: longeval reproducibility demo/collection runs/bm25 runs/dense --pivot bm25
     """
     from builder.collection.read import open_collection
+    from builder.evaluation import extract_archives
     from builder.evaluation import reproducibility as compare_rankings
 
     opened = open_collection(collection)
-    comparisons = compare_rankings(
-        folders_by_snapshot(opened),
-        opened.path / "documents_map.parquet",
-        runs,
-        tuple(measures or ("nDCG@10",)),
-        pivot=pivot,
-        depth=depth,
-        rbo_p=rbo_p,
-    )
+    with extract_archives(runs) as files:
+        comparisons = compare_rankings(
+            folders_by_snapshot(opened),
+            opened.path / "documents_map.parquet",
+            files,
+            tuple(measures or ("nDCG@10",)),
+            pivot=pivot,
+            depth=depth,
+            rbo_p=rbo_p,
+        )
     print_frames(format, reproducibility=comparisons)
 
 
@@ -201,7 +199,7 @@ def sanity(
     collection: CollectionFolder,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare BM25 with a chance baseline on every snapshot, in each language.
+    """Check the judgements: score BM25 against a chance baseline per snapshot and language.
 
     The chance baseline scores the same rankings against the judgements of other queries.
 
@@ -211,7 +209,8 @@ def sanity(
     from builder.evaluation import sanity_table
 
     opened = open_collection(collection)
-    rows = sanity_table(list(folders_by_snapshot(opened).items()), opened.languages)
+    snapshots = [opened.snapshot(name) for name in opened.snapshots]
+    rows = sanity_table(snapshots, opened.languages)
     if format is OutputFormat.JSON:
         print_json(sanity_to_json(rows))
     else:

@@ -31,6 +31,7 @@ def build_to_json(report: "BuildReport") -> dict[str, Any]:
                 "stage": step.unit.stage.name,
                 "unit": step.unit.key,
                 "ran": step.ran,
+                "conditional": step.is_conditional,
                 "reasons": list(step.reasons),
                 "seconds": round(step.seconds, 3),
                 "account": None if step.ledger is None else _ledger_to_json(step.ledger),
@@ -40,9 +41,16 @@ def build_to_json(report: "BuildReport") -> dict[str, Any]:
     }
 
 
-def verification_to_json(version: Path, differing: Sequence[str]) -> dict[str, Any]:
-    """Return the output of `longeval build --verify VERSION --format json`: differing files."""
-    return {"version": str(version), "same": not differing, "differing": list(differing)}
+def verification_to_json(
+    version: Path, differing: Sequence[str], changed_tools: Sequence[str]
+) -> dict[str, Any]:
+    """Return the output of `longeval build --verify VERSION --format json`."""
+    return {
+        "version": str(version),
+        "same": not differing,
+        "differing": list(differing),
+        "tools": list(changed_tools),
+    }
 
 
 def import_to_json(report: "ImportReport") -> dict[str, Any]:
@@ -57,12 +65,12 @@ def import_to_json(report: "ImportReport") -> dict[str, Any]:
 
 
 def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
-    """Return the output of `longeval import --explain --format json`: planned files."""
+    """Return the output of `longeval import --explain --format json`: the files to import."""
     return {"version": str(plan.version), "files": plan.file_counts(), **_skipped_files(plan)}
 
 
 def _skipped_files(plan: "ImportPlan") -> dict[str, Any]:
-    """Return the files, outside links and prior datasets that an import skips."""
+    """Return what an import skips: files, links to outside the release, and missing datasets."""
     return {
         "unread": dict(plan.unread_files),
         "outside": list(plan.external_links),

@@ -95,7 +95,7 @@ def import_sheets(
     ],
     quiet: Quiet = False,
 ) -> None:
-    """Check judging sheets and merge their judgements into one table.
+    """Validate judging sheets and merge their judgements into one table.
 
     Example: longeval assess import sheet-ann.tsv sheet-bob.tsv --out judgements.parquet
     """

@@ -26,7 +26,7 @@ MAX_THREADS = 1024
 
 
 class OutputFormat(StrEnum):
-    """Output formats of most commands."""
+    """Formats in which most commands can print their result."""
 
     TEXT = "text"
     JSON = "json"
@@ -35,7 +35,20 @@ class OutputFormat(StrEnum):
 CollectionFolder = Annotated[
     Path, typer.Argument(help="Version folder of a collection, or a folder that contains it.")
 ]
-RunPaths = Annotated[list[Path], typer.Argument(help="TREC run files, or folders of run files.")]
+RunPaths = Annotated[
+    list[Path],
+    typer.Argument(
+        help="TREC run files, or folders or zip files of runs; the file or folder name must "
+        "contain the snapshot."
+    ),
+]
+ScoredRuns = Annotated[
+    list[Path],
+    typer.Argument(
+        help="TREC runs, folders or zip files of runs, or score tables (`trec_eval -q`, CSV); "
+        "the file or folder name must contain the snapshot."
+    ),
+]
 Measures = Annotated[
     list[str] | None,
     typer.Option(help="Measures such as nDCG@10; repeatable or comma-separated."),
@@ -70,7 +83,7 @@ Threads = Annotated[
 
 
 def parse_options(parameter_class: type[ModelT], **options: object) -> ModelT:
-    """Validate command-line options as an instance of a parameter class.
+    """Convert command-line options to an instance of a parameter class and validate it.
 
     Raises:
         UsageError: an option has an invalid value; the message names the option.
@@ -87,7 +100,7 @@ def parse_options(parameter_class: type[ModelT], **options: object) -> ModelT:
 
 @contextmanager
 def temporary_limits(memory: str) -> "Iterator[Limits]":
-    """Yield resource limits with a temporary scratch folder that is deleted on exit."""
+    """Yield resource limits whose scratch folder is deleted on exit."""
     from builder.runtime.limits import Limits, parse_memory
 
     with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
@@ -95,7 +108,7 @@ def temporary_limits(memory: str) -> "Iterator[Limits]":
 
 
 def create_progress(quiet: bool) -> "Progress":
-    """Return a terminal progress bar, or a silent progress if `quiet` is set."""
+    """Return a progress bar for the terminal, or one that shows nothing if `quiet` is set."""
     from builder.runtime.progress import NoProgress, ProgressBar
 
     return NoProgress() if quiet else ProgressBar()

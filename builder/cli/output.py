@@ -1,4 +1,4 @@
-"""Printing for commands: aligned tables, JSON of frames, one line per unit of a build."""
+"""Formatting of command output: text tables, tables as JSON, and one line per unit of a build."""
 
 import io
 import json
@@ -60,13 +60,13 @@ def escape_control(text: str, keep: str = "") -> str:
 
 
 def escape_unencodable(stream: TextIO) -> None:
-    """Configure a strict stream to escape unencodable characters instead of raising an error."""
+    """Configure a text stream to escape unencodable characters instead of raising an error."""
     if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
         stream.reconfigure(errors="backslashreplace")
 
 
 def print_frames(output_format: OutputFormat, **frames: "pl.DataFrame") -> None:
-    """Print named tables as one JSON object, or as consecutive text tables."""
+    """Print tables, given by name, as one JSON object or as consecutive text tables."""
     if output_format is OutputFormat.JSON:
         rows = {name: frame.to_dicts() for name, frame in frames.items()}
         typer.echo(json.dumps(rows, ensure_ascii=False, indent=1, default=str))
@@ -78,7 +78,7 @@ def print_frames(output_format: OutputFormat, **frames: "pl.DataFrame") -> None:
 
 
 def print_rows(rows: list[dict[str, Any]]) -> None:
-    """Print rows with equal keys as a text table, or `(none)` if there are none."""
+    """Print dictionaries with the same keys as a text table, or `(none)` if there are none."""
     if not rows:
         typer.echo("(none)")
         return
@@ -93,13 +93,13 @@ def _format_value(value: object) -> object:
 
 
 def join_reasons(step: "Step", limit: int = 3) -> str:
-    """Join the first `limit` reasons why a unit runs, and count the remaining ones."""
+    """Join the first `limit` reasons why a unit runs, and append the number of further reasons."""
     remaining = len(step.reasons) - limit
     return "; ".join(step.reasons[:limit]) + (f"; and {remaining} more" if remaining > 0 else "")
 
 
 def print_step(step: "Step") -> None:
-    """Print row counts, time and reasons of a unit that ran, then its notes, one per line.
+    """Print row counts, duration and reasons of a unit that ran, then one line per note.
 
     Skipped units print nothing.
     """
@@ -120,13 +120,13 @@ def print_step(step: "Step") -> None:
 
 
 def print_step_warning(step: "Step") -> None:
-    """Print a warning to standard error if a unit ran and kept no rows."""
+    """Print a warning to standard error if a unit ran but produced no rows."""
     if step.ran and (warning := _empty_warning(step)):
         typer.echo(f"{step.unit!s:<24} {warning}", err=True)
 
 
 def _empty_warning(step: "Step") -> str | None:
-    """Return a warning if a unit kept no rows, or None."""
+    """Return a warning if a unit produced no rows, otherwise None."""
     ledger = step.ledger
     if ledger is None or ledger.rows_out:
         return None

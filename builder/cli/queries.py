@@ -83,14 +83,19 @@ def rank_topics(
 
 @topics.command("audit")
 def audit_topics(
-    topic_file: Annotated[Path, typer.Argument(metavar="TOPICS", help="Topic table (TSV).")],
+    topic_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TOPICS", help="Topic table: TSV, or topics.parquet of a collection."
+        ),
+    ],
     query_files: Annotated[list[Path], typer.Argument(metavar="QUERIES...", help=QUERY_FILE_HELP)],
     examples: Annotated[
         int, typer.Option(min=0, max=MAX_ROWS, help="Maximum number of examples per topic.")
     ] = 10,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Show which queries each matching policy assigns to a topic, and where policies differ.
+    """Compare matching policies: show which queries each one assigns to a topic.
 
     Example: longeval topics audit topics.tsv queries.tsv --examples 20
     """
@@ -142,7 +147,7 @@ def audit_queries(
 
 
 def _print_json(value: dict[str, Any]) -> None:
-    """Print a dictionary as JSON; frames become lists of rows."""
+    """Print a dictionary as JSON; data frames in it become lists of rows."""
     typer.echo(json.dumps(value, ensure_ascii=False, indent=1, default=_frame_to_rows))
 
 

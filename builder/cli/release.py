@@ -51,7 +51,7 @@ def export(
         str, typer.Option(help="Start a new document file when a file reaches this size.")
     ] = "256MiB",
 ) -> None:
-    """Export a collection to a layout that other tools read.
+    """Export a collection in a layout that other tools can read.
 
     Example: longeval export demo/collection --layout longeval-web --out web
     """
@@ -134,7 +134,7 @@ def import_(
 
 
 def _print_import(report: "ImportReport") -> None:
-    """Print imported rows, rejected records and skipped files of an import."""
+    """Print how many rows an import wrote, and which records and files it skipped."""
     rows = [
         (name, *report.rows[name].values(), ledger.rows_in, ledger.rows_out)
         for name, ledger in report.ledgers.items()
@@ -153,7 +153,7 @@ def _print_import(report: "ImportReport") -> None:
 
 
 def _print_plan(plan: "ImportPlan", output_format: OutputFormat) -> None:
-    """Print the number of files that an import would read, and the files it would skip."""
+    """Print how many files an import would read, and which files it would skip."""
     if output_format is OutputFormat.JSON:
         print_json(import_plan_to_json(plan))
         return
@@ -165,7 +165,7 @@ def _print_plan(plan: "ImportPlan", output_format: OutputFormat) -> None:
 
 
 def _print_skipped_files(plan: "ImportPlan") -> None:
-    """Print the files, outside links and missing datasets that an import skips."""
+    """Print the files, the links to outside the release and the datasets that an import skips."""
     if plan.unread_files:
         files = _format_file_counts(plan.unread_files)
         typer.echo(f"skipped files (no snapshot, or duplicate content): {files}")
@@ -178,14 +178,14 @@ def _print_skipped_files(plan: "ImportPlan") -> None:
 
 
 def _format_names(names: Sequence[str]) -> str:
-    """Join the first names, and count the remaining ones."""
+    """Join the first names, and append the number of further names: `a, b and 3 more`."""
     remaining = len(names) - MAX_LISTED_FILES
     listed = ", ".join(escape_control(name) for name in names[:MAX_LISTED_FILES])
     return listed + (f" and {remaining:,} more" if remaining > 0 else "")
 
 
 def _format_file_counts(counts: Mapping[str, int]) -> str:
-    """Join the first files and folders with their numbers of files, and count the remaining."""
+    """Join the first files and folders, and append the number of further ones."""
     listed = [
         f"{escape_control(name)} ({count:,} files)" if count > 1 else escape_control(name)
         for name, count in list(counts.items())[:MAX_LISTED_FILES]
@@ -218,7 +218,7 @@ def diff(
         bool, typer.Option("--exit-code", help="Exit with code 1 if rows differ.")
     ] = False,
 ) -> None:
-    """Compare two versions of a collection: rows, labels, definition and tools.
+    """Compare two versions of a collection: rows, grades, definition and software versions.
 
     Example: longeval diff web/1.0.0 web/1.1.0 --format markdown > CHANGES.md
     """
@@ -232,7 +232,9 @@ def diff(
         typer.echo(format_changelog(comparison), nl=False)
     else:
         rows = [
-            (t.table, t.added, t.removed, t.changed, *t.examples[:1]) for t in comparison.tables
+            (t.table, t.added, t.removed, t.changed, *t.examples[:1])
+            for t in comparison.tables
+            if t.added or t.removed or t.changed
         ]
         if rows:
             typer.echo(format_table(rows, ("table", "added", "removed", "changed", "first")))

@@ -1,13 +1,12 @@
-"""Commands that create, combine and check runs: `baseline`, `dense`, `fuse`, `runs check`, ..."""
+"""Commands that create, combine and check runs, such as `baseline`, `fuse` and `runs check`."""
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.evaluation import folders_by_snapshot
 from builder.cli.help import CommandGroup
 from builder.cli.options import CollectionFolder, Format, OutputFormat, Quiet, RunDepth
 from builder.cli.output import print_frames
@@ -21,6 +20,20 @@ RunFile = Annotated[Path, typer.Argument(help="TREC run file of one snapshot.")]
 OutputRun = Annotated[
     Path, typer.Option(help="Output run file; compressed if the name ends in .gz.")
 ]
+FEEDBACK_SOURCES = {
+    "judged": "earlier judgements",
+    "pseudo": "pseudo-relevance feedback",
+    "none": "no expansion",
+}
+
+
+class Expansion(StrEnum):
+    """Methods of query expansion."""
+
+    RM3 = "rm3"
+    KEYQUERY = "keyquery"
+
+
 Tag = Annotated[str, typer.Option(help="Tag of the output run.")]
 
 
@@ -31,6 +44,19 @@ def baseline(
         str | None, typer.Option(help="Language to search in; default: the source language.")
     ] = None,
     depth: RunDepth = 1000,
+    expand: Annotated[
+        Expansion | None,
+        typer.Option(help="Expand queries with documents judged relevant in earlier snapshots."),
+    ] = None,
+    fb_docs: Annotated[
+        int, typer.Option(min=1, help="Maximum number of feedback documents per query.")
+    ] = 10,
+    fb_terms: Annotated[
+        int, typer.Option(min=1, help="Number of terms taken from the feedback documents.")
+    ] = 10,
+    original_weight: Annotated[
+        float, typer.Option(min=0, max=1, help="RM3: weight of the original query.")
+    ] = 0.5,
     earlier_statistics: Annotated[
         bool,
         typer.Option(
@@ -43,40 +69,68 @@ def baseline(
 ) -> None:
     """Search every snapshot with BM25 and write the runs.
 
+    With `--expand rm3`, queries without earlier judgements use the top documents of BM25 as
+    feedback. With `--expand keyquery`, they are unchanged.
+
     Example: longeval baseline demo/collection --out runs/bm25
     """
     from builder.collection.read import open_collection
-    from builder.evaluation import Bm25, bm25_snapshot, snapshot_statistics
+    from builder.evaluation import (
+        Bm25,
+        KeyQuery,
+        Rm3,
+        bm25_snapshot,
+        expanded_snapshot,
+        snapshot_statistics,
+    )
 
     opened = open_collection(collection)
+    if earlier_statistics:
+        _check_earlier_statistics(opened.snapshots, expand)
     searched, suffix = opened.resolve_language(language)
     parameters = Bm25(language=searched, depth=depth)
-    files = {name: opened.snapshot(name).document_files() for name in opened.snapshots}
-    for before, name in _pairs_to_search(opened.snapshots, earlier_statistics):
-        run = bm25_snapshot(
-            files[name],
-            opened.snapshot(name).folder / "queries.parquet",
-            parameters,
-            suffix=suffix,
-            tag=f"bm25-{searched}",
-            statistics=None
-            if before is None
-            else snapshot_statistics(files[before], parameters, suffix=suffix),
+    expansions: dict[Expansion, Rm3 | KeyQuery] = {
+        Expansion.RM3: Rm3(fb_docs, fb_terms, original_weight),
+        Expansion.KEYQUERY: KeyQuery(fb_docs, fb_terms),
+    }
+    snapshots = [opened.snapshot(name) for name in opened.snapshots]
+    for number, snapshot in enumerate(snapshots):
+        path = out / f"{snapshot.name}.txt.gz"
+        if earlier_statistics and not number:
+            continue
+        if expand is None:
+            before = snapshots[number - 1].document_files() if earlier_statistics else None
+            run = bm25_snapshot(
+                snapshot.document_files(),
+                snapshot.folder / "queries.parquet",
+                parameters,
+                suffix=suffix,
+                tag=f"bm25-{searched}",
+                statistics=snapshot_statistics(before, parameters, suffix=suffix)
+                if before
+                else None,
+            )
+            _write_run(run, path, quiet=quiet)
+            continue
+        tag = f"bm25-{searched}-{expand}"
+        run, expanded = expanded_snapshot(
+            snapshot, snapshots[:number], expansions[expand], parameters, suffix=suffix, tag=tag
         )
-        _write_run(run, out / f"{name}.txt.gz", quiet=quiet)
+        sources = expanded["source"].to_list()
+        counts = ", ".join(f"{text}: {sources.count(s):,}" for s, text in FEEDBACK_SOURCES.items())
+        _write_run(run, path, f" (queries with {counts})", quiet=quiet)
 
 
-def _pairs_to_search(
-    names: Sequence[str], earlier_statistics: bool
-) -> list[tuple[str | None, str]]:
-    """Return the snapshots to search, each with the snapshot whose statistics rank it, if any."""
-    if not earlier_statistics:
-        return [(None, name) for name in names]
-    if len(names) < 2:
+def _check_earlier_statistics(snapshots: Sequence[str], expand: Expansion | None) -> None:
+    """Raise `UsageError` if no snapshot can be searched with the statistics of an earlier one."""
+    if expand is not None:
         raise UsageError(
-            f"--earlier-statistics: expected at least two snapshots, found {', '.join(names)}"
+            f"--earlier-statistics: expected queries without expansion, found --expand {expand}"
         )
-    return list(pairwise(names))
+    if len(snapshots) < 2:
+        raise UsageError(
+            f"--earlier-statistics: expected at least two snapshots, found {', '.join(snapshots)}"
+        )
 
 
 def dense(
@@ -109,7 +163,7 @@ def boost(
     ] = 1.0,
     tag: Tag = "boost",
 ) -> None:
-    """Promote documents that were relevant to the same query in earlier snapshots.
+    """Rerank a run: promote documents that were relevant to the same query in earlier snapshots.
 
     Example: longeval boost bm25/2022-07.txt.gz 2022-06/qrels.parquet --out boost/2022-07.txt.gz
     """
@@ -165,13 +219,13 @@ def rerank(
     _write_run(rerank_run(read_run(run, None), read_scores(scores), top=top, tag=tag), out)
 
 
-def _write_run(run: "Run", path: Path, *, quiet: bool = False) -> None:
-    """Write a run and print its path and number of lines."""
+def _write_run(run: "Run", path: Path, note: str = "", *, quiet: bool = False) -> None:
+    """Write a run and print its path, its number of lines and a note."""
     from builder.evaluation import write_run
 
     write_run(run, path)
     if not quiet:
-        typer.echo(f"wrote {path}: {run.ranking.height:,} lines")
+        typer.echo(f"wrote {path}: {run.ranking.height:,} lines{note}")
 
 
 runs = typer.Typer(
@@ -190,7 +244,7 @@ def check_runs(
     ],
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Check runs by the rules of the LongEval submission checker.
+    """Check runs against the rules of the LongEval submission checker.
 
     Also prints team, system and resources from the `ir-metadata.yml` of each run.
 
@@ -204,8 +258,9 @@ def check_runs(
     from builder.evaluation import check_submissions, extract_archives
     from builder.evaluation.runs.archives import EXTRACTED_PREFIX
 
+    opened = open_collection(collection)
     with extract_archives(files) as paths:
-        checked = check_submissions(folders_by_snapshot(open_collection(collection)), paths)
+        checked = check_submissions([opened.snapshot(name) for name in opened.snapshots], paths)
     run_table = checked.runs.with_columns(pl.col("run").str.replace(EXTRACTED_PREFIX, ""))
     print_frames(format, runs=run_table, findings=checked.findings)
     if checked.findings.filter(level="error").height:

@@ -40,7 +40,7 @@ def summarization(
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Score temporal summaries with the TREC 2014 measures, also over time.
+    """Score temporal summaries with the TREC 2014 measures, overall and over time.
 
     Example: longeval summarization nuggets.tsv updates.tsv matches.tsv run.tsv
     """

@@ -101,7 +101,7 @@ def run_translation(
 def _translate_standard_input(
     out: Path | None, params: "TranslateParameters", limits: "Limits", kind: InputKind
 ) -> "list[Translation]":
-    """Translate standard input to a file or standard output, flushing after each block."""
+    """Translate standard input block by block to a file or standard output."""
     from builder.translation import translate_stream
 
     translations = []
@@ -114,7 +114,7 @@ def _translate_standard_input(
 
 
 def _print_summary(translations: "list[Translation]", out: Path | None) -> None:
-    """Print counts of texts and quality flags; to stderr if translations went to stdout."""
+    """Print the number of texts and of each quality flag; to stderr if stdout is in use."""
     flags = Counter(
         flag for t in translations for sentence in t.sentences for flag in sentence.flags
     )
@@ -157,7 +157,7 @@ def add_model(
     compute_type: ComputeType = "int8",
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Check a translation model, converting it if necessary, and print how to use it.
+    """Convert a translation model if necessary, check it, and print the definition that uses it.
 
     Example: longeval translate model add opus-mt-fr-en --out opus-fr-en
     """
@@ -169,7 +169,7 @@ def add_model(
 
 
 def _print_model(properties: dict[str, Any], output_format: OutputFormat) -> None:
-    """Print the properties of a model, the definition that selects it, and sample translations."""
+    """Print a model's properties, the definition that selects it, and sample translations."""
     if output_format is OutputFormat.JSON:
         print_json(properties)
         return

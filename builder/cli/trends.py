@@ -1,4 +1,4 @@
-"""Command group `longeval trend`: trends of scores over snapshots and of filtering systems."""
+"""Command group `longeval trend`: trends of scores over snapshots or over batches of documents."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,8 +20,9 @@ from builder.cli.filtering import (
     Zeta,
     create_filtering_parameters,
 )
-from builder.cli.options import CollectionFolder, Format, Measures, OutputFormat, RunPaths
+from builder.cli.options import CollectionFolder, Format, Measures, OutputFormat, ScoredRuns
 from builder.cli.output import print_frames
+from builder.io.disk import check_output_differs
 
 if TYPE_CHECKING:
     from builder.evaluation import TrendReport
@@ -37,6 +38,10 @@ trend = typer.Typer(
 )
 Residuals = Annotated[
     str, typer.Option(help="Residuals to test for normality and independence: raw or weighted.")
+]
+ChartFile = Annotated[
+    Path | None,
+    typer.Option(help="Also draw scores and trend of each system to this SVG file."),
 ]
 Granularities = Annotated[
     list[str] | None,
@@ -64,6 +69,7 @@ def fit_filtering_trends(
     zeta: Zeta = 1.0,
     cutoff_rule: CutoffRule = "at_or_above",
     residuals: Residuals = "raw",
+    chart: ChartFile = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
     """Fit a linear trend to the batch scores of each filtering system.
@@ -74,6 +80,7 @@ def fit_filtering_trends(
     """
     from builder.tasks.filtering import FilteringTrendParameters, filtering_trend
 
+    _check_chart(chart, truth, *runs)
     filtering = create_filtering_parameters(
         granularity,
         cutoff,
@@ -87,15 +94,16 @@ def fit_filtering_trends(
     )
     parameters = FilteringTrendParameters(measure, residuals, filtering)  # type: ignore[arg-type]
     report = filtering_trend(truth, runs, parameters)
-    _print_report(format, report)
+    _print_report(format, report, chart)
 
 
 @trend.command("snapshots")
 def fit_snapshot_trends(
     collection: CollectionFolder,
-    runs: RunPaths,
+    runs: ScoredRuns,
     measures: Measures = None,
     residuals: Residuals = "raw",
+    chart: ChartFile = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
     """Fit a linear trend to each system's scores on the snapshots of a collection.
@@ -103,13 +111,21 @@ def fit_snapshot_trends(
     Example: longeval trend snapshots demo/collection runs/bm25 --measures nDCG@10
     """
     from builder.collection.read import open_collection
-    from builder.evaluation import EvaluationParameters, evaluate_paths, evaluation_trend
+    from builder.evaluation import (
+        EvaluationParameters,
+        evaluate_paths,
+        evaluation_trend,
+        extract_archives,
+    )
 
+    _check_chart(chart, *runs)
     qrels = qrels_by_snapshot(open_collection(collection))
     names = tuple(measures or ("nDCG@10",))
-    evaluation = evaluate_paths(qrels, runs, EvaluationParameters(measures=names, resamples=0))
+    parameters = EvaluationParameters(measures=names, resamples=0)
+    with extract_archives(runs) as files:
+        evaluation = evaluate_paths(qrels, files, parameters)
     report = evaluation_trend(evaluation, residuals)  # type: ignore[arg-type]  # validated there
-    _print_report(format, report)
+    _print_report(format, report, chart)
 
 
 @trend.command("scores")
@@ -121,6 +137,7 @@ def fit_score_trends(
         ),
     ],
     residuals: Residuals = "raw",
+    chart: ChartFile = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
     """Fit a linear trend to each system's scores in a table.
@@ -129,8 +146,9 @@ def fit_score_trends(
     """
     from builder.evaluation import snapshot_trend_path
 
+    _check_chart(chart, scores)
     report = snapshot_trend_path(scores, residuals)  # type: ignore[arg-type]  # validated there
-    _print_report(format, report)
+    _print_report(format, report, chart)
 
 
 @trend.command("rankings")
@@ -143,7 +161,7 @@ def compare_rankings(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare the rankings of systems by F1 and by end points of trends (Kendall's tau-b).
+    """Compare the ranking of systems by F1 with their ranking by the end point of the trend.
 
     Reproduces table 1 of Kenter et al. (2015).
 
@@ -165,7 +183,7 @@ def compare_granularities(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare trend slopes at the first granularity with slopes at the other granularities.
+    """Compare the slopes of trends between batch lengths: the first granularity and each other one.
 
     Reproduces table 2 of Kenter et al. (2015).
 
@@ -204,8 +222,18 @@ def check_assumptions(
     print_frames(format, assumptions=assumptions)
 
 
-def _print_report(output_format: OutputFormat, report: "TrendReport") -> None:
-    """Print the trends of systems, their ranking and pairwise comparisons."""
+def _check_chart(chart: Path | None, *inputs: Path) -> None:
+    """Check that the chart would not overwrite an input."""
+    if chart is not None:
+        check_output_differs(chart, *inputs)
+
+
+def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Path | None) -> None:
+    """Print the trends of systems, their ranking and comparisons, and draw the trends."""
+    from builder.evaluation import trend_chart
+
+    if chart is not None:
+        chart.write_text(trend_chart(report), encoding="utf-8")
     print_frames(
         output_format,
         trends=report.trends,
@@ -217,7 +245,7 @@ def _print_report(output_format: OutputFormat, report: "TrendReport") -> None:
 def _create_trend_parameters(
     granularity: str, cutoffs: list[float] | None, relevance: int, zeta: float
 ) -> "FilteringTrendParameters":
-    """Create trend parameters from options; default cutoffs: `KENTER_SWEEP`."""
+    """Create trend parameters from command-line options; the default cutoffs are `KENTER_SWEEP`."""
     from builder.tasks.filtering import FilteringTrendParameters
 
     filtering = create_filtering_parameters(

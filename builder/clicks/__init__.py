@@ -1,4 +1,4 @@
-"""Click models: estimates pair statistics from impressions and converts them to graded qrels."""
+"""Click models: estimate pair statistics from impressions, and convert them to graded qrels."""
 
 from builder.clicks.addition import add_estimates
 from builder.clicks.comparison import DEFAULT_MODELS, Comparison, compare_models

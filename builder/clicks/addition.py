@@ -32,7 +32,7 @@ ORDER BY query, doc
 def add_estimates(
     estimates: Sequence[Table], out: Path, *, params: ClickParameters, limits: Limits
 ) -> int:
-    """Add the counts of several logs and recompute the estimates.
+    """Sum the click counts of several logs, and recompute the estimates.
 
     Args:
         estimates: Tables of days, shards or snapshots (contract `ClickEstimates`), all counted with

@@ -1,4 +1,4 @@
-"""Grades pairs by their click estimates.
+"""Assigns relevance grades to query-document pairs according to their click estimates.
 
 The table `click_grades` has one row per distinct combination of counts and score.
 """
@@ -90,7 +90,7 @@ def grade_by_clicks(
     params: QrelParameters,
     cuts: Sequence[Table],
 ) -> Cuts:
-    """Create the table `click_grades` and return the cuts used.
+    """Create the table `click_grades`, and return the minimum score (cut) of each grade.
 
     Args:
         connection: Has the table `pairs`.
@@ -124,13 +124,13 @@ def grade_by_clicks(
 def _choose_cuts(
     posterior: Posterior | PointScores, pairs: np.ndarray, params: QrelParameters
 ) -> Cuts:
-    """Cuts of the parameters, or fitted to the target proportions."""
+    """Return the minimum score of each grade, set by parameters or fitted to proportions."""
     if params.policy == "target_shares":
         return fit_cuts(posterior.mean(), pairs, target_shares(params))
     return Cuts(*params.cuts)
 
 
 def _read_cuts(cuts: Sequence[Table]) -> Cuts:
-    """Read the table `grade_cuts`."""
+    """Return the minimum score of each grade from the table `grade_cuts`."""
     values = cuts[0].scan().sort("grade").collect()["cut"].to_list()
     return Cuts(*values)

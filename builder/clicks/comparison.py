@@ -38,7 +38,7 @@ DEFAULT_MODELS = (
 
 @dataclass(frozen=True)
 class ModelScores:
-    """Scores of one model under both conventions.
+    """Scores of one click model under two conventions.
 
     Args:
         model: Name of the model.
@@ -70,13 +70,13 @@ class Comparison:
     scores: tuple[ModelScores, ...]
 
     def worse_than_baseline(self) -> tuple[str, ...]:
-        """Models with a lower log-likelihood than the baseline, click-through rate by rank."""
+        """Models with a lower log-likelihood than the baseline, the click-through rate by rank."""
         limit = self.scores[-1].per_rank.log_likelihood
         return tuple(s.model for s in self.scores if s.per_rank.log_likelihood < limit)
 
 
 OpenLog = Callable[..., LogSummary]
-"""`open_log` with its progress and log parameters bound."""
+"""Function that opens a log: `open_log` with progress and log parameters bound."""
 
 CREATE_LOGGED = """
 CREATE TEMP TABLE logged (query VARCHAR, results VARCHAR[], clicks USMALLINT[], is_test BOOLEAN)
@@ -117,7 +117,7 @@ def compare_models(
     progress: Progress | None = None,
     log_params: LogParameters = STANDALONE,
 ) -> Comparison:
-    """Train click models on a log and score their predictions on held-out pages.
+    """Train click models on a log, and score their predictions on held-out pages.
 
     Args:
         log: Training log; see `open_log`.
@@ -127,7 +127,7 @@ def compare_models(
         params: Model options: `no_click`, `last`, prior, iterations.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
-        log_params: `[log]`; see `standalone_parameters`.
+        log_params: Section `[log]` of the definition; see `standalone_parameters`.
 
     Raises:
         UsageError: unknown model, invalid fraction, or a log too large for the memory limit.
@@ -150,7 +150,7 @@ def compare_models(
 def _load_and_encode(
     log: Path, test: Path | None, held_out: float, limits: Limits, opener: OpenLog
 ) -> tuple[EncodedLog, tuple[int, int, int], tuple[LogSummary, ...]]:
-    """Load the logs and encode their pages.
+    """Load the training and test logs, and encode their pages.
 
     Returns:
         Encoded pages; number of training impressions, of test impressions with seen queries and of
@@ -177,7 +177,7 @@ def _load_log(
     limits: Limits,
     opener: OpenLog,
 ) -> LogSummary:
-    """Append a log to the table `logged`; records after the training share are test records."""
+    """Append a log to table `logged`; records after the training share are test records."""
     summary = opener(connection, log, limits)
     set_variables(connection, first_test=int(train_share * summary.used))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
@@ -187,6 +187,6 @@ def _load_log(
 
 
 def _score_model(name: str, log: EncodedLog, training: TrainingOptions) -> ModelScores:
-    """Train a model and score it on the test pages."""
+    """Train a click model, and score its predictions on the test pages."""
     prediction = get_model(name)(log.train, training).predict(log.test)
     return ModelScores(name, *evaluate(prediction, log.test))

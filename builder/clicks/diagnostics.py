@@ -1,4 +1,4 @@
-"""Click diagnostics: click-through by rank, sparsity, concentration by user, predictive quality.
+"""Click diagnostics: click-through by rank, sparsity, concentration on users, model quality.
 
 The table `click_diagnostics` has one row per measure and rank, as an integer count and total, so
 that proportions can be recomputed and added up over snapshots. Rows on held-out impressions also

@@ -76,7 +76,7 @@ GROUP BY query, results, clicks, deepest, latest
 
 
 def create_pages(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> None:
-    """Create the view `read_pages` and the table `pages`.
+    """Create the table of distinct result pages, `pages`, and the view `read_pages`.
 
     Args:
         connection: Has the view `used_impressions` (impression, user, query, results, clicks).

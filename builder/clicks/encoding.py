@@ -1,4 +1,4 @@
-"""Encodes the distinct pages of a log as arrays, for models and measures on whole pages.
+"""Encodes the distinct result pages of a log as arrays, for training and testing click models.
 
 Pairs are numbered in the order of (query, document), so that floating-point sums are made in the
 same order on every machine.
@@ -100,7 +100,7 @@ def encode_pages(connection: duckdb.DuckDBPyConnection, query: str, limits: Limi
 
 
 def _check_size(connection: duckdb.DuckDBPyConnection, available: int) -> None:
-    """Raise a UsageError if the encoded pages would exceed the available bytes."""
+    """Raise a UsageError if the encoded pages would need more memory than is available."""
     shown = connection.execute(NUMBER_OF_RESULTS).fetchall()[0][0]
     needed = shown * BYTES_PER_RESULT
     if needed > available:

@@ -60,14 +60,14 @@ SELECT *, attractiveness * satisfaction AS relevance FROM posterior
 """
 
 SDBN_ESTIMATES = "SELECT * FROM estimates"
-"""Already sorted: the underlying table is, and DuckDB preserves insertion order."""
+"""Needs no ORDER BY: the underlying table is sorted, and DuckDB preserves its order."""
 
 MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
 
 
 @stage(
     "clicks",
-    version="4",
+    version="5",
     writes=(ClickEstimates, ClickDiagnostics),
     plugins=lambda w: plugin_packages("click_models", (w.clicks.model,)),
 )
@@ -125,7 +125,7 @@ def estimate(
 def _write_rejects(
     rows: tuple[int, int], used: UsedImpressions, params: ClickParameters, out: Path
 ) -> Ledger:
-    """Write the rejects of the stage and return its ledger."""
+    """Write the rejects of the stage, and return its ledger (row counts)."""
     total, excluded = rows
     skipped = used.without_click if params.no_click == "skip" else 0
     ledger = Ledger("impressions", rows_in=total, rows_out=used.total - skipped)
@@ -138,7 +138,7 @@ def _write_rejects(
 
 
 def choose_priors(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> Priors:
-    """Priors set by the parameters, or fitted to the table `pair_counts` by empirical Bayes."""
+    """Return the priors set by parameters, or fitted to `pair_counts` by empirical Bayes."""
     if params.prior == "beta":
         fixed = Beta(params.prior_alpha, params.prior_beta)
         return Priors(fixed, fixed)
@@ -149,7 +149,7 @@ def choose_priors(connection: duckdb.DuckDBPyConnection, params: ClickParameters
 
 
 def _fit_prior(connection: duckdb.DuckDBPyConnection, histogram: str) -> Beta:
-    """Fit a prior to the counts selected by a histogram query."""
+    """Fit a Beta prior to the counts that a histogram query returns."""
     columns = connection.execute(histogram).fetchnumpy()
     successes, trials, pairs = (
         np.asarray(columns[name], dtype=np.int64) for name in ("successes", "trials", "pairs")
@@ -158,7 +158,7 @@ def _fit_prior(connection: duckdb.DuckDBPyConnection, histogram: str) -> Beta:
 
 
 def create_estimates(connection: duckdb.DuckDBPyConnection, priors: Priors) -> None:
-    """Create the view `estimates` over the table `pair_counts`, given the priors."""
+    """Create the view `estimates` of the estimates of each pair, given the priors."""
     set_variables(
         connection,
         attractiveness_alpha=priors.attractiveness.alpha,

@@ -115,7 +115,7 @@ ORDER BY query
 
 
 def _first_snapshot(workflow: Workflow, key: str) -> tuple[str, ...]:
-    """The first snapshot, if its fitted grade cuts also apply to this one."""
+    """Return the first snapshot if this snapshot uses its grade cuts, otherwise no snapshot."""
     first = workflow.snapshot_names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and key != first else ()
 
@@ -136,7 +136,7 @@ def grade(
     cuts: FittedCuts = (),
     judgements: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).judgements)] = (),
 ) -> Ledger:
-    """Grade pairs by click estimates and, if available, manual judgements.
+    """Assign a grade to each pair by click estimates and, if available, manual judgements.
 
     Writes `graded_pairs`, `graded_queries`, `grade_cuts`, `grade_sensitivity` and `rejects`.
 
@@ -187,7 +187,7 @@ def grade(
 
 
 def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
-    """Write the rejects of the stage and return its ledger."""
+    """Write the rejects of the stage, and return its ledger (row counts)."""
     counts = dict(connection.execute(REASON_COUNTS).fetchall())
     ledger = Ledger("pairs", rows_in=sum(counts.values()), rows_out=counts.get(None, 0))
     with RejectWriter(out, "grades", ledger) as rejects:
@@ -197,7 +197,7 @@ def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
 
 
 def _write_cuts(out: Path, cuts: Cuts, params: QrelParameters) -> None:
-    """Write the table `grade_cuts`."""
+    """Write the table `grade_cuts`, the minimum score of each grade."""
     frame = pl.DataFrame(
         {
             "grade": [1, 2],

@@ -79,7 +79,7 @@ SPLIT_PAGES = "SELECT query, results, clicks, train, test FROM held_out_pages"
 
 
 Diagnostic = tuple[str, int, int, int, float, str]
-"""Row of the contract `ClickDiagnostics`: measure, rank, count, total, value, model."""
+"""Row of the table `click_diagnostics`: measure, rank, count, total, value, model."""
 
 
 def held_out_diagnostics(
@@ -119,7 +119,7 @@ def held_out_diagnostics(
 
 
 def _click_rate_rows(prediction: Prediction, pages: Pages, model: str) -> Iterator[Diagnostic]:
-    """Observed clicks and predicted click-through rate per rank."""
+    """Return the number of clicks and the predicted click-through rate at each rank."""
     predicted, weights = prediction.marginal(pages), pages.weight[pages.page]
     for rank in range(1, int(pages.lengths.max()) + 1):
         here = pages.rank == rank
@@ -132,7 +132,7 @@ def _click_rate_rows(prediction: Prediction, pages: Pages, model: str) -> Iterat
 def _score_rows(
     prefix: str, score: Score, pages: Pages, train: int, model: str
 ) -> Iterator[Diagnostic]:
-    """Mean log-likelihood per page, and perplexity overall (as rank 0) and per rank."""
+    """Return mean log-likelihood per page, and perplexity overall (as rank 0) and per rank."""
     test = int(pages.weight.sum())
     values = [("log_likelihood", 0, score.log_likelihood), ("perplexity", 0, score.perplexity)]
     values += [("perplexity", rank, value) for rank, value in enumerate(score.by_rank, 1)]

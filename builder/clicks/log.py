@@ -1,4 +1,4 @@
-"""Opens a standalone query log, in any format of `builder.ingest`, as a view of impressions.
+"""Opens a query log, in any supported format, as a view of impressions.
 
 Queries are normalised to NFC with single spaces, but neither queries nor URLs are folded or
 canonicalised, and times are ignored. Invalid records are counted by reject reason and dropped. A
@@ -38,7 +38,7 @@ STANDALONE = LogParameters(
 
 
 def standalone_parameters(params: LogParameters) -> LogParameters:
-    """Apply the explicitly set values of `[log]` to the parameters for standalone logs."""
+    """Return the parameters for standalone logs, overridden by values set explicitly in `[log]`."""
     return STANDALONE.model_copy(update={n: getattr(params, n) for n in params.model_fields_set})
 
 
@@ -80,7 +80,7 @@ HAS_UNCLEAN_QUERIES = """
 SELECT count(*) > 0 FROM records
 WHERE query <> '' AND (NOT regexp_full_match(query, $clean) OR length(query) > $max_chars)
 """
-"""Whether a query is not normalised or too long; null and empty queries are rejected anyway."""
+"""SQL query: whether any query is not normalized or too long; empty ones are rejected anyway."""
 
 REJECTED = """
 SELECT reason, count(*) FROM checked WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason
@@ -89,7 +89,7 @@ SELECT reason, count(*) FROM checked WHERE reason IS NOT NULL GROUP BY reason OR
 
 @dataclass
 class LogSummary:
-    """Number of records read and rejected, with examples of rejects.
+    """Number of records read from a log and rejected, with examples of rejected records.
 
     Args:
         file: Path of the log.
@@ -114,7 +114,7 @@ class LogSummary:
 
     @property
     def used(self) -> int:
-        """Number of records that are impressions."""
+        """Number of records that are valid impressions."""
         return self.impressions - sum(self.rejected.values())
 
 
@@ -136,7 +136,7 @@ def open_log(
         log: Log in any format, plain or compressed with gzip or zstd; see `read_impressions`.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
-        log_params: `[log]`; see `standalone_parameters`.
+        log_params: Section `[log]` of the definition; see `standalone_parameters`.
 
     Raises:
         UsageError: the file does not exist.
@@ -203,7 +203,7 @@ def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _count_readable_rows(log: Path) -> int | None:
-    """Number of rows of a Parquet file that can be read in place; None for any other file."""
+    """Return the number of rows of a Parquet file readable in place; None for other files."""
     if detect_format(Source(log, str(log))) != "parquet":
         return None
     try:
@@ -245,7 +245,7 @@ def _convert_to_parquet(
     progress: Progress,
     log_params: LogParameters,
 ) -> None:
-    """Convert a log to Parquet (schema `PAGES`), and count its records and rejects in `summary`."""
+    """Convert a log to Parquet (schema `PAGES`), and count records and rejects in `summary`."""
     progress.start(f"read {log.name}", None, "records")
     source = Source(log, str(log))
     if note := inspect_log(source, log_params).note:

@@ -1,4 +1,4 @@
-"""Estimates of all click models other than sDBN, trained on the distinct result pages.
+"""Estimates of all click models other than sDBN, trained on distinct result pages.
 
 Pages are kept in arrays during training; `encode_pages` checks that they fit in memory. Counts are
 those of sDBN, so that the minimum number of examinations has the same meaning for all models.
@@ -45,7 +45,7 @@ def create_model_estimates(
 
 
 def _estimates_column(trained: TrainedModel, name: str, pairs: int) -> pa.Array:
-    """Estimates by pair; null if the model does not estimate them or the pair has no evidence."""
+    """Return the estimates of all pairs; null if the model has none or the pair has no evidence."""
     values = getattr(trained, name)
     if values is None:
         return pa.nulls(pairs, pa.float64())

@@ -1,4 +1,4 @@
-"""Point estimates of scores, for click models without a closed-form posterior: all except sDBN."""
+"""Scores of click models that provide point estimates but no posterior: all except sDBN."""
 
 from dataclasses import dataclass
 
@@ -20,19 +20,19 @@ class PointScores:
     score: Floats
 
     def mean(self) -> Floats:
-        """The scores, float64[n]."""
+        """Scores of the groups, float64[n]."""
         return self.score
 
     def interval(self, mass: float) -> tuple[Floats, Floats]:
-        """Undefined for point estimates: two arrays of NaN, float64[n]."""
+        """Return NaN for both bounds, float64[n]: point estimates have no credible interval."""
         del mass
         return self._nan(), self._nan()
 
     def at_least(self, cut: float) -> Floats:
-        """P(score >= cut) is undefined for point estimates: NaN, float64[n]."""
+        """Return NaN, float64[n]: P(score >= cut) is undefined for point estimates."""
         del cut
         return self._nan()
 
     def _nan(self) -> Floats:
-        """NaN for every score, float64[n]."""
+        """Return NaN for every group, float64[n]."""
         return np.full(len(self.score), np.nan)

@@ -36,7 +36,7 @@ ABOVE_ALL = 2.0
 
 @dataclass(frozen=True)
 class Cuts:
-    """Minimum scores of the grades.
+    """Minimum score of each grade.
 
     Args:
         relevant: Minimum score of grade 1.
@@ -47,17 +47,17 @@ class Cuts:
     highly_relevant: float
 
     def scaled(self, factor: float) -> "Cuts":
-        """Multiply both cuts by a factor."""
+        """Return the cuts multiplied by a factor."""
         return Cuts(self.relevant * factor, self.highly_relevant * factor)
 
 
 def target_shares(params: QrelParameters) -> tuple[float, float, float]:
-    """Target proportions of grades 0, 1 and 2 set by the parameters."""
+    """Return the target proportions of grades 0, 1 and 2 in the parameters."""
     return RELEASE_SHARES[params.shares] if isinstance(params.shares, str) else params.shares
 
 
 def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]) -> Cuts:
-    """Fit cuts to target proportions of the grades.
+    """Return cuts such that the grades of the scores have given target proportions.
 
     Each cut lies halfway between two adjacent scores, or just above the highest one. Ties are
     broken in favour of the lower cut.
@@ -81,7 +81,7 @@ def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]
 
 
 def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelParameters) -> Grades:
-    """Assign grades, int8[n]; -1 if there is too little evidence.
+    """Return the grade of each score, int8[n]; -1 if there is too little evidence.
 
     Args:
         posterior: Evidence and scores of n groups of pairs; must be a `Posterior` under `credible`.
@@ -100,7 +100,7 @@ def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelPa
 
 
 def stability(posterior: Posterior | PointScores, grades: Grades, cuts: Cuts) -> Floats:
-    """Posterior probability that the score lies between the cuts of its grade, float64[n].
+    """Return the posterior probability that a score lies between the cuts of its grade, float64[n].
 
     NaN for point estimates.
     """
@@ -111,7 +111,7 @@ def stability(posterior: Posterior | PointScores, grades: Grades, cuts: Cuts) ->
 def score_distribution(
     evidence: Evidence, priors: Priors | None, score: Floats, params: QrelParameters
 ) -> Posterior | PointScores:
-    """Posterior of sDBN scores, or point estimates for any other model.
+    """Return the posterior of sDBN scores, or the point estimates of any other model.
 
     Args:
         evidence: Counts of n groups of pairs.

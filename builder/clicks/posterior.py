@@ -27,7 +27,7 @@ MIN_NODE = 1e-300
 
 @dataclass(frozen=True)
 class Evidence:
-    """Click counts of n groups of pairs; the pairs of a group have equal counts.
+    """Click counts of n groups of query-document pairs with equal counts.
 
     Args:
         examinations: int64[n].
@@ -43,7 +43,7 @@ class Evidence:
         return len(self.clicks)
 
     def slice_rows(self, rows: slice) -> Self:
-        """Slice of the rows."""
+        """Return the evidence of a slice of the groups."""
         return type(self)(self.examinations[rows], self.clicks[rows], self.last_clicks[rows])
 
 
@@ -62,7 +62,7 @@ class Posterior:
     by_relevance: bool
 
     def mean(self) -> Floats:
-        """Posterior means, float64[n]; NaN without examinations."""
+        """Posterior mean of each score, float64[n]; NaN without examinations."""
         shapes = self._attractiveness_shapes()
         score = shapes[0] / (shapes[0] + shapes[1])
         if self.by_relevance:
@@ -71,7 +71,7 @@ class Posterior:
         return np.where(self.evidence.examinations > 0, score, np.nan)
 
     def interval(self, mass: float) -> tuple[Floats, Floats]:
-        """Bounds of the central credible interval with probability `mass`, float64[n] each."""
+        """Return the bounds of credible intervals with probability `mass`, float64[n] each."""
         tail = (1 - mass) / 2
         if not self.by_relevance:
             alpha, beta = self._attractiveness_shapes()
@@ -82,7 +82,7 @@ class Posterior:
         return np.round(low, DECIMALS), np.round(high, DECIMALS)
 
     def at_least(self, cut: float) -> Floats:
-        """P(score >= cut), float64[n]."""
+        """Return P(score >= cut) of each group, float64[n]."""
         if not self.by_relevance:
             alpha, beta = self._attractiveness_shapes()
             return np.round(1 - betainc(alpha, beta, min(cut, 1.0)), DECIMALS)
@@ -90,17 +90,17 @@ class Posterior:
         return np.round(np.concatenate([np.empty(0), *tails]), DECIMALS)
 
     def _attractiveness_shapes(self) -> tuple[Floats, Floats]:
-        """Posterior shape parameters alpha and beta of a, float64[n] each."""
+        """Return the shape parameters of the posterior of attractiveness, float64[n] each."""
         counts = self.evidence
         return _posterior_shapes(self.priors.attractiveness, counts.clicks, counts.examinations)
 
     def _satisfaction_shapes(self) -> tuple[Floats, Floats]:
-        """Posterior shape parameters alpha and beta of s, float64[n] each."""
+        """Return the shape parameters of the posterior of satisfaction, float64[n] each."""
         counts = self.evidence
         return _posterior_shapes(self.priors.satisfaction, counts.last_clicks, counts.clicks)
 
     def _chunks(self) -> list[Self]:
-        """Split into posteriors of at most `CHUNK_ROWS` rows."""
+        """Yield posteriors of at most `CHUNK_ROWS` groups each."""
         starts = range(0, len(self.evidence), CHUNK_ROWS)
         return [
             replace(self, evidence=self.evidence.slice_rows(slice(start, start + CHUNK_ROWS)))
@@ -108,7 +108,7 @@ class Posterior:
         ]
 
     def _product_quantiles(self, probabilities: list[float]) -> Floats:
-        """Quantiles of a s, float64[probabilities, n]."""
+        """Return quantiles of attractiveness x satisfaction, float64[probabilities, n]."""
         a, s = (
             _quantile_nodes(*self._attractiveness_shapes()),
             _quantile_nodes(*self._satisfaction_shapes()),
@@ -121,7 +121,7 @@ class Posterior:
         return found
 
     def _product_at_least(self, cut: float) -> Floats:
-        """P(a s >= cut), float64[n]."""
+        """Return P(attractiveness x satisfaction >= cut), float64[n]."""
         nodes = np.maximum(_quantile_nodes(*self._attractiveness_shapes()), MIN_NODE)
         alpha, beta = self._satisfaction_shapes()
         below = betainc(alpha[:, None], beta[:, None], np.minimum(cut / nodes, 1.0))
@@ -129,7 +129,7 @@ class Posterior:
 
 
 def _posterior_shapes(prior: Beta, successes: Integers, trials: Integers) -> tuple[Floats, Floats]:
-    """Shape parameters of the Beta posterior, float64[n] each."""
+    """Return the shape parameters of the Beta posterior, float64[n] each."""
     return (
         successes.astype(np.float64) + prior.alpha,
         (trials - successes).astype(np.float64) + prior.beta,
@@ -137,6 +137,6 @@ def _posterior_shapes(prior: Beta, successes: Integers, trials: Integers) -> tup
 
 
 def _quantile_nodes(alpha: Floats, beta: Floats) -> Floats:
-    """Medians of `NODES` equally likely slices of Beta(alpha, beta), float64[n, NODES]."""
+    """Return the medians of equally likely slices of Beta(alpha, beta), float64[n, NODES]."""
     middles = (np.arange(NODES) + 0.5) / NODES
     return np.asarray(betaincinv(alpha[:, None], beta[:, None], middles))

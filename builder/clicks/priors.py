@@ -1,4 +1,4 @@
-"""Beta priors of the click parameters: fixed, or fitted to the snapshot by empirical Bayes.
+"""Beta priors of click model parameters: fixed, or fitted to the snapshot by empirical Bayes.
 
 The fit maximises the beta-binomial likelihood (Minka 2000, "Estimating a Dirichlet distribution",
 section 3) times a weak log-normal prior on alpha + beta, which matters if there are few pairs or
@@ -35,7 +35,7 @@ SIGNIFICANT_DIGITS = 6
 
 @dataclass(frozen=True)
 class Beta:
-    """A Beta prior.
+    """A Beta prior, given by its pseudo-counts.
 
     Args:
         alpha: Pseudo-count of successes.
@@ -82,17 +82,17 @@ class _RisingFactorials:
         self._weights: Floats = counts.astype(np.float64)
 
     def value(self, shift: float) -> float:
-        """Value at a shift."""
+        """Return the weighted sum of log rising factorials at a shift."""
         return self._sum(gammaln(self._values + shift) - gammaln(shift))
 
     def derivatives(self, shift: float) -> tuple[float, float]:
-        """First and second derivative at a shift."""
+        """Return the first and second derivative at a shift."""
         first = psi(self._values + shift) - psi(shift)
         second = polygamma(1, self._values + shift) - polygamma(1, shift)
         return self._sum(first), self._sum(second)
 
     def _sum(self, terms: Floats) -> float:
-        """Weighted sum over the distinct values."""
+        """Return the weighted sum of terms over the distinct values."""
         return float((self._weights * terms).sum())
 
 
@@ -107,14 +107,14 @@ class _BetaBinomial:
         )
 
     def value(self, point: Floats) -> float:
-        """Log density at a point, up to a constant."""
+        """Return the log density at a point, up to a constant."""
         alpha, beta = _shape_parameters(point)
         wins, losses, all_ = self._factorials
         far = (point[1] - PRIOR_LOG_STRENGTH) / PRIOR_LOG_STRENGTH_SD
         return wins.value(alpha) + losses.value(beta) - all_.value(alpha + beta) - float(far**2) / 2
 
     def derivatives(self, point: Floats) -> tuple[Floats, Floats]:
-        """Gradient, float64[2], and Hessian, float64[2, 2], at a point."""
+        """Return the gradient, float64[2], and the Hessian, float64[2, 2], at a point."""
         alpha, beta = _shape_parameters(point)
         strength = alpha + beta
         mean = alpha / strength
@@ -137,7 +137,7 @@ class _BetaBinomial:
 
 
 def _shape_parameters(point: Floats) -> tuple[float, float]:
-    """Convert a point (logit mean, log strength) to alpha and beta."""
+    """Convert a point (logit of the mean, log of the strength) to alpha and beta."""
     mean, strength = 1 / (1 + np.exp(-point[0])), np.exp(point[1])
     return float(mean * strength), float((1 - mean) * strength)
 
@@ -173,7 +173,7 @@ def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
 
 
 def _newton_step(model: _BetaBinomial, point: Floats) -> Floats:
-    """Newton step with Levenberg damping that never decreases the density.
+    """Return the next point: a Newton step with Levenberg damping that never decreases the density.
 
     Coordinates at a bound stay fixed if the gradient points outwards.
     """
@@ -204,5 +204,5 @@ def _clip_to_bounds(point: Floats) -> Floats:
 
 
 def _round_significant(value: float) -> float:
-    """Round to `SIGNIFICANT_DIGITS` significant digits."""
+    """Round a number to `SIGNIFICANT_DIGITS` significant digits."""
     return float(f"{value:.{SIGNIFICANT_DIGITS}g}")

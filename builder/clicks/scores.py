@@ -1,4 +1,4 @@
-"""Log-likelihood and perplexity of a click model on held-out pages.
+"""Log-likelihood and perplexity of a click model on held-out result pages.
 
 Reports the mean log-likelihood per page and the perplexity 2^(-mean log2 p) per rank, with marginal
 click probabilities and with those conditional on the clicks above (Dupret & Piwowarski 2008;
@@ -26,7 +26,7 @@ PYCLICK_RANKS = 10
 
 @dataclass(frozen=True)
 class Score:
-    """Predictive quality of a model under one convention.
+    """Predictive quality of a click model under one convention.
 
     Args:
         log_likelihood: Mean natural log-likelihood per page; higher is better.
@@ -44,7 +44,7 @@ class Score:
 
 
 def evaluate(prediction: Prediction, pages: Pages) -> tuple[Score, Score]:
-    """Score a prediction under the `pyclick` and the `per_rank` convention, in this order.
+    """Score a prediction under the conventions `pyclick` and `per_rank`, in this order.
 
     Args:
         prediction: Click probabilities of a trained model.
@@ -72,12 +72,12 @@ def evaluate(prediction: Prediction, pages: Pages) -> tuple[Score, Score]:
 
 
 def _logarithms(probabilities: Floats) -> Floats:
-    """Natural logarithms of probabilities clipped to `MIN_PROBABILITY`."""
+    """Return the natural logarithms of probabilities clipped to `MIN_PROBABILITY`."""
     return np.asarray(np.log(np.maximum(probabilities, MIN_PROBABILITY)))
 
 
 def _score(log_likelihood: float, marginal: Floats, conditional: Floats) -> Score:
-    """Create a score from the perplexities per rank."""
+    """Create a score from log-likelihood and perplexities per rank."""
     return Score(
         log_likelihood,
         float(marginal.mean()),
@@ -88,7 +88,7 @@ def _score(log_likelihood: float, marginal: Floats, conditional: Floats) -> Scor
 
 
 def _perplexity(logs: Floats, pages: Pages, *, of_all: bool) -> Floats:
-    """Perplexity per rank; `of_all`: of ten ranks, divided by the number of all pages."""
+    """Return the perplexity at each rank; with `of_all`, at ten ranks over all pages."""
     weights = pages.weight[pages.page].astype(np.float64)
     ranks = PYCLICK_RANKS if of_all else int(pages.lengths.max())
     inside = pages.rank <= ranks

@@ -1,4 +1,4 @@
-"""Selects the impressions to count: those of candidate queries, without excluded users.
+"""Selects the impressions to count: those of candidate queries by users who are not excluded.
 
 In the view `used_impressions`, each query is replaced by the representative of its variant set.
 """
@@ -33,7 +33,7 @@ SEMI JOIN excluded_users USING ("user")
 
 @dataclass(frozen=True)
 class Selection:
-    """Inputs of the selection of impressions.
+    """Impressions of a log, with the queries to count and the users to exclude.
 
     Args:
         impressions: Result pages shown (contract `Impressions`).
@@ -48,7 +48,7 @@ class Selection:
     excluded_users: pl.Series
 
     def create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create the view `used_impressions`."""
+        """Create the view `used_impressions` of the selected impressions."""
         self.impressions.view(connection, "impressions")
         self.candidates.view(connection, "candidates")
         if self.variants is not None:
@@ -63,7 +63,7 @@ class Selection:
         connection.execute(sql)
 
     def count_impressions(self, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-        """Count all impressions, and those excluded by user among the candidate queries."""
+        """Count all impressions, and those of candidate queries that excluded users made."""
         total = connection.execute(NUMBER_OF_IMPRESSIONS).fetchall()[0][0]
         if not len(self.excluded_users):
             return int(total), 0

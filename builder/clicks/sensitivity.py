@@ -41,7 +41,7 @@ def write_sensitivity(
     params: QrelParameters,
     path: Path,
 ) -> None:
-    """Write the table `grade_sensitivity`.
+    """Write a table of how grades change with other cuts or another rule for skipped pages.
 
     Args:
         connection: Has the view `click_estimates` and the table `pairs`.
@@ -76,7 +76,7 @@ def write_sensitivity(
 
 
 def _refit_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Priors:
-    """Priors under the other rule; refitted only if the published priors were fitted."""
+    """Return the priors under the other `no_click` rule, refitted unless they are fixed."""
     columns = _fetch_columns(connection, HISTOGRAM)
     counts = {name: values.astype(np.int64) for name, values in columns.items()}
     fitted, refitted = (
@@ -87,6 +87,6 @@ def _refit_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Prio
 
 
 def _fetch_columns(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, np.ndarray]:
-    """Run a query and return its columns as arrays."""
+    """Run an SQL query, and return the columns of the result as arrays."""
     columns = connection.execute(sql).fetchnumpy()
     return {name: np.asarray(values) for name, values in columns.items()}

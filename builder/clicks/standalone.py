@@ -1,4 +1,4 @@
-"""Runs a click model on a standalone log: `longeval clicks LOG --model NAME --out FILE`.
+"""Runs a click model on a query log outside a collection: `longeval clicks`.
 
 Writes one row per query and URL shown (contract `PairStatistics`), sorted by both, as Parquet or
 TSV. DuckDB computes sDBN within a small memory limit; other models keep the distinct pages in
@@ -35,14 +35,14 @@ SELECT query, doc AS url, impressions, examinations, clicks, last_clicks,
        attractiveness, satisfaction, relevance
 FROM estimates WHERE impressions > 0
 """
-"""Already sorted under sDBN: the underlying table is, and DuckDB preserves insertion order."""
+"""Needs no ORDER BY under sDBN: the table is sorted, and DuckDB preserves its order."""
 
 ORDERED_ROWS = f"{ROWS} ORDER BY query, url"
 
 
 @dataclass(frozen=True)
 class ModelReport:
-    """Summary of running a click model on a log.
+    """Result of running a click model on a log.
 
     Args:
         log: Number of records read and rejected.
@@ -69,7 +69,7 @@ def model_log(
     progress: Progress | None = None,
     log_params: LogParameters = STANDALONE,
 ) -> ModelReport:
-    """Run a click model on a log and write its estimates per query and URL.
+    """Run a click model on a log, and write an estimate per query and URL.
 
     Args:
         log: Log in any format; see `open_log`.
@@ -78,7 +78,7 @@ def model_log(
         params: Model options: `no_click`, `last`, `votes`, `pages`, prior, iterations.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
-        log_params: `[log]`; see `standalone_parameters`.
+        log_params: Section `[log]` of the definition; see `standalone_parameters`.
 
     Raises:
         UsageError: unknown model, missing file, a log too large for the model, or `out` is the log.
@@ -115,7 +115,7 @@ def check_model(name: str) -> None:
 
 @contextmanager
 def limits_or_default(limits: Limits | None) -> Iterator[Limits]:
-    """Context manager: the limits, or default ones with a temporary scratch folder."""
+    """Context manager that yields the limits or, if None, defaults with a scratch folder."""
     if limits is not None:
         yield limits
         return
@@ -124,7 +124,7 @@ def limits_or_default(limits: Limits | None) -> Iterator[Limits]:
 
 
 def _set_model(params: ClickParameters, model: str) -> ClickParameters:
-    """Set the model of the parameters.
+    """Return parameters for the given click model.
 
     Raises:
         UsageError: the model does not support `votes` or `pages` of the parameters.
@@ -139,7 +139,7 @@ def _set_model(params: ClickParameters, model: str) -> ClickParameters:
 def _accumulate_totals(
     batches: Iterator[pa.RecordBatch], totals: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Pass batches through, adding their rows and clicks to the totals."""
+    """Yield batches unchanged, adding their numbers of rows and clicks to the totals."""
     for batch in batches:
         totals["pairs"] += len(batch)
         totals["never_examined"] += int(np.count_nonzero(batch["examinations"].to_numpy() == 0))
@@ -148,7 +148,7 @@ def _accumulate_totals(
 
 
 def _write_atomically(batches: Iterator[pa.RecordBatch], out: Path) -> None:
-    """Write all batches to a temporary file next to `out`, then rename it."""
+    """Write all batches to a temporary file next to `out`, then rename the file to `out`."""
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part")
     write = _write_parquet if out.suffix == ".parquet" else _write_tsv
@@ -160,14 +160,14 @@ def _write_atomically(batches: Iterator[pa.RecordBatch], out: Path) -> None:
 
 
 def _write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> None:
-    """Write batches as Parquet (contract `PairStatistics`)."""
+    """Write batches of pair statistics to a Parquet file."""
     with TableWriter(path, PairStatistics) as writer:
         for batch in batches:
             writer.write(batch)
 
 
 def _write_tsv(batches: Iterator[pa.RecordBatch], path: Path) -> None:
-    """Write batches as TSV with a header."""
+    """Write batches of pair statistics to a TSV file with a header."""
     with path.open("wb") as file:
         file.write("\t".join(PairStatistics.dtypes()).encode() + b"\n")
         for batch in batches:

@@ -1,4 +1,4 @@
-"""Sufficient statistics of the sDBN model: integer counts per query-document pair.
+"""Counts per query-document pair, from which the sDBN model is estimated.
 
 Chapelle & Zhang (2009), section 5: ranks up to the last click of a result page are examined; on a
 page without clicks, all ranks are, unless such pages are skipped (`no_click`). Repeated clicks on a
@@ -128,7 +128,7 @@ PAIR_COUNTS = """
 INSERT INTO pair_counts SELECT * FROM unordered_counts ORDER BY query, doc;
 DROP TABLE unordered_counts
 """
-"""Separate from the grouping, so that DuckDB does not spill both at the same time."""
+"""Statement separate from the grouping, so that DuckDB does not spill both at once."""
 
 SHOWN_RESULTS = """
 SELECT coalesce(sum(len(results)), 0)::BIGINT, coalesce(bool_and(typeof(query) = 'UBIGINT'), false)
@@ -149,7 +149,7 @@ FROM pages
 
 
 class UsedImpressions(NamedTuple):
-    """Number of counted impressions.
+    """Number of impressions that were counted.
 
     Args:
         total: All counted impressions.
@@ -163,7 +163,7 @@ class UsedImpressions(NamedTuple):
 def count_pairs(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, memory: int
 ) -> UsedImpressions:
-    """Create the table `pair_counts` from the view `used_impressions`.
+    """Count clicks and examinations of each query-document pair, as table `pair_counts`.
 
     Under `no_click = "skip"`, pairs shown only on pages without clicks have 0 impressions.
 
@@ -196,7 +196,7 @@ def count_pairs(
 
 
 def _number_of_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
-    """Number of ranges of query keys, each small enough to group its pairs in memory.
+    """Return the number of ranges of query keys whose pairs each fit in memory when grouped.
 
     Text queries, as in standalone logs, form a single range because they cannot be split evenly.
     """

@@ -1,1 +1,1 @@
-"""Read, validate, compare, export and import published collections."""
+"""Reads, validates, compares, exports and imports published collections."""

@@ -1,4 +1,4 @@
-"""Write the dataset card of a version (`README.md`), with Hugging Face metadata."""
+"""Writes the dataset card of a version (`README.md`), with Hugging Face metadata."""
 
 import json
 from itertools import groupby
@@ -55,14 +55,14 @@ def write_card(
 
 
 def _anonymity_rule(select: dict[str, Any]) -> str:
-    """Return the k-anonymity condition of the `[select]` parameters as an English clause."""
+    """Return the k-anonymity condition of section `[select]` as an English clause."""
     if select["anonymity"] == "users":
         return f"at least {pluralize(select['min_users'], 'user')} submitted it"
     return f"it was submitted at least {pluralize(select['min_users'], 'time')}"
 
 
 def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[str, Any]) -> None:
-    """Write the dataset card of an imported release; see `write_card` for the arguments."""
+    """Write the dataset card of an imported release."""
     snapshots = definition["snapshots"]
     patterns = {
         f"{kind} {s['name']}": f"snapshots/{s['name']}/{kind}{suffix}"
@@ -137,5 +137,5 @@ def split_name(snapshot: str) -> str:
 
 
 def single_line(text: str) -> str:
-    """Collapse white space, including line breaks, to single spaces."""
+    """Replace every run of white space in a text, including line breaks, by a single space."""
     return " ".join(text.split())

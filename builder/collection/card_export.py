@@ -1,4 +1,4 @@
-"""Write the dataset card (`README.md`) of a Hugging Face export."""
+"""Writes the dataset card (`README.md`) of a Hugging Face export."""
 
 from pathlib import Path
 from typing import Any

@@ -23,7 +23,7 @@ def provenance_table(snapshots: list[dict[str, Any]]) -> str:
 
 
 def funnel_table(funnels: dict[str, Any]) -> str:
-    """Return a table of the queries removed by each selection rule, one column per snapshot.
+    """Return a table of how many queries each selection rule removed, one column per snapshot.
 
     Rules that removed no query in any snapshot are omitted.
     """

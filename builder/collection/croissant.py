@@ -1,4 +1,4 @@
-"""Write `croissant.json`: Croissant 1.0 metadata (JSON-LD, MLCommons) of the published tables.
+"""Writes `croissant.json`: Croissant 1.0 metadata (JSON-LD, MLCommons) of published tables.
 
 Each Parquet file is described by its SHA-256, each column by the name, type and description in its
 schema.
@@ -98,7 +98,7 @@ def _file_object(folder: Path, path: str) -> dict[str, Any]:
 
 
 def _record_set(table: str, path: str, index: int, file_count: int) -> dict[str, Any]:
-    """Return the record set of a file; a numeric suffix is added if the table has several files.
+    """Return the Croissant record set of a file; numbered if the table has several files.
 
     Args:
         table: Table and snapshot, as `<table> <snapshot>`.

@@ -1,4 +1,4 @@
-"""Summarize click evidence, crawl coverage and translation of a version as shares per snapshot.
+"""Summarizes clicks, crawl coverage and translation of a version as shares per snapshot.
 
 The shares appear in the build report and on the dataset card. They are computed from the tables
 `click_diagnostics`, `coverage` and `translations` of each snapshot.

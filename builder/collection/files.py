@@ -1,4 +1,4 @@
-"""Compute checksums of files, and create hard links to them."""
+"""Computes checksums of files, and creates hard links to files."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from builder.runtime.publisher import sha256
 
 
 def checksum_lines(folder: Path) -> str:
-    """Return the SHA-256 of every file below a folder in `sha256sum` format, sorted by path."""
+    """Return the SHA-256 of every file below a folder as lines in `sha256sum` format."""
     paths = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     return "".join(f"{sha256(folder / path)}  {path}\n" for path in paths)
 

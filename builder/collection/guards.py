@@ -1,4 +1,4 @@
-"""Checks that run before the stages of a build, and before its version is published.
+"""Checks that a build runs before its stages, and before it publishes a version.
 
 They protect released versions from changes and prevent publishing empty snapshots. Each check
 raises an error that lists the differences.
@@ -26,7 +26,7 @@ MAX_LISTED = 3
 
 
 def check_definition_unchanged(definition: Definition, store: Store) -> None:
-    """Check that the definition of a released version has not changed since it was published.
+    """Raise an error if the definition of a released version has changed.
 
     Drafts and unpublished versions always pass.
 
@@ -49,7 +49,7 @@ def check_definition_unchanged(definition: Definition, store: Store) -> None:
 
 
 def check_stages_unchanged(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
-    """Check that the stages and table schemas have not changed since a version was released.
+    """Raise an error if stages or table schemas have changed since a version was released.
 
     Drafts and unpublished versions always pass.
 
@@ -88,7 +88,7 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
 
 
 def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, ...]:
-    """Check that the topics are the same as in all released versions of the collection.
+    """Raise an error if the topics differ from those of a released version of the collection.
 
     Returns:
         Differences from the topics of the draft that a build would replace, one line per kind of
@@ -113,7 +113,7 @@ def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, .
 
 
 def check_tables_not_empty(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
-    """Check that every snapshot has documents, queries and judgements.
+    """Raise an error if a snapshot has no documents, queries or judgements.
 
     Snapshots with `log.empty = "allow"` are not checked.
 

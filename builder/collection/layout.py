@@ -59,7 +59,7 @@ def snapshot_folder(version: Path, snapshot: str) -> Path:
 
 
 def find_version(path: Path) -> Path | None:
-    """Return the highest version at a path or up to two levels below it.
+    """Return the folder of the highest version at a path or up to two levels below.
 
     Args:
         path: Folder of a version, or a parent folder of it.
@@ -79,7 +79,7 @@ def find_version(path: Path) -> Path | None:
 
 
 def find_versions(path: Path) -> list[Path]:
-    """Find all version folders at or below a path, sorted by path; hidden folders are skipped.
+    """Return all version folders at or below a path, sorted by path.
 
     A folder with a `manifest.json` is a version if it also contains `SHA256SUMS` or `snapshots/`.
     """
@@ -93,7 +93,7 @@ def find_versions(path: Path) -> list[Path]:
 
 
 def version_sort_key(version: str) -> tuple[tuple[int, ...], bool]:
-    """Return a sort key that orders versions numerically and pre-releases before releases."""
+    """Return a sort key that orders versions by number, and pre-releases before releases."""
     numbers, release = [], True
     for part in version.split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]

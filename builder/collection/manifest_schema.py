@@ -1,4 +1,4 @@
-"""Read `manifest.json` and validate it.
+"""Reads and validates `manifest.json`.
 
 Names of snapshots and files are used as paths, so a name that points outside the version folder is
 rejected.
@@ -76,7 +76,7 @@ class _Manifest(_ManifestModel):
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest, validate it and return its content unchanged.
+    """Read a manifest file, validate the content and return it.
 
     Raises:
         FormatError: The file is not valid JSON, or a key is missing, has the wrong type, or is a

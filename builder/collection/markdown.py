@@ -1,14 +1,14 @@
-"""Format untrusted text as Markdown code, so that it cannot contain markup."""
+"""Formats untrusted text as Markdown code, so that it cannot contain markup."""
 
 GRAVE = "`"
 APOSTROPHE = "'"
 
 
 def code_span(text: str) -> str:
-    """Return a text as an inline code span, with white space collapsed and backticks replaced."""
+    """Return a text as an inline code span in Markdown, on a single line."""
     return f"`{' '.join(text.split()).replace(GRAVE, APOSTROPHE) or ' '}`"
 
 
 def table_cell(text: str) -> str:
-    """Return a text as a code span for a table cell, with pipe characters escaped."""
+    """Return a text as a code span for a cell of a Markdown table."""
     return code_span(text).replace("|", "\\|")

@@ -1,4 +1,4 @@
-"""Assemble the outputs of all stages in a version folder and publish it with an atomic rename.
+"""Assembles the outputs of all stages in a version folder, and publishes it atomically.
 
 A released version is immutable; a draft (0.x or a pre-release) is replaced as a whole.
 """
@@ -34,7 +34,7 @@ from schemas import Rejects
 
 
 def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
-    """Whether the version is published and up to date with the outputs of all stages.
+    """Whether the version is published and up to date.
 
     Raises:
         DataError: The version is released, but was published from different stage outputs.
@@ -55,7 +55,7 @@ def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) 
 
 
 def publish_version(definition: Definition, store: Store, stages: Iterable[Stage]) -> Path:
-    """Assemble and publish a version; all stages must have been run.
+    """Assemble the outputs of all stages in a version folder, and publish it.
 
     Returns:
         Folder of the published version.
@@ -122,7 +122,7 @@ def selection_funnels(definition: Definition, units: dict[str, Any]) -> dict[str
 def _assemble_version(
     definition: Definition, store: Store, stages: list[Stage], version_folder: Path
 ) -> dict[str, Any]:
-    """Write all tables and files to the version folder; return the manifest entry of each table."""
+    """Write all tables and files of a version to a folder, and describe the tables."""
     tables: dict[str, Any] = {}
     for stage in stages:
         keys = stage.scope.keys(definition.workflow)
@@ -148,7 +148,7 @@ def _assemble_version(
 
 
 def manifest_table_path(stage: Stage, key: str, name: str) -> str:
-    """Return the path under which a table of a stage run is listed in the manifest."""
+    """Return the path under which the manifest lists a table of a stage run."""
     if stage.scope is Scope.SNAPSHOT:
         return f"snapshots/{key}/{layout.PUBLISHED[name]}"
     suffix = f"/{key}" if stage.scope is Scope.PAIR else ""
@@ -180,7 +180,7 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
 
 
 def _link_other_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
-    """Link the files of a stage run that are not Parquet, such as `drift.json` and exports."""
+    """Link all files of a stage run other than Parquet files, such as `drift.json`."""
     record = store.record(stage.name, key) or {}
     home = store.folder(stage.name, key, record)
     for name in record["files"]:

@@ -1,4 +1,4 @@
-"""Read a published collection: its snapshots, and its tables as Polars lazy frames."""
+"""Reads a published collection: snapshots, and tables as Polars lazy frames."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,7 @@ from schemas import Documents
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A snapshot of a published collection; each table is a lazy frame.
+    """Snapshot of a published collection; each table is a lazy frame.
 
     Accessing a table raises a `UsageError` if its file is missing and a `FormatError` if it is not
     a Parquet file.
@@ -52,7 +52,7 @@ class Snapshot:
         return parquet.scan_checked(*files) if files else pl.LazyFrame(schema=Documents.dtypes())
 
     def document_files(self) -> list[Path]:
-        """Return the Parquet files of the documents, sorted; empty if there are no documents.
+        """Return the sorted Parquet files of the documents; empty if there are no documents.
 
         Raises:
             FormatError: No file exists although the manifest lists documents.
@@ -77,7 +77,7 @@ class Snapshot:
 
     @property
     def click_estimates(self) -> pl.LazyFrame:
-        """Click counts and relevance estimates per query and document.
+        """Click counts and relevance estimates of each query-document pair.
 
         Schema `schemas.ClickEstimates`.
         """
@@ -117,12 +117,12 @@ class Collection:
 
     @property
     def signature(self) -> str:
-        """One-line signature that identifies the content and definition."""
+        """One-line signature that identifies the content and the definition of the version."""
         return str(self.manifest["signature"])
 
     @cached_property
     def languages(self) -> dict[str, str]:
-        """Column suffix of each language of the texts, such as `{"fr": "", "en": "_en"}`.
+        """Languages of the texts, with the suffix of the columns in each, such as `{"en": "_en"}`.
 
         The source language is first.
 
@@ -211,7 +211,7 @@ class Collection:
         return pl.concat(frames).sort(keys[kind], "index").drop("index")
 
     def _scan_with_stable_ids(self, snapshot: str, kind: str, column: str) -> pl.LazyFrame:
-        """Scan documents or queries with ids that are the same in all snapshots.
+        """Scan documents or queries, with ids that are equal in all snapshots.
 
         Ids of an imported release are replaced with their keys; see `schemas.ReleaseIds`.
         """
@@ -243,7 +243,7 @@ class Collection:
         return html_table(f"{self.name} {self.version}", header, self.sizes())
 
     def core_queries(self) -> pl.LazyFrame:
-        """Return the queries that occur in every snapshot, with the same ids as `aligned_texts`."""
+        """Return the ids of the queries that occur in every snapshot."""
         return self.table("queries_map").filter("core")
 
 

@@ -1,4 +1,4 @@
-"""Summarize the sizes and changes of each snapshot, for the table printed after a build."""
+"""Sizes of each snapshot and changes between snapshots, for the table printed after a build."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from schemas import GRADES
 
 @dataclass(frozen=True)
 class SnapshotSummary:
-    """Sizes of a snapshot and changes since the previous one.
+    """Sizes of a snapshot, and changes since the previous snapshot.
 
     The last four fields are None for the first snapshot.
 
@@ -35,7 +35,7 @@ class SnapshotSummary:
 
 
 def summarize(collection: Collection) -> list[SnapshotSummary]:
-    """Return a summary of each snapshot of a collection, in chronological order."""
+    """Return sizes and changes of each snapshot of a collection, in chronological order."""
     changes = collection.table("document_changes").group_by("to_snapshot", "status").len().collect()
     counts = {(to, status): n for to, status, n in changes.iter_rows()}
     summaries = []

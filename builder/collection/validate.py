@@ -1,4 +1,4 @@
-"""Validate published collections and format the findings; `checks/` contains the checks."""
+"""Validates published collections, and formats the findings."""
 
 import json
 import re
@@ -136,7 +136,7 @@ def _validate_version(
     ignore: Sequence[str],
     severities: Mapping[str, Severity] | None,
 ) -> list[Finding]:
-    """Validate a version; return an invalid manifest as a finding instead of raising an error."""
+    """Validate a version; an invalid manifest is returned as a finding, not raised."""
     try:
         return validate(version, select=select, ignore=ignore, severities=severities)
     except FormatError as error:
@@ -145,7 +145,7 @@ def _validate_version(
 
 
 def _plugin_checks() -> list[Check]:
-    """Return the checks of installed plug-ins, sorted by name.
+    """Return the checks that installed plug-ins provide, sorted by name.
 
     Raises:
         UsageError: A plug-in is not a `Check`, or its id is invalid or already in use.
@@ -190,7 +190,7 @@ def _is_selected(check: Check, select: Sequence[str], ignore: Sequence[str]) -> 
 
 
 def format_json(findings: Sequence[Finding]) -> str:
-    """Format findings as JSON: `{"valid": bool, "findings": [...]}`; see `FINDINGS_SCHEMA`."""
+    """Format findings as JSON: `{"valid": bool, "findings": [...]}`."""
     valid = not any(finding.severity == "error" for finding in findings)
     return json.dumps(
         {"valid": valid, "findings": [asdict(finding) for finding in findings]},
@@ -209,7 +209,7 @@ def format_text(finding: Finding) -> str:
 
 
 def format_github(finding: Finding) -> str:
-    """Format a finding as a GitHub Actions workflow command, shown as a pull request annotation."""
+    """Format a finding for GitHub Actions, which shows it as an annotation of the pull request."""
     level = "error" if finding.severity == "error" else "warning"
     text = format_text(finding).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     where = finding.where

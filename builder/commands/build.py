@@ -1,4 +1,4 @@
-"""Build a collection from a definition, or verify one: `longeval build`."""
+"""Build a collection from a definition, or verify a published version: `longeval build`."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -6,12 +6,14 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from builder.collection.compare.definitions import diff_producers
 from builder.collection.guards import (
     check_definition_unchanged,
     check_stages_unchanged,
     check_tables_not_empty,
     check_topics_unchanged,
 )
+from builder.collection.manifest import STAGE_PREFIX, producer_versions, tool_versions
 from builder.collection.publish import is_published, publish_version
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
@@ -47,11 +49,16 @@ class BuildReport:
 
     @property
     def units_run(self) -> int:
-        """Number of units that were run, or that would be run with `explain`."""
+        """Number of units that were run, or that would certainly be run with `explain`."""
         return sum(step.ran for step in self.steps)
 
+    @property
+    def units_conditional(self) -> int:
+        """With `explain`, number of units that would run only if a table that they read changes."""
+        return sum(step.is_conditional for step in self.steps)
+
     def _repr_html_(self) -> str:
-        """Return an HTML table of the units, for notebooks."""
+        """Return an HTML table with one row per unit of the build, for notebooks."""
         rows = [
             (
                 str(step.unit),
@@ -190,7 +197,18 @@ def verify(
     return tuple(sorted(n for n in {*rebuilt, *original} if rebuilt.get(n) != original.get(n)))
 
 
+def changed_tools(version: Path | str) -> tuple[str, ...]:
+    """Compare the stages and libraries of a published version with those installed.
+
+    Returns:
+        One line per difference, such as `stage clicks: 4 -> 5` or `polars: 2.0.0 -> 2.1.0`.
+    """
+    manifest = open_collection(version).manifest
+    stages = {f"{STAGE_PREFIX}{stage.name}": stage.version for stage in PIPELINE.stages}
+    return tuple(diff_producers(producer_versions(manifest), {**tool_versions(), **stages}))
+
+
 def _file_hashes(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the relative path and SHA-256 of every file of a version except `SHA256SUMS`."""
+    """Yield the relative path and SHA-256 of every file in a version folder except `SHA256SUMS`."""
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != SUMS):
         yield path.relative_to(folder).as_posix(), sha256(path)

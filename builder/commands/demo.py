@@ -71,8 +71,7 @@ def _sanity_rows(root: Path) -> list[SanityRow] | None:
     collection = open_collection(root)
     try:
         return sanity_table(
-            [(name, collection.snapshot(name).folder) for name in collection.snapshots],
-            collection.languages,
+            [collection.snapshot(name) for name in collection.snapshots], collection.languages
         )
     except MissingExtraError:
         return None

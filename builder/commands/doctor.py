@@ -26,7 +26,7 @@ MIN_DISK = 10 * 2**30
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Result of one check of `doctor`.
+    """Result of one check of the installation.
 
     Args:
         name: Name of the checked component, such as `python` or `disk`.
@@ -92,7 +92,7 @@ def _check_disks(folder: Path) -> Iterator[Diagnosis]:
 
 
 def _required_packages(extra: str | None) -> list[str]:
-    """Return the names of the packages required by an extra, or by the core if `extra` is None."""
+    """Return the names of the packages that an extra requires; None: the core requirements."""
     names = []
     for line in requires(PACKAGE) or ():
         requirement, _, condition = line.partition(";")
@@ -146,7 +146,7 @@ def _check_extras() -> Iterator[Diagnosis]:
 
 
 def _check_plugins() -> Iterator[Diagnosis]:
-    """Try to load every installed plug-in and yield one diagnosis per plug-in."""
+    """Load every installed plug-in and yield one diagnosis for each."""
     for group in GROUPS:
         try:
             points = find_plugins(group)

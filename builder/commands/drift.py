@@ -1,4 +1,4 @@
-"""Change statistics of a published collection: `longeval drift`.
+"""Measure how a published collection changes between snapshots: `longeval drift`.
 
 Statistics of consecutive snapshots are read from the published `drift.json`; those of any other
 pair are computed from the tables of the version, in the same format.
@@ -28,7 +28,7 @@ MAIN = ("documents", "queries", "qrels")
 def compute_drift(
     path: Path, start: str | None, end: str | None, limits: Limits, progress: Progress
 ) -> dict[str, Any]:
-    """Return the change statistics of a collection, or of one pair of its snapshots.
+    """Return statistics of change between consecutive snapshots, or between two given ones.
 
     Without `start` and `end`, the statistics of all consecutive snapshots are returned.
 
@@ -88,7 +88,7 @@ def _check_snapshot_name(name: str, snapshots: tuple[str, ...]) -> str:
 def _measure_pair(
     collection: Collection, pair: tuple[str, str], limits: Limits, progress: Progress
 ) -> dict[str, Any]:
-    """Compute the change statistics of two snapshots as if they were consecutive."""
+    """Compute the statistics of change between two snapshots that need not be consecutive."""
     out = limits.scratch / "maps"
     out.mkdir()
     main = {kind: {name: _open_table(collection, name, kind) for name in pair} for kind in MAIN}
@@ -134,7 +134,7 @@ def _open_evidence(collection: Collection, pair: tuple[str, str], limits: Limits
 def _documents_by_crawl(
     collection: Collection, pair: tuple[str, str], scratch: Path
 ) -> dict[str, Table[Pages]]:
-    """Return the documents contained in each snapshot's crawl; empty if they were not recorded."""
+    """Return the documents in each snapshot's crawl; empty if the crawls were not recorded."""
     documents = collection.table("documents_map").select("doc_id", "crawled").collect()
     if documents["crawled"].null_count():
         return {}

@@ -90,7 +90,7 @@ def new(
 
 
 def default_collection_name(folder: Path) -> str:
-    """Derive a collection name from a folder name: `My Data` becomes `my-data`."""
+    """Return a valid collection name derived from a folder name: `My Data` becomes `my-data`."""
     plain = unicodedata.normalize("NFKD", folder.resolve().name.lower())
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     return re.sub(r"[^a-z0-9._-]+", "-", plain).strip("-._")[:64] or "collection"
@@ -125,7 +125,7 @@ def _definition_text(
 
 
 def _key_lines(section: type[Section], prefix: str, values: dict[str, Any]) -> Iterator[str]:
-    """Yield the keys of a section as TOML lines, each with its description as a comment.
+    """Yield the keys of a section as TOML lines, each below a comment with its description.
 
     Keys in `values` are set; all others are commented out and show their default.
     """

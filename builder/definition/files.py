@@ -1,4 +1,4 @@
-"""Read TOML definition files and validate them; errors name the file and the key."""
+"""Reads and validates TOML definition files; errors name the file and the key."""
 
 import difflib
 import tomllib
@@ -84,7 +84,7 @@ def _error_message(error: Any, model: type[BaseModel]) -> str:
 
 
 def _known_keys(location: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
-    """Return the keys of the section at a location; inside a list, those of its items."""
+    """Return the keys that a model permits at a location of a definition."""
     for part in location:
         if isinstance(part, str):
             annotation = model.model_fields[part].annotation

@@ -58,7 +58,7 @@ class CollectionDefinition(Section):
 
     @property
     def is_draft(self) -> bool:
-        """Whether this version is a draft, which a build may replace."""
+        """Whether the version is a draft, which later builds may replace."""
         return is_draft(self.version)
 
 
@@ -76,7 +76,7 @@ class SnapshotOverrides(Section):
     @field_validator("log", "crawl")
     @classmethod
     def _reject_rule_overrides(cls, value: Section, info: ValidationInfo) -> Section:
-        """Reject overrides of keys that decide which records are kept."""
+        """Reject overrides of keys that determine which records are kept."""
         rules = sorted(value.model_fields_set - value.overridable)
         if rules:
             raise ValueError(
@@ -128,7 +128,7 @@ class SnapshotDefinition(Section):
 
 
 def _unix_seconds(day: date) -> int:
-    """Convert a date (midnight UTC) or a timestamp (UTC if it has no zone) to Unix seconds."""
+    """Convert a date (midnight UTC) or a timestamp (by default in UTC) to Unix seconds."""
     time = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
     return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
 
@@ -140,11 +140,11 @@ class Workflow(Parameters):
     snapshots: tuple[SnapshotDefinition, ...] = Field(min_length=1)
 
     def snapshot(self, name: str) -> SnapshotDefinition:
-        """Return the snapshot with the given name, which must exist."""
+        """Return the definition of a snapshot by name; the snapshot must exist."""
         return next(s for s in self.snapshots if s.name == name)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """Return a parameter section, with the overrides of a snapshot applied if one is given."""
+        """Return a section of parameters, for one snapshot if a snapshot is given."""
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]
@@ -171,7 +171,7 @@ class Workflow(Parameters):
 
 
 class Definition(BaseModel):
-    """A validated definition and the path of its file."""
+    """A validated workflow definition and the path of its file."""
 
     model_config = {"frozen": True}
 
@@ -196,7 +196,7 @@ class Definition(BaseModel):
         return definition
 
     def expand_sources(self, patterns: Sequence[str]) -> tuple[Source, ...]:
-        """Expand paths, folders and globs to a sequence of files.
+        """Return the files that match paths, folders and glob patterns.
 
         Files in a folder are sorted by path; files whose name starts with `_` or `.` are skipped.
         The pattern `embedded` expands to the files of the bundled translation model.
@@ -204,7 +204,7 @@ class Definition(BaseModel):
         return tuple(source for pattern in patterns for source in self._expand_pattern(pattern))
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """Return a parameter section with its paths resolved against the definition's folder.
+        """Return a section of parameters with absolute paths.
 
         Args:
             name: Name of the section.
@@ -311,7 +311,7 @@ def _glob_files(folder: Path, pattern: str) -> Iterable[Path]:
 
 
 def _resolve_defaults(workflow: Workflow, file: Path) -> Workflow:
-    """Fill in the defaults of `collection.languages` and `translate.model` from one another.
+    """Fill in missing values of `collection.languages` and `translate.model` from one another.
 
     Raises:
         DefinitionError: The two keys contradict each other.

@@ -1,4 +1,4 @@
-"""Rephrase pydantic validation errors for users of TOML definitions."""
+"""Rewrites validation errors of pydantic for users who edit TOML definitions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ EXPECTED = {
 
 
 def rephrase_error(error: Mapping[str, Any]) -> str:
-    """Return the message for one item of `ValidationError.errors()`: expected and found value."""
+    """Return the message for one pydantic error, with the expected and the found value."""
     template = EXPECTED.get(error["type"])
     if template is None:
         expected = str(error["msg"]).removeprefix("Value error, ")

@@ -1,4 +1,4 @@
-"""Select the documents of a snapshot, fingerprint their texts, and measure crawl coverage."""
+"""Selects the documents of a snapshot, fingerprints their texts, and measures crawl coverage."""
 
 from builder.documents.coverage import measure_coverage
 from builder.documents.shown import collect_shown

@@ -1,6 +1,6 @@
-r"""Lookup tables of characters: their lowercase form, and whether they can be part of a word.
+r"""Lookup tables of characters: the lowercase form, and whether a word can contain the character.
 
-In: UTF-8 bytes and the offsets of non-ASCII characters. Out: the bytes with these characters
+Input: UTF-8 bytes and the offsets of non-ASCII characters. Output: the bytes with these characters
 lowercased in place.
 
 The tables are computed by Polars itself, so that they have the Unicode version of its regular
@@ -49,7 +49,7 @@ class CharacterTables(NamedTuple):
 
 @cache
 def character_tables() -> CharacterTables:
-    """Compute the tables, once per process."""
+    """Return the lookup tables of characters, which are computed once per process."""
     code_points = np.delete(np.arange(TABLE_SIZE, dtype="<u4"), SURROGATES)
     texts = pl.Series(list(code_points.tobytes().decode("utf-32-le")))
     lowered = texts.str.to_lowercase()
@@ -93,7 +93,7 @@ def lower_in_place(data: Bytes, offsets: Positions) -> tuple[Bytes, Positions]:
 
 
 def _decode_code_points(data: Bytes, offsets: Positions, first: Bytes) -> CodePoints:
-    """Decode the UTF-8 characters at these offsets to code points."""
+    """Decode the UTF-8 characters at the given offsets to code points."""
     code_points = (first & 0x1F).astype(np.uint32)
     code_points = code_points << SIX | (data[offsets + 1] & LOW_SIX_BITS)
     longer = np.flatnonzero(first >= THREE_BYTES)
@@ -108,7 +108,7 @@ def _decode_code_points(data: Bytes, offsets: Positions, first: Bytes) -> CodePo
 def _encode_code_points(
     data: Bytes, offsets: Positions, code_points: CodePoints, sizes: Positions
 ) -> None:
-    """Encode code points in UTF-8 over characters of the same length."""
+    """Write code points as UTF-8 over characters with the same number of bytes."""
     shifts = (6 * (sizes - 1)).astype(np.uint32)
     data[offsets] = LEAD_BYTES[sizes] | (code_points >> shifts).astype(np.uint8)
     while len(offsets):

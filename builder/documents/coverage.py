@@ -1,10 +1,10 @@
 """The stage `coverage`: counts the shown documents that the crawl and the snapshot contain.
 
-In: impressions, crawled pages and documents of a snapshot. Out: `coverage`, counts of documents and
-of impressions, for the whole log and for candidate queries; `host_coverage`, the same per host for
-candidate queries; and a reject with reason for every document shown for a candidate query that the
-snapshot lacks. A judgement on a document without text is worthless, so these counts tell how much
-of the log can be judged.
+Input: impressions, crawled pages and documents of a snapshot. Output: `coverage`, counts of
+documents and of impressions, for the whole log and for candidate queries; `host_coverage`, the same
+per host for candidate queries; and a reject with reason for every document shown for a candidate
+query that the snapshot lacks. A judgement on a document without text is worthless, so these counts
+tell how much of the log can be judged.
 """
 
 from pathlib import Path
@@ -145,7 +145,7 @@ def measure_coverage(
 
 
 def _check_ids(connection: duckdb.DuckDBPyConnection) -> None:
-    """Raise DataError if a URL of the log and one of the crawl have the same document key."""
+    """Raise DataError if two different URLs of log and crawl have the same document key."""
     if clash := connection.execute(CLASH).fetchall():
         raise DataError(
             "expected one URL per document id, found two with the same, one in the log and one in "

@@ -1,8 +1,8 @@
-"""Find duplicates within a snapshot: groups of pages with equal or nearly equal texts.
+"""Finds duplicates within a snapshot: groups of pages with equal or nearly equal texts.
 
-In: hashes and sketches of the pages. Out: the first page of the group of each duplicate. Pages
-shown in the log come before others, then pages are ordered by id, so that a judged page is never
-dropped in favour of an unjudged one.
+Input: hashes and sketches of the pages. Output: the first page of the group of each duplicate.
+Pages shown in the log come before others, then pages are ordered by id, so that a judged page is
+never dropped in favour of an unjudged one.
 
 Exact duplicates have equal texts. For near-duplicates every page is compared, in each band, with
 the first page of equal band value, by the estimated Jaccard coefficient of their shingles; pages
@@ -58,7 +58,7 @@ Numbers = npt.NDArray[np.uint64]
 
 
 class SignatureFile:
-    """Signatures of pages, looked up by page number.
+    """Signatures of pages in a file, looked up by page number.
 
     Args:
         path: File of signatures; may be empty.
@@ -79,7 +79,7 @@ class SignatureFile:
 def find_duplicate_groups(
     connection: duckdb.DuckDBPyConnection, signatures: SignatureFile, threshold: float
 ) -> pl.DataFrame:
-    """Find the exact and near-duplicate groups of pages.
+    """Find groups of pages that are exact duplicates or near-duplicates.
 
     Args:
         connection: Connection with the views `hashes` (`number`, `doc_id`, `shown`, `text_hash`)
@@ -104,7 +104,7 @@ def find_duplicate_groups(
 def _near_pairs(
     connection: duckdb.DuckDBPyConnection, signatures: SignatureFile, threshold: float
 ) -> Numbers:
-    """Return the pairs of page numbers at or above the threshold, uint64[n, 2]."""
+    """Return pairs of page numbers whose similarity reaches the threshold, uint64[n, 2]."""
     similar = []
     for batch in connection.sql(CANDIDATE_PAIRS).to_arrow_reader(PAIRS_PER_BATCH):
         pairs = np.column_stack([batch["first"].to_numpy(), batch["number"].to_numpy()])
@@ -113,7 +113,7 @@ def _near_pairs(
 
 
 def _connected_components(pairs: Numbers) -> pl.DataFrame:
-    """Label the pages of all pairs (`number`) with the smallest connected number (`component`).
+    """Return the pages of all pairs, each with the smallest page number connected to it.
 
     Labels are propagated along the pairs until none changes.
     """

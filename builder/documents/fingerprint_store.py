@@ -1,172 +1,112 @@
-"""Collect fingerprints of all pages of a snapshot, and find duplicates among them.
+"""Collects fingerprints of all pages of a snapshot, and finds duplicates among the pages.
 
-In: row groups of a crawl. Out: the accepted pages with their fingerprints, partitioned by key; and
-the columns, signatures and bands by which duplicates are found. Every text is read once. Worker
-processes fill stores of their own, whose files are then added to the main store. The number of a
-page is its key.
+Input: row groups of a crawl. Output: files with the accepted pages and their fingerprints, and with
+the signatures and bands by which duplicates are found. Every text is read once and none is stored.
 """
 
-import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.duplicates import GROUP_SCHEMA, SignatureFile, find_duplicate_groups
-from builder.documents.fingerprints import analyse_texts
-from builder.documents.row_groups import RowGroup
+from builder.documents.duplicates import SignatureFile, find_duplicate_groups
+from builder.documents.fingerprints import FingerprintedPages, analyse_texts
+from builder.documents.key_order import drop_texts
+from builder.documents.row_groups import NO_PAGES, RowGroup
 from builder.documents.rules import PageRules
-from builder.documents.sketch import BAND_SCHEMA, Sketches, band_rows
-from builder.ingest.buckets import RangePartitions, SpillFile, bucket_number
+from builder.documents.sketch import BAND_SCHEMA, band_rows
 from builder.io import parquet
-from builder.io.batching import batch_by_size
 from builder.parameters import DocumentParameters
-from builder.runtime.executors import Task, map_partitions, process_pool
+from builder.runtime.executors import map_partitions, process_pool
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 
 SHINGLE_SIZE = 5
-MEMORY_SHARE = 16
-"""Divisor of the memory limit that bounds the pages in memory, and those of a key range."""
 MIN_POOL_BYTES = 2**29
 """Minimum total size of the files at which worker processes are started: a process can detect the
 language of only one text at a time."""
 WORKER_BYTES = 512 * 2**20
 """Memory that a worker process needs, in bytes."""
-BATCH_BYTES = 2**27
-"""Size of the files that a worker process reads per batch."""
-HASH_COLUMNS = ("number", "doc_id", "shown", "text_hash")
-"""Columns from which exact duplicates are found."""
+HASHES = "doc AS number, doc_id, shown, text_hash"
+"""Columns from which exact duplicates are found; the number of a page is its key."""
 
 
-class RowGroupBatch(NamedTuple):
-    """Row groups read by one worker process, and the folder for its store."""
-
-    row_groups: tuple[RowGroup, ...]
-    folder: Path
-
-    def __str__(self) -> str:
-        first = self.row_groups[0]
-        return f"row group {first.number} of {first.path.name} and those after it"
-
-
-class FilteredPages(NamedTuple):
-    """Pages of a row group after the rules were applied.
+class AcceptedPages(NamedTuple):
+    """Pages of a row group that the rules accept, and numbers of excluded pages.
 
     Args:
-        pages: Accepted pages with their fingerprints and `key`.
-        sketches: Sketches of their texts; None if near-duplicates are not wanted.
+        row_group: The row group, from which the texts are read.
+        pages: Accepted pages without texts.
         excluded: Number of excluded pages by reason.
     """
 
+    row_group: RowGroup
     pages: pl.DataFrame
-    sketches: Sketches | None
     excluded: Counter[str]
 
-
-class StoreFiles(NamedTuple):
-    """Contents of a `FingerprintStore` in files, for another process."""
-
-    pages: tuple[SpillFile, ...]
-    text_bytes: Counter[int]
-    excluded: Counter[str]
-    keys: npt.NDArray[np.uint64]
-    hashes: list[Path]
-    bands: list[Path]
-    signatures: Path
+    def __str__(self) -> str:
+        return f"row group {self.row_group.number} of {self.row_group.path.name}"
 
 
 class FingerprintStore:
-    """Accepted pages of a snapshot with their fingerprints, in memory and scratch files.
+    """Accepted pages of a snapshot with their fingerprints, in scratch files.
 
     Args:
-        limits: Scratch space and memory.
+        folder: Scratch folder.
 
     Attributes:
-        pages: Accepted pages, partitioned by key.
-        text_bytes: Bytes of text by bucket of the key.
         excluded: Number of excluded pages by reason.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self.pages = RangePartitions(limits.scratch, limits.memory // MEMORY_SHARE)
-        self.text_bytes: Counter[int] = Counter()
+    def __init__(self, folder: Path) -> None:
         self.excluded: Counter[str] = Counter()
-        self._folder = limits.scratch
+        self._folder = folder
         self._keys: list[npt.NDArray[np.uint64]] = []
-        self._hashes: list[Path] = []
+        self._pages: list[Path] = []
         self._bands: list[Path] = []
-        self._signatures = self._folder / "signatures"
+        self._signatures = folder / "signatures"
         self._signatures.touch()
+        no_pages = analyse_texts(NO_PAGES.with_columns(shown=False, sampled=False))
+        self.add(FingerprintedPages(drop_texts(no_pages.pages), None))
 
-    def add(self, filtered: FilteredPages) -> None:
-        """Add the pages of a row group."""
-        self.excluded.update(filtered.excluded)
-        pages, sketches = filtered.pages, filtered.sketches
-        if pages.is_empty():
-            return
-        keys = pages["key"].to_numpy()
-        hashes = pages.with_columns(number="key").select(HASH_COLUMNS)
-        self._hashes.append(self._write("hashes", hashes))
+    def add(self, fingerprinted: FingerprintedPages) -> None:
+        """Add the pages of a row group, without their texts."""
+        pages, sketches = fingerprinted
+        keys = pages["doc"].to_numpy()
+        self._pages.append(self._write("pages", pages))
+        self._keys.append(keys)
         if sketches is not None:
             self._bands.append(self._write("bands", band_rows(sketches, keys)))
             with self._signatures.open("ab") as file:
                 file.write(sketches.signatures.tobytes())
-        self._keys.append(keys)
-        sizes = pages.group_by(bucket_number()).agg(pl.col("text").str.len_bytes().sum())
-        self.text_bytes.update(dict(sizes.iter_rows()))
-        self.pages.add(pages)
 
     def _write(self, name: str, rows: pl.DataFrame) -> Path:
-        """Write rows to the next scratch file with this name."""
+        """Write rows to the next scratch file with this name and a number."""
         path = self._folder / f"{name}-{len(self._keys):06d}.parquet"
         rows.write_parquet(path, compression="lz4")
         return path
 
-    def to_files(self) -> StoreFiles:
-        """Write everything to files; no pages may be added afterwards."""
-        keys = np.concatenate([np.zeros(0, dtype=np.uint64), *self._keys])
-        pages = self.pages.spill_all()
-        return StoreFiles(
-            pages,
-            self.text_bytes,
-            self.excluded,
-            keys,
-            self._hashes,
-            self._bands,
-            self._signatures,
-        )
+    def create_view(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Create the view `fingerprinted` of all pages."""
+        parquet.relation(connection, *self._pages).create_view("fingerprinted")
 
-    def add_files(self, files: StoreFiles) -> None:
-        """Add the contents of another store."""
-        self.excluded.update(files.excluded)
-        self.text_bytes.update(files.text_bytes)
-        self.pages.add_spills(files.pages)
-        self._keys.append(files.keys)
-        self._hashes += files.hashes
-        self._bands += files.bands
-        with files.signatures.open("rb") as source, self._signatures.open("ab") as target:
-            shutil.copyfileobj(source, target)
-
-    def find_duplicates(self, limits: Limits, threshold: float) -> pl.DataFrame:
-        """Find the duplicate groups of all pages; see `duplicates.find_duplicate_groups`."""
-        if not self._hashes:
-            return pl.DataFrame(schema=GROUP_SCHEMA)
+    def find_duplicates(
+        self, connection: duckdb.DuckDBPyConnection, threshold: float
+    ) -> pl.DataFrame:
+        """Find groups of pages that are exact duplicates or near-duplicates."""
+        connection.table("fingerprinted").select(HASHES).create_view("hashes")
+        if self._bands:
+            parquet.relation(connection, *self._bands).create_view("bands")
+        else:
+            connection.register("bands", pl.DataFrame(schema=BAND_SCHEMA).to_arrow())
         signatures = SignatureFile(self._signatures, np.concatenate(self._keys))
-        with limits.connect() as connection:
-            parquet.relation(connection, *self._hashes).create_view("hashes")
-            if self._bands:
-                parquet.relation(connection, *self._bands).create_view("bands")
-            else:
-                connection.register("bands", pl.DataFrame(schema=BAND_SCHEMA).to_arrow())
-            return find_duplicate_groups(connection, signatures, threshold)
+        return find_duplicate_groups(connection, signatures, threshold)
 
 
 def build_fingerprint_store(
@@ -176,48 +116,31 @@ def build_fingerprint_store(
     limits: Limits,
     progress: Progress,
 ) -> FingerprintStore:
-    """Read all pages once and store the fingerprints of those that the rules accept."""
-    store = FingerprintStore(limits)
-    process = partial(_process_row_group, rules=rules, params=params)
+    """Read all pages once, and store the fingerprints of the pages that the rules accept."""
+    shingle_size = SHINGLE_SIZE if params.near_duplicates != "off" else None
+    fingerprint = partial(_fingerprint_pages, shingle_size=shingle_size)
+    accepted = (_apply_rules(group, rules) for group in groups)
     size = sum(group.size for group in groups)
+    store = FingerprintStore(limits.scratch)
     with process_pool(limits, size, MIN_POOL_BYTES, WORKER_BYTES) as readers:
-        if readers.executor.in_process:
-            for filtered in map_partitions(process, groups, readers, single_threaded=True):
-                store.add(filtered)
-                progress.advance(filtered.pages.height + filtered.excluded.total())
-        else:
-            batches = _row_group_batches(groups, limits.scratch)
-            for files in map_partitions(partial(_process_batch, process=process), batches, readers):
-                store.add_files(files)
-                progress.advance(len(files.keys) + files.excluded.total())
+        for pages, excluded in map_partitions(fingerprint, accepted, readers, single_threaded=True):
+            store.add(pages)
+            store.excluded.update(excluded)
+            progress.advance(pages.pages.height + excluded.total())
     return store
 
 
-def _row_group_batches(groups: Sequence[RowGroup], folder: Path) -> Iterator[RowGroupBatch]:
-    """Group row groups into batches of about `BATCH_BYTES`, each with a folder of its own."""
-    for number, batch in enumerate(batch_by_size(groups, attrgetter("size"), BATCH_BYTES)):
-        yield RowGroupBatch(tuple(batch), folder / f"batch-{number:06d}")
-
-
-def _process_batch(
-    batch: RowGroupBatch, limits: Limits, process: Task[RowGroup, FilteredPages]
-) -> StoreFiles:
-    """Build the store of a batch in a worker process; repeatable after a failure."""
-    shutil.rmtree(batch.folder, ignore_errors=True)
-    batch.folder.mkdir()
-    store = FingerprintStore(replace(limits, scratch=batch.folder))
-    for row_group in batch.row_groups:
-        store.add(process(row_group, limits))
-    return store.to_files()
-
-
-def _process_row_group(
-    row_group: RowGroup, _: Limits, rules: PageRules, params: DocumentParameters
-) -> FilteredPages:
-    """Apply the rules to the pages of a row group, and fingerprint the accepted ones."""
+def _apply_rules(row_group: RowGroup, rules: PageRules) -> AcceptedPages:
+    """Apply the rules to the pages of a row group."""
     pages = rules.apply(row_group.read_pages())
     excluded = Counter(pages["reason"].drop_nulls().to_list())
     accepted = pages.filter(pl.col("reason").is_null()).drop("reason")
-    shingle_size = SHINGLE_SIZE if params.near_duplicates != "off" else None
-    with_texts, sketches = analyse_texts(row_group.add_texts(accepted), shingle_size)
-    return FilteredPages(with_texts.rename({"doc": "key"}).drop("number"), sketches, excluded)
+    return AcceptedPages(row_group, accepted, excluded)
+
+
+def _fingerprint_pages(
+    accepted: AcceptedPages, _: Limits, shingle_size: int | None
+) -> tuple[FingerprintedPages, Counter[str]]:
+    """Fingerprint the accepted pages of a row group, and drop their texts."""
+    pages, sketches = analyse_texts(accepted.row_group.add_texts(accepted.pages), shingle_size)
+    return FingerprintedPages(drop_texts(pages), sketches), accepted.excluded

@@ -1,8 +1,8 @@
-"""Compute language, token count and fingerprints of the texts of pages.
+"""Computes language, token count and fingerprints of the texts of pages.
 
-In: pages. Out: the pages with `tokens`, `text_hash` (equal for exact duplicates) and `token_hash`
-(equal for pages that differ only in case, punctuation and white space), optionally with `language`
-and `language_score`.
+Input: pages. Output: the pages with `tokens`, `text_hash` (equal for exact duplicates) and
+`token_hash` (equal for pages that differ only in case, punctuation and white space), optionally
+with `language` and `language_score`.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from builder.documents.tokens import document_texts, md5_hex
 
 
 class FingerprintedPages(NamedTuple):
-    """Pages with fingerprints.
+    """Pages with fingerprints and, if requested, sketches of their texts.
 
     Args:
         pages: The pages with `tokens`, `text_hash` and `token_hash`.
@@ -48,7 +48,7 @@ def analyse_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> Finge
 
 
 def fingerprint_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
-    """Like `analyse_texts`, without the language."""
+    """Add token count and fingerprints to pages, and sketch their texts."""
     counts, hashes, signatures = [np.zeros(0, dtype=np.int64)], [], []
     for tokens in tokenize_chunks(document_texts(pages)):
         counts.append(tokens.counts)

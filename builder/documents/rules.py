@@ -1,8 +1,8 @@
-"""Rules that exclude pages from a snapshot, applied in order and equal for every snapshot.
+"""Rules that exclude pages from a snapshot, applied in a fixed order.
 
-In: pages with their URLs. Out: the origin of each page, and the first rule that excludes it. Lists
-and verdicts come first, so that a page that must not be published is excluded even if it was shown;
-then pages that were neither shown nor sampled.
+Input: pages with their URLs. Output: the origin of each page, and the first rule that excludes it.
+Lists and verdicts come first, so that a page that must not be published is excluded even if it was
+shown; then pages that were neither shown nor sampled.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ NOT_IN_SAMPLE = "not_in_sample"
 
 @dataclass(frozen=True)
 class PageRules:
-    """Rules of a snapshot.
+    """Rules that exclude pages from a snapshot.
 
     Args:
         shown: Keys of the documents shown for selected queries.
@@ -42,7 +42,7 @@ class PageRules:
         return (DENIED, *self.verdicts, NOT_IN_SAMPLE)
 
     def apply(self, pages: pl.DataFrame) -> pl.DataFrame:
-        """Add `shown`, `sampled` (Boolean) and `reason` (null for accepted pages).
+        """Add columns on whether a page is shown, sampled or excluded, and why.
 
         Args:
             pages: Pages with the columns `doc_id` and `url_key`.
@@ -63,7 +63,7 @@ class PageRules:
 
     @staticmethod
     def _match_urls(pages: pl.DataFrame, urls: UrlList) -> pl.Series:
-        """Return the mask of pages whose URL is on a list."""
+        """Return a mask of the pages whose URL is on a list."""
         if not urls:
             return pl.repeat(value=False, n=pages.height, dtype=pl.Boolean, eager=True)
         is_match = [urls.matches(url_key) for url_key in pages["url_key"].to_list()]
@@ -71,7 +71,7 @@ class PageRules:
 
 
 def add_origin(pages: pl.DataFrame, shown: pl.Series, params: DocumentParameters) -> pl.DataFrame:
-    """Add `shown` (page was shown) and `sampled` (page is in the sample), both Boolean.
+    """Add Boolean columns: whether a page was shown to users, and whether it is in the sample.
 
     Args:
         pages: Pages with the column `doc_id`.

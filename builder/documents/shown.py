@@ -1,8 +1,8 @@
 """The stage `shown`: collects the documents shown for selected queries.
 
-In: impressions and candidate queries. Out: `shown_documents`, every document key on a result page
-of a candidate query, clicked or not. It does not depend on the click model, so that another model
-never changes the documents of a collection.
+Input: impressions and candidate queries. Output: `shown_documents`, every document key on a result
+page of a candidate query, clicked or not. It does not depend on the click model, so that another
+model never changes the documents of a collection.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Sketch texts by small signatures from which their similarity is estimated.
+"""Sketches of texts: small signatures from which the similarity of texts is estimated.
 
-In: tokens of texts. Out: a signature of 64 bins and 16 bands per text. Shingles (token n-grams) are
-hashed once and assigned to the bins by their hash; each bin keeps its smallest hash:
+Input: tokens of texts. Output: a signature of 64 bins and 16 bands per text. Shingles (token
+n-grams) are hashed once and assigned to the bins by their hash; each bin keeps its smallest hash:
 one-permutation minwise hashing (Li, Owen & Zhang 2012). Two texts agree in a bin with probability
 J, the Jaccard coefficient of their shingle sets, so the fraction of agreeing bins, among those
 filled by either, estimates J (standard error 0.04 at J = 0.9). A band is four bins; only texts that
@@ -49,7 +49,7 @@ class Sketches(NamedTuple):
 
 
 def sketch(chunks: Iterable[TokenBuffer], shingle_size: int) -> Sketches:
-    """Sketch texts.
+    """Compute the sketch of each text: a signature and the bands derived from it.
 
     Args:
         chunks: Token buffers of the texts.
@@ -59,7 +59,7 @@ def sketch(chunks: Iterable[TokenBuffer], shingle_size: int) -> Sketches:
 
 
 def build_sketches(signatures: Sequence[Signatures]) -> Sketches:
-    """Concatenate signatures and add their bands."""
+    """Concatenate arrays of signatures, and compute their bands."""
     rows = np.concatenate([np.zeros((0, BINS), dtype=np.uint32), *signatures])
     bins = rows.reshape(len(rows), BANDS, BINS // BANDS)
     values = np.zeros((len(rows), BANDS), dtype=np.uint64)
@@ -69,7 +69,7 @@ def build_sketches(signatures: Sequence[Signatures]) -> Sketches:
 
 
 def compute_signatures(tokens: TokenBuffer, shingle_size: int) -> Signatures:
-    """Compute the signature of each text, uint32[n, 64]; see `sketch`."""
+    """Compute the signature of each text, uint32[n, 64]."""
     count = len(tokens.counts)
     minima = np.full(count * BINS, EMPTY, dtype=np.uint32)
     hashes = _shingle_hashes(_token_hashes(tokens), shingle_size)
@@ -82,7 +82,7 @@ def compute_signatures(tokens: TokenBuffer, shingle_size: int) -> Signatures:
 
 
 def band_rows(sketches: Sketches, numbers: npt.NDArray[np.integer[Any]]) -> pl.DataFrame:
-    """Convert bands to rows `number`, `band` and `value`, without the empty ones.
+    """Convert the non-empty bands of sketches to rows with `number`, `band` and `value`.
 
     Args:
         sketches: Sketches of n texts.
@@ -94,7 +94,7 @@ def band_rows(sketches: Sketches, numbers: npt.NDArray[np.integer[Any]]) -> pl.D
 
 
 def map_signatures(path: Path) -> Signatures:
-    """Memory-map a file of signatures, uint32[n, 64]."""
+    """Memory-map a file of signatures as uint32[n, 64]."""
     if not path.stat().st_size:
         return np.zeros((0, BINS), dtype=np.uint32)
     return np.memmap(path, dtype=np.uint32, mode="r").reshape(-1, BINS)
@@ -109,7 +109,7 @@ def estimate_jaccard(left: Signatures, right: Signatures) -> npt.NDArray[np.floa
 
 
 def _text_indices(tokens: TokenBuffer) -> Integers:
-    """Return the index of the text of each token, int64[m]."""
+    """Return the index of the text that contains each token, int64[m]."""
     steps = np.zeros(len(tokens.ends), dtype=np.int64)
     filled = np.flatnonzero(tokens.counts)
     steps[tokens.text_offsets[filled]] = np.diff(filled, prepend=0)
@@ -117,13 +117,13 @@ def _text_indices(tokens: TokenBuffer) -> Integers:
 
 
 def _cross_text_shingles(tokens: TokenBuffer, shingle_size: int, shingles: int) -> Integers:
-    """Return the indices of the shingles that extend over the end of a text."""
+    """Return the indices of shingles that extend beyond the end of their text."""
     indices = (tokens.text_offsets[1:, np.newaxis] - np.arange(1, shingle_size)).ravel()
     return indices[(indices >= 0) & (indices < shingles)]
 
 
 def _token_hashes(tokens: TokenBuffer) -> Keys:
-    """Hash each token by its bytes alone.
+    """Return a hash of each token that depends on its bytes alone.
 
     The hash of up to eight bytes is their little-endian integer. Every further eight bytes are
     mixed into the hash; tokens of more than `MAX_CHAINED_BYTES` bytes are hashed with MD5.
@@ -147,14 +147,14 @@ def _token_hashes(tokens: TokenBuffer) -> Keys:
 
 
 def _shingle_hashes(tokens: Keys, shingle_size: int) -> Keys:
-    """Hash each run of `shingle_size` tokens, ignoring text boundaries."""
+    """Return a hash of each sequence of `shingle_size` tokens, ignoring text boundaries."""
     return mix64(
         _rolling_polynomials(tokens, shingle_size) if len(tokens) >= shingle_size else tokens[:0]
     )
 
 
 def _rolling_polynomials(tokens: Keys, size: int) -> Keys:
-    """Compute the polynomial of each run of `size` tokens from those of its halves."""
+    """Return the polynomial hash of each sequence of `size` tokens."""
     if size == 1:
         return tokens
     half = size // 2
@@ -164,7 +164,7 @@ def _rolling_polynomials(tokens: Keys, size: int) -> Keys:
 
 
 def mix64(values: Keys) -> Keys:
-    """Apply the SplitMix64 finaliser (Steele, Lea & Flood 2014): every bit affects all bits.
+    """Apply the finalizer of SplitMix64 (Steele, Lea & Flood 2014) to 64-bit integers.
 
     Arithmetic is modulo 2^64.
     """

@@ -1,47 +1,62 @@
 """The stage `documents`: selects the documents of a snapshot from its crawl.
 
-In: pages of the crawl, documents shown for selected queries, URL lists and verdicts. Out:
+Input: pages of the crawl, documents shown for selected queries, URL lists and verdicts. Output:
 `gathered`, the union of the shown pages and a hash-based sample of the crawl, as LongEval defines
 it (Galuscakova et al. 2023, section 3), without the pages that the rules exclude, with fingerprints
 to detect changes and the groups of duplicates.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from functools import partial
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
+import duckdb
+import numpy as np
 import polars as pl
 
-from builder.documents.fingerprint_store import (
-    MEMORY_SHARE,
-    FingerprintStore,
-    build_fingerprint_store,
-)
+from builder.documents.fingerprint_store import build_fingerprint_store
+from builder.documents.key_order import read_in_key_order
 from builder.documents.row_groups import row_groups
 from builder.documents.rules import PageRules
 from builder.documents.url_lists import read_url_list
-from builder.ingest.buckets import BUCKETS, TOP_SHIFT, LoadRange, RangePartitions, SpillFile
 from builder.io.sources import Source
 from builder.io.tables import TableWriter
 from builder.parameters import DocumentParameters
 from builder.queries.verdicts import excluded_keys
-from builder.runtime.executors import map_partitions, ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import DocumentFilters, Files, Same
 from builder.runtime.stage import stage
+from builder.text.keys import key_to_id
 from schemas import Documents, Fetches, Gathered, Pages, PageVerdicts, ShownDocuments
 
 DUPLICATE = "duplicate"
 NEAR_DUPLICATE = "near_duplicate"
-ENGLISH = ("title_en", "text_en")
 PART_BYTES = 64 * 2**20
-"""Approximate maximum bytes of text per part; the last bucket of a part may exceed it."""
+"""Approximate maximum bytes of text per part; the last prefix of a part may exceed it."""
+PREFIX_SHIFT = 56
+"""Bits of a key after its prefix, the first byte; a part ends with a prefix."""
+
+SELECTED_PAGES = """
+CREATE VIEW pages AS
+SELECT
+    f.*,
+    d.duplicate_group,
+    d.near_duplicate_group,
+    NULL::VARCHAR AS title_en,
+    NULL::VARCHAR AS text_en
+FROM fingerprinted AS f LEFT JOIN duplicates AS d ON f.doc = d.number
+WHERE d.reason IS NULL
+"""
+
+PREFIX_SIZES = """
+SELECT doc >> {shift:d} AS prefix, sum(text_bytes)::BIGINT
+FROM fingerprinted GROUP BY prefix ORDER BY prefix
+"""
 
 
 @stage("documents", version="6", writes=(Gathered,))
@@ -66,7 +81,7 @@ def build_documents(
         fetches: See `schemas.Fetches`.
         pages: See `schemas.Pages`.
         shown_documents: See `schemas.ShownDocuments`.
-        params: `[documents]`.
+        params: Section `[documents]` of the definition.
         limits: Threads; memory to find duplicates; scratch space for fingerprints.
         progress: Advances twice per page: when it is read and when it is written.
         deny: Lists of hosts and URLs to exclude; see `url_lists`.
@@ -90,14 +105,18 @@ def build_documents(
     store = build_fingerprint_store(
         list(row_groups(fetches, pages)), rules, params, limits, progress
     )
-    groups = store.find_duplicates(limits, params.near_threshold)
-    ledger = Ledger("pages")
-    excluded = store.excluded
-    parts = _plan_parts(store, groups, out / "gathered")
-    for rows, duplicates in _write_parts(store.pages, parts, params, limits):
+    ledger, excluded = Ledger("pages"), store.excluded
+    with limits.connect() as connection:
+        store.create_view(connection)
+        fetches.view(connection, "fetches")
+        groups = store.find_duplicates(connection, params.near_threshold)
+        duplicates = _select_pages(connection, groups, params)
         excluded.update(duplicates)
-        progress.advance(rows + duplicates.total())
-        ledger.rows_out += rows
+        progress.advance(duplicates.total())
+        documents = read_in_key_order(connection, limits.memory)
+        for rows in _write_parts(documents, _part_ends(connection), out / "gathered"):
+            progress.advance(rows)
+            ledger.rows_out += rows
     with RejectWriter(out, "documents", ledger) as rejects:
         for name in (*rules.reasons, DUPLICATE, NEAR_DUPLICATE):
             rejects.add(name, rows=excluded[name])
@@ -105,110 +124,56 @@ def build_documents(
     return ledger
 
 
-class Part(NamedTuple):
-    """A part file of the table `gathered`.
-
-    Args:
-        buckets: Buckets of the keys in the part; see `builder.ingest.buckets`.
-        groups: Duplicate groups of its pages; see `duplicates.find_duplicate_groups`.
-        path: File to write.
-    """
-
-    buckets: range
-    groups: pl.DataFrame
-    path: Path
+def _select_pages(
+    connection: duckdb.DuckDBPyConnection, groups: pl.DataFrame, params: DocumentParameters
+) -> Counter[str]:
+    """Create the view `pages` of selected pages; return the number of duplicates by reason."""
+    candidates = groups.with_columns(key_to_id("number", "d").alias("doc_id"))
+    with_reasons = candidates.with_columns(duplicate_reason(params).alias("reason"))
+    connection.register("duplicates", with_reasons.to_arrow())
+    connection.execute(SELECTED_PAGES)
+    return Counter(with_reasons["reason"].drop_nulls().to_list())
 
 
-PartCounts = tuple[int, Counter[str]]
-"""Number of documents in a part, and of excluded duplicates by reason."""
-
-
-def _plan_parts(store: FingerprintStore, groups: pl.DataFrame, folder: Path) -> list[Part]:
-    """Divide the buckets into parts of similar size, in key order; at least one part."""
-    total = store.text_bytes.total()
+def _part_ends(connection: duckdb.DuckDBPyConnection) -> list[int]:
+    """Return the last key prefix of each part, such that all parts have a similar size."""
+    sizes = connection.execute(PREFIX_SIZES.format(shift=PREFIX_SHIFT)).fetchall()
+    total = sum(size for _, size in sizes)
     part_bytes = total / max(-(-total // PART_BYTES), 1)
-    ends, size = [0], 0
-    for bucket in range(BUCKETS):
-        size += store.text_bytes[bucket]
-        if size >= part_bytes:
-            ends.append(bucket + 1)
-            size = 0
-    if size or len(ends) == 1:
-        ends.append(BUCKETS)
-    return [
-        Part(
-            range(start, stop),
-            groups.filter(pl.col("number").is_between(*_key_range(start, stop))),
-            folder / f"part-{number:05d}.parquet",
-        )
-        for number, (start, stop) in enumerate(pairwise(ends))
-    ]
-
-
-def _key_range(start: int, stop: int) -> tuple[pl.Expr, pl.Expr]:
-    """Return the smallest and largest key of consecutive buckets."""
-    first, last = start << TOP_SHIFT, (stop << TOP_SHIFT) - 1
-    return pl.lit(first, pl.UInt64), pl.lit(last, pl.UInt64)
+    ends, part_size = [], 0
+    for prefix, size in sizes:
+        part_size += size
+        if part_size >= part_bytes:
+            ends.append(prefix)
+            part_size = 0
+    return ends
 
 
 def _write_parts(
-    pages: RangePartitions, parts: Sequence[Part], params: DocumentParameters, limits: Limits
-) -> Iterator[PartCounts]:
-    """Write the parts by the executor, or by threads if it runs in this process.
-
-    Each thread writes a part of its own unless there are fewer parts than threads.
-    """
-    if not limits.executor.in_process:
-        return map_partitions(
-            partial(_write_part, pages=pages.spill_all(), params=params), parts, limits
-        )
-    pages.freeze()
-    write = partial(_write_part, pages=pages, params=params)
-    threads = limits.threads if len(parts) < limits.threads else 1
-    part_limits = replace(limits, threads=threads)
-    return ordered_map(lambda part: write(part, part_limits), parts, limits.threads // threads)
+    batches: Iterable[pl.DataFrame], ends: Sequence[int], folder: Path
+) -> Iterator[int]:
+    """Write documents to one or more part files; yield the number of rows of each write."""
+    for part, parts_of_batches in groupby(_split_at_parts(batches, ends), itemgetter(0)):
+        with TableWriter(folder / f"part-{part:05d}.parquet", Documents) as writer:
+            for _, rows in parts_of_batches:
+                writer.append(rows)
+                yield rows.height
 
 
-def _write_part(
-    part: Part,
-    limits: Limits,
-    pages: RangePartitions | tuple[SpillFile, ...],
-    params: DocumentParameters,
-) -> PartCounts:
-    """Write the documents of a part."""
-    counts: Counter[str] = Counter()
-    if isinstance(pages, tuple):
-        pages = RangePartitions(limits.scratch, limits.memory // MEMORY_SHARE, spills=pages)
-    select = partial(_select_documents, groups=part.groups, params=params)
-    with TableWriter(part.path, Documents) as writer:
-        for documents, duplicates in ordered_map(
-            select, pages.ranges(part.buckets), limits.threads
-        ):
-            writer.append(documents)
-            counts.update(duplicates)
-    return writer.rows, counts
-
-
-def _select_documents(
-    load: LoadRange, groups: pl.DataFrame, params: DocumentParameters
-) -> tuple[pl.DataFrame, Counter[str]]:
-    """Return the documents of a range in key order, and the excluded duplicates by reason."""
-    pages = load()
-    order = pages["key"].arg_sort()
-    candidates = (
-        pages.select("doc_id", pl.col("key").alias("number"))[order]
-        .join(groups, on="number", how="left", maintain_order="left")
-        .with_columns(duplicate_reason(params).alias("reason"))
-    )
-    is_kept = candidates["reason"].is_null()
-    kept_groups = candidates.filter(is_kept).select("duplicate_group", "near_duplicate_group")
-    english = [pl.lit(None, pl.String).alias(name) for name in ENGLISH]
-    documents = pages[order.filter(is_kept)].hstack(kept_groups).with_columns(english)
-    return documents, Counter(candidates["reason"].drop_nulls().to_list())
+def _split_at_parts(
+    batches: Iterable[pl.DataFrame], ends: Sequence[int]
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Yield consecutive documents of a part with its number; part 0 exists even if it is empty."""
+    yield 0, pl.DataFrame(schema=Documents.dtypes())
+    for batch in batches:
+        parts = np.searchsorted(ends, batch["doc"].to_numpy() >> PREFIX_SHIFT)
+        with_parts = batch.with_columns(pl.Series("part", parts))
+        for rows in with_parts.partition_by("part", maintain_order=True):
+            yield int(rows["part"][0]), rows
 
 
 def duplicate_reason(params: DocumentParameters) -> pl.Expr:
-    """Return the expression of the reason to exclude a duplicate, or null.
+    """Return an expression for the reason to exclude a duplicate, or null.
 
     Reads `doc_id`, `duplicate_group` and `near_duplicate_group`.
     """

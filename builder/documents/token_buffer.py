@@ -1,9 +1,9 @@
-r"""Tokenize texts to one byte buffer, without a Python object per token.
+r"""Tokenizes texts into one byte buffer, without a Python object per token.
 
-In: texts. Out: their tokens (see `tokens`), separated by spaces, exactly as Polars extracts them.
-Texts are processed in chunks, so that intermediate results stay in the processor cache. Non-ASCII
-characters are looked up in `case_tables`; the few texts with characters missing there are tokenized
-by Polars.
+Input: texts. Output: their tokens (see `tokens`), separated by spaces, exactly as Polars extracts
+them. Texts are processed in chunks, so that intermediate results stay in the processor cache.
+Non-ASCII characters are looked up in `case_tables`; the few texts with characters missing there are
+tokenized by Polars.
 """
 
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ class TokenBuffer(NamedTuple):
 
     @property
     def token_offsets(self) -> Positions:
-        """Offset of each token, then of the end, int64[m + 1]."""
+        """Offset of each token and of the end of the buffer, int64[m + 1]."""
         return np.concatenate([self.bounds[:1], self.ends + 1])
 
     @property
@@ -73,11 +73,11 @@ class TokenBuffer(NamedTuple):
 
     @property
     def texts(self) -> pl.Series:
-        """The tokens as a string series, each with the space after it; m rows."""
+        """Tokens as a string series of m rows, each with a trailing space."""
         return TextBytes(self.data, self.token_offsets).to_series()
 
     def words(self) -> Keys:
-        """Return a view of the buffer as little-endian eight-byte integers at every offset.
+        """Return the eight bytes at every offset of the buffer as little-endian integers.
 
         Has one more entry than the buffer has bytes; bytes beyond its end are 0.
         """
@@ -85,18 +85,18 @@ class TokenBuffer(NamedTuple):
         return np.ndarray(len(self.data) + 1, "<u8", padded, strides=1)
 
     def md5_hex(self) -> list[str]:
-        """Return the hexadecimal MD5 of each text's tokens, joined by single spaces."""
+        """Return the hexadecimal MD5 of the tokens of each text, joined by single spaces."""
         stops = self.bounds[1:] - (np.diff(self.bounds) > 0)
         return md5_hex_digests(self.data, self.bounds[:-1], stops)
 
 
 def read_words(words: Keys, starts: Positions, sizes: Positions) -> Keys:
-    """Read up to eight first bytes of tokens as integers; see `TokenBuffer.words`."""
+    """Return up to the first eight bytes of each token as an integer."""
     return np.asarray(words[starts] & WORD_MASKS[np.minimum(sizes, WORD_BYTES)])
 
 
 def tokenize(texts: pl.Series) -> TokenBuffer:
-    """Tokenize all texts to one buffer.
+    """Tokenize all texts into one buffer.
 
     Args:
         texts: A column of strings; a null has no tokens.
@@ -105,7 +105,7 @@ def tokenize(texts: pl.Series) -> TokenBuffer:
 
 
 def tokenize_chunks(texts: pl.Series) -> Iterator[TokenBuffer]:
-    """Tokenize texts in chunks of about `CHUNK` bytes; see `tokenize`."""
+    """Tokenize texts in chunks of about `CHUNK` bytes."""
     lines = _newline_terminated(texts)
     chunk_numbers = (lines.ends[1:] - lines.ends[0]) // CHUNK
     chunk_bounds = [0, *(np.flatnonzero(np.diff(chunk_numbers)) + 1).tolist(), len(texts)]
@@ -114,12 +114,12 @@ def tokenize_chunks(texts: pl.Series) -> Iterator[TokenBuffer]:
 
 
 def _newline_terminated(texts: pl.Series) -> TextBytes:
-    """Return the bytes of the texts, each terminated by LF; nulls are empty."""
+    """Return the UTF-8 bytes of the texts, each followed by LF; nulls are empty."""
     return to_bytes(texts.fill_null("") + "\n")
 
 
 def from_joined_tokens(words: pl.Series) -> TokenBuffer:
-    """Build a buffer from tokens that are already joined, each followed by a space.
+    """Create a buffer from tokens that are already joined by spaces.
 
     Args:
         words: Joined tokens of each text.
@@ -130,7 +130,7 @@ def from_joined_tokens(words: pl.Series) -> TokenBuffer:
 
 
 def _tokenize_rows(lines: TextBytes, rows: slice) -> TokenBuffer:
-    """Tokenize a range of LF-terminated texts."""
+    """Tokenize a range of the texts in a buffer in which each text ends with LF."""
     ends = lines.ends[rows.start : rows.stop + 1]
     texts = TextBytes(lines.data[ends[0] : ends[-1]], ends - ends[0])
     lower = np.frombuffer(bytearray(texts.data).translate(ASCII_TABLE), np.uint8)
@@ -148,13 +148,13 @@ def _tokenize_rows(lines: TextBytes, rows: slice) -> TokenBuffer:
 
 
 def _tokenize_with_polars(texts: pl.Series) -> pl.Series:
-    """Tokenize texts with Polars and join the tokens, each followed by a space."""
+    """Tokenize texts with Polars; return the tokens of each text joined by spaces."""
     words = tokens(pl.col("text")).list.eval(pl.element() + " ").list.join("")
     return texts.to_frame("text").select(words)["text"]
 
 
 def _collapse_spaces(lower: Bytes, stops: Positions) -> TokenBuffer:
-    """Build a buffer from bytes of tokens and spaces, where a space ends each text.
+    """Create a buffer from bytes in which tokens are separated by any number of spaces.
 
     Only the first of consecutive spaces is kept, and none before the first token.
     """

@@ -1,4 +1,4 @@
-"""Tokenize documents to lowercase words.
+"""Tokenizes documents into lowercase words.
 
 A token is a lowercased word (see `words`). The tokens of a document are those of its title, then
 those of its text.
@@ -12,22 +12,22 @@ from builder.text.text_bytes import md5_hex_digests, to_bytes
 
 
 def tokens(text: pl.Expr) -> pl.Expr:
-    """Return the expression of the tokens of a text column, as lists."""
+    """Return an expression for the list of tokens of a text column."""
     return text.str.to_lowercase().str.replace_all(JOINERS, "").str.extract_all(WORD)
 
 
 def document_tokens() -> pl.Expr:
-    """Return the expression of the tokens of the columns `title` and `text`, as lists."""
+    """Return an expression for the list of tokens of the columns `title` and `text`."""
     return tokens(document_text())
 
 
 def document_text() -> pl.Expr:
-    """Return the expression that joins the columns `title` and `text` with a newline."""
+    """Return an expression that joins the columns `title` and `text` with a newline."""
     return pl.col("title") + "\n" + pl.col("text")
 
 
 def document_texts(documents: pl.DataFrame) -> pl.Series:
-    """Join title and text of each document; see `document_text`."""
+    """Join title and text of each document with a newline."""
     return documents.select(document_text()).to_series()
 
 
@@ -38,7 +38,7 @@ def md5_hex(texts: pl.Series) -> list[str]:
 
 
 def document_chunks(documents: pl.DataFrame) -> pl.Series:
-    """Lowercase title and text and split them at spaces, as lists.
+    """Lowercase title and text of documents, and split them at spaces into lists of strings.
 
     No token contains a space, so tokens can be counted by counting those of each unique chunk.
     """
@@ -46,5 +46,5 @@ def document_chunks(documents: pl.DataFrame) -> pl.Series:
 
 
 def chunk_tokens() -> pl.Expr:
-    """Return the expression of the tokens of the column `chunk`; see `document_chunks`."""
+    """Return an expression for the list of tokens in the column `chunk`."""
     return pl.col("chunk").str.replace_all(JOINERS, "").str.extract_all(WORD)

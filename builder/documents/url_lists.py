@@ -1,7 +1,7 @@
-"""Lists of hosts and URLs to exclude, or never to exclude.
+"""Lists of hosts and URLs that are excluded, or that are never excluded.
 
-In: text files with one entry per line. Out: whether a URL matches. `example.fr` matches the host
-and its subdomains, `example.fr/forum/` all URLs of the host with this prefix, and
+Input: text files with one entry per line. Output: whether a URL matches. `example.fr` matches the
+host and its subdomains, `example.fr/forum/` all URLs of the host with this prefix, and
 `https://example.fr/page` one page. `#` starts a comment. The files belong to the definition: every
 snapshot uses the same lists, and the manifest has their hashes.
 
@@ -26,7 +26,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class _UrlParts(NamedTuple):
-    """Parts of a URL key: host in Punycode, port, path with query."""
+    """Parts of a canonical URL: host in Punycode, port, path with query."""
 
     host: str
     port: int | None
@@ -34,7 +34,7 @@ class _UrlParts(NamedTuple):
 
 
 class UrlList:
-    """Hosts, URL prefixes and pages.
+    """List of hosts, URL prefixes and single pages.
 
     Args:
         entries: Lines without comments.
@@ -51,7 +51,7 @@ class UrlList:
             self.add(entry)
 
     def add(self, entry: str) -> None:
-        """Add an entry.
+        """Add a host, URL prefix or URL to the list.
 
         Raises:
             ValueError: it is neither a host, a URL prefix nor a URL.
@@ -74,7 +74,7 @@ class UrlList:
         return bool(self._hosts or self._prefixes or self._pages)
 
     def matches(self, key: str) -> bool:
-        """Whether a URL key is on the list."""
+        """Whether a canonical URL is on the list."""
         if key in self._pages:
             return True
         parts = _split_url_key(key)
@@ -89,7 +89,7 @@ class UrlList:
 
 
 def _split_url_key(key: str) -> _UrlParts:
-    """Split a URL key into host, port and path with query."""
+    """Split a canonical URL into host, port and path with query."""
     parts = urlsplit(key)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     port = DEFAULT_PORTS.get(parts.scheme) if parts.port is None else parts.port

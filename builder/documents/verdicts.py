@@ -1,6 +1,6 @@
 """The stage `page_verdicts`: collects the verdicts of lists and plug-ins on crawled pages.
 
-In: the crawled pages of a snapshot, and the lists and plug-ins of the definition. Out:
+Input: the crawled pages of a snapshot, and the lists and plug-ins of the definition. Output:
 `page_verdicts` (see `schemas.Verdicts`). The stage `verdicts` does the same for documents of the
 log; the sample of the crawl contains pages that the log does not.
 """
@@ -53,7 +53,7 @@ def collect_page_verdicts(
     Args:
         out: Folder that receives `page_verdicts.parquet` and `rejects.parquet`.
         pages: See `schemas.Pages`.
-        params: `[verdicts]`.
+        params: Section `[verdicts]` of the definition.
         limits: Memory and threads.
         progress: Advances by the number of verdicts in the lists.
         files: TSV files of verdicts.
@@ -86,7 +86,7 @@ def collect_page_verdicts(
 
 
 def _subjects(pages: Table, limits: Limits) -> Iterator[pl.DataFrame]:
-    """Yield key and URL of all pages, in batches."""
+    """Yield the document key and URL of all pages, in batches."""
     with limits.connect() as connection:
         pages.view(connection, "pages")
         for batch in connection.sql(SUBJECTS).to_arrow_reader(SUBJECTS_PER_CALL):

@@ -1,4 +1,4 @@
-r"""Regular expressions of a word, for Polars and DuckDB.
+r"""Regular expressions that match a word, for Polars and DuckDB.
 
 A word is a run of letters, digits, underscores and combining marks that does not start with a mark.
 Joiners and variation selectors must be removed first: `❤` is no word with or without a selector, a
@@ -7,6 +7,6 @@ Persian word is one word with or without a joiner.
 
 WORD = r"[\w--\p{M}]\w*"
 WORD_DUCKDB = r"[\p{L}\p{Nd}\p{Nl}\p{Pc}][\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}]*"
-"""The same for DuckDB, where `\\w` matches ASCII only."""
+"""Regular expression of a word for DuckDB, in which `\\w` matches ASCII only."""
 JOINERS = r"[\x{200c}\x{200d}\x{180b}-\x{180d}\x{180f}\x{fe00}-\x{fe0f}\x{e0100}-\x{e01ef}]"
 """Joiners, non-joiners and variation selectors, which affect only the rendering."""

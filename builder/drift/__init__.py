@@ -1,4 +1,4 @@
-"""Measure how a collection changes over time, and report it.
+"""Measures how a collection changes over time, and reports it.
 
 Reads the tables of a collection, two crawls, or the runs of one system on two snapshots. Writes
 `drift.json` and `report.html`; the same numbers are available as Python values. `attribute_change`

@@ -1,4 +1,4 @@
-"""Attribute the change of a system's mean score to documents, queries and judgements.
+"""Attributes the change of a system's mean score to documents, queries and judgements.
 
 Reads the runs of one system on two snapshots, the qrels of both, the ids of the documents that did
 not change, and a function that scores a run. Returns the change of the mean score, the contribution
@@ -45,7 +45,7 @@ the score of each judged query."""
 
 @dataclass(frozen=True)
 class RunWithQrels:
-    """A run on one snapshot and the qrels of that snapshot.
+    """Run of a system on one snapshot, with the qrels of that snapshot.
 
     Args:
         run: `query_id`, `doc_id`, `score`; a higher score ranks first.
@@ -58,7 +58,7 @@ class RunWithQrels:
 
 @dataclass(frozen=True)
 class AttributionCell:
-    """Mean scores on both snapshots while a subset of the components is held.
+    """Mean scores on both snapshots while some of the components are made equal on both.
 
     Args:
         held: Components that are equal on both sides.
@@ -76,7 +76,7 @@ class AttributionCell:
 
     @property
     def change(self) -> float | None:
-        """Later minus earlier mean score; None if either is missing."""
+        """Change from the earlier to the later mean score; None if either is missing."""
         if self.mean_from is None or self.mean_to is None:
             return None
         return self.mean_to - self.mean_from
@@ -84,7 +84,7 @@ class AttributionCell:
 
 @dataclass(frozen=True)
 class Attribution:
-    """The change of a mean score, split into contributions and a residual.
+    """Change of a mean score, split into contributions and a residual.
 
     Args:
         change: Later minus earlier mean score.
@@ -168,7 +168,7 @@ def _split_residual(
 
 
 def shapley_value(changes: Mapping[HeldComponents, float | None], component: str) -> float | None:
-    """Return the contribution of a component: its mean effect over all orders of holding.
+    """Return the Shapley value of a component: its mean effect over all orders of components.
 
     Args:
         changes: Change of the mean score while each subset of the components is held.
@@ -216,7 +216,7 @@ def _score_cell(
 def freeze_qrels(
     before: pl.DataFrame, after: pl.DataFrame, unchanged_ids: pl.Series
 ) -> pl.DataFrame:
-    """Return the later qrels, with earlier judgements for queries and documents in both snapshots.
+    """Return the later qrels, with earlier judgements of common queries and unchanged documents.
 
     Args:
         before: Earlier qrels.

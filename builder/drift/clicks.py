@@ -1,4 +1,4 @@
-"""Report how well the click model of each snapshot predicts held-out impressions.
+"""Reports how well the click model of each snapshot predicts held-out impressions.
 
 Reads `click_diagnostics` of every built snapshot. Returns the key `clicks` of `drift.json`: the
 model, its log-likelihood and perplexity next to those of a baseline that knows only the click rate
@@ -17,7 +17,7 @@ MAX_RANKS = 20
 
 
 def snapshot_statistics(diagnostics: Tables) -> list[dict[str, Any]]:
-    """Return one object for each snapshot that has held-out impressions.
+    """Return the click statistics of each snapshot that has held-out impressions.
 
     Args:
         diagnostics: `click_diagnostics` by snapshot name, in order of time.

@@ -1,10 +1,10 @@
-"""Compare two crawls: the document statistics of drift, without a collection.
+"""Compares two crawls: statistics of document changes, without a collection.
 
 Reads two crawl files (JSON lines, Parquet or WARC, plain or compressed). Returns the counts and
 statistics behind `longeval changes OLD NEW`.
 """
 
-from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ import polars as pl
 from builder.alignment.absence import CrawlTables
 from builder.alignment.document_changes import align_documents
 from builder.documents.fingerprints import fingerprint_texts
-from builder.documents.row_groups import RowGroup, row_groups
+from builder.documents.key_order import drop_texts, read_in_key_order
+from builder.documents.row_groups import NO_PAGES, RowGroup, row_groups
 from builder.drift import documents as document_drift
 from builder.drift.statistics import jaccard
 from builder.drift.vocabulary import IN_ALL, compare_words, join_word_counts
@@ -22,10 +23,9 @@ from builder.drift.words import read_row_groups as document_groups
 from builder.drift.words import write_word_counts
 from builder.errors import FormatError, UsageError
 from builder.ingest import ingest_crawl
-from builder.ingest.buckets import RangePartitions
 from builder.io import parquet
 from builder.io.sources import Interval, Source
-from builder.io.tables import Table, table_at
+from builder.io.tables import Table, TableWriter, table_at
 from builder.parameters import ChangeParameters, CrawlParameters
 from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger
@@ -130,31 +130,38 @@ def _read_crawl(
     if ledger.rows_in and not ledger.rows_out:
         reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(ledger.rejected.items()))
         raise FormatError(f"expected a crawl, but none of its records is a page: {reasons}", path)
-    groups = row_groups(table_at(folder, "fetches", Fetches), table_at(folder, "pages", Pages))
-    return _write_documents(groups, folder / "documents", private), ledger
+    fetches, pages = table_at(folder, "fetches", Fetches), table_at(folder, "pages", Pages)
+    return _write_documents(fetches, pages, folder, private), ledger
 
 
-def _write_documents(groups: Iterator[RowGroup], folder: Path, limits: Limits) -> Table:
-    """Write the pages of a crawl, sorted by id, with the fingerprints that detect changes."""
-    folder.mkdir()
-    buckets = RangePartitions(limits.scratch, limits.memory // 8)
-    for rows in ordered_map(_fingerprint_row_group, groups, limits.threads):
-        buckets.add(rows)
-    buckets.freeze()
-    paths: list[Path] = []
-    for rows in buckets:
-        paths.append(folder / f"part-{len(paths):06d}.parquet")
-        rows.drop("key").sort("doc_id").write_parquet(paths[-1])
-    if not paths:
-        paths.append(folder / "part-000000.parquet")
-        nothing = pl.DataFrame(schema={"doc_id": pl.String(), **Pages.dtypes(), **Fetches.dtypes()})
-        fingerprint_texts(nothing).pages.write_parquet(paths[0])
-    return Table(tuple(paths), Documents)
+def _write_documents(
+    fetches: Table[Fetches], pages: Table[Pages], folder: Path, limits: Limits
+) -> Table:
+    """Write the pages of a crawl, sorted by id, with the fingerprints that detect changes.
+
+    Columns that are not compared are null.
+    """
+    fingerprints, target = folder / "fingerprints", folder / "documents.parquet"
+    fingerprints.mkdir()
+    no_documents = pl.DataFrame(schema=Documents.dtypes())
+    fingerprinted = ordered_map(_fingerprint_row_group, row_groups(fetches, pages), limits.threads)
+    for number, rows in enumerate(chain([_fingerprint(NO_PAGES)], fingerprinted)):
+        rows.write_parquet(fingerprints / f"{number:06d}.parquet", compression="lz4")
+    with limits.connect() as connection, TableWriter(target, Documents) as writer:
+        fetches.view(connection, "fetches")
+        parquet.relation(connection, *parquet.list_files(fingerprints)).create_view("pages")
+        for rows in read_in_key_order(connection, limits.memory):
+            writer.append(pl.concat([no_documents, rows], how="diagonal_relaxed"))
+    return Table((target,), Documents)
 
 
 def _fingerprint_row_group(row_group: RowGroup) -> pl.DataFrame:
-    pages = row_group.add_texts(row_group.read_pages())
-    return fingerprint_texts(pages).pages.rename({"doc": "key"})
+    return _fingerprint(row_group.add_texts(row_group.read_pages()))
+
+
+def _fingerprint(pages: pl.DataFrame) -> pl.DataFrame:
+    """Fingerprint pages, and drop their texts."""
+    return drop_texts(fingerprint_texts(pages).pages)
 
 
 def _crawl_counts(ledger: Ledger) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Compute document statistics: for a pair of snapshots, and over all snapshots.
+"""Computes statistics of document changes, for a pair of snapshots and over all snapshots.
 
 Reads `document_changes` of each pair and `documents_map`, as views of a DuckDB connection. Returns
 plain dictionaries for `drift.json`, whose keys are described in `docs/drift.md`.
@@ -81,7 +81,7 @@ FROM by_host ORDER BY added + removed + not_kept DESC, updated DESC, host
 
 
 def read_presence_patterns(connection: duckdb.DuckDBPyConnection) -> Patterns:
-    """Count documents by the exact set of snapshots that contain them; needs `documents_map`."""
+    """Count documents by the set of snapshots that contain them."""
     return {tuple(names): n for names, n in connection.execute(PATTERNS).fetchall()}
 
 
@@ -114,7 +114,7 @@ def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def change_statistics(updated: pl.DataFrame) -> dict[str, Any]:
-    """Summarize how much the updated documents of a pair changed.
+    """Summarize how much the updated documents of a pair of snapshots changed.
 
     Args:
         updated: `dice`, `shingle_jaccard`, `band`, `tokens_from`, `tokens_to`; one row per
@@ -152,7 +152,7 @@ def summarize_shares(values: pl.Series) -> dict[str, Any]:
 
 
 def host_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """Count added and removed hosts, and list those with the most changed documents."""
+    """Count added and removed hosts, and list the hosts with the most changed documents."""
     rows = connection.sql(HOSTS).pl()
     before = pl.col("removed") + pl.col("not_kept") + pl.col("updated") + pl.col("unchanged")
     after = pl.col("added") + pl.col("updated") + pl.col("unchanged")

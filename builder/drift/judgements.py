@@ -1,4 +1,4 @@
-"""Compute qrel statistics: grades, evidence, label stability, fate of relevant documents.
+"""Computes statistics of qrels: grades, evidence, label stability, lost relevant documents.
 
 Reads the qrels of every snapshot and the change tables, as DuckDB views. Returns plain dictionaries
 for `drift.json`. A *flip* is a pair judged in both snapshots whose grade changes between 0 and 2.
@@ -74,7 +74,7 @@ TransitionCounts = list[list[int]]
 def snapshot_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return grades, judged documents per query and evidence of each snapshot, from `all_qrels`."""
+    """Return grades, judged documents per query and click evidence of each snapshot."""
     grades = connection.execute(GRADE_COUNTS).fetchall()
     queries = connection.execute(PER_QUERY).fetchall()
     shown = connection.execute(EXAMINATIONS).fetchall()
@@ -97,7 +97,7 @@ def snapshot_statistics(
 
 
 def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
-    """Return mean and quantiles of integers given as (value, frequency)."""
+    """Return mean and quantiles of integers given as (value, frequency) pairs."""
     ordered = sorted(value_counts)
     total = sum(often for _, often in ordered)
     return {
@@ -114,7 +114,7 @@ def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
 def series_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return the label agreement of every pair of snapshots, from the view `all_qrels`."""
+    """Return the label agreement of every pair of snapshots."""
     tables = {(a, b): _empty_transitions() for b in range(len(names)) for a in range(b)}
     for first, second, before, after, pairs in connection.execute(TRANSITIONS).fetchall():
         tables[first, second][before][after] = pairs
@@ -125,7 +125,7 @@ def series_statistics(
 
 
 def label_agreement(transitions: TransitionCounts) -> dict[str, Any]:
-    """Measure the agreement of two gradings of the same query-document pairs.
+    """Return how well two gradings of the same query-document pairs agree.
 
     Args:
         transitions: Number of pairs by earlier grade (row) and later grade (column).

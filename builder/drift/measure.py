@@ -1,4 +1,4 @@
-"""Measure the drift over all snapshots of a collection: the stage that writes `drift.json`.
+"""Measures the drift over all snapshots of a collection: the stage that writes `drift.json`.
 
 Reads documents, queries and qrels of every snapshot, the change tables of consecutive snapshots and
 the maps. Writes `drift.json` (sorted keys, exact integers, ratios divided once, logarithms and
@@ -112,7 +112,7 @@ def measure_series(
     progress: Progress,
     click_diagnostics: Tables,
 ) -> dict[str, Any]:
-    """Return the content of `drift.json`; the key `clicks` lists snapshots with diagnostics."""
+    """Return the content of `drift.json`, computed from the tables of all snapshots."""
     drift = measure_without_clicks(series, params, limits, progress)
     return drift | {"clicks": click_drift.snapshot_statistics(click_diagnostics)}
 
@@ -123,7 +123,7 @@ def measure_without_clicks(
     limits: Limits,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Return the content of `drift.json` without the key `clicks`; see `docs/drift.md`."""
+    """Return the content of `drift.json` without the statistics of click models."""
     names = series.names
     with limits.connect(share=0.5) as connection:
         series.documents_map.view(connection, "documents_map")
@@ -163,7 +163,7 @@ def to_json(drift: Mapping[str, Any]) -> str:
 def create_stacked_view(
     connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str
 ) -> None:
-    """Create a view of one table over all snapshots; column `index` numbers the snapshots."""
+    """Create a view of one table over all snapshots; column `index` is the snapshot's number."""
     relations = [
         table.relation(connection).select(f"{index} AS index, {columns}")
         for index, table in enumerate(tables.values())
@@ -190,14 +190,14 @@ def _measure_snapshots(
 
 
 def _fetch_document_sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, ...]:
-    """Return the documents, words and truncated documents of the current snapshot."""
+    """Return the numbers of documents, words and truncated documents of a snapshot."""
     return tuple(connection.execute(SIZES).fetchall()[0])
 
 
 def _compare_vocabulary(
     connection: duckdb.DuckDBPyConnection, series: SnapshotSeries, scratch: Path, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
-    """Compare the words of every pair of snapshots, over all documents and over the core."""
+    """Compare the words of every pair of snapshots, in all documents and in the aligned core."""
     names = series.names
     lost = list(series.lost_words.values())
     joined_counts = scratch / "words.parquet"

@@ -1,4 +1,4 @@
-"""Measure the drift between two consecutive snapshots: the stage that writes `pair_drift`.
+"""Measures the drift between two consecutive snapshots: the stage that writes `pair_drift`.
 
 Reads documents, queries and qrels of both snapshots and their change tables. Writes one row of JSON
 for each part of the pair's entry in `drift.json`. A pair is measured only once: adding a later
@@ -50,7 +50,7 @@ OPTIONAL_TABLES = {
 
 
 def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
-    """Return the parameters that determine the snapshots of a pair, by snapshot and dotted key."""
+    """Return the parameters that affect each snapshot of a pair, by snapshot and dotted key."""
     return {
         name: {
             f"{section}.{parameter}": value
@@ -165,7 +165,7 @@ def measure_pair(
 def create_optional_views(
     connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table | None]
 ) -> None:
-    """Create the `_from` and `_to` views of `OPTIONAL_TABLES`, empty for missing tables.
+    """Create views of the optional tables of both snapshots; missing tables become empty views.
 
     Args:
         connection: A private connection.
@@ -193,6 +193,6 @@ def _measure_parts(connection: duckdb.DuckDBPyConnection, pair: tuple[str, str])
 
 
 def read_pair_drift(table: Table) -> dict[str, Any]:
-    """Return the parts `documents`, `queries`, `qrels` and `checks` of a `pair_drift` table."""
+    """Return the documents, queries, qrels and checks sections of a `pair_drift` table."""
     rows = table.scan().select("part", "content").collect()
     return {part: json.loads(content) for part, content in rows.iter_rows()}

@@ -1,11 +1,11 @@
-"""Select one pair of consecutive snapshots from `drift.json`."""
+"""Selects one pair of consecutive snapshots from `drift.json`."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def select_pair(drift: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, Any]:
-    """Return `drift.json` with pairs, vocabulary and checks reduced to two consecutive snapshots.
+    """Return the content of `drift.json`, reduced to one pair of consecutive snapshots.
 
     Args:
         drift: Content of `drift.json`.

@@ -1,4 +1,4 @@
-"""Compute overlap, survival and intersections of snapshots from presence patterns.
+"""Computes overlap, survival and intersections of snapshots from the ids that they contain.
 
 Reads the number of ids for each set of snapshots that contains exactly these ids. Returns sizes,
 overlap matrices, survival, returning ids, the size of the core, and the exclusive intersections of
@@ -20,7 +20,7 @@ def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
 
 
 def common_counts(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
-    """Return the matrix of ids that two snapshots have in common; sizes on the diagonal."""
+    """Return a matrix of the number of ids that two snapshots share; sizes on the diagonal."""
     return [
         [sum(n for pattern, n in patterns.items() if a in pattern and b in pattern) for b in names]
         for a in names
@@ -28,7 +28,7 @@ def common_counts(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
 
 
 def overlap_matrices(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
-    """Return matrices of common ids and Jaccard coefficients for every pair of snapshots."""
+    """Return matrices of shared ids and of Jaccard coefficients for every pair of snapshots."""
     counts = common_counts(patterns, names)
     of = [counts[i][i] for i in range(len(names))]
     return {
@@ -70,7 +70,7 @@ def count_core(patterns: Patterns, names: Sequence[str]) -> int:
 
 
 def count_returning(patterns: Patterns, names: Sequence[str]) -> int:
-    """Return the number of ids that are missing from a snapshot between two that contain them."""
+    """Return the number of ids that left the collection and returned in a later snapshot."""
     index = {name: number for number, name in enumerate(names)}
     return sum(
         n
@@ -80,7 +80,7 @@ def count_returning(patterns: Patterns, names: Sequence[str]) -> int:
 
 
 def exclusive_intersections(patterns: Patterns, limit: int = 20) -> list[dict[str, Any]]:
-    """Return the largest exclusive intersections by size; the last row sums the rest."""
+    """Return the largest exclusive intersections of snapshots; the last row sums the others."""
     ordered = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))
     rows = [{"snapshots": list(pattern), "ids": n} for pattern, n in ordered[:limit]]
     rest = sum(n for _, n in ordered[limit:])

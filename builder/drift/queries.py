@@ -1,4 +1,4 @@
-"""Compute query statistics: overlap of listed and judged queries, lengths, topics, frequencies.
+"""Computes statistics of queries: overlap, lengths, topics and frequencies.
 
 Reads queries and qrels of every snapshot as DuckDB views. Returns plain dictionaries for
 `drift.json`. A *listed* query is in the query file, a *judged* query in the qrels. Both are
@@ -104,7 +104,7 @@ FROM query_changes
 def series_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return query statistics over all snapshots.
+    """Return statistics of listed and judged queries over all snapshots.
 
     Needs the views `all_queries`, `all_qrels` and `queries_map`.
     """
@@ -133,7 +133,7 @@ def _set_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
 
 
 def count_listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, dict[str, int]]:
-    """Count listed, judged, listed-only and judged-only queries by snapshot number."""
+    """Count the listed, judged, only listed and only judged queries of each snapshot."""
     relation = connection.sql(LISTED_AND_JUDGED)
     return {
         row[0]: dict(zip(relation.columns[1:], row[1:], strict=True)) for row in relation.fetchall()
@@ -141,7 +141,7 @@ def count_listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, 
 
 
 def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """Return the query statistics of one pair of snapshots.
+    """Return statistics of how the queries changed between two snapshots.
 
     Needs the views `query_changes`, `queries_from` and `queries_to`.
     """
@@ -177,10 +177,11 @@ def _length_statistics(
 
 
 def topic_statistics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Any]:
-    """Return queries and impressions by topic and snapshot, and the divergence of the topic mix.
+    """Return queries and impressions per topic and snapshot, and how the topic mix changes.
 
-    A query with several topics counts for each of them. `js_bits` compares the queries per topic of
-    consecutive snapshots, `js_bits_impressions` the impressions per topic.
+    A query with several topics counts for each of them. `js_bits` is the Jensen-Shannon divergence
+    of the queries per topic of consecutive snapshots, `js_bits_impressions` that of the impressions
+    per topic.
     """
     table: dict[str, dict[str, list[int]]] = {}
     for topic, index, queries, impressions in connection.execute(TOPICS).fetchall():
@@ -200,7 +201,7 @@ def topic_statistics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 def _topic_divergences(
     topic_counts: dict[str, dict[str, list[int]]], measure: str, n_snapshots: int
 ) -> list[float | None]:
-    """Return the topic divergence of consecutive snapshots, by `queries` or `impressions`."""
+    """Return the topic divergence of consecutive snapshots, in `queries` or `impressions`."""
     return [
         jensen_shannon(
             Counter((row[measure][index], row[measure][index + 1]) for row in topic_counts.values())

@@ -1,4 +1,4 @@
-"""The tables that drift is computed from, and a way to create them outside the pipeline."""
+"""Tables from which drift is computed, and a way to create them outside the pipeline."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ PairTables = Mapping[Pair, Table]
 
 @dataclass(frozen=True)
 class SnapshotSeries:
-    """The tables of a collection by snapshot, or by pair of consecutive snapshots."""
+    """Tables of a collection, by snapshot or by pair of consecutive snapshots."""
 
     documents: Tables
     queries: Tables
@@ -45,7 +45,7 @@ class SnapshotSeries:
 
     @property
     def table_count(self) -> int:
-        """Number of tables of the series."""
+        """Number of tables in the series."""
         return 4 * len(self.documents) + 2 * len(self.pair_drift) + 2
 
     def create_snapshot_views(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
@@ -57,7 +57,7 @@ class SnapshotSeries:
 
 @dataclass(frozen=True)
 class OptionalInputs:
-    """Tables and parameters of snapshots that an imported release lacks; empty by default.
+    """Tables and parameters that are missing for imported releases; empty by default.
 
     Args:
         pages: `doc` of the pages in each crawl, by snapshot.
@@ -72,12 +72,12 @@ class OptionalInputs:
     recorded: Mapping[str, Recorded] = field(default_factory=dict)
 
     def alignment_arguments(self, pair: Pair) -> dict[str, Any]:
-        """Return the keyword arguments of `align_snapshots` for a pair."""
+        """Return the keyword arguments of `align_snapshots` for a pair of snapshots."""
         pages = {f"pages_{side}": self.pages.get(name) for side, name in _label_sides(pair)}
         return {**pages, "sampling": self.sampling}
 
     def drift_arguments(self, pair: Pair) -> dict[str, Any]:
-        """Return the keyword arguments of `measure_pair` for a pair."""
+        """Return the keyword arguments of `measure_pair` for a pair of snapshots."""
         tables = {
             f"{kind}_{side}": self.tables.get(kind, {}).get(name)
             for kind in OPTIONAL_TABLES
@@ -98,7 +98,7 @@ def compare_snapshots(
     progress: Progress,
     optional: OptionalInputs | None = None,
 ) -> tuple[SnapshotSeries, dict[str, dict[Pair, Table]]]:
-    """Create the tables that drift is computed from, given the main tables of snapshots.
+    """Create the tables from which drift is computed, given documents, queries and qrels.
 
     Args:
         out: Existing folder; receives the maps.
@@ -143,7 +143,7 @@ def compare_snapshots(
 
 @dataclass(frozen=True)
 class _StageRunner:
-    """Runs the stages of single snapshots and pairs, each in its own folder."""
+    """Runner of stages on single snapshots and pairs, each in a folder of its own."""
 
     main_tables: Mapping[str, Tables]
     params: ChangeParameters
@@ -156,7 +156,7 @@ class _StageRunner:
         return cast("Mapping[str, Table[Documents]]", self.main_tables["documents"])
 
     def count_words(self, index: int) -> Table:
-        """Write the word counts of a snapshot and return the table."""
+        """Write the word counts of a snapshot, and return the table."""
         limits = self.limits.with_scratch_folder(f"words-{index}")
         home = limits.scratch / "out"
         home.mkdir()
@@ -171,7 +171,7 @@ class _StageRunner:
         return table_at(home, "word_counts", TABLES["word_counts"])
 
     def compare_pair(self, index: int, pair: Pair) -> Path:
-        """Write all tables of a pair and return their folder."""
+        """Write all tables of a pair of snapshots, and return the folder."""
         home = self.limits.scratch / f"pair-{index}"
         home.mkdir()
         shared: dict[str, Any] = {

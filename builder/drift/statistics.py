@@ -1,4 +1,4 @@
-"""Formulas of drift on integer counts, with one division or logarithm at the end.
+"""Formulas of drift on integer counts, with at most one division or logarithm.
 
 All functions are pure, and exact if their result is rational. Results that need a logarithm or root
 are rounded to `DECIMALS`, because their last bits differ between C libraries.
@@ -11,7 +11,7 @@ DECIMALS = 12
 
 
 def share(part: int, whole: int) -> float | None:
-    """Return part / whole; None if the whole is 0."""
+    """Return `part / whole`; None if the whole is 0."""
     return part / whole if whole else None
 
 
@@ -21,7 +21,7 @@ def jaccard(common: int, size_a: int, size_b: int) -> float | None:
 
 
 def quantile(sorted_values: Sequence[float], q: float) -> float | None:
-    """Return the smallest value that is not below a share `q` of all values; None if empty.
+    """Return a quantile: the smallest value that is not below a share `q` of all values.
 
     The inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996): always one of
     the values, never interpolated.
@@ -34,7 +34,7 @@ def quantile(sorted_values: Sequence[float], q: float) -> float | None:
 
 
 def counted_quantile(value_counts: Sequence[tuple[int, int]], q: float) -> int | None:
-    """Return the `q` quantile of values given as (value, frequency) in ascending order of value."""
+    """Return a quantile of values given as (value, frequency) pairs in ascending order."""
     rank = math.ceil(q * sum(often for _, often in value_counts))
     for value, often in value_counts:
         rank -= often
@@ -49,7 +49,7 @@ def divergence_term(count: int, total: int, mixture: float) -> float:
 
 
 def jensen_shannon_terms(pairs: Iterable[tuple[int, int]], totals: tuple[int, int]) -> list[float]:
-    """Return the contribution of each type to the Jensen-Shannon divergence, in bits.
+    """Return the contribution of each pair of counts to the Jensen-Shannon divergence, in bits.
 
     Args:
         pairs: Counts of a type in both texts.

@@ -1,4 +1,4 @@
-"""Summarize `drift.json` as a table with one row per pair of snapshots, for `longeval drift`."""
+"""Summarizes `drift.json` as a table with one row per pair of snapshots: `longeval drift`."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ SUMMARY_COLUMNS = (
 
 
 def summarize_pairs(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
-    """Return one row per pair of `drift.json`, with the columns `SUMMARY_COLUMNS`.
+    """Return one row per pair of snapshots in `drift.json`, with columns `SUMMARY_COLUMNS`.
 
     Pages kept include updated pages; pages not kept are in the later crawl but not in the later
     snapshot. The words column is the Jensen-Shannon divergence over all pages. The columns
@@ -62,5 +62,5 @@ def _summarize_pair(
 
 
 def count_not_kept(documents: Mapping[str, Any]) -> int:
-    """Count the earlier documents that are in the later crawl but not in the later snapshot."""
+    """Count the earlier documents that were crawled again but are not in the later snapshot."""
     return int(sum(documents[name] for name in NOT_KEPT_STATUSES))

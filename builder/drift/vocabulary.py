@@ -1,4 +1,4 @@
-"""Compare the vocabularies of two snapshots.
+"""Compares the vocabularies of two snapshots.
 
 Reads the word counts of snapshots (see `builder.drift.words`). Returns type overlap, the
 Jensen-Shannon divergence of the unigram distributions in bits, the shares of out-of-vocabulary
@@ -70,7 +70,7 @@ def join_word_counts(
 def compare_words(
     joined_counts: Path, before: int, after: int, scope: str, *, list_words: bool
 ) -> dict[str, Any]:
-    """Compare the words of two snapshots.
+    """Compare the words of two snapshots: overlap, divergence and out-of-vocabulary shares.
 
     Args:
         joined_counts: File written by `join_word_counts`.
@@ -96,7 +96,7 @@ def compare_words(
 
 
 def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, Any]:
-    """Return overlap, divergence and out-of-vocabulary shares from types per pair of counts.
+    """Return overlap, divergence and out-of-vocabulary shares, from counts of word types.
 
     `oov_share` is the share of later tokens that are absent from the earlier snapshot,
     `oov_share_back` the share of earlier tokens that are absent from the later one.
@@ -122,7 +122,7 @@ def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, 
 
 
 def _rising_and_falling_classes(classes: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the classes with the most rising and falling words, ordered by divergence."""
+    """Return the words whose frequency rose or fell most, as classes of equal counts."""
     pairs = list(classes.select("n_from", "n_to").iter_rows())
     types = classes["types"].to_list()
     totals = tuple(

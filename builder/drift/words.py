@@ -1,4 +1,4 @@
-r"""Count the words of snapshots in bounded memory: the stages `words` and `lost_words`.
+r"""Counts the words of snapshots in bounded memory: the stages `words` and `lost_words`.
 
 Reads the documents of a snapshot and of all earlier ones. Writes `word_counts`, the occurrences of
 each token in all documents and in the core so far (documents that all earlier snapshots contain
@@ -50,7 +50,7 @@ def count_snapshot_words(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Write `word_counts` of a snapshot.
+    """Stage: count the words in the documents of a snapshot.
 
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).
@@ -82,7 +82,7 @@ def count_lost_words(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Write `lost_words`: the words of documents that leave the core with a snapshot.
+    """Stage: count the words of documents of the aligned core that a snapshot lacks.
 
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).
@@ -137,7 +137,7 @@ def write_word_counts(
 
 
 def count_batch_words(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
-    """Count the tokens of a batch: `token`, `n` (all documents), `core` (documents of the core)."""
+    """Count the tokens of a batch, in all documents (`n`) and in documents of the core (`core`)."""
     if documents.is_empty():
         return _empty_counts()
     near = _filter_id_range(core, documents["doc_id"])
@@ -188,7 +188,7 @@ def read_row_groups(
 def _report_batches(
     batches: Iterable[pl.DataFrame], ledger: Ledger, progress: Progress
 ) -> Iterator[pl.DataFrame]:
-    """Yield the batches unchanged, adding their rows to the ledger and the progress."""
+    """Yield the batches unchanged, adding their numbers of rows to ledger and progress."""
     for rows in batches:
         ledger.rows_in += rows.height
         ledger.rows_out += rows.height
@@ -202,7 +202,7 @@ def _write_common_ids(
     excluded: Table | None,
     target: Path,
 ) -> None:
-    """Write the sorted ids of documents that are in every table but not in the excluded one."""
+    """Write the sorted ids of the documents that are in every table but not in an excluded one."""
     ids, *others = [table.relation(connection).select("doc_id") for table in tables]
     for other in others:
         ids = ids.join(other, "doc_id", how="semi")
@@ -220,7 +220,7 @@ def _filter_id_range(ids: pl.LazyFrame, documents: pl.Series) -> pl.Series:
 def _write_partial_counts(
     batches: Iterable[pl.DataFrame], core: pl.LazyFrame, folder: Path, threads: int
 ) -> None:
-    """Write word counts of batches to numbered files; a token may occur in several files."""
+    """Write the word counts of batches to numbered files; a word may occur in several files."""
     folder.mkdir()
     pending: list[pl.DataFrame] = []
     part = 0

@@ -5,16 +5,24 @@ measures with confidence intervals and significance tests, and HTML and JSON rep
 """
 
 from builder.evaluation.attribution import AttributedChange, attribute_paths
-from builder.evaluation.baselines.bm25 import Bm25, bm25, bm25_snapshot, snapshot_statistics
+from builder.evaluation.baselines.bm25 import Bm25, bm25
 from builder.evaluation.baselines.boost import qrel_boost
 from builder.evaluation.baselines.dense import dense_search
 from builder.evaluation.baselines.fusion import read_scores, reciprocal_rank_fusion, rerank
+from builder.evaluation.baselines.keyqueries import KeyQuery
+from builder.evaluation.baselines.rm3 import Rm3
 from builder.evaluation.baselines.sanity import SanityRow, sanity_table
+from builder.evaluation.baselines.snapshots import (
+    bm25_snapshot,
+    expanded_snapshot,
+    snapshot_statistics,
+)
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
 from builder.evaluation.measures.registry import DEFAULT_MEASURES, Measure, parse_measure
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.reports.page import html_report
 from builder.evaluation.reports.summary import summary_rows, to_json, write_query_scores
+from builder.evaluation.reports.trends import trend_chart
 from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.checker import check_submissions
 from builder.evaluation.runs.qrels import read_qrels
@@ -34,7 +42,9 @@ __all__ = [
     "Bm25",
     "Evaluation",
     "EvaluationParameters",
+    "KeyQuery",
     "Measure",
+    "Rm3",
     "Run",
     "SanityRow",
     "Trend",
@@ -47,6 +57,7 @@ __all__ = [
     "evaluate",
     "evaluate_paths",
     "evaluation_trend",
+    "expanded_snapshot",
     "extract_archives",
     "fit_trend",
     "html_report",
@@ -64,6 +75,7 @@ __all__ = [
     "snapshot_trend_path",
     "summary_rows",
     "to_json",
+    "trend_chart",
     "write_query_scores",
     "write_run",
 ]

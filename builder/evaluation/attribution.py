@@ -27,7 +27,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class AttributedChange:
-    """Change of a system's mean score between two snapshots and its contributions.
+    """Change of a system's mean score between two snapshots, and how much each cause contributes.
 
     Args:
         system: Name of the system.
@@ -57,7 +57,7 @@ class AttributedChange:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row and its eight cells as JSON values."""
+        """Return the row, and the mean scores from which it is computed, as JSON values."""
         cells = [
             {
                 "held": sorted(cell.held),
@@ -81,7 +81,7 @@ def attribute_paths(
     splits: tuple[str, ...] | None = None,
     earlier_statistics: Sequence[Path] = (),
 ) -> list[AttributedChange]:
-    """Attribute the score changes of all systems between consecutive snapshots to their causes.
+    """Attribute score changes between consecutive snapshots to documents, queries and judgements.
 
     Args:
         qrels: Path of `qrels.parquet` per snapshot, in chronological order.
@@ -154,7 +154,7 @@ def _read_frozen(
 
 
 def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
-    """Return the ids of the documents that both snapshots contain with the same words.
+    """Return the ids of documents with the same words in both snapshots.
 
     Raises:
         DataError: The document changes between these snapshots are not recorded.
@@ -172,7 +172,7 @@ def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
 def _read_aligned(
     path: Path, judged: pl.DataFrame, depth: int, snapshot: Path
 ) -> tuple[Run, pl.DataFrame]:
-    """Read a run and return it with the judgements of its snapshot, both with aligned ids."""
+    """Return a run and its judgements with ids that are equal in all snapshots."""
     run = read_snapshot_run(path, depth, snapshot)
     keyed = replace(run, ranking=replace_ids_with_keys(run.ranking, snapshot))
     return keyed, replace_ids_with_keys(judged, snapshot)

@@ -1,4 +1,4 @@
-"""Validation of parameter values."""
+"""Functions that raise an error if a parameter has an invalid value."""
 
 from collections.abc import Collection
 

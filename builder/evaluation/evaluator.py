@@ -1,4 +1,4 @@
-"""Evaluates the runs of several systems over the snapshots of a collection (`longeval evaluate`).
+"""Evaluates runs of several systems on the snapshots of a collection: `longeval evaluate`.
 
 Runs are read one at a time and only their scores are kept, so memory is bounded by the largest run.
 """
@@ -60,7 +60,7 @@ class Evaluation:
     query_drops: pl.DataFrame
 
     def signature(self) -> str:
-        """Return a one-line summary of parameters and versions, for reproducing the numbers."""
+        """Return a one-line summary of parameters and software versions, for reproducibility."""
         p = self.parameters
         parts = {
             "measures": "+".join(p.measures),
@@ -79,7 +79,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _RunLoader:
-    """Run, or table of its scores, that is only loaded when it is scored."""
+    """Run, or table of its scores, that is only loaded when the run is scored."""
 
     system: str
     snapshot: str

@@ -1,4 +1,4 @@
-"""Parameters of an evaluation, which its result contains."""
+"""Parameters of an evaluation."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -54,7 +54,7 @@ class EvaluationParameters:
         require(0 < self.rbo_p < 1, "an RBO persistence between 0 and 1", self.rbo_p)
 
     def snapshot_pairs(self, snapshots: int) -> list[tuple[int, int]]:
-        """Return the indices of each pair of snapshots to compare, earlier one first."""
+        """Return the index pairs of the snapshots to compare, the earlier snapshot first."""
         every = [(i, j) for i in range(snapshots) for j in range(i + 1, snapshots)]
         if self.pairs == "first":
             return [pair for pair in every if pair[0] == 0]

@@ -1,4 +1,4 @@
-"""Reading of UTF-8 text files as numbered lines, plain or compressed with gzip or zstd.
+"""Reads UTF-8 text files as numbered lines, plain or compressed with gzip or zstd.
 
 Lines have 1-based numbers, which readers use in error messages. The compression is detected from
 the first bytes, not from the file name. Files are streamed, and the decompressed size of a file and
@@ -55,7 +55,7 @@ def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int
 
 
 def line_blocks(path: Path, lines_per_block: int = LINES_PER_BLOCK) -> Iterator[pl.DataFrame]:
-    """Yield the lines of a file as frames with columns `line` (UInt32) and `text`.
+    """Yield the lines of a file in blocks: data frames with line number and text.
 
     Blank lines and lines that start with `#` are skipped.
 

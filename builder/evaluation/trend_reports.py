@@ -17,9 +17,10 @@ from typing import Any
 
 import polars as pl
 
-from builder.errors import FormatError, UsageError
+from builder.errors import UsageError
 from builder.evaluation.evaluator import Evaluation
 from builder.evaluation.residuals import ResidualKind
+from builder.evaluation.runs.delimited import read_delimited
 from builder.evaluation.trends import Trend, fit_trend
 from builder.statistics.regression import compare_slopes
 
@@ -35,8 +36,6 @@ TREND_SCHEMA: dict[str, type[pl.DataType]] = {
     )
     for field in fields(Trend)
 }
-CSV = {"separator": ","}
-TSV = {"separator": "\t", "quote_char": None}
 SCORE_COLUMNS = ("system", "measure", "snapshot", "score")
 SCORE_TYPES: dict[str, pl.DataType] = {
     name: pl.String() if name in SCORE_COLUMNS[:3] else pl.Float64()
@@ -114,19 +113,14 @@ def evaluation_trend(evaluation: Evaluation, residuals: ResidualKind = "raw") ->
 
 
 def snapshot_trend_path(path: Path, residuals: ResidualKind = "raw") -> TrendReport:
-    """Fit trends to the scores in a file with a header: CSV if it ends in `.csv`, otherwise TSV.
+    """Fit trends to the scores in a CSV or TSV file with a header.
 
     Raises:
-        FormatError: The file is not a table of scores.
-        UsageError: As for `snapshot_trend`.
+        FormatError: The file is not a table, or a score or weight is not a finite number.
+        UsageError: The path is not a readable file, or as for `snapshot_trend`.
     """
-    dialect: dict[str, Any] = CSV if path.suffix == ".csv" else TSV
-    try:
-        scores = pl.read_csv(path, schema_overrides=SCORE_TYPES, glob=False, **dialect)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise FormatError(
-            f"cannot read scores (TSV, or CSV if it ends in .csv): {error}", path
-        ) from error
+    is_csv = path.suffix == ".csv"
+    scores = read_delimited(path, SCORE_TYPES, separator="," if is_csv else "\t", quoted=is_csv)
     try:
         return snapshot_trend(scores, residuals)
     except UsageError as error:
@@ -134,7 +128,7 @@ def snapshot_trend_path(path: Path, residuals: ResidualKind = "raw") -> TrendRep
 
 
 def snapshot_seconds(snapshot: str) -> int:
-    """Convert a snapshot name such as `2022-06` or `2022-06-30` to the Unix time of its start, UTC.
+    """Convert a snapshot name such as `2022-06` or `2022-06-30` to Unix seconds (start, UTC).
 
     Raises:
         UsageError: The name is not a date.
@@ -147,7 +141,7 @@ def snapshot_seconds(snapshot: str) -> int:
 
 
 def _complete_grid(scores: pl.DataFrame) -> pl.DataFrame:
-    """Add a row with null score and weight 0 for each missing system, measure and time."""
+    """Add a row without score for each missing combination of system, measure and time."""
     keys = scores.select("system", "measure").unique()
     everything = keys.join(scores.select("time").unique(), how="cross")
     joined = everything.join(scores, on=["system", "measure", "time"], how="left")
@@ -157,7 +151,7 @@ def _complete_grid(scores: pl.DataFrame) -> pl.DataFrame:
 def trend_report(
     scores: pl.DataFrame, keys: list[str], residuals: ResidualKind, batch_seconds: int | None
 ) -> TrendReport:
-    """Fit a trend per key, rank the systems and compare their slopes.
+    """Fit the trend of each system and measure, rank the systems and compare their slopes.
 
     Args:
         scores: Key columns, time (Unix seconds), score (null if undefined) and weight.
@@ -190,7 +184,7 @@ def _fit_trends(
 
 
 def _best_trends(trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Select the trend with the highest end point per system and measure, best first."""
+    """Return the trend with the highest end point of each system and measure, best first."""
     order = ["measure", "end_point", *(key for key in keys if key != "measure")]
     falling = [column == "end_point" for column in order]
     best_first = trends.sort(order, descending=falling, nulls_last=True)

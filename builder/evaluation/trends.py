@@ -25,7 +25,7 @@ THREE_BATCHES = "the p-value of Durbin-Watson is undefined for 3 batches"
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Fitted trend, in the time unit of the caller.
+    """Trend fitted to the scores of a system, in the caller's unit of time.
 
     Args:
         batches: Number of batches with a defined score and a positive weight, n.
@@ -68,7 +68,7 @@ def fit_trend(
     weights: Sequence[float],
     residuals: ResidualKind = "raw",
 ) -> Trend:
-    """Fit a line to the scores of a system over time.
+    """Fit a linear trend to the scores of a system over time.
 
     Args:
         times: Time of each batch, ascending.

@@ -196,7 +196,7 @@ class RequestGuard:
         await response(scope, receive, send_with_headers)
 
     def _rejection_status(self, scope: Scope) -> int | None:
-        """Return the HTTP status for a request that must be rejected; None to accept it."""
+        """Return the HTTP status with which to reject a request; None to accept the request."""
         hosts = [value for key, value in scope["headers"] if key == b"host"]
         if len(hosts) != 1 or hosts[0].decode("latin-1").lower() not in self._hosts:
             return 403

@@ -1,4 +1,4 @@
-"""The page that lists changes of documents, queries or judgements between two snapshots."""
+"""The explorer's page that lists changed documents, queries or judgements of two snapshots."""
 
 from collections.abc import Mapping
 
@@ -103,7 +103,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 
 
 def signed_count(value: int) -> Cell:
-    """Format a difference of counts with its sign."""
+    """Format the difference of two counts with its sign."""
     return Cell(numbers.format_signed(value) if value else "0", value)
 
 
@@ -178,7 +178,7 @@ def _filter_fields(
 
 
 def _document_columns(source: Source, values: Mapping[str, str]) -> tuple[Column, ...]:
-    """Return the columns of the table of document changes; URLs are only queried for its rows."""
+    """Return the columns of the table of document changes; URLs are read only for shown rows."""
     urls: dict[str, str] = {}
 
     def document_cell(row: Row) -> Cell:

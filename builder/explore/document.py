@@ -74,7 +74,7 @@ def document_page(source: Source, request: PageRequest, doc_id: str) -> Page:
 
 
 def _facts(source: Source, doc_id: str, known: Sequence[Row], versions: Sequence[Row]) -> Markup:
-    """Render id, reasons for inclusion, and the snapshots that crawled or contain the document."""
+    """Render a document's id, why it was included, and which snapshots crawled or contain it."""
     facts = [("Id", doc_id), ("Reason for inclusion", _inclusion_reasons(source, versions))]
     if known and known[0]["crawled"] is not None:
         facts.append(("Crawled in", ", ".join(known[0]["crawled"]) or "none of the snapshots"))
@@ -84,7 +84,7 @@ def _facts(source: Source, doc_id: str, known: Sequence[Row], versions: Sequence
 
 
 def _inclusion_reasons(source: Source, versions: Sequence[Row]) -> str:
-    """Return why the document was included: shown to users, drawn by the sample, or judged."""
+    """Return the reasons why a document was included: shown to users, sampled, or judged."""
     if not versions:
         return "it was judged; the collection does not contain its text"
     if source.is_imported:
@@ -166,7 +166,7 @@ def _duplicate_link(row: Row, column: str) -> Cell:
 def _versions_section(
     source: Source, versions: Sequence[Row], changes: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
-    """Render the table of versions and the table of changes between them."""
+    """Render a table of the document's versions and a table of the changes between versions."""
     version_table = table(
         source,
         "The page in each snapshot",
@@ -219,7 +219,7 @@ def _compare_link(row: Row, doc_id: str) -> Cell:
 
 
 def _judgements_section(source: Source, judged: Sequence[Row], values: dict[str, Any]) -> Markup:
-    """Render the table of relevance judgements of the document."""
+    """Render a table of the document's relevance judgements."""
     columns = (
         Column("Query", lambda r: query_link(r["query_id"], r["text"])),
         Column("Snapshot", "snapshot"),

@@ -1,4 +1,4 @@
-"""Sections of a document's page with the word diff of two versions and the translation."""
+"""Sections of a document's page: the word diff of two versions, and the translation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -82,12 +82,12 @@ def diff_section(
 
 
 def _language_code(source: Source, suffix: str) -> str:
-    """Return the language code of the text columns with a suffix, for the `lang` attribute."""
+    """Return the language code of the text columns with a suffix, such as `_en`."""
     return next((k for k, own in source.collection.languages.items() if own == suffix), "und")
 
 
 def _full_text(row: Row, suffix: str) -> str:
-    """Return title and text of a version, separated by a line break."""
+    """Return the title and text of a document version, separated by a line break."""
     return f"{row[f'title{suffix}'] or ''}\n{row[f'text{suffix}'] or ''}".strip()
 
 
@@ -143,7 +143,7 @@ def translation_section(
 
 
 def _source_text(source: Source, versions: Sequence[Row], values: dict[str, Any]) -> Markup | None:
-    """Render the source text of the last version; None if there are no versions."""
+    """Render the source text of the document's last version; None if there are no versions."""
     if not versions:
         return None
     name = versions[-1]["snapshot"]

@@ -1,4 +1,4 @@
-"""Section of a document's page with its URLs: the current one, loose matches, and moves."""
+"""Section of a document's page that lists its current URL, its earlier URLs and similar URLs."""
 
 from collections.abc import Sequence
 
@@ -51,7 +51,7 @@ def urls_section(
 
 
 def _match_row(row: Row) -> Row:
-    """Return the table row for a change that matches the document to another URL."""
+    """Return the table row for a document change that matched the document to another URL."""
     direction = "moved to" if row["status"] == "removed" else "moved from"
     how = "near-identical text" if row["matched_by"] == "moved" else "loose match"
     pair = f"{row['from_snapshot']} to {row['to_snapshot']}"

@@ -1,4 +1,4 @@
-"""HTML forms of the filters, whose values are URL parameters, so that users can share any view."""
+"""HTML filter forms that keep their values in the URL, so that users can share a view."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ ALL = ("", "all")
 
 @dataclass(frozen=True)
 class Field:
-    """Input field of a form.
+    """Input field of an HTML form.
 
     Args:
         name: Name of the URL parameter.
@@ -43,7 +43,7 @@ def select_field(
 
 
 def form(request: PageRequest, *fields: Field, anchor: str = "") -> Markup:
-    """Render a form that reloads the current page with the parameters of its fields.
+    """Render an HTML form that reloads the current page with its field values as URL parameters.
 
     Args:
         request: Request for the current page.

@@ -9,8 +9,9 @@ TERMS: dict[str, str] = {
     "index statistics.",
     "click": "A result that a user opened. A page clicked twice in one impression counts once.",
     "core query": "A query that every snapshot lists.",
-    "credible interval": "The range that contains the score behind a grade with 95 % probability, "
-    "given the clicks. A wide interval means few examinations.",
+    "credible interval": "The range that contains the score behind a grade with the probability "
+    "set by the parameter qrels.credibility (90 % by default), given the clicks. A wide interval "
+    "means few examinations.",
     "degree of change": "How much of the words of an updated page changed: cosmetic (almost no "
     "words changed), edited, rewritten (most words changed).",
     "Dice": "Dice coefficient of the word sets of two versions: 1 for the same words, 0 for no "

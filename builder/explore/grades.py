@@ -1,4 +1,4 @@
-"""HTML matrix of a query's grades by document and snapshot, with the evidence of each grade."""
+"""HTML table of a query's grades by document and snapshot, with the evidence of each grade."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +31,7 @@ WHERE query_key = $query ORDER BY doc_key, qrels.snapshot
 
 
 def grade_matrix(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
-    """Render the rows of `GRADES` as a matrix of documents by snapshots, highest grades first.
+    """Render the rows of `GRADES` as a table of documents by snapshots, highest grades first.
 
     `values` are the parameters that the rows were queried with.
     """
@@ -84,7 +84,7 @@ def document_link(doc_id: str, url: str | None) -> Markup:
 
 
 def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
-    """Return the template values of a matrix cell; None if the document was not judged."""
+    """Return the template values of a cell of the grade table; None if there is no judgement."""
     if row is None:
         return None
     is_unsure = row["stability"] is not None and row["stability"] < MIN_STABILITY
@@ -100,7 +100,7 @@ def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
 
 
 def grade_evidence(row: Row) -> list[tuple[str, str]]:
-    """Return the evidence of a grade as label and formatted value of each statistic."""
+    """Return the evidence of a grade: a label and a formatted value for each statistic."""
     facts = [("Source", row["source"])]
     if row["score"] is not None or row["impressions"]:
         facts += [
@@ -115,7 +115,7 @@ def grade_evidence(row: Row) -> list[tuple[str, str]]:
                 numbers.format_decimal(row["score_low"]),
                 numbers.format_decimal(row["score_high"]),
             )
-            facts.append(("95 % interval", f"{low} to {high}"))
+            facts.append(("Credible interval", f"{low} to {high}"))
         if row["stability"] is not None:
             facts.append(("Stability", numbers.format_percent(row["stability"])))
     else:

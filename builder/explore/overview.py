@@ -68,7 +68,7 @@ CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 
 
 def overview_page(source: Source, request: PageRequest) -> Page:  # noqa: ARG001 - every page takes both
-    """Build the start page `/`."""
+    """Build the start page of the explorer, `/`."""
     collection = source.collection
     facts = [
         ("Version", collection.version),
@@ -96,14 +96,14 @@ MALFORMED_REPORT = (KeyError, TypeError, ValueError, AttributeError, IndexError,
 
 
 def _report_sections(source: Source, drift: Mapping[str, Any]) -> Markup:
-    """Render the sections of the drift report, with links from checks to the rows they count."""
+    """Render the sections of the drift report, linking each check to the rows that it counts."""
     first, rest = sections.findings_section(drift), [chart(drift) for chart in CHARTS]
     charts = (sections.sizes_section(drift), *rest)
     return join_markup(first, _snapshots_section(source), *charts, checks_section(source, drift))
 
 
 def missing_tables(source: Source) -> list[str]:
-    """Return a sentence for each table that the collection lacks."""
+    """Return a sentence about each table that the collection lacks."""
     return [
         f"This collection has no {text}."
         for name, text in OPTIONAL_TABLES.items()
@@ -156,7 +156,7 @@ def _linked_count_column(label: str, name: str, path: str, hint: str) -> Column:
 
 
 def checks_section(source: Source, drift: Mapping[str, Any]) -> Any:
-    """Render the construction checks by outcome, with evidence and links to the counted rows."""
+    """Render the construction checks grouped by outcome, with links to the rows that they count."""
     groups = {
         "construction": ("Differences in construction", True),
         "cannot tell": ("Inconclusive checks", False),
@@ -186,7 +186,7 @@ def _check_row(check: Mapping[str, Any]) -> Row:
 
 
 def _rows_url(check: Mapping[str, Any]) -> str | None:
-    """Return the URL that lists the rows counted by a check; None if it counts no rows."""
+    """Return the URL that lists the rows counted by a check; None if the check counts no rows."""
     path, values = CHECK_ROWS.get(check["check"], ("", {}))
     if not path:
         return None

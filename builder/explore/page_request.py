@@ -30,7 +30,7 @@ class PageRequest:
         self.parameters = dict(parameters)
 
     def choice(self, name: str, options: Sequence[str], default: str = "") -> str:
-        """Return a parameter that must be one of the options; `default` if absent or empty.
+        """Return a parameter's value, which must be one of the options; `default` if it is empty.
 
         Raises:
             UsageError: The value is not one of the options.
@@ -42,7 +42,7 @@ class PageRequest:
         return value
 
     def text(self, name: str) -> str:
-        """Return a text parameter without surrounding white space; empty if absent.
+        """Return a text parameter, stripped of surrounding white space; empty if it is missing.
 
         Raises:
             UsageError: The text is longer than `MAX_TEXT_LENGTH` or has control characters.
@@ -56,7 +56,7 @@ class PageRequest:
         return value
 
     def number(self, name: str, default: int = 1) -> int:
-        """Return an integer parameter from 1 to `MAX_PAGE_NUMBER`; `default` if absent.
+        """Return an integer parameter from 1 to `MAX_PAGE_NUMBER`; `default` if it is missing.
 
         Raises:
             UsageError: The value is not an integer in this range.

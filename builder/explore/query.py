@@ -80,7 +80,7 @@ def query_page(source: Source, request: PageRequest, query_id: str) -> Page:
 
 
 def _facts(source: Source, query_id: str, known: Sequence[Row], listed: Sequence[Row]) -> Markup:
-    """Render the id, the topics, the core flag and the variants of a query."""
+    """Render a query's id, topics and variants, and whether it occurs in every snapshot."""
     topics = sorted({topic for row in listed for topic in row["topics"] or ()})
     rows = source.rows(Statement(TOPIC_LABELS, {"topics": topics})) if topics else []
     labels = {row["topic_id"]: row["label"] for row in rows}
@@ -137,7 +137,7 @@ def _over_time_section(
 
 
 def _grade_changes_section(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
-    """Render a table of the grades that changed, with click evidence and document changes."""
+    """Render a table of changed grades, with the click evidence and changes of the documents."""
     urls = {row["doc_key"]: row["url"] for row in grades}
     columns = (
         Column("Page", lambda r: Cell(document_link(r["doc_id"], urls.get(r["doc_id"])))),

@@ -1,4 +1,4 @@
-"""Section of a query's page with scores and ranks of each system, and the causes of changes."""
+"""Section of a query's page: scores and ranks of each system, and why a score changed."""
 
 from typing import Any
 
@@ -71,7 +71,7 @@ def systems_sections(source: Source, request: PageRequest, query_id: str) -> lis
 
 
 def _score_rows(source: Source, scores: dict[tuple[str, str], float | None]) -> list[Row]:
-    """Return score, rank and change of each system in each snapshot."""
+    """Return each system's score, rank and change of score in each snapshot."""
     rows: list[Row] = []
     for index, name in enumerate(source.snapshots):
         here = {s: scores.get((s, name)) for s in source.systems}
@@ -123,7 +123,7 @@ def signed_score(value: float | None) -> Cell:
 def _attribution_markup(
     source: Source, request: PageRequest, query_id: str, measure: str
 ) -> Markup | None:
-    """Render the attribution of a score change to its causes, if the request selects one."""
+    """Render the attribution of a score change to its causes; empty if the request selects none."""
     system = request.choice("system", source.systems)
     until = request.choice("until", source.snapshots[1:])
     if not system or not until:
@@ -155,7 +155,7 @@ def _attribution_markup(
 def attribute_query_change(
     source: Source, query_id: str, system: str, snapshots: tuple[str, str], measure: str
 ) -> Attribution:
-    """Attribute the change of a system's score for a query between two snapshots to its causes.
+    """Attribute the change of a system's score on a query between two snapshots to its causes.
 
     Raises:
         DataError: A snapshot has no judgements for the query, or document changes are unknown.

@@ -1,4 +1,4 @@
-"""The page that lists rejected rows by stage and reason, with file and line."""
+"""The page that lists rejected rows with stage, reason, file and line."""
 
 from collections.abc import Mapping
 
@@ -72,7 +72,7 @@ def rejects_page(source: Source, request: PageRequest) -> Page:
 
 
 def _summary(source: Source, values: Mapping[str, str]) -> Markup:
-    """Render a table of rejected rows with a row per stage and reason and a column per snapshot."""
+    """Render a table that counts rejected rows by stage and reason, with a column per snapshot."""
     statement = Statement(REASONS, dict(values))
     raw = source.rows(statement)
     counts = {(r["stage"], r["reason"], r["snapshot"]): r["rows"] for r in raw}

@@ -1,4 +1,4 @@
-"""Loads run files into the in-memory tables that the pages about systems query.
+"""Loads run files into in-memory tables for the explorer's pages about systems.
 
 Run files are named as for `longeval evaluate`. Table `scores` has a score per snapshot, query,
 system and measure; table `ranked` has the top-ranked documents of each run.

@@ -95,7 +95,7 @@ def bind_socket(port: int) -> socket.socket:
 
 
 def _free_port(port: int) -> int:
-    """Return a free port: one of the next `PORTS_TO_TRY` if possible, otherwise any."""
+    """Return a free port near the given one if possible, otherwise any free port."""
     for number in (*range(max(port, 1023) + 1, min(port + PORTS_TO_TRY, 65_536)), 0):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

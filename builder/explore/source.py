@@ -81,13 +81,13 @@ class Source:
         self._connection.execute("SET lock_configuration = true")
 
     def stop(self) -> None:
-        """Interrupt running statements and reject new ones."""
+        """Interrupt running SQL statements and reject new ones."""
         self._is_open = False
         for cursor in tuple(self._running):
             cursor.interrupt()
 
     def close(self) -> None:
-        """Stop, and close the connection unless statements are still being interrupted."""
+        """Stop all statements, and close the connection once no statement is running."""
         self.stop()
         if not self._running:
             self._connection.close()
@@ -116,7 +116,7 @@ class Source:
         return "imported" in self.collection.manifest["definition"]
 
     def has_rows(self, table: str) -> bool:
-        """Whether a table of the collection, a key of `FIRST_ROW_SQL`, contains at least one row.
+        """Whether a table of the collection contains at least one row.
 
         Raises:
             FormatError: A file of the table is damaged.
@@ -160,7 +160,7 @@ class Source:
         return statement.identifiers() & views.VIEW_NAMES
 
     def _create_view(self, name: str) -> None:
-        """Create the view of a table on first use."""
+        """Create the view of a table when a statement first reads it."""
         with self._lock:
             if name in self._views:
                 return
@@ -177,7 +177,7 @@ class Source:
         )
 
     def sql_script(self, statement: Statement) -> str:
-        """Return standalone DuckDB SQL that creates the views and runs the statement."""
+        """Return a DuckDB script that creates the views the statement reads and runs it."""
         lines = []
         if "snapshots" in statement.identifiers():
             names = literal(list(self.snapshots))

@@ -1,4 +1,4 @@
-"""SQL statements over a collection, with bound parameters or with literals for users to copy.
+"""SQL statements over a collection, run with bound parameters or shown with literals to copy.
 
 DuckDB only receives values as bound parameters. In the SQL text that users copy, they are quoted
 literals.
@@ -51,11 +51,11 @@ class Statement:
         return _PARAMETER.sub(lambda match: literal(self.values[match[1]]), self.sql).strip()
 
     def count_rows(self) -> "Statement":
-        """Return a statement that counts the rows of this statement."""
+        """Return a statement that counts the rows returned by this statement."""
         return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)  # noqa: S608 - a constant
 
     def slice_with_total(self, order: str, limit: int, offset: int) -> "Statement":
-        """Return a statement for a slice of the ordered rows, with the total as `all_rows`.
+        """Return a statement for a slice of the ordered rows, with the total count in `all_rows`.
 
         DuckDB materializes all rows, which is fast enough up to about 100,000 rows.
         """
@@ -64,7 +64,7 @@ class Statement:
         return Statement(inner + rows, self.values).slice_rows(order, limit, offset)
 
     def slice_rows(self, order: str, limit: int, offset: int) -> "Statement":
-        """Return a statement for a slice of the rows; `order` is constant SQL for ORDER BY."""
+        """Return a statement for a slice of the rows, ordered by a constant SQL expression."""
         sql = f"{self.sql.rstrip()}\nORDER BY {order}\nLIMIT $limit OFFSET $offset"
         return Statement(sql, {**self.values, "limit": limit, "offset": offset})
 

@@ -25,7 +25,7 @@ CellFunction = Callable[[Row], "Cell | Content"]
 
 @dataclass(frozen=True)
 class Column:
-    """Column of an HTML table: heading, description and cell values.
+    """Column of an HTML table: heading, description, and how its cells are computed.
 
     Args:
         label: Heading.
@@ -72,7 +72,7 @@ def table(
     empty: str,
     raw: Sequence[Row] | None = None,
 ) -> Markup:
-    """Render rows as a table.
+    """Render rows as an HTML table.
 
     Args:
         source: Collection that the copyable SQL reads.
@@ -168,7 +168,7 @@ def _render_table(
 def copy_snippets(
     source: Source, rows: Sequence[Row], statement: Statement | None
 ) -> list[tuple[str, str]]:
-    """Return the rows as Polars code, DuckDB SQL and CSV, each with its label."""
+    """Return code that reproduces the rows, in Polars and DuckDB SQL, and the rows as CSV."""
     script = values_sql(rows) + ";" if statement is None else source.sql_script(statement)
     first, _, last = script.rpartition(";\n")
     polars = "import duckdb\n\n"
@@ -203,5 +203,5 @@ def _csv_value(value: Any) -> Any:
 def copy_block(
     source: Source, caption: str, rows: Sequence[Row], statement: Statement | None
 ) -> Markup:
-    """Render copyable Polars code, SQL and CSV for rows that are not shown as a table."""
+    """Render Polars code, SQL and CSV of rows that are not shown as a table, for copying."""
     return render_macro("below", caption, [], copy_snippets(source, rows, statement))

@@ -34,7 +34,7 @@ Relation = duckdb.DuckDBPyRelation
 
 
 def table_files(collection: Collection, name: str) -> Iterator[tuple[Table, str | None]]:
-    """Yield the table of each snapshot with the snapshot's name, or the collection's own table."""
+    """Yield a table of every snapshot with the name; for a table common to all, None."""
     if name in COLLECTION_TABLES:
         yield table_at(collection.path, COLLECTION_TABLES[name], TABLES[name]), None
         return
@@ -44,7 +44,7 @@ def table_files(collection: Collection, name: str) -> Iterator[tuple[Table, str 
 
 
 def create_view(connection: duckdb.DuckDBPyConnection, collection: Collection, name: str) -> None:
-    """Create the view of a table; an empty table if the collection has no files of it.
+    """Create the view of a table, or an empty table if the collection has no files of the table.
 
     Raises:
         FormatError: A file is damaged.
@@ -95,7 +95,7 @@ def key_column(column: str) -> str:
 def _add_key_column(
     connection: duckdb.DuckDBPyConnection, rows: Relation, ids: Table, column: str, kind: str
 ) -> Relation:
-    """Add the column with the aligned ids of an id column."""
+    """Add the column with the aligned ids that correspond to an id column."""
     own, key = duckdb.ColumnExpression(column), key_column(column)
     if not ids.paths:
         return rows.select(duckdb.StarExpression(), own.alias(key))
@@ -119,7 +119,7 @@ def _empty_table(name: str) -> pa.Table:
 
 
 def view_sql(collection: Collection, name: str) -> str:
-    """Return the SQL that creates a view, with values as quoted literals."""
+    """Return the SQL that creates the view of a table, with values as quoted literals."""
     parts = [
         _select_sql(collection, name, table.paths, snapshot)
         for table, snapshot in table_files(collection, name)

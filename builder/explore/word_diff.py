@@ -72,7 +72,7 @@ def diff_words(before: str, after: str) -> WordDiff:
 
 
 def _merge_stray_words(opcodes: Sequence[Opcode]) -> list[Opcode]:
-    """Merge unchanged runs of up to `MAX_STRAY_WORDS` words into the changes around them."""
+    """Merge unchanged runs of up to `MAX_STRAY_WORDS` words into the neighbouring changes."""
     merged: list[Opcode] = []
     for index, opcode in enumerate(opcodes):
         kind, a, b, c, d = opcode
@@ -97,7 +97,7 @@ def _strip_words(words: list[str]) -> list[str]:
 
 
 def _shorten_unchanged(words: list[str], *, is_first: bool, is_last: bool) -> list[Run]:
-    """Replace the middle of a long unchanged run by a gap; keep the words next to changes."""
+    """Replace the middle of a long unchanged run by its word count; keep words next to changes."""
     head, tail = 0 if is_first else CONTEXT_WORDS, 0 if is_last else CONTEXT_WORDS
     if (is_first and is_last) or len(words) <= head + tail + CONTEXT_WORDS:
         return [("same", "".join(words))]

@@ -1,6 +1,7 @@
-"""Open raw files as decompressed bytes: plain, gzip or zstd, detected from the first bytes.
+"""Opens raw files as decompressed bytes: plain, gzip or zstd, detected from the first bytes.
 
-In: a source. Out: a binary file object. Unsupported file types are reported by name, with advice.
+Input: a source. Output: a binary file object. A file of any other type raises an error that names
+the type and how to convert the file.
 """
 
 import gzip
@@ -57,7 +58,7 @@ def open_decompressed(source: Source) -> IO[bytes]:
 
 
 def _open(path: Path) -> IO[bytes]:
-    """Open a file with the decompressor that its first bytes call for."""
+    """Open a file with the decompressor that fits the first bytes."""
     with path.open("rb") as file:
         head = file.read(4)
     if head.startswith(GZIP):
@@ -68,7 +69,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def read_head(source: Source, size: int) -> bytes:
-    """Return the first decompressed bytes of a file; empty if they are damaged.
+    """Return the first decompressed bytes of a file; empty if the file is damaged.
 
     Raises:
         FormatError: as `open_decompressed`.
@@ -91,7 +92,7 @@ def reject_json_array(source: Source) -> None:
 
 
 def _read_head_of(file: IO[bytes], size: int) -> bytes:
-    """Read the first bytes of an open file; empty if they are damaged."""
+    """Return the first bytes of an open file; empty if the file is damaged."""
     try:
         return file.read(size)
     except (OSError, EOFError, ValueError, zlib.error, zstandard.ZstdError):
@@ -99,7 +100,7 @@ def _read_head_of(file: IO[bytes], size: int) -> bytes:
 
 
 def _check_kind(head: bytes, source: Source) -> None:
-    """Raise FormatError if the first bytes are UTF-16 or of an unsupported file type."""
+    """Raise FormatError if bytes are UTF-16 text or start an unsupported file type."""
     if head.startswith(UTF16):
         raise FormatError(
             "expected text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
@@ -124,7 +125,7 @@ class ZstdReader:
         self._ready = b""
 
     def read1(self, size: int) -> bytes:
-        """Read one or more decompressed bytes; empty at the end of the file.
+        """Return one or more decompressed bytes; empty at the end of the file.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -148,7 +149,7 @@ class ZstdReader:
                 return data
 
     def readinto1(self, buffer: memoryview) -> int:
-        """Read bytes into a buffer, possibly not filling it; return the count, 0 at the end.
+        """Read decompressed bytes into a buffer, and return their number; 0 at the end of the file.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -160,7 +161,7 @@ class ZstdReader:
         return count
 
     def read(self, size: int = -1) -> bytes:
-        """Read `size` bytes; fewer only at the end of the file. A negative size reads all.
+        """Return `size` decompressed bytes, fewer only at the end of the file; all if negative.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -186,7 +187,7 @@ class ZstdReader:
 
 
 class DecompressedStream:
-    """Forward-only binary stream of a decompressed file, which ends at the first damage.
+    """Forward-only binary stream of decompressed bytes, which ends at the first damaged byte.
 
     Args:
         source: The file.
@@ -201,7 +202,7 @@ class DecompressedStream:
         self.fault: str | None = None
 
     def read(self, size: int = CHUNK) -> bytes:
-        """Read up to `size` bytes; empty at the end of the file or after a fault."""
+        """Return up to `size` decompressed bytes; empty at the end of the file or after a fault."""
         if self.fault is not None:
             return b""
         buffer = memoryview(bytearray(min(size, CHUNK) if size >= 0 else CHUNK))
@@ -210,7 +211,7 @@ class DecompressedStream:
         return bytes(buffer[:count])
 
     def tell(self) -> int:
-        """Return the number of bytes read."""
+        """Return the number of decompressed bytes read so far."""
         return self._position
 
     def seek(self, offset: int, whence: int = 0) -> int:
@@ -224,7 +225,7 @@ class DecompressedStream:
         )
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the underlying file."""
         self._file.__exit__(None, None, None)
 
     def __enter__(self) -> Self:
@@ -235,7 +236,7 @@ class DecompressedStream:
 
 
 def read_into(file: BufferedIOBase, buffer: memoryview) -> tuple[int, str | None]:
-    """Read bytes into a buffer; return the count, and the reason why reading failed or None.
+    """Read bytes into a buffer; return their number and, if reading failed, the reason.
 
     `readinto1` returns the bytes decompressed before the damage, which `readinto` would discard.
     """

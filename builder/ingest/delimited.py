@@ -1,4 +1,4 @@
-"""Read CSV and TSV rows: cells by column name, or the reason to reject the row.
+"""Reads rows of CSV and TSV files as cells by column name, or rejects them with a reason.
 
 A quoted cell may span a limited number of lines, so that one stray quote cannot consume the file.
 """
@@ -10,14 +10,11 @@ from typing import NamedTuple
 
 from builder.ingest.lines import read_blocks
 from builder.ingest.rejects import FILE_TRUNCATED, LINE_TOO_LONG
+from builder.io.cells import allow_long_cells
 from builder.io.sources import Source
 
 DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
 """Delimiters to try per format; the first one that yields the expected columns is used."""
-
-MAX_CELL_BYTES = 2**31 - 1
-"""Cell limit of the `csv` module (process-wide); readers limit the length of lines instead."""
-csv.field_size_limit(MAX_CELL_BYTES)
 
 Cells = list[str]
 Row = tuple[int, dict[str, str] | str]
@@ -41,7 +38,7 @@ class TableLayout(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A line of a file.
+    """Line of a delimited file.
 
     Args:
         number: 1-based line number.
@@ -55,7 +52,7 @@ class _Line(NamedTuple):
 
 
 def candidate_layouts(line: bytes | None, kind: str) -> Iterator[TableLayout]:
-    """Yield the possible layouts of a file: its first line split by each delimiter."""
+    """Yield the possible layouts of a file: the first line, split by each delimiter."""
     for delimiter in DELIMITERS[kind]:
         for is_quoted in (True,) if kind == "csv" else (False, True):
             cells = split_cells(line, delimiter, is_quoted)
@@ -70,7 +67,7 @@ def read_rows(
     max_spanned_lines: int,
     encoding: str = "utf-8",
 ) -> Iterator[Row]:
-    """Yield every row of a file, or the reason to reject it.
+    """Yield every row of a file as cells by column name, or the reason to reject the row.
 
     Args:
         source: The file.
@@ -99,7 +96,7 @@ def read_rows(
 
 
 def _lines(source: Source, max_line_bytes: int, encoding: str) -> Iterator[_Line]:
-    """Yield the lines of a file; if reading fails, the last one carries the reason."""
+    """Yield the lines of a file; if reading fails, the last line carries the reason."""
     for block in read_blocks(source, max_line_bytes, encoding):
         for number, line in enumerate(block.lines, block.first):
             yield _Line(number, line, block.is_unterminated)
@@ -115,7 +112,7 @@ def _read_spanning_row(
     max_line_bytes: int,
     max_spanned_lines: int,
 ) -> Cells | str:
-    """Return the cells of a row with a quoted cell that continues on the next lines.
+    """Return the cells of a row in which a quoted cell spans several lines.
 
     The row ends at the first line that balances the quotes. Lines that do not complete the row are
     put back into `pending`, unless the file ends within them and none of them is a row.
@@ -148,7 +145,7 @@ def _split_joined_lines(lines: list[_Line], layout: TableLayout) -> Cells | str:
 
 
 def _is_row(line: _Line, layout: TableLayout) -> bool:
-    """Whether a single line is a row with the expected number of cells."""
+    """Whether a line is a complete row with the expected number of cells."""
     return not isinstance(line.data, str) and len(_split_joined_lines([line], layout)) == len(
         layout.names
     )
@@ -166,6 +163,7 @@ def split_cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | 
         return "not_utf8"
     if not is_quoted:
         return text.split(delimiter)
+    allow_long_cells()
     try:
         rows = list(csv.reader([text], strict=True, delimiter=delimiter))
     except csv.Error:

@@ -1,8 +1,8 @@
-"""Rename the fields of log records to the names used here.
+"""Renames the fields of log records from the names in the log to standard names.
 
-In: a record of a log, and `[log.fields]`. Out: a record with `time`, `user`, `query`, `results` and
-`clicks`, and within the lists `url`, `rank`, `clicked` and `time`. A dotted name such as
-`request.user.id` addresses nested objects.
+Input: a record of a log, and `[log.fields]`. Output: a record with `time`, `user`, `query`,
+`results` and `clicks`, and within the lists `url`, `rank`, `clicked` and `time`. A dotted name such
+as `request.user.id` addresses nested objects.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def are_default_names(names: Mapping[str, str]) -> bool:
 
 
 def _rename_items(items: Any, names: Mapping[str, str]) -> Any:
-    """Rename the fields of the objects of a list; return any other value unchanged."""
+    """Rename the fields of objects in a list; return any other value unchanged."""
     if not isinstance(items, list) or are_default_names(names):
         return items
     return [
@@ -49,7 +49,7 @@ def parse_id(value: object) -> str | None:
 
 
 def get_nested(record: dict[str, Any], name: str) -> Any:
-    """Return the value under a name, or under its dotted path; None if there is none."""
+    """Return the value at a name or dotted path of nested objects; None if there is none."""
     if record.get(name) is not None:
         return record[name]
     value: Any = record

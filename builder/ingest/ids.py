@@ -1,4 +1,4 @@
-"""Convert document ids of logs and crawls to URLs by a template.
+"""Converts document ids of logs and crawls to URLs, using a URL template.
 
 A value with a scheme is a URL and is not changed. Ids are percent-encoded, so that distinct ids
 have distinct URLs and no id changes the path of the template.
@@ -22,7 +22,7 @@ URL_WITHOUT_SCHEME = (
 
 
 def add_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
-    """Prepend a scheme to URLs that lack one; None: return them unchanged."""
+    """Prepend a scheme to URLs without one; None leaves all URLs unchanged."""
     if scheme is None:
         return urls
     bare = lacks_scheme(urls)
@@ -30,12 +30,12 @@ def add_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
 
 
 def lacks_scheme(urls: pl.Series) -> pl.Series:
-    """Return the mask of URLs without a scheme."""
+    """Return a mask of the URLs without a scheme."""
     return urls.str.contains(URL_WITHOUT_SCHEME).fill_null(value=False)
 
 
 def to_urls(ids_or_urls: pl.Series, template: str | None, scheme: str | None = None) -> pl.Series:
-    """Convert ids to URLs; URLs are kept.
+    """Convert document ids to URLs; values that are URLs already are unchanged.
 
     Args:
         ids_or_urls: Document ids or URLs.
@@ -50,7 +50,7 @@ def to_urls(ids_or_urls: pl.Series, template: str | None, scheme: str | None = N
 
 
 def _expand_template(name: str, template: str) -> str:
-    """Insert a percent-encoded id into the template; blank ids and dot segments are unchanged."""
+    """Insert a percent-encoded id into the URL template; unsafe ids remain unchanged."""
     text = name.strip()
     if not text or text in DOT_SEGMENTS:
         return name

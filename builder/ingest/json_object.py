@@ -1,4 +1,4 @@
-"""Parse one JSON line to an object, strictly by the JSON standard."""
+"""Parses one line to a JSON object, strictly by the JSON standard."""
 
 from typing import Any
 

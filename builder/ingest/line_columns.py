@@ -1,4 +1,4 @@
-"""Parse JSON lines to columns, many lines at once where they have the expected fields and types.
+"""Parses many JSON lines at once to columns, if they have the expected fields and types.
 
 The lines of a chunk are parsed together. A line with other types, invalid JSON or unusual values
 makes the parse fail; the range is then split around it, and the line is left to a row-wise parser.
@@ -48,7 +48,7 @@ class ColumnLayout:
 
 
 def parse_lines(chunk: Chunk, layout: ColumnLayout) -> tuple[pa.RecordBatch | None, Rows]:
-    """Parse all lines that fit into columns; return these, or None, and the line indices."""
+    """Parse the lines that fit into columns; return the columns and the indices of these lines."""
     parsed = _parse_ranges(chunk, layout)
     if not parsed:
         return None, np.zeros(0, dtype=np.int64)
@@ -57,7 +57,7 @@ def parse_lines(chunk: Chunk, layout: ColumnLayout) -> tuple[pa.RecordBatch | No
 
 
 def _parse_ranges(chunk: Chunk, layout: ColumnLayout) -> list[tuple[LineRange, pa.RecordBatch]]:
-    """Parse ranges of lines as long as possible; faulty lines are left out."""
+    """Parse ranges of lines that are as long as possible, without faulty lines."""
     parsed = []
     ranges = deque(_true_ranges(_object_lines(chunk)))
     failures = 0
@@ -73,7 +73,7 @@ def _parse_ranges(chunk: Chunk, layout: ColumnLayout) -> list[tuple[LineRange, p
 
 
 def _object_lines(chunk: Chunk) -> Mask:
-    """Return the mask of lines that start and end like an object and are not too long.
+    """Return a mask of the lines that start and end like a JSON object of permitted length.
 
     If every line ends with `}` and the next starts with `{`, no JSON object spans lines.
     """
@@ -98,7 +98,7 @@ def _true_ranges(plain: Mask) -> list[LineRange]:
 
 
 def _split_range(start: int, stop: int, faulty: int | None) -> list[LineRange]:
-    """Split a range around its faulty line, or into equal parts if that is not known."""
+    """Split a range of lines around a faulty line or, if unknown, into equal parts."""
     if faulty is not None and start + faulty < stop:
         ranges = [(start, start + faulty), (start + faulty + 1, stop)]
         return [(first, last) for first, last in ranges if first < last]
@@ -113,7 +113,7 @@ def _split_range(start: int, stop: int, faulty: int | None) -> list[LineRange]:
 def _parse_columns(
     data: bytes | memoryview, count: int, layout: ColumnLayout
 ) -> pa.RecordBatch | int | None:
-    """Parse lines to columns; on failure return the index of the faulty line, or None."""
+    """Parse lines to columns; on failure return the index of the faulty line, if known."""
     if layout.has_other_fields and not _is_safe_to_ignore(bytes(data)):
         return None
     on_unexpected = "ignore" if layout.has_other_fields else "error"
@@ -134,12 +134,12 @@ def _parse_columns(
 
 
 def _is_safe_to_ignore(data: bytes) -> bool:
-    """Whether Arrow would not accept invalid JSON in ignored fields of these lines."""
+    """Whether ignored fields contain nothing that Arrow accepts although it is invalid JSON."""
     return not _has_unusual_json(data) and _is_utf8(data)
 
 
 def _has_unusual_json(data: bytes) -> bool:
-    """Whether lines contain non-JSON numbers or very deep nesting."""
+    """Whether lines contain numbers that JSON does not permit, or very deep nesting."""
     if any(text in data and pattern.search(data) for text, pattern in NON_JSON_NUMBERS.items()):
         return True
     if data.count(b"[") + data.count(b"{") < MAX_BRACKETS:

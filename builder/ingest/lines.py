@@ -1,8 +1,8 @@
-"""Read raw files as numbered lines: plain, gzip or zstd, tolerant of damage.
+"""Reads raw files as numbered lines: plain, gzip or zstd, with tolerance for damage.
 
-In: a source. Out: blocks of lines with the number of the first. A line ends with LF; a CR before it
-and a byte order mark at the start of the file are dropped. Damage is reported as a fault, never
-raised: lines before the damage are kept, lines above the maximum length are skipped, and
+Input: a source. Output: blocks of lines with the number of the first. A line ends with LF; a CR
+before it and a byte order mark at the start of the file are dropped. Damage is reported as a fault,
+never raised: lines before the damage are kept, lines above the maximum length are skipped, and
 decompression stops at a maximum ratio.
 """
 
@@ -31,7 +31,7 @@ MIN_BOMB_BYTES = 64 * 2**20
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive lines of a file without line ends; None for a line above the maximum length.
+    """Consecutive lines of a file, without line endings; None replaces an overlong line.
 
     Args:
         first: 1-based number of the first line.
@@ -48,7 +48,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive lines of a file as undivided bytes.
+    """Consecutive lines of a file, as bytes that are not yet split.
 
     Args:
         first: 1-based number of the first line.
@@ -80,7 +80,7 @@ class Chunk:
         return len(self.ends)
 
     def lines(self, start: int, stop: int) -> bytes | memoryview:
-        """Return the bytes of the lines from index `start` to before `stop`, LF-separated."""
+        """Return the bytes of the lines from index `start` up to but excluding `stop`."""
         first = int(self.ends[start - 1]) + 1 if start else 0
         return (self.data or b"")[first : int(self.ends[stop - 1])]
 
@@ -95,7 +95,7 @@ class Chunk:
         return Block(self.first, checked, self.fault, self.is_unterminated)
 
     def _check_line(self, line: bytes, index: int) -> bytes | None:
-        """Return a line without CR; None if it is above the maximum length."""
+        """Return a line without a final CR; None if it is too long."""
         if len(line) > self.max_line_bytes or (self.starts_mid_line and not index):
             return None
         return line.removesuffix(b"\r")
@@ -141,7 +141,7 @@ def read_chunks(
 
 
 def _to_utf8(chunk: Chunk, encoding: str) -> Chunk:
-    """Convert a chunk from another encoding to UTF-8."""
+    """Convert the text of a chunk from another encoding to UTF-8."""
     if chunk.data is None:
         return chunk
     text = bytes(chunk.data).decode(encoding, "surrogateescape")
@@ -149,7 +149,7 @@ def _to_utf8(chunk: Chunk, encoding: str) -> Chunk:
 
 
 def _chunks(source: Source, max_line_bytes: int, size: int) -> Iterator[Chunk]:
-    """Yield the lines of a file in chunks, in its own encoding."""
+    """Yield the lines of a file in chunks, without converting the encoding."""
     first, rest, starts_mid_line = 1, b"", False
     with open_decompressed(source) as file:
         reader = _BoundedReader(file, source)
@@ -192,7 +192,7 @@ def _find_last_newline(data: memoryview, start: int, stop: int) -> int | None:
 
 
 class _BoundedReader:
-    """Reads the decompressed bytes of a file up to a fault or the maximum ratio.
+    """Reader of decompressed bytes, which stops at a fault or at the maximum compression ratio.
 
     Attributes:
         fault: Reason why reading stopped, or None.

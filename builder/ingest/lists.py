@@ -1,4 +1,4 @@
-"""Helpers for Arrow list columns and string types."""
+"""Helper functions for Arrow list columns and string types."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,18 +9,21 @@ Mask = NDArray[np.bool_]
 
 
 def lengths(lists: pa.Array) -> Rows:
-    """Return the length of each list; 0 for nulls."""
+    """Return the length of each list in a list array; 0 for nulls."""
     return np.asarray(lists.value_lengths().fill_null(0), dtype=np.int64)
 
 
 def build_list_array(sizes: Rows, items: pa.Array) -> pa.Array:
-    """Build a list array from lengths and flattened items."""
-    offsets = np.zeros(len(sizes) + 1, dtype=np.int32)
-    np.cumsum(sizes, out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets), items)
+    """Build a list array from lengths and flattened items.
+
+    Raises:
+        ArrowInvalid: there are more than 2**31 - 1 items, the limit of Arrow's lists.
+    """
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+    return pa.ListArray.from_arrays(offsets.cast(pa.int32()), items)
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a type is any of Arrow's string types."""
+    """Whether an Arrow type is any of the string types."""
     kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     return any(test(kind) for test in kinds)

@@ -1,6 +1,7 @@
-"""Resolve dotted names such as `request.user` to fields within Parquet struct columns.
+"""Resolves dotted names such as `request.user` to fields within Parquet struct columns.
 
-In: a schema or batch and field names of the definition. Out: columns under exactly these names.
+Input: a schema or batch and field names of the definition. Output: columns under exactly these
+names.
 """
 
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 
 
 def has_column(schema: pa.Schema, name: str) -> bool:
-    """Whether a name is a column, or a path to a field of a struct column."""
+    """Whether a name is a column of a schema, or a dotted path to a field of a struct."""
     return name in schema.names or _has_struct_field(schema, name)
 
 
@@ -33,7 +34,7 @@ def _has_struct_field(schema: pa.Schema, name: str) -> bool:
 
 
 def select_columns(batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
-    """Select columns by possibly dotted names; an exact column name takes precedence."""
+    """Return a batch with the columns or struct fields of the given names."""
     columns = {name: get_column(batch, name) for name in existing_names(batch.schema, names)}
     return pa.record_batch(columns) if columns else batch.select([])
 

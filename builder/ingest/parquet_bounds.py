@@ -1,4 +1,4 @@
-"""Read batches of an untrusted Parquet file with a limit on the decoded size.
+"""Reads batches of an untrusted Parquet file with a limit on the decoded size.
 
 Dictionary encoding can repeat one long text a million times in a few bytes. So rows are decoded in
 small groups, combined to batches of a useful size, and reading stops if a file decodes to far more
@@ -18,7 +18,7 @@ BATCH_BYTES = 32 * 2**20
 
 
 class BombError(ValueError):
-    """A file decodes to more than the maximum ratio."""
+    """Error raised for a file that decodes to more than the maximum compression ratio."""
 
 
 def bounded_batches(
@@ -28,7 +28,7 @@ def bounded_batches(
     decoded_rows: int,
     columns: Sequence[str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches of at most `max_rows` rows and about `BATCH_BYTES`.
+    """Yield batches of a Parquet file with a limited number of rows and bytes.
 
     Args:
         file: The Parquet file.
@@ -63,12 +63,12 @@ def bounded_batches(
 
 
 def _decoded_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with dictionary and string view types replaced by plain ones."""
+    """Return a schema with plain types instead of dictionary and string view types."""
     return pa.schema([pa.field(field.name, _decoded_type(field.type)) for field in schema])
 
 
 def _decoded_type(kind: pa.DataType) -> pa.DataType:
-    """Return the plain type for a dictionary or string view type, also within lists."""
+    """Return the plain Arrow type for a dictionary or string view type, also within lists."""
     if pa.types.is_dictionary(kind):
         return kind.value_type
     if pa.types.is_string_view(kind):
@@ -81,22 +81,22 @@ def _decoded_type(kind: pa.DataType) -> pa.DataType:
 
 
 def is_binary(kind: pa.DataType) -> bool:
-    """Whether a type is binary or a list of binary: strings that the writer did not annotate."""
+    """Whether an Arrow type is binary or a list of binary, as written by some programs for text."""
     return _is_binary_type(kind.value_type if is_list(kind) else kind)
 
 
 def _is_binary_type(kind: pa.DataType) -> bool:
-    """Whether a type is binary with offsets of either size."""
+    """Whether an Arrow type is binary, with 32-bit or 64-bit offsets."""
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether a type is a list with offsets of either size."""
+    """Whether an Arrow type is a list, with 32-bit or 64-bit offsets."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def _binary_to_text(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Convert binary columns of a batch to strings."""
+    """Convert the binary columns of a batch to strings."""
     if not any(is_binary(kind) for kind in batch.schema.types):
         return batch
     columns = [_to_text(c) if is_binary(c.type) else c for c in batch.columns]
@@ -104,7 +104,7 @@ def _binary_to_text(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _to_text(column: pa.Array) -> pa.Array:
-    """Convert a binary column to strings; null where it is not UTF-8."""
+    """Convert a binary column to strings; values that are not UTF-8 become null."""
     kind = pa.list_(pa.string()) if is_list(column.type) else pa.string()
     try:
         return column.cast(kind)
@@ -113,7 +113,7 @@ def _to_text(column: pa.Array) -> pa.Array:
 
 
 def _decode_or_null(value: Any) -> Any:
-    """Decode bytes, or each item of a list; None where they are not UTF-8."""
+    """Decode bytes, or each item of a list of bytes; None if they are not UTF-8."""
     if isinstance(value, list):
         return [_decode_or_null(item) for item in value]
     try:
@@ -123,5 +123,5 @@ def _decode_or_null(value: Any) -> Any:
 
 
 def _concat(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Concatenate batches."""
+    """Concatenate batches into one batch."""
     return pa.concat_batches(parts) if len(parts) > 1 else parts[0]

@@ -1,4 +1,4 @@
-"""Read rows of Parquet files, in batches or one by one, with a limit on the decoded size."""
+"""Reads rows of Parquet files, in batches or one by one, with a limit on the decoded size."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ def numbered_batches(
     rows: int = ROWS_PER_BATCH,
     decoded_rows: int = DECODED_ROWS,
 ) -> Iterator[NumberedBatch]:
-    """Yield the batches of a file with the number of their first row; no nanoseconds.
+    """Yield the batches of a file, each with the number of its first row.
 
     Args:
         file: The file.
@@ -49,7 +49,7 @@ def numbered_batches(
 
 
 def _in_microseconds(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Cast nanosecond timestamps to microseconds, the resolution of Python's datetime."""
+    """Cast timestamps in nanoseconds to microseconds, the resolution of Python's datetime."""
     columns = [
         column.cast(pa.timestamp("us", column.type.tz), safe=False)
         if pa.types.is_timestamp(column.type) and column.type.unit == "ns"
@@ -66,7 +66,7 @@ def numbered_rows(
     rows: int = ROWS_PER_BATCH,
     decoded_rows: int = DECODED_ROWS,
 ) -> Iterator[tuple[int, Row | str]]:
-    """Yield every row of a file with its number, or a reject reason; see `numbered_batches`."""
+    """Yield every row of a file with its number, or the reason to reject it."""
     number = 0
     try:
         for first, batch in numbered_batches(file, size, columns, rows, decoded_rows):
@@ -77,7 +77,7 @@ def numbered_rows(
 
 
 def batch_rows(batch: pa.RecordBatch) -> list[Row | str]:
-    """Return the rows of a batch without null values, or the reason why one cannot be read."""
+    """Return the rows of a batch as dictionaries without nulls, or the reason for a failure."""
     try:
         rows = batch.to_pylist()
     except (ValueError, OverflowError, pa.ArrowException):
@@ -89,7 +89,7 @@ def batch_rows(batch: pa.RecordBatch) -> list[Row | str]:
 
 @contextmanager
 def explain_parquet_errors(source: Source) -> Iterator[None]:
-    """Raise errors of the Parquet reader as a FormatError that names the file."""
+    """Context manager that converts errors of the Parquet reader to a FormatError."""
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:

@@ -1,4 +1,4 @@
-"""Reject reasons that several readers share, and the error that carries a reason."""
+"""Reject reasons that several readers share, and the error that carries a reject reason."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -20,13 +20,13 @@ PROCESS_ERRORS: tuple[type[BaseException], ...] = (
 
 
 class RejectError(ValueError):
-    """A record is rejected; the message is the reason."""
+    """Error raised for a record to be rejected; the message is the reason."""
 
 
 def value_or_reason(
     read: Callable[[], Value], reraise: tuple[type[BaseException], ...] = ()
 ) -> Value | str:
-    """Return the value that a function reads from a record, or the reject reason.
+    """Return what a function reads from a record, or the reason to reject the record.
 
     Unexpected errors of a parser reject the record as well, so that one record never stops a stage.
 

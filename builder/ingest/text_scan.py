@@ -1,8 +1,9 @@
-"""Find texts that may need normalisation by a fast scan of their UTF-8 bytes.
+"""Finds texts that may need normalization, by a fast scan of their UTF-8 bytes.
 
-In: a column of texts. Out: a mask that covers at least all texts that match `texts.UNCLEAN`. Clean
-are all characters up to U+02FF except controls, and common symbols listed in `CLEAN_PAIRS`. Bytes
-are compared in blocks that fit the processor cache, three times as fast as a regular expression.
+Input: a column of texts. Output: a mask that covers at least all texts that match `texts.UNCLEAN`.
+Clean are all characters up to U+02FF except controls, and common symbols listed in `CLEAN_PAIRS`.
+Bytes are compared in blocks that fit the processor cache, three times as fast as a regular
+expression.
 """
 
 import numpy as np
@@ -44,7 +45,7 @@ Positions = npt.NDArray[np.int64]
 
 
 def may_need_normalising(texts: pl.Series) -> npt.NDArray[np.bool_]:
-    """Return the mask of texts that may contain an unclean character; nulls may, too."""
+    """Return a mask of the texts that may contain a character to be normalized."""
     data, ends = to_bytes(texts)
     is_unclean = np.zeros(len(texts), dtype=np.bool_)
     for start in range(int(ends[0]), int(ends[-1]), BLOCK):
@@ -60,7 +61,7 @@ def may_need_normalising(texts: pl.Series) -> npt.NDArray[np.bool_]:
 
 
 def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
-    """Return the mask of non-empty texts of clean characters up to U+02FF and single spaces.
+    """Return a mask of the texts that certainly need no normalization.
 
     Such texts are in NFC. Nulls are false.
     """
@@ -84,7 +85,7 @@ def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
 
 
 def _control_positions(block: Bytes, first: Bytes) -> Positions:
-    """Return the positions of control characters among the first bytes of a block."""
+    """Return the offsets of control characters among the first bytes of a block."""
     is_control = first < SPACE
     is_control &= first != LF
     is_control &= first != TAB
@@ -97,7 +98,7 @@ def _control_positions(block: Bytes, first: Bytes) -> Positions:
 
 
 def _unclean_non_latin(block: Bytes, non_latin: npt.NDArray[np.bool_]) -> Positions:
-    """Return the positions of unclean characters above U+02FF in a block."""
+    """Return the offsets of characters above U+02FF in a block that need normalization."""
     positions: Positions = np.flatnonzero(non_latin)
     complete = positions[: np.searchsorted(positions, len(block) - LOOKAHEAD)]
     pairs = block[complete].astype(np.uint16) << 8 | block[complete + 1]

@@ -1,7 +1,7 @@
-"""Normalise texts and URLs of a whole block of records.
+"""Normalizes texts and URLs of a whole block of records.
 
-In: columns of raw strings. Out: columns of the same length. Most texts of a crawl are clean and
-most URLs canonical: a fast scan finds them, and only the others are processed one by one.
+Input: columns of raw strings. Output: columns of the same length. Most texts of a crawl are clean
+and most URLs canonical: a fast scan finds them, and only the others are processed one by one.
 """
 
 import re
@@ -27,7 +27,7 @@ UNCLEAN = (
     r"\u{2126}-\u{212b}\u{2329}\u{232a}\u{2adc}\u{f900}-\u{fb4f}"
     r"\u{11000}-\u{11fff}\u{16100}-\u{16dff}\u{1d15e}-\u{1d1c0}\u{2f800}-\u{2fa1f}]"
 )
-"""All that `_LINE_ENDS` and `_REPLACED` change, and all characters that NFC may change."""
+"""Pattern of all characters that `_LINE_ENDS`, `_REPLACED` or the NFC form may change."""
 
 CANONICAL = (
     r"^https?://[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z]{2,}"
@@ -40,7 +40,7 @@ CREDENTIALS = r"(?i)^(\s*https?://)[^/?#\\]*@"
 
 
 def normalise(text: str) -> str:
-    """Normalise a text: NFC, LF line ends, no outer white space, no control characters.
+    """Normalize a text: NFC, LF line endings, no surrounding white space or control characters.
 
     C1 controls become the windows-1252 characters that were meant; other controls and byte order
     marks become a space.
@@ -50,7 +50,7 @@ def normalise(text: str) -> str:
 
 
 def normalise_texts(texts: pl.Series) -> pl.Series:
-    """Apply `normalise` to each text."""
+    """Normalize each text of a series."""
     unclean = may_need_normalising(texts)
     matches = texts.filter(unclean).str.contains(UNCLEAN)
     unclean[unclean] = matches.fill_null(value=False).to_numpy()
@@ -60,14 +60,14 @@ def normalise_texts(texts: pl.Series) -> pl.Series:
 
 
 def to_single_lines(texts: pl.Series) -> pl.Series:
-    """Normalise each text and replace every run of white space by one space."""
+    """Normalize each text, and replace every run of white space by one space."""
     unclean = ~pl.Series(are_clean_lines(texts))
     lines = normalise_texts(texts.filter(unclean)).str.replace_all(r"\s+", " ")
     return replace_where(texts, unclean, lines)
 
 
 def strip_credentials(urls: pl.Series) -> pl.Series:
-    """Remove user and password from each URL."""
+    """Remove user name and password from each URL."""
     has_at_sign = urls.str.contains("@", literal=True).fill_null(value=False)
     return replace_where(
         urls, has_at_sign, urls.filter(has_at_sign).str.replace(CREDENTIALS, "${1}")
@@ -75,19 +75,19 @@ def strip_credentials(urls: pl.Series) -> pl.Series:
 
 
 def are_canonical(urls: pl.Series) -> pl.Series:
-    """Return the mask of URLs that are obviously their own URL key; others may be, too."""
+    """Return a mask of the URLs that are certainly canonical."""
     return urls.str.contains(CANONICAL)
 
 
 def url_keys(urls: pl.Series) -> pl.Series:
-    """Return the URL key of each URL; null if it is not a web address."""
+    """Return the canonical form of each URL; null if it is not a web address."""
     unclear = ~are_canonical(urls)
     canonical = pl.Series(map(canonical_url, urls.filter(unclear).to_list()), dtype=pl.String)
     return replace_where(urls, unclear, canonical)
 
 
 def canonical_url(url: str) -> str | None:
-    """Return the URL key of a URL; None if it is not a web address in valid Unicode."""
+    """Return the canonical form of a URL; None if it is not a web address in valid Unicode."""
     try:
         canonical = url_key(url)
         canonical.encode()

@@ -1,4 +1,4 @@
-"""Convert columns of times to unix seconds where the result is certain.
+"""Converts columns of times to Unix seconds where the result is certain.
 
 Accepts numbers, timestamps and ISO 8601 strings. Values that become null must be parsed one by one
 by `timestamps.parse_time`, which defines the rules.
@@ -31,7 +31,7 @@ UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
-    """Convert times to unix seconds (int64); null where the result is uncertain.
+    """Convert a column of times to Unix seconds (int64); null where the result is uncertain.
 
     Args:
         times: Integers, floats, timestamps or strings.
@@ -50,7 +50,7 @@ def unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
 def _from_numbers(
     values: NDArray[np.int64] | NDArray[np.float64], params: TimeParameters
 ) -> pa.Array:
-    """Convert numbers to unix seconds; null if out of range."""
+    """Convert numbers to Unix seconds; numbers out of range become null."""
     with np.errstate(invalid="ignore"):
         seconds = values // (1000 if params.time_unit == "ms" else 1)
         is_certain = (seconds >= -LATEST) & (
@@ -61,7 +61,7 @@ def _from_numbers(
 
 
 def _from_timestamps(times: pa.Array, params: TimeParameters) -> pa.Array:
-    """Convert Arrow timestamps to unix seconds; null if before 1970 or ambiguous in the zone."""
+    """Convert Arrow timestamps to Unix seconds; null if before 1970 or ambiguous in the zone."""
     counts = times.cast(pa.int64())
     is_null = counts.is_null().to_numpy(zero_copy_only=False)
     values = counts.fill_null(0).to_numpy()
@@ -74,7 +74,7 @@ def _from_timestamps(times: pa.Array, params: TimeParameters) -> pa.Array:
 
 
 def _from_texts(times: pa.Array, params: TimeParameters) -> pa.Array:
-    """Convert numeric or ISO 8601 strings to unix seconds; null for other strings."""
+    """Convert numeric or ISO 8601 strings to Unix seconds; other strings become null."""
     text = pl.col("text")
     local = text.str.replace(" ", "T", literal=True).str.slice(0, 19)
     parts = pl.DataFrame({"text": pl.Series(pl.from_arrow(times), dtype=pl.String)}).select(
@@ -98,7 +98,7 @@ def _from_texts(times: pa.Array, params: TimeParameters) -> pa.Array:
 
 
 def _offset_seconds(text: pl.Expr) -> pl.Expr:
-    """Return the UTC offset at the end of a string in seconds; 0 without one."""
+    """Return the UTC offset at the end of a string in seconds; 0 if there is none."""
     hours, minutes = (
         text.str.extract(OFFSET, group).cast(pl.Int64, strict=False) for group in (2, 3)
     )
@@ -107,7 +107,7 @@ def _offset_seconds(text: pl.Expr) -> pl.Expr:
 
 
 def _zone_offsets(local: Seconds, params: TimeParameters) -> tuple[Seconds, NDArray[np.bool_]]:
-    """Return the zone's UTC offset at each local time, and the mask of unambiguous offsets."""
+    """Return the zone's UTC offset at each local time, and a mask of unambiguous times."""
     if params.time_zone == "UTC":
         return np.zeros_like(local), np.ones(len(local), dtype=bool)
     zone = ZoneInfo(params.time_zone)

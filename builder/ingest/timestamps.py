@@ -1,4 +1,4 @@
-"""Parse single time values of logs and crawls to unix seconds.
+"""Parses single time values of logs and crawls to Unix seconds.
 
 A time is a number, a numeric string, a datetime, a date (its midnight), an ISO 8601 string or a
 string in a configured format. `time_columns` parses whole columns, and leaves unclear values to
@@ -21,7 +21,7 @@ LATEST = 253_402_300_799
 
 
 def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
-    """Parse a time to whole unix seconds, rounding down.
+    """Parse a time to whole Unix seconds, rounding down.
 
     Args:
         value: Time value of the record.
@@ -34,7 +34,7 @@ def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
 
 
 def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -> float:
-    """Parse a time to fractional Unix seconds; see `parse_time`."""
+    """Parse a time to Unix seconds with fractions of a second."""
     if isinstance(value, str) and params.time_format is not None:
         value = _parse_format(value, params.time_format)
     if isinstance(value, str) and _NUMBER.fullmatch(value):
@@ -59,7 +59,7 @@ def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -
 
 
 def _parse_format(text: str, time_format: str) -> datetime:
-    """Parse a string with a `strptime` format."""
+    """Parse a string in the configured `strptime` format."""
     try:
         return datetime.strptime(text.strip(), time_format)  # noqa: DTZ007 - the zone is a parameter
     except ValueError:

@@ -1,1 +1,1 @@
-"""Files and engines: Parquet tables, raw sources, DuckDB connections, disk errors, threads."""
+"""Reading and writing files: Parquet tables, raw input files, DuckDB connections, disk errors."""

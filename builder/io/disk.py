@@ -1,6 +1,6 @@
-"""Explain errors about full disks, exhausted memory and unreadable tables.
+"""Converts library errors about full disks, memory and unreadable files to user errors.
 
-Engines raise their own errors, often without the path. They are converted to one error that names
+Libraries raise their own errors, often without the path. They are converted to one error that names
 the path, the bytes written and free, or the setting to change.
 """
 
@@ -43,7 +43,7 @@ could not write as an invalid one."""
 
 @contextmanager
 def explain_errors(work: str, folder: Path, *others: Path) -> Iterator[None]:
-    """Convert exceptions raised in the `with` block; see Raises.
+    """Context manager that converts disk and memory errors of libraries to user errors.
 
     Args:
         work: Name of the operation, for the message.
@@ -84,14 +84,14 @@ def explain_errors(work: str, folder: Path, *others: Path) -> Iterator[None]:
 
 
 def check_output_differs(out: Path, *inputs: Path) -> None:
-    """Raise UsageError if the output path is also an input path."""
+    """Raise UsageError if an output path is also one of the input paths."""
     for path in inputs:
         if out.exists() and path.exists() and out.samefile(path):
             raise UsageError(f"{out}: the output would overwrite an input; choose another path")
 
 
 def to_user_error(error: BaseException) -> LongEvalError | None:
-    """Convert an error of a library or the OS to a user error; None if it indicates a bug."""
+    """Convert an exception of a library or the OS to a user error; None if it indicates a bug."""
     return path_error(error) or table_error(error)
 
 
@@ -122,14 +122,14 @@ def table_error(error: BaseException) -> LongEvalError | None:
 
 
 def _engine_names(error: BaseException) -> set[str]:
-    """Return the names of the engines that may have raised the error."""
+    """Return the names of the libraries that may have raised the error."""
     if isinstance(error, OSError) and error.errno is None:
         return {"pyarrow"}
     return {kind.__module__.partition(".")[0] for kind in type(error).__mro__} & ENGINE_MODULES
 
 
 def _is_disk_full(error: BaseException) -> bool | None:
-    """Whether an error reports a full disk (True) or a read-only one (False); None if neither."""
+    """Return True if an error reports a full disk, False if a read-only one, otherwise None."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in DISK_FULL | NOT_WRITABLE:
@@ -142,7 +142,7 @@ def _is_disk_full(error: BaseException) -> bool | None:
 
 
 def _error_path(error: BaseException) -> str | None:
-    """Return the path that an OSError names; None without one."""
+    """Return the path that an OSError names; None if it names no path."""
     return str(error.filename) if isinstance(error, OSError) and error.filename else None
 
 

@@ -1,4 +1,4 @@
-"""A pool of in-memory DuckDB instances: opening one takes longer than most queries.
+"""Pool of in-memory DuckDB instances, since opening one takes longer than most queries.
 
 A caller gets a connection with an empty catalog, which is dropped afterwards. An instance that
 raised an error or spilled to disk is closed instead of reused.
@@ -33,7 +33,7 @@ _numbers = count()
 def pooled_connection(
     settings: Mapping[str, str], spills: Path
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a connection to an empty in-memory database of the pool; a context manager.
+    """Context manager that yields a connection to an empty in-memory DuckDB database of the pool.
 
     Args:
         settings: DuckDB settings, such as `threads` and `memory_limit`.
@@ -71,7 +71,7 @@ def set_variables(
 
 
 def _take_instance(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
-    """Take an idle instance and apply the settings, or open a new one."""
+    """Take an idle DuckDB instance and apply the settings, or open a new instance."""
     with _lock:
         base = _idle.pop() if _idle else None
     if base is None:
@@ -87,14 +87,14 @@ def _take_instance(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
 
 @atexit.register
 def _close() -> None:
-    """Close the idle instances at interpreter exit."""
+    """Close the idle DuckDB instances at interpreter exit."""
     with _lock:
         while _idle:
             _idle.pop().close()
 
 
 def _release(base: duckdb.DuckDBPyConnection, *, is_clean: bool) -> None:
-    """Return an instance to the pool, or close it."""
+    """Return a DuckDB instance to the pool, or close it if it is not clean."""
     with _lock:
         if is_clean and len(_idle) < MAX_IDLE:
             _idle.append(base)

@@ -20,12 +20,12 @@ GLOB_ESCAPES = str.maketrans({sign: f"[{sign}]" for sign in "[*?"})
 
 
 def scan(*paths: Path) -> pl.LazyFrame:
-    """Scan files as one lazy frame."""
+    """Scan Parquet files as one lazy frame."""
     return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
 
 
 def scan_checked(*paths: Path) -> pl.LazyFrame:
-    """Check that files exist and have a Parquet footer, then scan them as one lazy frame.
+    """Check that Parquet files exist and have a footer, then scan them as one lazy frame.
 
     Raises:
         UsageError: a file does not exist.
@@ -36,14 +36,14 @@ def scan_checked(*paths: Path) -> pl.LazyFrame:
 
 
 def check(*paths: Path) -> None:
-    """Check that files exist and have a Parquet footer; raises as `scan_checked` does."""
+    """Check that Parquet files exist and have a footer; raise an error otherwise."""
     for path in paths:
         with _explain_errors(path, "a Parquet table"):
             scan(path).collect_schema()
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read a file, or some of its columns, into a frame.
+    """Read a Parquet file, or some of its columns, into a data frame.
 
     Raises:
         UsageError: the file does not exist.
@@ -55,7 +55,7 @@ def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
 
 
 def read_bounded(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read an untrusted file, limiting its rows; see `read`.
+    """Read an untrusted Parquet file with a limited number of rows into a data frame.
 
     Raises:
         FormatError: also if its footer claims more than `MAX_ROWS` rows and more rows than bytes,
@@ -72,7 +72,7 @@ def read_bounded(path: Path, columns: Sequence[str] | None = None) -> pl.DataFra
 def read_columns(
     path: Path, dtypes: Mapping[str, pl.DataType | type[pl.DataType]], what: str
 ) -> pl.DataFrame:
-    """Read columns of an untrusted file and cast them.
+    """Read columns of an untrusted Parquet file, and cast them to the given types.
 
     Args:
         path: The file.
@@ -91,7 +91,7 @@ def read_columns(
 def relation(
     connection: duckdb.DuckDBPyConnection, *paths: Path, **options: Any
 ) -> duckdb.DuckDBPyRelation:
-    """Read files as one DuckDB relation.
+    """Read Parquet files as one DuckDB relation.
 
     Args:
         connection: DuckDB connection.
@@ -103,7 +103,7 @@ def relation(
 
 
 def to_sql(*paths: Path) -> str:
-    """Return the DuckDB table function that reads files, as SQL text to copy."""
+    """Return the SQL table function with which DuckDB reads the files, for users to copy."""
     names = (str(path.absolute()).translate(GLOB_ESCAPES).replace("'", "''") for path in paths)
     listed = ", ".join(f"'{name}'" for name in names)
     return f"read_parquet([{listed}], hive_partitioning = false)"
@@ -116,7 +116,7 @@ def list_files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _explain_errors(path: Path, expected: str) -> Iterator[None]:
-    """Raise UsageError for a missing file and FormatError for errors of the engine."""
+    """Context manager that raises UsageError for a missing file, FormatError for a damaged one."""
     if not path.is_file():
         raise UsageError(f"{path}: expected a readable file, found none")
     try:

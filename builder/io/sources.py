@@ -8,7 +8,7 @@ from builder.text.names import to_valid_text
 
 @dataclass(frozen=True)
 class Source:
-    """A raw input file or folder.
+    """Raw input file or folder, with its name in messages.
 
     Args:
         path: Location on disk.

@@ -34,7 +34,7 @@ TableContract = TypeVar("TableContract", bound=Contract, default=Contract, covar
 
 @dataclass(frozen=True)
 class Table(Generic[TableContract]):
-    """A table on disk: Parquet files in order of the primary key, and their contract."""
+    """Table on disk: Parquet files in order of the primary key, and the schema of the table."""
 
     paths: tuple[Path, ...]
     contract: type[TableContract]
@@ -54,14 +54,14 @@ class Table(Generic[TableContract]):
     def batches(
         self, columns: list[str] | None = None, rows: int = 8192
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the table as Arrow record batches, in order."""
+        """Yield the rows of the table as Arrow record batches, in order."""
         for path in self.paths:
             with pq.ParquetFile(path) as file:
                 yield from file.iter_batches(rows, columns=columns, use_threads=False)
 
 
 def table_at(folder: Path, name: str, contract: type[TableContract]) -> Table[TableContract]:
-    """Return the table `name` in a folder: `name.parquet`, or parts `name/part-*.parquet`."""
+    """Return a table of a folder, stored as `<name>.parquet` or as `<name>/part-*.parquet`."""
     single = folder / f"{name}.parquet"
     paths = (single,) if single.exists() else tuple(sorted((folder / name).glob("part-*.parquet")))
     return Table(paths, contract)
@@ -80,13 +80,13 @@ def create_union_view(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -
 
 @cache
 def arrow_schema(contract: type[Contract]) -> pa.Schema:
-    """Return the Arrow schema of a contract, with strings instead of views and dictionaries."""
+    """Return the Arrow schema of a table, with plain strings instead of views and dictionaries."""
     empty = pl.DataFrame(schema=contract.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())
     return pa.schema([pa.field(f.name, _plain_type(f.type)) for f in empty.schema])
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the 32-bit string or list type for a large or view type."""
+    """Return the Arrow type with 32-bit offsets that corresponds to a large or view type."""
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_large_list(kind) or pa.types.is_list(kind):
@@ -139,12 +139,12 @@ class TableWriter:
         )
 
     def append(self, rows: pl.DataFrame) -> None:
-        """Append a frame in slices, to bound the memory of its conversion to Arrow."""
+        """Append a data frame in slices, which bounds the memory for the conversion to Arrow."""
         for batch in rows.iter_slices(SLICE_ROWS):
             self.write(batch.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
     def write(self, rows: pa.RecordBatch | pa.Table) -> None:
-        """Append rows, selecting and casting the columns of the contract."""
+        """Append record batches, selecting and casting the columns of the table's schema."""
         table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
         table = table.select(self._schema.names).cast(self._schema)
         ends = np.cumsum(_row_bytes(table))
@@ -203,7 +203,7 @@ class TableWriter:
 
 
 def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the bytes of text per row, int64[n]."""
+    """Return the number of bytes of text in each row, int64[n]."""
     sizes = np.zeros(len(table), dtype=np.int64)
     for column in table.columns:
         if pa.types.is_string(column.type):
@@ -213,7 +213,7 @@ def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
 
 
 def write_frame(rows: pl.DataFrame, path: Path, contract: type[Contract]) -> int:
-    """Write a frame, sorted by the key of the contract; return the number of rows."""
+    """Write a data frame to a Parquet file, sorted by key; return the number of rows."""
     ordered = rows.select(list(contract.dtypes())).cast(contract.dtypes())  # type: ignore[arg-type]
     ordered = ordered.sort(contract.sort_key(), nulls_last=False)
     with TableWriter(path, contract) as writer:
@@ -228,7 +228,7 @@ def write_query(
     contract: type[Contract],
     compression: str = "zstd",
 ) -> int:
-    """Stream an ordered DuckDB query to a table; return the number of rows.
+    """Write the result of an ordered DuckDB query to a Parquet file; return the number of rows.
 
     Args:
         connection: Connection with the views that the query reads.

@@ -1,4 +1,4 @@
-"""Threads of this process: ordered parallel maps, prefetching, a background thread."""
+"""Threads: ordered parallel map, prefetching, and a background thread for one function."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -21,12 +21,12 @@ class BackgroundThread:
         self._running: Future[None] | None = None
 
     def start(self, work: Callable[[], None]) -> None:
-        """Run a function after the previous one has finished; re-raise its exception."""
+        """Start a function after the previous one has finished; re-raise an exception it raised."""
         self.wait()
         self._running = self._pool.submit(work)
 
     def wait(self) -> None:
-        """Wait for the running function; re-raise its exception, once."""
+        """Wait until the running function has finished; re-raise an exception that it raised."""
         running, self._running = self._running, None
         if running is not None:
             running.result()
@@ -68,5 +68,5 @@ def prefetch(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _next_or_none(iterator: Iterator[Item]) -> tuple[Item] | None:
-    """Return the next item as a tuple; None after the last."""
+    """Return the next item as a 1-tuple; None after the last item."""
     return next(((item,) for item in iterator), None)

@@ -49,7 +49,7 @@ class PairwiseAgreement:
 
 @dataclass(frozen=True)
 class AgreementReport:
-    """Agreement between assessors, and with click grades.
+    """Agreement between assessors, and agreement of assessors with click grades.
 
     Args:
         assessors: One entry for every two assessors with common pairs.
@@ -94,7 +94,7 @@ def _confusion_matrix(first: Integers, second: Integers) -> Integers:
 
 
 def _rating_counts(rows: pl.DataFrame) -> Floats:
-    """Return the number of assessors per grade and pair, as float64[grades, pairs], sorted."""
+    """Return the number of assessors who gave a grade to a pair, as float64[grades, pairs]."""
     grades, grade = np.unique(rows["grade"].to_numpy(), return_inverse=True)
     pairs = rows.select(PAIR).unique().sort(PAIR).with_row_index("column")
     column = rows.join(pairs, on=PAIR, how="left", maintain_order="left")["column"].to_numpy()
@@ -104,7 +104,7 @@ def _rating_counts(rows: pl.DataFrame) -> Floats:
 
 
 def _assessor_agreement(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
-    """Yield the agreement of every two assessors with common pairs."""
+    """Yield the agreement of each pair of assessors who judged common query-document pairs."""
     for first, second in combinations(rows["assessor"].unique().sort().to_list(), 2):
         sides = [rows.filter(pl.col("assessor") == name) for name in (first, second)]
         both = sides[0].join(sides[1], on=PAIR, suffix="_other")
@@ -124,7 +124,7 @@ def _click_agreement(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreeme
 def _pairwise_agreement(
     first: str, second: str, first_grades: pl.Series, second_grades: pl.Series
 ) -> PairwiseAgreement:
-    """Return the agreement statistics of two aligned series of grades."""
+    """Return the agreement statistics of two series of grades for the same pairs."""
     series = (first_grades, second_grades)
     one, other = (np.asarray(values.to_numpy(), dtype=np.int64) for values in series)
     table = _confusion_matrix(one, other).tolist()

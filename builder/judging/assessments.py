@@ -15,6 +15,7 @@ import polars as pl
 
 from builder.errors import FormatError, UsageError
 from builder.io import parquet
+from builder.io.cells import allow_long_cells
 from builder.io.sources import Source
 from builder.io.tables import write_frame
 from schemas import GRADES, RELEASE_ID_PATTERN, Judgements
@@ -27,12 +28,11 @@ PATTERNS = {
     "assessor": (ASSESSOR_PATTERN, "a name of letters, digits, '.', '_' and '-'"),
     "grade": (rf"^([{''.join(map(str, GRADES))}]|)$", "0, 1, 2 or an empty cell"),
 }
-MAX_FIELD_CHARS = 2**24
 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Number of judgements imported from sheets.
+    """Numbers of judgements imported from judging sheets.
 
     Args:
         judgements: Number of judgements written.
@@ -77,7 +77,7 @@ def check_assessor(name: str) -> None:
 
 
 def read_assessments(files: Sequence[Source]) -> pl.DataFrame:
-    """Read the judgements of several files as rows of the contract `Judgements`.
+    """Read the judgements of several files into one table with the schema `Judgements`.
 
     Raises:
         UsageError: a file does not exist.
@@ -136,7 +136,7 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
     Raises:
         FormatError: the sheet is not tab-separated UTF-8, or has a missing or invalid value.
     """
-    csv.field_size_limit(MAX_FIELD_CHARS)
+    allow_long_cells()
     with source.path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, delimiter="\t")
         try:

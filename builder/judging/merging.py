@@ -17,7 +17,7 @@ PAIR = ("query_id", "doc_id")
 
 
 def majority_vote(judgements: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the majority vote per query-document pair: query_id, doc_id, manual_grade.
+    """Return the majority grade of each query-document pair: query_id, doc_id, manual_grade.
 
     Args:
         judgements: Rows of the contract `Judgements`.
@@ -29,7 +29,7 @@ def majority_vote(judgements: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def read_judgements(files: Sequence[Source]) -> pl.DataFrame:
-    """Read manual judgements and merge them per pair: query and doc (64-bit keys), manual_grade.
+    """Read manual judgements and merge them by majority vote per query-document pair.
 
     Raises:
         FormatError: a file does not contain valid judgements, an assessor judged a pair twice, or

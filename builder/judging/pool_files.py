@@ -16,7 +16,7 @@ from schemas import PooledPairs
 
 @dataclass(frozen=True)
 class PoolReport:
-    """A pool and the files written for it.
+    """Result of `longeval pool`: the drawn pool and the files written.
 
     Args:
         pool: Pooled pairs and number of excluded pairs.
@@ -39,7 +39,7 @@ def pool_runs(
     judgements: pl.LazyFrame | None = None,
     snapshot: Path | None = None,
 ) -> PoolReport:
-    """Draw a pool and write it together with one judging sheet and page per assessor.
+    """Draw a pool, and write it with a judging sheet and a judging web page for each assessor.
 
     Args:
         runs: Run files in TREC format.

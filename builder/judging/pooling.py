@@ -22,7 +22,7 @@ from schemas import PooledPairs
 
 @dataclass(frozen=True)
 class Stratum:
-    """A range of ranks with a sampling rate.
+    """Range of ranks from which the same fraction of query-document pairs is judged.
 
     Args:
         first: First rank.
@@ -36,7 +36,7 @@ class Stratum:
 
     @property
     def name(self) -> str:
-        """Range of ranks as text, such as `6-10`."""
+        """Ranks of the stratum as text, such as `6-10`."""
         return f"{self.first}-{self.last}"
 
 
@@ -46,7 +46,7 @@ LONGEVAL_STRATA = (Stratum(1, 5, 1.0), Stratum(6, 10, 0.5), Stratum(11, 30, 0.25
 
 
 def depth_strata(k: int) -> tuple[Stratum, ...]:
-    """Return the strata of a depth-k pool: a single stratum of ranks 1 to k, judged completely.
+    """Return the only stratum of a depth-k pool: ranks 1 to k, all judged.
 
     Raises:
         UsageError: k is not between 1 and `MAX_DEPTH`.
@@ -143,12 +143,12 @@ def _check_inputs(runs: Sequence[Path], strata: Sequence[Stratum]) -> None:
 
 
 def _filter_stratum(stratum: Stratum, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs whose rank is in the stratum."""
+    """Return the query-document pairs whose best rank is in the stratum."""
     return pairs.filter(pl.col("rank").is_between(stratum.first, stratum.last))
 
 
 def _sample_stratum(stratum: Stratum, pairs: pl.DataFrame, seed: str) -> pl.DataFrame:
-    """Sample pairs at the rate of the stratum and add the columns `stratum` and `share`."""
+    """Sample pairs at the stratum's rate, and add the columns `stratum` and `share`."""
     if stratum.share < 1:
         pair = pl.concat_str("query_id", "doc_id", separator=" ")
         pairs = pairs.filter(in_sample(pair, stratum.share, seed))

@@ -65,7 +65,7 @@ def write_sheet(
 def _join_texts(
     pairs: pl.DataFrame, queries: pl.LazyFrame, documents: pl.LazyFrame
 ) -> pl.DataFrame:
-    """Join pairs with their texts, sorted by query and keyed hash of the pair."""
+    """Add query and document texts to the pairs, and shuffle each query's documents by hash."""
     rows = (
         pairs.lazy()
         .select(PAIR)
@@ -84,7 +84,7 @@ def _join_texts(
 
 
 def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
-    """Write the sheet, with single-line texts and an excerpt of each document."""
+    """Write a TSV sheet with texts on a single line and an excerpt of each document."""
     plain = [_spreadsheet_safe(pl.col(name)).alias(name) for name in ("query", "title", "url")]
     excerpt = _spreadsheet_safe(pl.col("text").str.slice(0, EXCERPT_CHARS)).alias("text")
     sheet = rows.with_columns(*plain, excerpt, assessor=pl.lit(assessor), grade=pl.lit(""))
@@ -92,14 +92,14 @@ def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
 
 
 def _spreadsheet_safe(text: pl.Expr) -> pl.Expr:
-    """Return text on a single line, without double quotes, escaped against formula injection."""
+    """Return the text on one line, without double quotes and safe from formula injection."""
     flat = text.fill_null("").str.replace_all(r"[\p{Cc}\u2028\u2029]+", " ").str.strip_chars(" ")
     flat = flat.str.replace_all('"', "″")
     return pl.when(flat.str.head(1).is_in(FORMULA_STARTS)).then("'" + flat).otherwise(flat)
 
 
 def _write_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
-    """Write the judging page: the template with the pool as JSON and the security policy."""
+    """Write the judging web page: an HTML template with the pool as embedded JSON."""
     pool = json.dumps(
         {
             "pool": _pool_id(rows),

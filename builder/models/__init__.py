@@ -1,20 +1,20 @@
-"""The translation model that is shipped with the program."""
+"""The French-English translation model that is included in this package."""
 
 from pathlib import Path
 
 from builder.errors import DataError
 
 EMBEDDED = "embedded"
-"""What `[translate] model` says to mean this model."""
+"""Value of `model` in section `[translate]` that selects the included model."""
 
 
 def is_embedded(model: Path) -> bool:
-    """Whether a definition's model is the one that is shipped."""
+    """Whether a `translate.model` setting selects the model included in this package."""
     return str(model) == EMBEDDED
 
 
 def embedded_model() -> Path:
-    """The folder of the French-English model, a CTranslate2 model with its card.
+    """Return the folder of the included French-English model (CTranslate2 format).
 
     Raises:
         DataError: the program was installed without it.

@@ -1,4 +1,4 @@
-"""Parameters of all stages, with their defaults.
+"""Parameters of all pipeline stages, with their defaults.
 
 Each class is a section of a workflow definition: an immutable Pydantic model that rejects unknown
 keys. The manifest of a collection records the sections it was built with.
@@ -60,7 +60,7 @@ __all__ = [
 
 
 class Parameters(Section):
-    """All sections of a workflow definition that hold stage parameters."""
+    """Parameters of all stages: one section of a workflow definition per attribute."""
 
     log: LogParameters = LogParameters()
     crawl: CrawlParameters = CrawlParameters()
@@ -77,6 +77,6 @@ class Parameters(Section):
 
     @model_validator(mode="after")
     def _validate_grading(self) -> "Parameters":
-        """Reject a score or grading policy that the click model does not support."""
+        """Reject a combination of score, grading policy and click model that is not supported."""
         validate_grading(self.clicks, self.qrels)
         return self

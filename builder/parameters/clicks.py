@@ -32,7 +32,7 @@ NO_ATTRACTIVENESS = frozenset({"rank-ctr"})
 
 
 class ClickParameters(Section):
-    """Section `[clicks]`: the click model and how clicks are counted."""
+    """Section `[clicks]`: the click model, and how clicks are counted."""
 
     model: str = Field(
         default="sdbn",
@@ -145,7 +145,7 @@ class QrelParameters(Section):
 
     @model_validator(mode="after")
     def _validate_thresholds(self) -> "QrelParameters":
-        """Reject cuts that do not ascend within (0, 1] and shares that do not sum to 1."""
+        """Reject `cuts` that do not ascend in (0, 1] and `target_shares` that do not sum to 1."""
         if not 0 < self.cuts[0] < self.cuts[1] <= 1:
             raise ValueError("cuts must ascend within (0, 1]")
         if not isinstance(self.shares, str) and not (
@@ -156,7 +156,7 @@ class QrelParameters(Section):
 
 
 def validate_grading(clicks: ClickParameters, qrels: QrelParameters) -> None:
-    """Raise a ValueError if the click model does not estimate the score that is to be graded."""
+    """Raise a ValueError if the click model does not estimate the score used for grading."""
     if clicks.model in NO_ATTRACTIVENESS:
         raise ValueError(
             f"clicks.model = {clicks.model!r} has no estimates per document and cannot be used for "

@@ -9,7 +9,7 @@ from builder.parameters.section import Positive, Section, Share
 
 
 class PageFields(Section):
-    """Section `[crawl.fields]`: field names of a page; `a.b` is the field `b` of the object `a`."""
+    """Section `[crawl.fields]`: names of a page's fields in the crawl; `a.b` is a nested field."""
 
     url: str = Field(default="url", description="Field with the URL of the page")
     time: str | tuple[str, ...] | None = Field(
@@ -121,7 +121,7 @@ class ChangeParameters(Section):
 
     @model_validator(mode="after")
     def _validate_bands(self) -> "ChangeParameters":
-        """Reject a threshold `rewritten` above `cosmetic`."""
+        """Reject a `rewritten` threshold that is greater than the `cosmetic` threshold."""
         if self.rewritten > self.cosmetic:
             raise ValueError("rewritten must not exceed cosmetic")
         return self

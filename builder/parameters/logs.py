@@ -55,12 +55,12 @@ class LogFields(Section):
 
     @property
     def result_fields(self) -> dict[str, str]:
-        """Mapping from standard field names of a result object to the names in the log."""
+        """Names of the fields of a result in the log, by standard name."""
         return {"url": self.url, "rank": self.rank, "clicked": self.clicked}
 
     @property
     def click_fields(self) -> dict[str, str]:
-        """Mapping from standard field names of a click object to the names in the log."""
+        """Names of the fields of a click in the log, by standard name."""
         return {"rank": self.rank, "url": self.url, "time": self.click_time}
 
 

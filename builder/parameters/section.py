@@ -9,7 +9,7 @@ Positive = Annotated[int, Field(ge=1)]
 
 
 class Section(BaseModel):
-    """Base class of the sections of a workflow definition; immutable."""
+    """Immutable base class of the sections of a workflow definition."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -19,7 +19,7 @@ class Section(BaseModel):
     """Keys that may be set per snapshot."""
 
     def override(self, other: Self) -> Self:
-        """Return a copy with the values set explicitly in `other`, recursing into subsections."""
+        """Return a copy in which values set explicitly in `other` replace those of this section."""
         update = {}
         for name in other.model_fields_set:
             old, new = getattr(self, name), getattr(other, name)

@@ -29,7 +29,7 @@ class TimeParameters(Section):
     @field_validator("time_format")
     @classmethod
     def _validate_time_format(cls, value: str | None) -> str | None:
-        """Reject a format that cannot parse a time it has printed."""
+        """Reject a time format that cannot parse its own output."""
         try:
             if value is not None:
                 datetime.strptime(SAMPLE_TIME.strftime(value), value)  # noqa: DTZ007 - a trial

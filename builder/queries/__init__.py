@@ -1,7 +1,7 @@
-"""Query selection: topics, privacy, verdicts, variant sets, and training and held-out splits.
+"""Query selection: from the queries of a log to those of a collection, with splits.
 
-Input: the impressions and query texts of a log, and a list of topics. Output: the queries of a
-collection with their splits.
+Selects k-anonymous queries that match a topic, merges variants, and splits queries into training
+and held-out sets.
 """
 
 from builder.queries.aliases import query_aliases

@@ -1,4 +1,4 @@
-"""Lists the aliases of published queries: the variants that each query represents."""
+"""Aliases of published queries: the texts of other queries that a published query represents."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from builder.text.keys import key_to_id
 
 
 def query_aliases(variants: Mapping[str, Table]) -> pl.LazyFrame:
-    """Return the queries that are represented by another query, per snapshot.
+    """Return the aliases of every published query, per snapshot.
 
     Args:
         variants: Table `variants` (see `schemas.Variants`) by name of the snapshot.

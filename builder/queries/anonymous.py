@@ -59,7 +59,7 @@ class AnonymousQueries:
         eligible: Number of distinct queries asked by users that are not excluded.
         anonymous: Number of distinct queries that satisfy k-anonymity.
         connection: Connection with the tables of query counts and forms.
-        params: `[select]`.
+        params: Section `[select]` of the definition.
     """
 
     total: int
@@ -69,7 +69,7 @@ class AnonymousQueries:
     params: SelectParameters
 
     def batches(self) -> Iterator[pl.DataFrame]:
-        """Yield the k-anonymous queries in batches, in ascending order of `query`.
+        """Yield all k-anonymous queries in batches, in ascending order of `query`.
 
         Columns: those of `forms.describe_queries`, `impressions`, `clicks`, `top_clicks`.
         """
@@ -89,7 +89,7 @@ class AnonymousQueries:
         self.connection.unregister("selected")
 
     def write_candidates(self, path: Path) -> int:
-        """Count the users of all candidates, write the table `candidates` and return its height.
+        """Count the users of each candidate, write table `candidates`, and return its row count.
 
         Args:
             path: Parquet file to write (contract `Candidates`).
@@ -106,7 +106,7 @@ def anonymous_queries(
     limits: Limits,
     excluded_users: pl.Series | None = None,
 ) -> Iterator[AnonymousQueries]:
-    """Count the queries of a log and open the k-anonymous ones.
+    """Count the queries of a log and return those that satisfy k-anonymity.
 
     Args:
         impressions: See `schemas.Impressions`.

@@ -1,4 +1,4 @@
-"""Counts impressions, clicks and users per query, by keys only, before any text is read.
+"""Counts impressions, clicks and users per query without reading the query texts.
 
 Creates two temporary tables in a DuckDB connection: `counted`, the queries asked by at least k
 distinct users (k-anonymity; Sweeney 2002), and `forms`, their texts as typed, with a flag for texts
@@ -143,6 +143,6 @@ def count_queries(connection: duckdb.DuckDBPyConnection, params: SelectParameter
 
 
 def count_users(connection: duckdb.DuckDBPyConnection, params: SelectParameters) -> None:
-    """Create the table `users_of_kept`: number of users per query of the table `kept`."""
+    """Create table `users_of_kept`: the number of distinct users per query of table `kept`."""
     by_users = params.anonymity == "users"
     connection.execute(USERS_OF_KEPT if by_users else IMPRESSIONS_OF_KEPT)

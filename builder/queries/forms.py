@@ -1,4 +1,4 @@
-"""Chooses the published text of every k-anonymous query and flags personal data.
+"""Chooses the text to publish for every k-anonymous query, and flags personal data.
 
 A form is a text as typed. The published text is the most frequent printable form typed by at least
 k users or, if there is none, the folded text, which is common to all users. Personal data in any
@@ -19,7 +19,7 @@ def is_printable(text: pl.Expr) -> pl.Expr:
 
 
 def describe_queries(forms: pl.DataFrame) -> pl.DataFrame:
-    """Choose the published text of every query and detect personal data in its forms.
+    """Choose the text to publish for every query, and detect personal data in its spellings.
 
     Args:
         forms: One row per form: `query`, `text`, `folded`, `impressions` and `anonymous` (typed by

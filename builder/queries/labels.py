@@ -53,7 +53,8 @@ def merge_labels(
             `rejects.parquet`.
         graded_pairs: See `schemas.Qrels`.
         graded_queries: See `schemas.JudgedQueries`; queries are merged by `variant_set`.
-        params: `[variants]`; the tables are copied unchanged unless `merge` is `labels`.
+        params: Section `[variants]` of the definition; tables are copied unchanged unless `merge`
+            is `labels`.
         limits: Unused; qrels are small.
         progress: Advances by the number of qrels.
 
@@ -84,7 +85,7 @@ def merge_labels(
 
 
 def choose_representatives(queries: pl.DataFrame) -> pl.DataFrame:
-    """Return `query_id` and `representative`, the most frequent query of its set; ties by text."""
+    """Return each query with the most frequent query of its variant set, as `representative`."""
     ordered = queries.sort("impressions", "text", descending=[True, False])
     unit = pl.coalesce("variant_set", "query_id")
     return ordered.select("query_id", pl.col("query_id").first().over(unit).alias("representative"))
@@ -123,7 +124,7 @@ def merge_qrels(qrels: pl.DataFrame, representatives: pl.DataFrame) -> pl.DataFr
 
 
 def merge_queries(queries: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
-    """Merge the judged queries of variant sets, and drop queries without qrels.
+    """Merge the judged queries of each variant set into one row, and drop queries without qrels.
 
     Impressions and clicks are summed. Users cannot be counted without the log; the maximum over
     the members is a lower bound.

@@ -63,7 +63,7 @@ class LeakageReport:
 
     @property
     def is_clean(self) -> bool:
-        """Whether there are no leaks and no overlapping intervals; near-leaks are permitted."""
+        """Whether there are neither leaks nor overlapping intervals; near-leaks are permitted."""
         return self.leaks.is_empty() and not self.overlaps
 
     def require_clean(self) -> None:
@@ -121,7 +121,7 @@ def find_leaks(
     Args:
         out: Folder that receives `near_leaks.parquet` and `rejects.parquet`.
         split_queries: Queries with their splits, by name of the snapshot.
-        params: `[variants]`; near-leaks are defined by its threshold.
+        params: Section `[variants]` of the definition; near-leaks are defined by its threshold.
         limits: Memory and threads.
         progress: Advances by the number of queries.
 
@@ -146,7 +146,7 @@ def find_leaks(
 
 
 def require_no_leaks(snapshots: Sequence[SnapshotQueries]) -> None:
-    """Raise an error if a held-out or test query leaks into training; ignores near-leaks.
+    """Raise an error if a held-out or test query leaks into the training queries of any snapshot.
 
     Raises:
         DataError: a held-out or test query leaks into training.
@@ -198,7 +198,7 @@ def _with_signatures(snapshot: SnapshotQueries) -> pl.DataFrame:
 
 
 def exact_leaks(test: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
-    """Return pairs of test and training queries with the same text, id or variant set.
+    """Return pairs of a test and a training query with the same text, id or variant set.
 
     Args:
         test: Held-out and test queries; see `evaluation_and_train_queries`.
@@ -224,7 +224,7 @@ def near_leaks(
     train: pl.DataFrame,
     threshold: float,
 ) -> pl.DataFrame:
-    """Return pairs of test and training queries with equal or near-equal signatures.
+    """Return pairs of a test and a training query that are spelled almost the same.
 
     Args:
         connection: A private connection.
@@ -247,7 +247,7 @@ def near_leaks(
 
 
 def _overlapping_intervals(snapshots: Sequence[SnapshotQueries]) -> tuple[tuple[str, str], ...]:
-    """Return the names of every two snapshots with overlapping intervals."""
+    """Return the names of each pair of snapshots with overlapping intervals."""
     return tuple(
         (a.name, b.name)
         for a, b in combinations(snapshots, 2)

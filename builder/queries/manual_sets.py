@@ -1,4 +1,4 @@
-"""Reads manually defined variant sets, which list queries with the same meaning.
+"""Reads files of variant sets that were defined by hand: queries with the same meaning.
 
 Input: UTF-8 tab-separated lines `set<TAB>query` without a header; blank lines and lines starting
 with # are skipped. Output: the set of each folded query. The name of a set determines its id and
@@ -17,7 +17,7 @@ from builder.trec.bounded import read_text_lines
 
 
 def read_manual_sets(sources: Sequence[Source]) -> pl.DataFrame:
-    """Read all files of manually defined variant sets.
+    """Read all files of manually defined variant sets into one table.
 
     Returns:
         One row per folded query, sorted: `folded`, `manual_set` (id of the set).
@@ -50,7 +50,7 @@ def read_manual_sets(sources: Sequence[Source]) -> pl.DataFrame:
 
 
 def _read_lines(source: Source) -> tuple[list[str], list[str], list[int]]:
-    """Return the set name, query and line number of every line, as three parallel lists."""
+    """Return the set names, queries and line numbers of a file as three parallel lists."""
     names: list[str] = []
     queries: list[str] = []
     numbers: list[int] = []

@@ -1,4 +1,4 @@
-"""Matches topics in queries under one of three policies (Aho-Corasick).
+"""Finds the topics that occur in queries, under one of three matching policies (Aho-Corasick).
 
 - `substring`: the folded topic occurs anywhere in the folded query, as in LongEval (Galuscakova et
   al. 2023); `eau` matches `bordeaux`.
@@ -19,7 +19,7 @@ POLICIES: tuple[Matching, ...] = ("substring", "word", "stem")
 
 
 def normalize_text(folded: pl.Expr, matching: Matching) -> pl.Expr:
-    """Return folded text in the form compared by a policy: padded with spaces, and stemmed."""
+    """Return folded text as a policy compares it: padded with spaces and, for `stem`, stemmed."""
     if matching == "substring":
         return folded
     words = stem(folded) if matching == "stem" else folded
@@ -27,7 +27,7 @@ def normalize_text(folded: pl.Expr, matching: Matching) -> pl.Expr:
 
 
 def topic_patterns(topics: pl.DataFrame, matching: Matching) -> pl.DataFrame:
-    """Return the search strings of topics, derived from labels and aliases.
+    """Return the strings to search for: the normalized label and aliases of each topic.
 
     Args:
         topics: Columns `topic_id`, `label`, `aliases` (see `schemas.Topics`).

@@ -80,13 +80,13 @@ def detect_personal_data(texts: pl.Series) -> pl.Series:
 
 
 def _detect_id_number(text: str) -> str | None:
-    """Return the kind of the first valid number in a text; None if it contains none."""
+    """Return the kind of the first valid identification number in a text; None if there is none."""
     upper = text.upper()
     return next((kind for kind, contains in _VERIFIERS if contains(upper)), None)
 
 
 def _join_digit_groups(text: str, min_length: int, max_length: int) -> Iterator[str]:
-    """Yield joined consecutive digit groups with a total length in the given range."""
+    """Yield every sequence of adjacent digit groups whose total length is in a range, joined."""
     groups = list(_GROUP.finditer(text))
     for first, start in enumerate(groups):
         joined, end = "", start.start()

@@ -20,7 +20,7 @@ from schemas import Verdicts
 
 @runtime_checkable
 class VerdictPlugin(Protocol):
-    """Interface of verdict plug-ins.
+    """Interface of verdict plug-ins, which assign labels to queries, users or documents.
 
     `kind` is the type of the subjects that the plug-in labels; `name` and `version` are recorded
     with every verdict.
@@ -31,7 +31,7 @@ class VerdictPlugin(Protocol):
     kind: Literal["query", "user", "document"]
 
     def judge(self, subjects: pl.DataFrame) -> pl.DataFrame:
-        """Label a batch of subjects, each independently of all others.
+        """Label a batch of queries, users or documents, each independently of the others.
 
         Args:
             subjects: `key`, and for queries `text`, `impressions`, `clicks`; for users
@@ -61,7 +61,7 @@ def load_plugins(names: Sequence[str]) -> tuple[VerdictPlugin, ...]:
 
 
 def run_plugin(plugin: VerdictPlugin, subjects: pl.DataFrame) -> pl.DataFrame:
-    """Run a plug-in on a batch of subjects and validate its verdicts.
+    """Run a plug-in on a batch of queries, users or documents, and validate the verdicts.
 
     Returns:
         Rows of the contract `Verdicts`, sorted.

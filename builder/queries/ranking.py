@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from builder.errors import DataError, FormatError, UsageError
 from builder.io import parquet
+from builder.io.cells import allow_long_cells
 from builder.io.sources import Source
 from builder.trec.bounded import read_text
 
@@ -83,8 +84,9 @@ def read_counts(path: Path) -> pl.DataFrame:
 
 
 def _read_delimited(path: Path, separator: str) -> pl.DataFrame:
-    """Read a CSV or TSV file as strings, with the column `line`: last line number of each row."""
+    """Read a CSV or TSV file as strings, with the line number of each row in column `line`."""
     lines = io.StringIO(read_text(Source(path, str(path))), newline="")
+    allow_long_cells()
     reader = csv.reader(lines, delimiter=separator, strict=True)
     rows = []
     try:
@@ -99,7 +101,7 @@ def _read_delimited(path: Path, separator: str) -> pl.DataFrame:
     except csv.Error as error:
         raise FormatError(f"expected a CSV or TSV table: {error}", path, reader.line_num) from None
     if len({"line", *names}) <= len(names):
-        raise FormatError(f"expected unique column names other than line, found {names}", path, 1)
+        raise FormatError(f"expected distinct column names, not 'line', found {names}", path, 1)
     schema = {"line": pl.Int64, **dict.fromkeys(names, pl.String)}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -170,7 +172,7 @@ def to_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") 
 def write_topics(
     ranked: pl.DataFrame, path: Path, language: str, stability: Stability = "cv"
 ) -> None:
-    """Write ranked candidates to a TSV file of topics, as read by a definition.
+    """Write ranked candidates to a TSV file of topics, which a collection definition can name.
 
     Args:
         ranked: Selected rows of `rank_topics`.
@@ -201,7 +203,7 @@ def _month_range(counts: pl.DataFrame) -> list[str]:
 def _monthly_series(
     counts: pl.DataFrame, months: list[str]
 ) -> tuple[list[str], NDArray[np.float64]]:
-    """Return the sorted labels and their counts as float64[labels, months]."""
+    """Return the sorted labels and an array of their monthly counts, float64[labels, months]."""
     value = pl.col("count")
     if "total" in counts.columns:
         totals = counts.group_by("month").agg(pl.col("total").max()).sort("month")["total"]
@@ -218,7 +220,7 @@ def _monthly_series(
 
 
 def _compute_measures(series: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return popularity and the measures of stability by name, each as float64[labels]."""
+    """Return popularity and stability measures of each candidate by name, as float64[labels]."""
     mean, median = series.mean(axis=1), np.median(series, axis=1)
     shares = series / np.maximum(series.sum(axis=1, keepdims=True), 1e-300)
     logs = np.log1p(series)

@@ -1,7 +1,7 @@
-"""Rules that exclude queries, in order of application, and the funnel of excluded queries.
+"""Rules that exclude queries, and the funnel: how many queries each rule excludes.
 
 Rules are expressions over one row per query with the columns of `forms.describe_queries`, counts
-and topics. A query is counted under the first rule that excludes it.
+and topics. They are applied in order: a query is counted under the first rule that excludes it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ def selection_rules(
     """Return the rules applied to k-anonymous queries, in order of application.
 
     Args:
-        params: `[select]`, with thresholds and options of the rules.
+        params: Section `[select]` of the definition, with thresholds and options of the rules.
         stop_list: Folded queries or words to exclude.
         verdicts: Query keys excluded by each verdict filter, by name of the filter.
     """
@@ -88,19 +88,19 @@ def is_url_like(typed: pl.Expr) -> pl.Expr:
 
 
 def first_matching_rule(rules: Sequence[Rule]) -> pl.Expr:
-    """Return the name of the first rule that excludes a query, as `reason`; null if none does."""
+    """Return an expression for the name of the first rule that excludes a query, or null."""
     return pl.coalesce(pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules).alias(
         "reason"
     )
 
 
 def _unless_kept(option: str, condition: pl.Expr) -> pl.Expr:
-    """Return the condition if the option is `drop`, otherwise false."""
+    """Return the condition if an option has the value `drop`, otherwise an expression for false."""
     return condition if option == "drop" else pl.lit(False)
 
 
 def _in_stop_list(stop_list: Sequence[str], params: SelectParameters) -> pl.Expr:
-    """Whether a query equals a line of the stop list or, under `word`, contains its words."""
+    """Whether a query equals a line of the stop list or, with policy `word`, contains its words."""
     if not stop_list:
         return pl.lit(False)
     if params.stop_matching == "query":
@@ -111,7 +111,7 @@ def _in_stop_list(stop_list: Sequence[str], params: SelectParameters) -> pl.Expr
 
 @dataclass(frozen=True)
 class FunnelStep:
-    """Number of queries excluded by one rule of the funnel.
+    """Step of the query funnel: how many queries one rule excluded.
 
     Args:
         rule: Name of the rule.
@@ -125,7 +125,7 @@ class FunnelStep:
 
 
 def funnel(rows_in: int, rejected: Mapping[str, int]) -> tuple[FunnelStep, ...]:
-    """Return how many queries were excluded by and remained after each rule.
+    """Return the number of queries that each rule excluded, and the number that remained.
 
     Args:
         rows_in: Number of distinct queries of the log.

@@ -54,7 +54,7 @@ def select(
         impressions: See `schemas.Impressions`.
         log_queries: See `schemas.LogQueries`.
         topics: See `schemas.Topics`.
-        params: `[select]`.
+        params: Section `[select]` of the definition.
         limits: Memory and threads.
         progress: Advances by the number of k-anonymous queries.
         stop_lists: Text files with one query or several words per line.
@@ -98,7 +98,7 @@ def apply_rules(
     params: SelectParameters,
     rules: Sequence[Rule],
 ) -> pl.DataFrame:
-    """Add the columns `topics` and `reason`: the first rule that excludes a query, or null."""
+    """Add the columns `topics` and `reason`, which names the first rule that excludes the query."""
     matched = queries.with_columns(match_topics(queries["folded"], topics, params.matching))
     return matched.with_columns(first_matching_rule(rules))
 

@@ -38,7 +38,7 @@ def build_variant_sets(
         candidates: Columns `query`, `text`, `impressions`.
         manual_sets: See `manual_sets.read_manual_sets`.
         earlier: Tables `variants` of earlier snapshots, in chronological order.
-        params: `[variants]`; `sets` is not `off`.
+        params: Section `[variants]` of the definition; `sets` is not `off`.
         split: `[split]`; only signatures of the same split are merged.
 
     Returns:
@@ -60,7 +60,7 @@ def build_variant_sets(
 
 
 def _with_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame) -> pl.DataFrame:
-    """Add `signature` and `base`: id of the manual set or, without one, of the signature."""
+    """Add `signature` and `base`, the id of the manual set or, without one, of the signature."""
     folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
     return (
         folded.with_columns(signature(pl.col("folded")).alias("signature"))
@@ -70,7 +70,7 @@ def _with_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame) -> pl.DataFr
 
 
 def _earlier_sets(earlier: Sequence[pl.DataFrame], manual_sets: pl.DataFrame) -> pl.DataFrame:
-    """Return the set to which each `base` was first assigned: columns `base`, `earlier_set`."""
+    """Return the variant set to which each `base` was first assigned: `base`, `earlier_set`."""
     schema = {"base": pl.String, "earlier_set": pl.String}
     tables = [
         _with_base(table.with_columns(impressions=0), manual_sets).join(
@@ -90,7 +90,7 @@ def _links_within_splits(
     params: VariantParameters,
     split: SplitParameters,
 ) -> pl.DataFrame:
-    """Return pairs of similar groups in the same split: `group`, `other`, `similarity`.
+    """Return groups with similar signatures and the same split: `group`, `other`, `similarity`.
 
     Every pair is listed in both directions.
     """
@@ -113,7 +113,7 @@ def _links_within_splits(
 
 
 def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """Return the leader of every group absorbed by another: `group`, `leader`, `similarity`."""
+    """Return the groups that are merged into another group, with that group as `leader`."""
     is_fixed = pl.col("earlier_set").is_not_null() | pl.col("manual_set").is_not_null()
     ordered = (
         groups.group_by("group")
@@ -135,7 +135,7 @@ def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
 def _absorb_neighbors(
     groups: Iterable[str], neighbors: dict[str, list[tuple[str, float]]], fixed: set[str]
 ) -> Iterable[tuple[str, str, float]]:
-    """Yield every absorbed group with its leader and their similarity.
+    """Yield every group that is merged into another: both groups and their similarity.
 
     Groups are visited in the given order; each absorbs its neighbors that are neither absorbed nor
     fixed.
@@ -152,7 +152,7 @@ def _absorb_neighbors(
 
 
 def _earlier_representatives(earlier: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return earlier representatives: `query`, `since` (index of the first earlier snapshot)."""
+    """Return the representatives in earlier snapshots: `query`, `since` (index of the snapshot)."""
     frames = [
         table.filter(pl.col("query") == pl.col("representative")).select(
             "query", pl.lit(index, pl.Int64).alias("since")
@@ -164,7 +164,7 @@ def _earlier_representatives(earlier: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _choose_representatives(members: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
-    """Add the representative of every set, and why each candidate is in its set (`origin`).
+    """Add the representative of each set, and the reason why a candidate is in its set (`origin`).
 
     A representative of an earlier snapshot is preferred, then the most frequent candidate of the
     leading group.

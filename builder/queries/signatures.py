@@ -1,4 +1,4 @@
-"""Computes query signatures: the sorted stems of the content words of a query.
+"""Computes query signatures: the stems of the content words of a query, sorted.
 
 Queries with equal signatures form a variant set. The id of the set is a hash of the signature, so
 it does not depend on other queries and can determine the split of the set.
@@ -45,11 +45,11 @@ def signature(folded: pl.Expr) -> pl.Expr:
 
 
 def set_id(name: pl.Expr) -> pl.Expr:
-    """Return the ids of variant sets: `v` + 16 hex digits of md5(signature or manual set name)."""
+    """Return the id of the variant set of each name: `v` + 16 hex digits of its md5."""
     return name.map_batches(_hash_names, return_dtype=pl.String, is_elementwise=True)
 
 
 def _hash_names(names: pl.Series) -> pl.Series:
-    """Return the set id of every name; null if the name is null."""
+    """Return the variant set id of every name; null if the name is null."""
     ids = [None if name is None else f"v{key64(name):016x}" for name in names]
     return pl.Series(names.name, ids, dtype=pl.String)

@@ -69,7 +69,7 @@ ORDER BY a.signature, b.signature
 def near_signatures(
     connection: duckdb.DuckDBPyConnection, signatures: pl.Series, threshold: float
 ) -> pl.DataFrame:
-    """Return all pairs of near-equal signatures, each in both directions.
+    """Return all pairs of near-equal signatures; each pair is listed in both directions.
 
     Args:
         connection: A private connection; its temporary tables are overwritten.

@@ -48,7 +48,7 @@ def split(
             ones.
         is_train: Whether the snapshot is a training snapshot.
         threshold: Minimum edit similarity of two spellings of a word (`variants.threshold`).
-        params: `[split]`.
+        params: Section `[split]` of the definition.
         limits: Memory and threads.
         progress: Advances by the number of queries.
 
@@ -87,7 +87,7 @@ _EMPTY = pl.DataFrame(schema=dict.fromkeys((*COLUMNS, "split"), pl.String))
 
 
 def _read_splits(table: Table) -> pl.DataFrame:
-    """Read ids, texts, variant sets and splits from the table `split_queries` of a snapshot."""
+    """Read the ids, texts, variant sets and splits of the queries of a snapshot."""
     return table.scan().select(_EMPTY.columns).collect()
 
 
@@ -98,7 +98,7 @@ def _split_later(
     params: SplitParameters,
     threshold: float,
 ) -> pl.DataFrame:
-    """Add the column `split` to the queries of a snapshot after the training snapshots."""
+    """Assign the queries of a snapshot after the training snapshots to `seen` or `test`."""
     ids = training_ids(train_queries)
     if params.near == "together":
         earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
@@ -108,18 +108,18 @@ def _split_later(
 
 
 def split_unit() -> pl.Expr:
-    """Return the id that is hashed to split a query: its variant set or, if null, the query."""
+    """Return an expression for the id that decides the split: of the variant set or the query."""
     return pl.coalesce("variant_set", "query_id").alias("unit")
 
 
 def train_or_heldout(params: SplitParameters) -> pl.Expr:
-    """Return the split of queries in a training snapshot, by keyed hash of `split_unit`."""
+    """Return an expression for the split of a training snapshot's queries, by keyed hash."""
     heldout = in_sample(split_unit(), params.heldout_share, params.seed)
     return pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train")).alias("split")
 
 
 def training_ids(train_queries: Sequence[Table]) -> list[str]:
-    """Return the ids of all queries and variant sets in split `train` of any snapshot."""
+    """Return the ids of all training queries and of their variant sets."""
     if not train_queries:
         return []
     tables = pl.concat([table.scan() for table in train_queries])
@@ -128,7 +128,7 @@ def training_ids(train_queries: Sequence[Table]) -> list[str]:
 
 
 def seen_or_test(train_ids: list[str]) -> pl.Expr:
-    """Return the split of later queries: `seen` if query or set is in `train_ids`, else `test`."""
+    """Return an expression for the split of later queries: `seen` if trained on, else `test`."""
     seen = pl.col("query_id").is_in(train_ids) | pl.col("variant_set").is_in(train_ids)
     return (
         pl.when(seen.fill_null(False)).then(pl.lit("seen")).otherwise(pl.lit("test")).alias("split")

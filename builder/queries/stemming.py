@@ -27,7 +27,7 @@ The first pattern appends `_` to invariable words, so that later patterns skip t
 
 
 def stem(folded: pl.Expr) -> pl.Expr:
-    """Return folded texts with the plural ending of every word removed; idempotent.
+    """Return folded texts without the plural ending of each word; idempotent.
 
     `eaux` -> `eau`, `journaux` -> `journal`, `travaux` -> `travail`, `cheveux` -> `cheveu`,
     `lois` -> `loi`. Words of at most three letters and e.g. `mois`, `prix`, `stress` are unchanged.

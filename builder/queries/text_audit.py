@@ -37,7 +37,7 @@ FAULTS: dict[str, pl.Expr] = {
 
 @dataclass(frozen=True)
 class TextAudit:
-    """Number of defects in a query file, and texts that occur under several ids.
+    """Number of lines with each defect in a query file, and texts that occur under several ids.
 
     Args:
         lines: Number of lines.
@@ -55,7 +55,7 @@ class TextAudit:
 
 
 def audit_texts(queries: pl.DataFrame) -> TextAudit:
-    """Count the defects of query texts.
+    """Count the defects of query texts, such as duplicates and personal data.
 
     Args:
         queries: Columns `id`, `text`; see `texts.read_query_texts`.
@@ -78,12 +78,12 @@ def audit_texts(queries: pl.DataFrame) -> TextAudit:
 
 
 def audit_text_file(path: Path | str) -> TextAudit:
-    """Count the defects of the texts of a query file; see `texts.read_query_texts`."""
+    """Count the defects of the texts in a query file, such as duplicates and personal data."""
     return audit_texts(read_query_texts(Path(path)))
 
 
 def _find_duplicates(texts: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Return the values of the column `by` that occur under several ids, with ids and texts."""
+    """Return the values of a column that occur under several ids, with ids and texts."""
     return (
         texts.filter(pl.col(by) != "")
         .group_by(by)

@@ -1,4 +1,4 @@
-"""Reads query files for audits, without cleaning the texts.
+"""Reads query files for audits, leaving the texts as they are.
 
 Input: a Parquet table (`candidates`, `queries` or `log_queries`), or tab-separated lines
 `id<TAB>text` without a header, the format of LongEval releases, optionally compressed with gzip or

@@ -61,7 +61,7 @@ def queries_near_training(
     train: pl.DataFrame,
     threshold: float,
 ) -> pl.Series:
-    """Return the ids of queries whose signature is equal or near-equal to a training query's.
+    """Return the ids of queries with a signature equal or near-equal to that of a training query.
 
     Args:
         connection: A private connection.
@@ -77,7 +77,7 @@ def queries_near_training(
 
 
 def _with_signature(queries: pl.DataFrame) -> pl.DataFrame:
-    """Add the column `signature`."""
+    """Add the column `signature` to a table of queries."""
     folded = queries.with_columns(folded=fold(pl.col("text")))
     return folded.with_columns(signature=signature(pl.col("folded"))).drop("folded")
 
@@ -85,7 +85,7 @@ def _with_signature(queries: pl.DataFrame) -> pl.DataFrame:
 def _with_groups(
     connection: duckdb.DuckDBPyConnection, queries: pl.DataFrame, threshold: float
 ) -> pl.DataFrame:
-    """Add the column `group`: number of the component connected by sets and similar signatures."""
+    """Add the column `group`, which numbers the groups of queries connected by set or signature."""
     signed = _with_signature(queries)
     names = {"signature", "query_id", "variant_set"}
     nodes = pl.concat([signed[name].drop_nulls() for name in sorted(names)]).unique().sort()

@@ -1,4 +1,4 @@
-"""Compares the policies of matching topics in queries, to find false matches.
+"""Compares the policies that match topics in queries, to find false matches.
 
 Output: number of matching queries per topic and policy, the most frequent queries matched by only
 one of two policies, and the words that merely contain a topic (`eau` in `bordeaux`).
@@ -10,10 +10,9 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.io.sources import Source
 from builder.queries.matching import POLICIES, match_topics, topic_patterns
 from builder.queries.texts import read_query_texts
-from builder.queries.topics import parse_topics
+from builder.queries.topics import read_topic_table
 from builder.text.keys import fold
 
 
@@ -48,7 +47,7 @@ POLICY_PAIRS = (
 
 
 def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20) -> TopicAudit:
-    """Compare the matching policies on a list of queries.
+    """Compare on a list of queries which topics each matching policy finds.
 
     Args:
         topics: See `schemas.Topics`.
@@ -94,17 +93,17 @@ def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20
 def audit_topic_file(
     topics: Path | str, queries: Sequence[Path | str], examples: int = 20
 ) -> TopicAudit:
-    """Compare the matching policies on query files; see `audit_topics`.
+    """Compare on query files which topics each matching policy finds.
 
     Args:
-        topics: TSV file of topics; see `topics.read_topics`.
+        topics: TSV file of topics (see `topics.read_topics`), or `topics.parquet` of a collection.
         queries: Query files; see `texts.read_query_texts`.
         examples: Maximum number of rows per topic in `differences` and `false_words`.
 
     Raises:
         FormatError: a file is malformed.
     """
-    table, _ = parse_topics(Source(Path(topics), str(topics)))
+    table = read_topic_table(Path(topics))
     texts = pl.concat(read_query_texts(Path(path)) for path in queries)
     return audit_topics(table, texts, examples)
 
@@ -133,7 +132,7 @@ def _count_matches(topics: pl.DataFrame, matches: pl.DataFrame, texts: int) -> p
 
 
 def _policy_differences(matches: pl.DataFrame, examples: int) -> pl.DataFrame:
-    """Return the most frequent queries matched by the first of two policies only."""
+    """Return, for every two policies, the most frequent queries matched only by the first."""
     key = ["topic_id", "folded"]
     rows = []
     for first, second in POLICY_PAIRS:
@@ -158,7 +157,7 @@ def _policy_differences(matches: pl.DataFrame, examples: int) -> pl.DataFrame:
 
 
 def _find_false_words(topics: pl.DataFrame, matches: pl.DataFrame, examples: int) -> pl.DataFrame:
-    """Return the words that contain a topic, in queries matched as substring but not as word."""
+    """Return words such as `bordeaux` that merely contain a topic such as `eau`."""
     by_word = matches.filter(pl.col("policy") == "word")
     only = matches.filter(pl.col("policy") == "substring").join(
         by_word, on=["topic_id", "folded"], how="anti"

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import polars as pl
 
 from builder.errors import DataError, FormatError
+from builder.io import parquet
 from builder.io.sources import Source
 from builder.io.tables import write_frame
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -72,7 +73,7 @@ def read_topics(
 
 
 def parse_topics(source: Source) -> tuple[pl.DataFrame, list[int]]:
-    """Return the topics of a TSV file, in file order, and the line numbers of its blank lines.
+    """Return the topics of a TSV file in file order, and the line numbers of blank lines.
 
     Raises:
         FormatError: see `read_topics`.
@@ -83,8 +84,35 @@ def parse_topics(source: Source) -> tuple[pl.DataFrame, list[int]]:
     return topics, blank
 
 
+def read_topic_table(path: Path) -> pl.DataFrame:
+    """Return the topics of a TSV file, or of the `topics.parquet` of a collection.
+
+    Args:
+        path: A file whose name ends in `.parquet` is read as a table of `schemas.Topics`, any other
+            as TSV; see `read_topics`.
+
+    Returns:
+        Columns of `schemas.Topics`.
+
+    Raises:
+        UsageError: the file does not exist.
+        FormatError: the file is malformed, or rows violate the contract.
+    """
+    if path.suffix != ".parquet":
+        return parse_topics(Source(path, str(path)))[0]
+    table = parquet.read_columns(path, Topics.dtypes(), "topics")
+    violations = Topics.filter(table)[1].counts()
+    if violations:
+        found = ", ".join(f"{rule} in {count} rows" for rule, count in violations.items())
+        raise FormatError(
+            f"expected topics as described by `longeval schema topics`, found violations: {found}",
+            path,
+        )
+    return table
+
+
 def topic_differences(published: pl.DataFrame, topics: pl.DataFrame) -> tuple[str, ...]:
-    """List the topics added, removed and changed since publication, one line per type of change."""
+    """Return one line of text per kind of change: topics added, removed or changed."""
     columns = ["topic_id", "label", "aliases", "language"]
     before, now = (
         {row[0]: row for row in frame.select(columns).rows()} for frame in (published, topics)
@@ -113,7 +141,7 @@ def require_same_topics(published: pl.DataFrame, topics: pl.DataFrame) -> None:
 
 
 def _read_lines(source: Source) -> tuple[list[str], list[str]]:
-    """Return the column names of the header and all lines after it."""
+    """Return the column names in the header of a file, and all lines after the header."""
     first, *lines = read_text_lines(source) or [""]
     header = [name.strip() for name in first.split("\t")]
     if LABEL not in header or not {*header} <= {*HEADER} or len({*header}) < len(header):
@@ -127,7 +155,7 @@ def _read_lines(source: Source) -> tuple[list[str], list[str]]:
 
 
 def _parse_lines(header: list[str], lines: list[str], source: Source) -> Iterator[dict[str, Any]]:
-    """Yield the topic of every line that is not blank."""
+    """Yield the topic defined by each line that is not blank."""
     first_line: dict[str, int] = {}
     for number, line in enumerate(lines, 2):
         if not line.strip():
@@ -173,7 +201,7 @@ def _parse_topic(header: list[str], fields: list[str], source: Source, line: int
 
 
 def _label_to_id(label: str) -> str:
-    """Return the folded label with hyphens as topic id, or a hash of it if that is invalid."""
+    """Return a topic id: the folded label with hyphens, or its hash if that is not a valid id."""
     (folded,) = fold_texts([label])
     name = folded.replace(" ", "-")
     return name if TOPIC_ID.fullmatch(name) else f"t{key64(folded):016x}"

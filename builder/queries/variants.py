@@ -59,7 +59,7 @@ def find_variants(
         candidates: See `schemas.Candidates`.
         impressions: See `schemas.Impressions`; used to count the distinct users of merged sets.
         earlier: `variants` of earlier snapshots, in chronological order; their sets are kept.
-        params: `[variants]`.
+        params: Section `[variants]` of the definition.
         split: `[split]`; no variant set is divided between splits.
         limits: Memory and threads.
         progress: Advances by the number of candidates.
@@ -96,7 +96,7 @@ def find_variants(
 
 
 def singleton_sets(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Return the table `variants` without variant sets: every candidate represents itself."""
+    """Return the table `variants` if there are no variant sets: every query represents itself."""
     return candidates.select(
         "query",
         pl.col("query").alias("representative"),
@@ -110,7 +110,7 @@ def singleton_sets(candidates: pl.DataFrame) -> pl.DataFrame:
 def merge_variant_counts(
     candidates: pl.DataFrame, sets: pl.DataFrame, set_users: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return the representatives, with the counts of their whole variant set.
+    """Return one row per variant set: its representative, with the counts of all its members.
 
     Args:
         candidates: See `schemas.Candidates`.

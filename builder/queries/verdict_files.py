@@ -18,7 +18,7 @@ HEADER = ("kind", "key", "label", "score", "source", "version")
 
 
 def read_verdicts(files: Sequence[Source]) -> pl.DataFrame:
-    """Read the distinct verdicts of several TSV files, sorted (contract `Verdicts`).
+    """Read the distinct verdicts of several TSV files into one sorted table.
 
     Raises:
         FormatError: a file is not UTF-8, its header or a line is malformed, or a source assigns
@@ -62,7 +62,7 @@ def _read_file(source: Source) -> Iterator[tuple[str, int, str, str, str, float]
 def _parse_verdict(
     kind: str, key: str, label: str, score: str, source: str, version: str
 ) -> tuple[str, int, str, str, str, float]:
-    """Validate the fields of a verdict and return them in the column order of the contract."""
+    """Validate the fields of a verdict and return them in the column order of the schema."""
     if kind == "query":
         number = key64(fold_texts([key])[0])
     elif kind == "document":

@@ -1,4 +1,4 @@
-"""Collects verdicts: labels with scores of queries, users and documents, from files and plug-ins.
+"""Collects verdicts: labels that files or plug-ins assign to queries, users and documents.
 
 Input: TSV files and plug-ins named in the definition, and the log of a snapshot. Output: the table
 `verdicts`, one row per label with its source and version. All snapshots use the same files and
@@ -62,14 +62,14 @@ def collect_verdicts(
     progress: Progress,
     files: Annotated[Sequence[Source], Files(lambda w, _: w.verdicts.files)] = (),
 ) -> Ledger:
-    """Stage: collect the verdicts of files and plug-ins about a log.
+    """Stage: collect the verdicts of files and plug-ins on the queries, users and URLs of a log.
 
     Args:
         out: Folder that receives `verdicts.parquet` and `rejects.parquet`.
         impressions: See `schemas.Impressions`.
         log_queries: See `schemas.LogQueries`.
         log_urls: See `schemas.LogUrls`.
-        params: `[verdicts]`.
+        params: Section `[verdicts]` of the definition.
         select: `[select]`; plug-ins receive only queries that satisfy its k-anonymity and contain
             no personal data.
         limits: Memory and threads.
@@ -106,7 +106,7 @@ def collect_verdicts(
 def excluded_keys(
     verdicts: Table | None, filters: Sequence[VerdictFilter], kind: str
 ) -> dict[str, pl.Series]:
-    """Return the keys excluded by each filter of a kind, by filter name, in order of `filters`.
+    """Return the keys of queries, users or documents that each filter excludes, by filter name.
 
     Args:
         verdicts: See `schemas.Verdicts`; None if there are no verdicts.
@@ -123,7 +123,7 @@ def excluded_keys(
 
 
 def _matches_filter(verdict_filter: VerdictFilter) -> pl.Expr:
-    """Whether a verdict has the label and source of the filter and at least its minimum score."""
+    """Return an expression that is true for verdicts with a filter's label, source and score."""
     condition = pl.col("label") == verdict_filter.label
     condition &= pl.col("score") >= verdict_filter.min_score
     if verdict_filter.source is None:
@@ -159,7 +159,7 @@ def verdict_coverage(verdicts: Mapping[str, Table]) -> pl.DataFrame:
 def _select_relevant(
     verdicts: pl.DataFrame, impressions: Table, log_queries: Table, log_urls: Table, limits: Limits
 ) -> pl.DataFrame:
-    """Return the verdicts about queries, users and documents of the log."""
+    """Return the verdicts on queries, users and documents that occur in the log."""
     if verdicts.is_empty():
         return verdicts
     with limits.connect() as connection:
@@ -186,7 +186,7 @@ def _read_subjects(
     select: SelectParameters,
     limits: Limits,
 ) -> Iterator[pl.DataFrame]:
-    """Yield the queries, users or documents to be judged by a plug-in, in batches."""
+    """Yield the queries, users or documents that a plug-in labels, in batches."""
     if plugin.kind == "query":
         with anonymous_queries(impressions, log_queries, select, limits) as queries:
             for frame in queries.batches():

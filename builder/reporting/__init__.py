@@ -1,1 +1,1 @@
-"""Format numbers and render HTML reports from one set of templates and charts."""
+"""Formats numbers and renders HTML reports, from one set of templates and charts."""

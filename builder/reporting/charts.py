@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from builder.reporting import numbers
 from builder.reporting.parts import legend
-from builder.reporting.render import join_markup, render_macro
+from builder.reporting.render import join_markup, read_template_file, render_macro
 
 Values = Sequence[float | None]
 
@@ -26,7 +26,7 @@ LETTER = 7.7
 
 @dataclass(frozen=True)
 class LineSeries:
-    """One line of a chart: name, colour class, values, and bounds of their confidence intervals."""
+    """One line of a chart: name, colour class, values, and confidence interval of each value."""
 
     name: str
     colour: str
@@ -37,7 +37,7 @@ class LineSeries:
 
 @dataclass(frozen=True)
 class ScatterPoint:
-    """A named point of a scatter plot."""
+    """A labelled point of a scatter plot."""
 
     name: str
     colour: str
@@ -46,17 +46,18 @@ class ScatterPoint:
 
 
 def series_colour(index: int) -> str:
-    """Return the colour class of a series by its index; colours repeat after eight."""
+    """Return the colour class of the n-th series; colours repeat after eight."""
     return f"series-{index % COLOURS}"
 
 
 @dataclass
 class Chart:
-    """The marks of a chart in SVG units."""
+    """Marks of a chart, with positions in SVG units."""
 
     title: str
     width: int = 440
     height: int = 240
+    right_margin: int = RIGHT
     rules: list[tuple[float, float, float, float, str]] = field(default_factory=list)
     labels: list[tuple[float, float, str, str, str]] = field(default_factory=list)
     paths: list[tuple[str, str]] = field(default_factory=list)
@@ -69,7 +70,7 @@ class Chart:
     @property
     def plot_area(self) -> tuple[float, float, float, float]:
         """Left, right, top and bottom edge of the plot area."""
-        return LEFT, self.width - RIGHT, TOP, self.height - BOTTOM
+        return LEFT, self.width - self.right_margin, TOP, self.height - BOTTOM
 
     def add_axis(
         self, scale: "LinearScale", format_tick: Callable[[float], str], *, is_vertical: bool
@@ -89,9 +90,14 @@ class Chart:
         """Render the chart as SVG with its title as accessible name."""
         return render_macro("drawing", self)
 
+    def render_image(self) -> str:
+        """Render the chart as an SVG file with its own styles."""
+        style = Markup(read_template_file("chart.css"))  # noqa: S704 - a file of this package
+        return str(render_macro("image", self, style))
+
 
 class LinearScale:
-    """A linear map from data to SVG units; its domain is extended to round numbers."""
+    """Linear scale from data to SVG units; the domain is extended to round numbers."""
 
     def __init__(self, values: Sequence[float], first: float, last: float) -> None:
         low, high = min(values, default=0.0), max(values, default=1.0)
@@ -132,7 +138,7 @@ def line_chart(
     *,
     as_shares: bool = False,
 ) -> Markup:
-    """Render series over named positions, such as snapshots, with intervals and a legend.
+    """Render a line chart of series over labelled positions, such as snapshots.
 
     Args:
         title: Chart title.
@@ -172,7 +178,7 @@ def line_chart(
 
 
 def _svg_path(values: Values, xs: Sequence[float], scale: LinearScale) -> str:
-    """Return an SVG path that is interrupted at missing values."""
+    """Return an SVG path through the values of a series, interrupted at missing values."""
     path, command = "", "M"
     for place, value in zip(xs, values, strict=True):
         if value is None:
@@ -189,7 +195,7 @@ def scatter_plot(
     y_label: str,
     ideal: tuple[float, float],
 ) -> Markup:
-    """Render points in a plane, with lines through the ideal point.
+    """Render a scatter plot as SVG, with lines through the point of a perfect system.
 
     Args:
         title: Chart title.
@@ -217,7 +223,7 @@ def bar_chart(
     hints: Sequence[str] = (),
     ticks: Sequence[str] = (),
 ) -> Markup:
-    """Render vertical bars from zero, in the order of `values`.
+    """Render a bar chart as SVG, with vertical bars in the given order.
 
     Args:
         title: Chart title.
@@ -252,7 +258,7 @@ def _tick_labels(
 
 
 def histogram(title: str, counts: Sequence[int], colour: str) -> Markup:
-    """Render counts of equal-width bins over [0, 1]."""
+    """Render a histogram as SVG from counts of equal-width bins over [0, 1]."""
     bins = len(counts)
     hints = [
         f"{n / bins:.2f} to {(n + 1) / bins:.2f}: {numbers.format_count(c)}"

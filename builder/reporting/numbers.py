@@ -1,4 +1,4 @@
-"""Format numbers for readers; None is shown as a dash."""
+"""Formats numbers for reports; None is shown as a dash."""
 
 MIN_FIXED_SCORE = 5e-5
 """Smallest positive number that four decimals show."""
@@ -16,7 +16,7 @@ def format_signed(value: int | None) -> str:
 
 
 def format_percent(value: float | None, digits: int = 1) -> str:
-    """Format a fraction as `34.2 %`; only exact values are shown as 0 % or 100 %."""
+    """Format a fraction as a percentage such as `34.2 %`; only exact values become 0 % or 100 %."""
     if value is None:
         return DASH
     least = 10**-digits
@@ -33,10 +33,10 @@ def format_decimal(value: float | None, digits: int = 3) -> str:
 
 
 def pluralize(number: int, one: str, many: str | None = None) -> str:
-    """Format a count with its noun: `1 page`, `2 pages`."""
+    """Format a count with its noun in the singular or plural: `1 page`, `2 pages`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def format_score(value: float) -> str:
-    """Format a score with four decimals, or in scientific notation if they would all be 0."""
+    """Format a score with four decimals, or in scientific notation if it would round to 0."""
     return f"{value:.1e}" if 0 < abs(value) < MIN_FIXED_SCORE else f"{value:.4f}"

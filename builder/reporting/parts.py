@@ -1,4 +1,4 @@
-"""Render report elements: sections, tables, heat maps, stacked bars, UpSet plots.
+"""Renders the elements of reports: sections, tables, heat maps, stacked bars, UpSet plots.
 
 Everything is readable without a script: a heat map is a table and bars are a list, for screen
 readers and print. SVG charts are in `builder.reporting.charts`. Colours are CSS classes, so that
@@ -34,7 +34,7 @@ class Cell:
 
     @property
     def markup(self) -> Markup:
-        """The escaped text of the cell."""
+        """Text of the cell, escaped for HTML."""
         return join_markup(self.text)
 
     @property
@@ -78,7 +78,7 @@ def decimal_cell(value: float | None, digits: int = 3) -> Cell:
 
 
 def share_cell(value: float | None, maximum: float = 1.0) -> Cell:
-    """Return a sortable cell with a percentage and a bar that is full at `maximum`."""
+    """Return a sortable cell with a percentage and a bar, which is full at `maximum`."""
     bar = None if value is None else value / maximum if maximum else 0.0
     return Cell(numbers.format_percent(value), _sort_key(value), bar)
 
@@ -88,7 +88,7 @@ def _sort_key(value: float | None) -> float:
 
 
 def section(identifier: str, heading: str, lead: str | None, *content: Content) -> Markup:
-    """Render a section with its heading and a lead sentence."""
+    """Render a section with a heading and a lead sentence."""
     return render_macro("section", identifier, heading, lead, join_markup(content))
 
 
@@ -97,18 +97,23 @@ def grid(*figures: Content) -> Markup:
     return render_macro("block", "grid", join_markup(figures))
 
 
+def grid_cell(*content: Content) -> Markup:
+    """Render a chart and its legend as one cell of a grid."""
+    return render_macro("block", "cell", join_markup(content))
+
+
 def figure_pair(*figures: Content) -> Markup:
     """Render two small figures side by side."""
     return render_macro("block", "twins", join_markup(figures))
 
 
 def figure(title: str, body: Content, note: str | None = None) -> Markup:
-    """Render a figure with its caption above and an optional note below."""
+    """Render a figure with a caption above and an optional note below."""
     return render_macro("figure", title, join_markup(body), note)
 
 
 def empty_note(text: str) -> Markup:
-    """Render the sentence that replaces a figure without data."""
+    """Render a sentence in place of a figure that has no data."""
     return render_macro("paragraph", text, "nothing")
 
 
@@ -123,7 +128,7 @@ def subheading(text: str) -> Markup:
 
 
 def collapsible(summary: str, *content: Content, is_open: bool = False) -> Markup:
-    """Render content that is collapsed behind a summary."""
+    """Render content that is collapsed below a summary line."""
     return render_macro("folded", summary, join_markup(content), is_open)
 
 
@@ -150,7 +155,7 @@ def legend(entries: Sequence[tuple[str, str]]) -> Markup:
 def table(
     caption: str, columns: Sequence[str], rows: Sequence[Row], *, stacks: bool = False
 ) -> Markup:
-    """Render a table that readers can sort by each column.
+    """Render a table that readers can sort by any column.
 
     Args:
         caption: Table caption.
@@ -178,7 +183,7 @@ def heat_map(
     shades: Sequence[Sequence[float | None]],
     texts: Sequence[Sequence[str]],
 ) -> Markup:
-    """Render a table with shaded cells.
+    """Render a heat map: a table whose cells are shaded.
 
     Args:
         caption: Table caption.
@@ -202,7 +207,7 @@ def heat_map(
 
 
 def stacked_bars(rows: Sequence[tuple[str, Sequence[Segment]]]) -> Markup:
-    """Render one stacked bar per row, all on the same scale; empty segments are omitted."""
+    """Render one stacked bar per row on a common scale; empty segments are omitted."""
     longest = max((sum(s.value for s in segments) for _, segments in rows), default=0)
     shown = dict.fromkeys((s.label, s.colour) for _, row in rows for s in row if s.value)
     lines = [
@@ -228,7 +233,7 @@ def stacked_bars(rows: Sequence[tuple[str, Sequence[Segment]]]) -> Markup:
 def upset_plot(
     caption: str, names: Sequence[str], rows: Sequence[tuple[Sequence[str] | None, int]]
 ) -> Markup:
-    """Render exclusive intersections of sets as counts with a row of dots (an UpSet plot).
+    """Render an UpSet plot: the size of each exclusive intersection of sets, with dots for sets.
 
     Args:
         caption: Table caption.

@@ -1,4 +1,4 @@
-"""Render the Jinja2 templates of this package: HTML pages and Markdown cards.
+"""Renders the Jinja2 templates of this package: HTML pages and Markdown cards.
 
 All HTML reports, judging pages and dataset cards are built from these templates, never by joining
 strings. In HTML, text is escaped unless it is already markup; in Markdown (`*.md`) it is not, so
@@ -43,7 +43,7 @@ def _get_macro(template: str, name: str) -> Callable[..., str]:
 
 
 def join_markup(*content: Content) -> Markup:
-    """Escape and concatenate content; None is skipped."""
+    """Escape and concatenate pieces of content; None is skipped."""
     return Markup().join(_flatten(content))
 
 
@@ -63,7 +63,7 @@ def render_page(
     body: Content,
     footer: str,
 ) -> str:
-    """Render a complete HTML document that works offline, in light and dark, with sortable tables.
+    """Render a complete HTML document that works offline and in light and dark mode.
 
     A content security policy blocks every request, and every script except the one of the page.
 
@@ -136,5 +136,5 @@ def markdown_table(
 
 
 def read_template_file(name: str) -> str:
-    """Return a file of the template folder, such as `report.css`, as text."""
+    """Return the text of a file in the template folder, such as `report.css`."""
     return files(__package__).joinpath("templates", name).read_text(encoding="utf-8")

@@ -1,1 +1,1 @@
-"""Pipeline engine: stages, planning, execution, storage of outputs, and row accounting."""
+"""Pipeline engine: plans and runs stages, stores their outputs and accounts for all rows."""

@@ -15,7 +15,7 @@ FROM encoded
 
 
 def content_hash(table: Table, limits: Limits) -> str:
-    """Order-free hash of a table's rows.
+    """Return a hash of a table's rows that does not depend on their order.
 
     Each row is hashed as md5 of its JSON form; the four 32-bit words of the digests are summed over
     all rows, so that duplicates count.

@@ -58,7 +58,7 @@ def identity(
 
 
 def parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
-    """Return the parameters of a unit by dotted key, including defaults."""
+    """Return the parameters that a unit depends on by dotted key, including defaults."""
     name = stage.signature.section
     if name is None:
         return {}
@@ -67,7 +67,7 @@ def parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
 
 
 def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
-    """Return a hash over the files of a published table; None if it is not published."""
+    """Return a hash of the files of a published table; None if the table is not published."""
     record = store.record(stage, key)
     if record is None:
         return None
@@ -80,12 +80,12 @@ def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
 
 
 def digest(value: Identity) -> str:
-    """Return the fingerprint of an identity: 16 hexadecimal digits."""
+    """Return the fingerprint of a unit's identity: 16 hexadecimal digits."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:16]
 
 
 def change_reasons(before: Identity | None, now: Identity) -> tuple[str, ...]:
-    """Return the differences between two identities as reasons to run a unit; empty if equal."""
+    """Return how two identities of a unit differ, as reasons to run the unit again."""
     if before is None:
         return ("not built yet",)
     reasons = []
@@ -108,6 +108,10 @@ def _value_changes(prefix: str, before: Mapping[str, Any], now: Mapping[str, Any
         old, new = before.get(name, "absent"), now.get(name, "absent")
         if isinstance(old, Mapping) and isinstance(new, Mapping):
             reasons += _value_changes(f"{prefix}{name} ", old, new)
+        elif isinstance(new, Mapping) and name not in before:
+            reasons.append(f"{prefix}{name} added")
+        elif isinstance(old, Mapping) and name not in now:
+            reasons.append(f"{prefix}{name} removed")
         elif old != new:
             reasons.append(f"{prefix}{name} {_short(old)} -> {_short(new)}")
     return reasons

@@ -49,7 +49,7 @@ MAX_LISTED_REJECTS = 100_000
 
 
 class RejectWriter:
-    """Records rejected rows in the table `rejects` and in the ledger.
+    """Writer of rejected rows, which are listed in the table `rejects` and counted in the ledger.
 
     Rejects beyond `MAX_LISTED_REJECTS` per reason and file are combined into one row with their
     number and the line of the first, which limits memory for damaged files.

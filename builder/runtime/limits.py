@@ -23,7 +23,7 @@ CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 
 def parse_memory(text: str) -> int:
-    """Parse a memory size such as `4GiB`, `900MB` or `2g` to bytes.
+    """Return the number of bytes of a memory size such as `4GiB`, `900MB` or `2g`.
 
     Raises:
         UsageError: The text is not a size, or the size is less than 256 MiB.
@@ -35,7 +35,7 @@ def parse_memory(text: str) -> int:
 
 
 def parse_size(text: str, option: str) -> int:
-    """Parse a size such as `4GiB` to a positive number of bytes.
+    """Return the number of bytes of a positive size such as `4GiB`.
 
     Raises:
         UsageError: The text is not a size; the message names `option`.
@@ -67,7 +67,7 @@ def usable_memory() -> int | None:
 
 
 def _read_cgroup(name: str) -> str:
-    """Read a setting of the process's cgroup (version 2); empty if it does not exist."""
+    """Return a setting of this process's cgroup (version 2); empty if it does not exist."""
     try:
         return (CONTROL_GROUP / name).read_text("ascii").strip()
     except (OSError, ValueError):
@@ -91,7 +91,7 @@ class Limits:
     executor: Executor = field(default_factory=LocalExecutor)
 
     def with_scratch_folder(self, name: str) -> "Limits":
-        """Return limits with a new subfolder of the scratch folder and the local executor."""
+        """Return limits with a new subfolder for temporary data, without parallel workers."""
         folder = self.scratch / name
         folder.mkdir()
         return Limits(folder, self.threads, self.memory)

@@ -1,4 +1,4 @@
-"""Planning of a run: units, their order and their dependencies."""
+"""Planning of a run: the units to run, in order, and their dependencies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from builder.runtime.stage import Stage
 
 @dataclass(frozen=True)
 class Unit:
-    """Stage applied to a snapshot, to a pair of snapshots, or to the collection."""
+    """Unit of work: a stage applied to a snapshot, a pair of snapshots, or the collection."""
 
     stage: Stage
     key: str
@@ -22,7 +22,7 @@ class Unit:
 
     @property
     def name(self) -> tuple[str, str]:
-        """Stage name and unit key, which identify the outputs in the store."""
+        """Name of the unit in the store: the stage and the snapshot, pair or `all`."""
         return self.stage.name, self.key
 
 
@@ -54,11 +54,11 @@ class Pipeline:
 
     @cached_property
     def producers(self) -> dict[str, Stage]:
-        """Stage that writes each table."""
+        """Name of the stage that writes each table, by table."""
         return {table: stage for stage in self.stages for table in stage.outputs}
 
     def upstream(self, unit: Unit, workflow: Workflow) -> list[Unit]:
-        """Return the distinct units whose tables a unit reads, in the order of its arguments."""
+        """Return the units that write the tables that a unit reads."""
         units = [
             Unit(self.producers[read.table], key)
             for read in unit.stage.signature.tables

@@ -1,4 +1,4 @@
-"""Progress reporting of long-running operations: a progress bar on a terminal, or nothing."""
+"""Progress of long-running operations, shown as a bar on a terminal or not at all."""
 
 import sys
 from typing import Protocol, TextIO
@@ -7,29 +7,29 @@ from tqdm import tqdm
 
 
 class Progress(Protocol):
-    """Receives the progress of a long-running operation."""
+    """Interface of progress displays."""
 
     def start(self, label: str, total: int | None, unit: str) -> None:
-        """Start an operation of `total` units, or None if the number is unknown."""
+        """Start an operation that has `total` units, or an unknown number of units if None."""
 
     def advance(self, count: int) -> None:
-        """Report that `count` more units are done."""
+        """Report that `count` more units of the operation are done."""
 
     def finish(self) -> None:
-        """End the task."""
+        """Report that the operation has finished."""
 
 
 class NoProgress:
-    """Progress reporter that does nothing."""
+    """Progress display that shows nothing."""
 
     def start(self, label: str, total: int | None, unit: str) -> None:
-        """Do nothing."""
+        """Ignore the start of an operation."""
 
     def advance(self, count: int) -> None:
-        """Do nothing."""
+        """Ignore the progress of an operation."""
 
     def finish(self) -> None:
-        """Do nothing."""
+        """Ignore the end of an operation."""
 
 
 class ProgressBar:

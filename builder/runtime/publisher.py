@@ -89,7 +89,7 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def private_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
-    """Create an empty folder for unpublished results, and remove it when the context is closed."""
+    """Create an empty private folder, and remove it when the context is closed."""
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True, mode=mode)
     try:
@@ -115,7 +115,7 @@ def publish(partial: Path, final: Path) -> None:
 
 
 def _replace_folder(partial: Path, final: Path) -> None:
-    """Replace a folder by another, atomically if the system supports it, and remove the old one."""
+    """Replace a folder with another one, atomically if the system supports it."""
     libc = ctypes.CDLL(None, use_errno=True)
     exchange = getattr(libc, "renameat2", None)
     arguments = (AT_FDCWD, bytes(partial), AT_FDCWD, bytes(final), RENAME_EXCHANGE)
@@ -185,7 +185,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def find_manifest(version: Path) -> dict[str, Any] | None:
-    """Read the manifest of a published version; None if it is missing or invalid."""
+    """Return the manifest of a published version; None if it is missing or invalid."""
     try:
         return dict(json.loads((version / MANIFEST).read_text("utf-8")))
     except (OSError, ValueError):

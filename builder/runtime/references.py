@@ -1,6 +1,6 @@
-"""Annotations of stage arguments, which declare the tables, files and settings that a stage reads.
+"""Annotations of stage arguments: which tables, files and settings a stage reads.
 
-A table argument is annotated with its contract and the units to read: `Same[Impressions]` is the
+A table argument is annotated with its schema and the units to read: `Same[Impressions]` is the
 table `impressions` of the snapshot (or pair) that the stage runs on. `Files` and `Setting` mark
 arguments that come from the definition.
 """
@@ -23,7 +23,7 @@ Units = str | tuple[str, ...] | dict[Any, str]
 
 @dataclass(frozen=True)
 class Located:
-    """Marks a table argument.
+    """Annotation of a table argument.
 
     Args:
         units: Function that returns the units to read, given the definition and the unit's key.
@@ -34,7 +34,7 @@ class Located:
 
 @dataclass(frozen=True)
 class Files:
-    """Marks an argument of raw files, a `Source` or a sequence of them.
+    """Annotation of an argument that receives raw files: a `Source` or a sequence of them.
 
     Args:
         patterns: Function that returns paths, folders and globs, given the definition and the key.
@@ -45,14 +45,14 @@ class Files:
 
 @dataclass(frozen=True)
 class Setting:
-    """Marks an argument that is computed from the definition and the unit's key."""
+    """Annotation of an argument that is computed from the definition and the unit's key."""
 
     value: Callable[[Workflow, str], Any]
 
 
 @dataclass(frozen=True)
 class Cache:
-    """Marks an argument for a cache folder that persists between runs."""
+    """Annotation of an argument that receives the path of a cache folder, kept between runs."""
 
 
 def _earlier_snapshots(workflow: Workflow, key: str) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ From = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[0])]
 To = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[1])]
 """The table of the second snapshot of the pair."""
 Training = Annotated[Sequence[Table[TableContract]], Located(_training_snapshots)]
-"""The tables of the training snapshots; of those before this one, if it is one of them."""
+"""The tables of all training snapshots or, for a training snapshot, of those before it."""
 All = Annotated[
     Mapping[str, Table[TableContract]],
     Located(lambda w, _: {name: name for name in w.snapshot_names}),
@@ -108,7 +108,7 @@ CacheFolder = Annotated[Path, Cache()]
 
 @dataclass(frozen=True)
 class TableInput:
-    """Table that a stage reads: argument name, contract, and units to read it from."""
+    """Table that a stage reads: argument name, schema, and units that write the table."""
 
     argument: str
     contract: type[Contract]
@@ -120,7 +120,7 @@ class TableInput:
         return self.contract.table_name()
 
     def keys(self, workflow: Workflow, key: str) -> tuple[str, ...]:
-        """Return the keys of the units to read the table from, in order."""
+        """Return the keys of the units from which to read the table, in order."""
         units = self.units(workflow, key)
         if isinstance(units, str):
             return (units,)
@@ -129,7 +129,7 @@ class TableInput:
 
 @dataclass(frozen=True)
 class FileInput:
-    """Raw files that a stage reads; `single` if the argument is a file, not a sequence."""
+    """Raw files that a stage reads, passed as one file or as a sequence."""
 
     argument: str
     patterns: Callable[[Workflow, str], tuple[str, ...]]
@@ -160,7 +160,7 @@ PROVIDED = ("out", "limits", "progress", "return")
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:
-    """Read the annotations of a stage's function.
+    """Read the annotations of a stage's function, grouped by origin.
 
     Raises:
         TypeError: An argument has no annotation of this module.
@@ -190,7 +190,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
 
 
 def _find_marker(hint: Any) -> tuple[Any, Any]:
-    """Return the type and the marker of an annotation, or of X for the annotation `X | None`."""
+    """Return the type and marker of an annotation such as `Annotated[X, marker] | None`."""
     options = [hint, *(option for option in get_args(hint) if get_origin(hint) is not Annotated)]
     for option in options:
         if get_origin(option) is Annotated:
@@ -200,7 +200,7 @@ def _find_marker(hint: Any) -> tuple[Any, Any]:
 
 
 def _find_contract(kind: Any) -> type[Contract]:
-    """Return the contract C of `Table[C]`, or of a sequence or mapping of tables."""
+    """Return the schema S of a table argument `Table[S]`, also in a sequence or mapping."""
     while get_origin(kind) is not Table:
         kind = get_args(kind)[-1]
     contract: type[Contract] = get_args(kind)[0]
@@ -208,7 +208,7 @@ def _find_contract(kind: Any) -> type[Contract]:
 
 
 def _find_section(kind: Any) -> str:
-    """Return the name of the definition's section with parameters of this type."""
+    """Return the name of the definition's section whose parameters have the given type."""
     for name, field in Parameters.model_fields.items():
         if field.annotation is kind:
             return name

@@ -1,4 +1,4 @@
-"""Runner that executes planned units without valid outputs and publishes their outputs atomically.
+"""Runs planned units whose outputs are out of date, and publishes the outputs atomically.
 
 Returns a `Step` per unit with its row counts and the reasons why it ran.
 """
@@ -29,24 +29,27 @@ from builder.runtime.store import Store, check_columns
 
 @dataclass(frozen=True)
 class Step:
-    """Outcome of a unit; for `Runner.explain`, the expected outcome.
+    """Outcome of a unit that was run, skipped or only planned.
 
     Args:
         unit: Unit of the run.
         reasons: Why the unit ran; empty if its outputs were valid.
         ledger: Row counts; None if the unit has not run.
         seconds: Duration in seconds.
+        is_conditional: For `Runner.explain`, whether the unit would run only if the rerun of an
+            earlier stage changes a table that it reads.
     """
 
     unit: Unit
     reasons: tuple[str, ...]
     ledger: Ledger | None = None
     seconds: float = 0.0
+    is_conditional: bool = False
 
     @property
     def ran(self) -> bool:
-        """Whether the unit ran, or for `Runner.explain`, would run."""
-        return bool(self.reasons)
+        """Whether the unit ran or, for `Runner.explain`, would certainly run."""
+        return bool(self.reasons) and not self.is_conditional
 
 
 @dataclass
@@ -71,14 +74,16 @@ class Runner:
             )
             stages = dict.fromkeys(u.stage.name for u in writers)
             reasons = self._reasons(unit, self._identity(unit))
-            reasons = reasons or tuple(f"input from {name} changes" for name in stages)
+            is_conditional = bool(stages and not reasons)
+            if is_conditional:
+                reasons = (f"if a table of {_alternatives([*stages])} changes",)
             if reasons:
                 running.add(unit)
-            steps.append(Step(unit, reasons))
+            steps.append(Step(unit, reasons, is_conditional=is_conditional))
         return steps
 
     def run(self, units: Sequence[Unit], on_step: Callable[[Step], None]) -> list[Step]:
-        """Run every unit without valid outputs, and first rebuild damaged inputs."""
+        """Run every unit whose outputs are out of date; rebuild damaged inputs first."""
         done: dict[Unit, Step] = {}
         while len(done) < len(units):
             for unit in units:
@@ -97,7 +102,7 @@ class Runner:
         return [done[unit] for unit in units]
 
     def repair(self, units: Sequence[Unit], on_step: Callable[[Step], None]) -> None:
-        """Rerun every unit whose published files are damaged."""
+        """Run every unit again whose published files are damaged."""
         damaged = [unit for unit in units if not self.store.is_intact(*unit.name)]
         for unit in damaged:
             self.store.delete_record(*unit.name)
@@ -105,7 +110,7 @@ class Runner:
             self.run(units, on_step)
 
     def _damaged_inputs(self, unit: Unit) -> list[Unit]:
-        """Return the upstream units whose files do not match their recorded hashes."""
+        """Return the units whose tables a unit reads and whose files are damaged."""
         producers = self.pipeline.upstream(unit, self.definition.workflow)
         return [producer for producer in producers if not self.store.is_intact(*producer.name)]
 
@@ -186,8 +191,13 @@ class Runner:
         return tuple(open_table(unit_key) for unit_key in units)
 
 
+def _alternatives(names: Sequence[str]) -> str:
+    """Join names as `a`, `a or b`, `a, b or c`."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
-    """Check the outputs of a stage before they are published.
+    """Check the tables that a stage wrote before they are published.
 
     Raises:
         LedgerError: Row counts do not match, or the table `rejects` disagrees with the ledger.

@@ -1,4 +1,4 @@
-"""Scopes of stages: per snapshot, per pair of consecutive snapshots, or per collection."""
+"""Scopes of stages: once per snapshot, per pair of consecutive snapshots, or per collection."""
 
 from enum import Enum
 from itertools import pairwise
@@ -14,7 +14,7 @@ class Scope(Enum):
     COLLECTION = "collection"
 
     def keys(self, workflow: Workflow) -> tuple[str, ...]:
-        """Return the keys of the units: snapshot names, `<from>_<to>` of pairs, or `all`."""
+        """Return the keys of a stage's units: snapshot names, pairs `<from>_<to>`, or `all`."""
         names = workflow.snapshot_names
         if self is Scope.SNAPSHOT:
             return names

@@ -1,4 +1,4 @@
-"""Stages: plain functions with a decorator and annotations that declare what they read and write.
+"""Stages: functions whose decorator and annotations declare what they read and write.
 
 The decorator `@stage` declares name, version, scope and the contracts of the tables that the stage
 writes; the annotations of its arguments declare what it reads (see `references`). A stage can still
@@ -22,7 +22,7 @@ Arguments = typing_extensions.ParamSpec("Arguments", default=...)
 Declared = ParamSpec("Declared")
 
 CONTRACTS: dict[str, type[Contract]] = {**TABLES, **INTERMEDIATE_TABLES}
-"""Contract of every table of the pipeline, including unpublished tables."""
+"""Schema of every table of the pipeline, including unpublished tables."""
 
 
 @dataclass(eq=False)
@@ -58,7 +58,7 @@ class Stage(Generic[Arguments]):
 
     @cached_property
     def outputs(self) -> dict[str, type[Contract]]:
-        """Contract of each table that the stage writes, by name."""
+        """Schema of each table that the stage writes, by name."""
         return {contract.table_name(): contract for contract in self.contracts}
 
     @property
@@ -68,7 +68,7 @@ class Stage(Generic[Arguments]):
 
     @property
     def files(self) -> tuple[FileInput, ...]:
-        """Raw files that affect the output, including those not passed as arguments."""
+        """Raw files that affect the stage's outputs, including those not passed as arguments."""
         hidden = (FileInput(label, mark.patterns) for label, mark in self.fingerprints.items())
         return (*self.signature.files, *hidden)
 
@@ -86,7 +86,7 @@ def stage(
     fingerprints: Mapping[str, Files] | None = None,
     plugins: Callable[[Workflow], Mapping[str, str]] = _no_plugins,
 ) -> Callable[[Callable[Declared, Ledger]], Stage[Declared]]:
-    """Return a decorator that declares a function as a stage; see `Stage` for the arguments."""
+    """Decorator that declares a function as a stage; see `Stage` for the arguments."""
 
     def declare(work: Callable[Declared, Ledger]) -> Stage[Declared]:
         return Stage(work, name, version, scope, writes, fingerprints or {}, plugins)

@@ -51,7 +51,7 @@ class InputHashes:
         self._known: dict[str, tuple[list[int], str]] | None = None
 
     def hash_files(self, files: Sequence[Source]) -> list[str]:
-        """Return the SHA-256 of each file, and append new hashes to the cache file.
+        """Return the SHA-256 of each raw file, from the cache if the file has not changed.
 
         Raises:
             DataError: The cache file is a symbolic link.
@@ -86,7 +86,7 @@ class InputHashes:
         return known
 
     def _append(self, new: dict[str, tuple[list[int], str]]) -> None:
-        """Append hashes, on a new line in case the previous write was incomplete."""
+        """Append hashes to the cache file, each on a new line."""
         lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new.items()]
         with open_no_follow(self._path) as file:
             file.seek(0, os.SEEK_END)
@@ -110,7 +110,7 @@ class Store:
             yield
 
     def record(self, stage: str, key: str) -> dict[str, Any] | None:
-        """Return the record of a unit's outputs; None if a file is missing or has changed size."""
+        """Return the record of a unit's outputs; None if a file is missing or has another size."""
         try:
             record = self._read_record(self.work / stage / key / RECORD)
             folder = self.folder(stage, key, record)
@@ -122,7 +122,7 @@ class Store:
         return dict(record)
 
     def _read_record(self, path: Path) -> dict[str, Any]:
-        """Read a record, which is cached until its file changes."""
+        """Return the record in a file, from a cache unless the file has changed."""
         found = path.stat()
         signature = (found.st_ino, found.st_size, found.st_mtime_ns)
         if path not in self._records or self._records[path][0] != signature:
@@ -130,11 +130,11 @@ class Store:
         return self._records[path][1]
 
     def folder(self, stage: str, key: str, record: dict[str, Any]) -> Path:
-        """Return the folder with the outputs of a record."""
+        """Return the folder that contains the outputs of a record."""
         return self.work / stage / key / str(record["id"])
 
     def table(self, stage: str, key: str, name: str, contract: type[Contract]) -> Table:
-        """Return a published table of a unit.
+        """Return a table that a unit has published.
 
         Raises:
             DataError: The outputs of the unit do not exist.
@@ -169,7 +169,7 @@ class Store:
 
     @contextmanager
     def output_folder(self, stage: str, key: str, identity: str) -> Iterator[Path]:
-        """Yield a private folder for a unit's outputs, and publish it when the context closes."""
+        """Yield a private folder for a unit's outputs, and publish the folder afterwards."""
         home = self.work / stage / key
         final = home / identity
         with private_folder(home / (identity + PARTIAL), 0o700) as partial:
@@ -180,7 +180,7 @@ class Store:
         self._verified.add(final)
 
     def commit(self, stage: str, key: str, record: dict[str, Any]) -> None:
-        """Write the record of a unit, and remove the outputs of older records."""
+        """Write the record of a unit, and remove older outputs of the unit."""
         home = self.work / stage / key
         write_atomically(home / RECORD, canonical_json(record))
         for old in home.iterdir():
@@ -196,7 +196,7 @@ class Store:
 
 
 def check_columns(table: Table, name: str) -> None:
-    """Check that the Parquet files of a table have the columns of its contract.
+    """Check that the Parquet files of a table have the columns of its schema.
 
     Raises:
         ContractError: The table is missing, or a column differs.

@@ -1,4 +1,4 @@
-"""Calendar months, the intervals of simulated snapshots."""
+"""Calendar months, which are the time intervals of simulated snapshots."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -20,7 +20,7 @@ class Month:
 
     @property
     def name(self) -> str:
-        """Snapshot name such as `2022-06`."""
+        """Name of the month, such as `2022-06`."""
         return f"{self.year:04d}-{self.month:02d}"
 
     @property
@@ -45,7 +45,7 @@ class Month:
 
 
 def consecutive_months(count: int) -> list[Month]:
-    """Return `count` consecutive months from `FIRST_MONTH` on."""
+    """Return `count` consecutive months, starting with `FIRST_MONTH`."""
     months = [Month(*FIRST_MONTH)]
     while len(months) < count:
         months.append(months[-1].next)

@@ -1,4 +1,4 @@
-"""Topic table and collection definition for building the simulated data."""
+"""Writes the topic table and the collection definition that build the simulated data."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -18,7 +18,7 @@ CountArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PageStates:
-    """States of pages at a snapshot; all arrays have one element per page.
+    """State of each page at a snapshot, as arrays with one element per page.
 
     Args:
         pages: Page numbers.
@@ -36,12 +36,12 @@ class PageStates:
 
 
 def count_pages(params: Simulation, snapshot: int) -> int:
-    """Return the number of pages added up to a snapshot, including removed ones."""
+    """Return the number of pages added up to a snapshot, including pages that were removed."""
     return params.documents + snapshot * round(params.added * params.documents)
 
 
 def page_states(params: Simulation, pages: UInt64Array, snapshot: int) -> PageStates:
-    """Return the states of pages at a snapshot."""
+    """Return the state of the given pages at a snapshot."""
     numbers = pages.astype(np.int64)
     added_at = np.zeros(len(pages), dtype=np.int64)
     for step in range(1, snapshot + 1):

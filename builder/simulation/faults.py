@@ -1,4 +1,4 @@
-"""Malformed lines, inserted into logs and crawls and recorded in the ground truth."""
+"""Inserts malformed lines into simulated logs and crawls, and records them as ground truth."""
 
 from collections.abc import Iterable, Iterator
 
@@ -30,7 +30,7 @@ def insert_malformed_lines(
     kinds: tuple[str, ...],
     faults: list[Fault],
 ) -> Iterator[bytes]:
-    """Yield the lines, inserting a corrupted copy after a random sample of them.
+    """Yield all lines, inserting a corrupted copy after some of the lines at random.
 
     Args:
         lines: JSON objects, without line ends.

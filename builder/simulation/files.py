@@ -1,4 +1,4 @@
-"""Output files whose bytes depend on their content alone."""
+"""Output files whose bytes depend only on their content, not on time or file name."""
 
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ def open_gzip(path: Path) -> Iterator[IO[bytes]]:
 def write_truth_table(
     folder: Path, name: str, rows: Sequence[tuple[object, ...]], schema: Mapping[str, pl.DataType]
 ) -> None:
-    """Write rows of the ground truth to `<folder>/<name>.parquet`."""
+    """Write rows of the ground truth to a Parquet file in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     frame = pl.DataFrame(rows, schema=dict(schema), orient="row")
     frame.write_parquet(folder / f"{name}.parquet", compression="zstd", compression_level=3)

@@ -117,7 +117,7 @@ NUMBERS: tuple[SentencePair, ...] = (
 
 
 def fill_template(template: SentencePair, subject: Subject, rng: Rng) -> SentencePair:
-    """Fill the slots of a template and capitalize the first letters."""
+    """Fill the slots of a French-English template, and capitalize the first letters."""
     month, season, number = rng.choice(MONTHS), rng.choice(SEASONS), rng.choice(NUMBERS)
     year, price = 2015 + rng.randrange(8), 10 * (1 + rng.randrange(90))
     slots = _subject_slots(subject)
@@ -130,7 +130,7 @@ def fill_template(template: SentencePair, subject: Subject, rng: Rng) -> Sentenc
 
 
 def _subject_slots(subject: Subject) -> dict[str, str]:
-    """Return the template slots of a subject, cached by identity; subjects are never freed."""
+    """Return the values of template slots for a subject, cached by the identity of the subject."""
     slots = _SLOTS_BY_ID.get(id(subject))
     if slots is None:
         slots = _SLOTS_BY_ID[id(subject)] = subject.template_slots()
@@ -142,7 +142,7 @@ _SLOTS_BY_ID: dict[int, dict[str, str]] = {}
 
 @cache
 def _parse_template(template: str) -> tuple[tuple[str, str | None], ...]:
-    """Split a template into literal texts, each with the name of the slot that follows it."""
+    """Split a template into pairs of literal text and the name of the slot that follows."""
     return tuple((text, name) for text, name, _, _ in Formatter().parse(template))
 
 

@@ -26,7 +26,7 @@ class Noun:
 
     @property
     def takes_elision(self) -> bool:
-        """Whether an article is elided before the noun, as in `l'eau`."""
+        """Whether a preceding article is elided, as in `l'eau`."""
         return self.french.startswith(VOWELS) and not self.french.startswith(ASPIRATED_NOUNS)
 
     def template_slots(self, qualifier: tuple[str, str]) -> dict[str, str]:
@@ -48,7 +48,7 @@ class Noun:
         }
 
     def _articles(self) -> tuple[str, str, str, str]:
-        """Return the articles: definite, contracted with de, contracted with à, indefinite."""
+        """Return the French articles of the noun: definite, with `de`, with `à`, and indefinite."""
         un = "une " if self.feminine else "un "
         if self.takes_elision:
             return "l'", "de l'", "à l'", un
@@ -78,7 +78,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Subject:
-    """Subject of a page or query: a noun of a domain with a qualifier."""
+    """What a page or query is about: a noun of a domain with a qualifier."""
 
     domain: Domain
     noun: Noun

@@ -1,4 +1,4 @@
-"""Conversion of impressions to Arrow, with the same values as the JSON lines of `write_log`."""
+"""Converts simulated impressions to Arrow, with the values that `write_log` writes as JSON."""
 
 from collections.abc import Sequence
 from itertools import accumulate, chain
@@ -29,7 +29,7 @@ LOG_SCHEMA = pa.schema(
 
 
 class ImpressionBatch(NamedTuple):
-    """Random choices of a batch of impressions.
+    """Random choices that determine a batch of simulated impressions.
 
     `order` and `clicks` have the shape (impressions, ranks), all other arrays (impressions,).
     """
@@ -46,7 +46,7 @@ class ImpressionBatch(NamedTuple):
 
 
 class QueryStrings:
-    """Forms and result URLs of all queries as flat Arrow arrays, with the offsets of each query."""
+    """Texts and result URLs of all queries as flat Arrow arrays, with each query's offsets."""
 
     def __init__(self, queries: Sequence[Query]) -> None:
         forms = [query.forms for query in queries]
@@ -63,7 +63,7 @@ class QueryStrings:
 
 
 def _list_offsets(lists: Sequence[Sequence[str]]) -> IntArray:
-    """Return the index of the first item of each list in the concatenation of the lists."""
+    """Return the offset of each list in the concatenation of all lists."""
     return np.array([0, *accumulate(map(len, lists))][:-1], dtype=np.int64)
 
 

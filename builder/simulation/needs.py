@@ -1,4 +1,4 @@
-"""Information needs with their queries, results and relevance grades.
+"""Simulated information needs with queries, results and relevance grades.
 
 A need has a subject. Its candidate results are the existing pages about the same subject (grade 2),
 the same noun (grade 1) or the same domain (grade 0).
@@ -43,7 +43,7 @@ before candidates of the same domain."""
 
 @dataclass(frozen=True)
 class Query:
-    """Simulated query with its results and their ground truth at a snapshot.
+    """Simulated query with its results at a snapshot, and the true properties of each result.
 
     Args:
         number: Identifier of the query.
@@ -65,7 +65,7 @@ class Query:
 
 
 def create_query_forms(params: Simulation, need: int) -> tuple[str, ...]:
-    """Return the distinct query texts of a need: standard, normalized, uppercase, with typo, ..."""
+    """Return the distinct ways in which users type a need, e.g. in uppercase or with a typo."""
     subject = subjects()[hash_integers(params.seed, need, 1) % len(subjects())]
     rng = Rng(params.seed, need, 2)
     facet = rng.choice(FACETS)
@@ -80,7 +80,7 @@ def create_query_forms(params: Simulation, need: int) -> tuple[str, ...]:
 
 
 def rank_candidates(params: Simulation, need: int, snapshot: int) -> list[tuple[int, int]]:
-    """Return page number and grade of the existing candidate pages of a need, best first."""
+    """Return number and grade of the existing pages that are candidates for a need, best first."""
     count = round(params.results_per_page * CANDIDATES_PER_RESULT)
     pages_per_subject = count_pages(params, snapshot) // len(subjects()) + 1
     grades = _grade_candidates(params, need, count, max(1, min(count, pages_per_subject)))
@@ -91,7 +91,7 @@ def rank_candidates(params: Simulation, need: int, snapshot: int) -> list[tuple[
 
 
 def _grade_candidates(params: Simulation, need: int, count: int, depth: int) -> dict[int, int]:
-    """Return the grade of each candidate page of a need, whether or not the page still exists.
+    """Return the grade of each page that is a candidate for a need, even if the page was removed.
 
     Args:
         params: Parameters of the simulation.
@@ -119,7 +119,7 @@ def _grade_candidates(params: Simulation, need: int, count: int, depth: int) -> 
 
 
 def _score(params: Simulation, need: int, page: int, grade: int) -> float:
-    """Return the retrieval score of a page: its grade plus noise."""
+    """Return the retrieval score of a page for a need: its grade plus noise."""
     return 0.5 * grade + 1.5 * uniform(params.seed, need, page, 5)
 
 
@@ -143,7 +143,7 @@ def create_need_query(params: Simulation, need: int, snapshot: int) -> Query:
 def scale_by_grade(
     ranges: dict[int, tuple[float, float]], grades: list[int], fractions: FloatArray
 ) -> FloatArray:
-    """Scale fractions in [0, 1) to the range of the corresponding grade."""
+    """Scale fractions in [0, 1) to the range of values that belongs to the grade of each."""
     low = np.array([ranges[grade][0] for grade in grades])
     high = np.array([ranges[grade][1] for grade in grades])
     return np.asarray(np.round(low + (high - low) * fractions, 6), dtype=np.float64)

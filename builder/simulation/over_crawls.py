@@ -49,7 +49,7 @@ PERSONAL_QUERIES = 6
 
 
 class TitledPage(NamedTuple):
-    """URL of a page and the distinct words of its title."""
+    """A page's URL and the distinct words of its title."""
 
     url: str
     words: tuple[str, ...]
@@ -98,7 +98,7 @@ def simulate_over(out: Path | str, crawls: Sequence[Path], params: Simulation) -
 
 
 def _detect_months(crawls: Sequence[Path]) -> list[Month]:
-    """Return the months in the file names, or consecutive months.
+    """Return the months in the names of the crawl files, or else consecutive months.
 
     File names are used only if every name contains a month and the months are in ascending order.
     """
@@ -129,7 +129,7 @@ def _read_titles(path: Path) -> list[TitledPage]:
 
 
 def _select_topics(pages: list[TitledPage]) -> list[str]:
-    """Return the most frequent title words, excluding those above `MAX_TOPIC_SHARE`."""
+    """Return the most frequent title words as topics, without those above `MAX_TOPIC_SHARE`."""
     counts = Counter(word for page in pages for word in page.words)
     max_pages = max(MIN_TOPIC_PAGES, round(MAX_TOPIC_SHARE * len(pages)))
     words = [w for w, n in counts.items() if MIN_TOPIC_PAGES <= n <= max_pages and w.isalpha()]
@@ -156,7 +156,7 @@ def _create_query_texts(
 def _create_topic_queries(
     params: Simulation, texts: list[str], pages: list[TitledPage]
 ) -> list[Query]:
-    """Return a query per text, with results from the pages of a snapshot."""
+    """Return a query per text, whose results are pages of one snapshot."""
     pages_by_word: dict[str, list[int]] = {word: [] for text in texts for word in text.split()}
     for number, page in enumerate(pages):
         for word in page.words:
@@ -202,7 +202,7 @@ def _create_topic_query(
 
 
 def _create_personal_queries(params: Simulation, pages: list[TitledPage]) -> list[Query]:
-    """Return queries with personal data, with random results."""
+    """Return queries with fictitious personal data and random results."""
     queries = []
     for index in range(PERSONAL_QUERIES):
         text, _ = create_personal_query(params.seed, index)

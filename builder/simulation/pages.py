@@ -55,7 +55,7 @@ class PageText:
 
     @property
     def text(self) -> str:
-        """French text."""
+        """Title and text of the page in French."""
         return "\n".join(french for french, _ in self.lines)
 
     @property
@@ -76,7 +76,7 @@ def nth_page_about(subject: int, n: int) -> int:
 
 
 def page_url(params: Simulation, page: int, moves: int) -> str:
-    """Return the URL of a page after a number of moves."""
+    """Return the URL of a page after its URL has changed a number of times."""
     subject = page_subject(page)
     site = SITES[(hash_integers(params.seed, page) + moves) % len(SITES)]
     slug = normalize_text(f"{subject.noun.french} {subject.qualifier[0]}").replace(" ", "-")
@@ -112,5 +112,5 @@ def generate_page(params: Simulation, page: int, version: int, edits: int) -> Pa
 
 
 def _join_paragraph(pairs: list[SentencePair]) -> SentencePair:
-    """Join sentence pairs to a French and an English paragraph."""
+    """Join pairs of French and English sentences into a paragraph of each language."""
     return " ".join(french for french, _ in pairs), " ".join(english for _, english in pairs)

@@ -1,4 +1,4 @@
-"""Queries with fictitious personal data, with valid check digits."""
+"""Creates query texts with fictitious personal data that has valid check digits."""
 
 from builder.simulation.rng import Rng
 
@@ -41,7 +41,7 @@ def _create_iban(rng: Rng) -> str:
 
 
 def _create_nir(rng: Rng) -> str:
-    """Return a French social security number (NIR)."""
+    """Return a random French social security number (NIR) with a valid check key."""
     sex, year = 1 + rng.randrange(2), 50 + rng.randrange(50)
     month, department = 1 + rng.randrange(12), 10 + rng.randrange(80)
     number = f"{sex}{year}{month:02d}{department}" + _create_digits(rng, 6)
@@ -49,7 +49,7 @@ def _create_nir(rng: Rng) -> str:
 
 
 def _create_card_number(rng: Rng) -> str:
-    """Return a card number with a Luhn check digit."""
+    """Return a random payment card number with a valid Luhn check digit."""
     number = "4" + _create_digits(rng, 14)
     total = sum(sum(divmod(2 * int(d), 10)) for d in number[::2]) + sum(map(int, number[1::2]))
     return f"{number}{-total % 10}"

@@ -43,12 +43,12 @@ def hash_arrays(*arrays: UInt64Array | int) -> UInt64Array:
 
 
 def uniform(*integers: int) -> float:
-    """Hash a sequence of integers to a uniform number in [0, 1)."""
+    """Return a uniform number in [0, 1) that is a hash of a sequence of integers."""
     return float((hash_integers(*integers) >> 11) / 2**53)
 
 
 def uniform_array(*arrays: UInt64Array | int) -> FloatArray:
-    """Vectorized `uniform`: return a number per element of broadcast arrays."""
+    """Vectorized `uniform`: return a number in [0, 1) per element of broadcast arrays."""
     return np.asarray((hash_arrays(*arrays) >> np.uint64(11)) / 2**53, dtype=np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Click behaviour of simulated users: a dynamic Bayesian network (Chapelle & Zhang 2009).
+"""Click behaviour of simulated users: the dynamic Bayesian network of Chapelle & Zhang (2009).
 
 A user examines the results from rank 1 on, clicks a result with the probability of its
 attractiveness, and stops after a click with the probability of its satisfaction.

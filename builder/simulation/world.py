@@ -1,4 +1,4 @@
-"""Simulation of a search engine: crawls, query logs, topics, a definition and ground truth."""
+"""Simulates a search engine: writes crawls, query logs, topics, a definition and ground truth."""
 
 import tempfile
 from collections.abc import Callable
@@ -111,7 +111,7 @@ def create_need_queries(params: Simulation, snapshot: int) -> list[Query]:
 
 
 def create_unwanted_queries(params: Simulation, snapshot: int) -> list[Query]:
-    """Return off-topic, navigational and personal queries, which a collection should exclude."""
+    """Return queries that a collection should exclude: off-topic, navigational or personal."""
     texts = [("off_topic", text) for text in OFF_TOPIC_QUERIES]
     texts += [("navigational", text) for text in NAVIGATIONAL_QUERIES]
     texts += [
@@ -172,7 +172,7 @@ def query_probabilities(params: Simulation, queries: list[Query], snapshot: int)
 def _track_progress(
     progress: ProgressCallback | None, label: str, total: int
 ) -> Callable[[int], None]:
-    """Return a callback that adds up finished rows and passes their number to `progress`."""
+    """Return a callback that sums finished rows and passes the sum to `progress`."""
     finished = 0
 
     def advance(count: int) -> None:
@@ -185,7 +185,7 @@ def _track_progress(
 
 
 def write_user_truth(out: Path, params: Simulation) -> None:
-    """Write which users are bots and which query texts contain personal data."""
+    """Write which simulated users are bots, and which query texts contain personal data."""
     users = max(10, params.impressions // params.impressions_per_user)
     bots = [
         (f"bot-{hash_integers(number, 9) % 10**10:010d}",)

@@ -1,4 +1,4 @@
-"""Generation of the query log of a snapshot, in batches of impressions."""
+"""Writes the query log of a simulated snapshot in batches of impressions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -128,7 +128,7 @@ def _draw_batch(
     start: int,
     size: int,
 ) -> ImpressionBatch:
-    """Draw the queries, users, result orders and clicks of impressions [start, start + size)."""
+    """Draw query, user, result order and clicks of the impressions [start, start + size)."""
     query = np.searchsorted(np.cumsum(probabilities)[:-1], rng.random(size), side="right")
     order = _draw_result_orders(params, results.counts[query], rng)
     attractiveness = np.take_along_axis(results.attractiveness[query], order, axis=1)
@@ -158,13 +158,13 @@ def _draw_batch(
 def _draw_times(
     month: Month, seconds: float, start: int, size: int, rng: np.random.Generator
 ) -> IntArray:
-    """Draw ascending times in Unix seconds, on average `seconds` apart."""
+    """Draw ascending times in Unix seconds with a mean distance of `seconds`."""
     time = month.start + (start + np.arange(size) + rng.random(size)) * seconds
     return time.astype(np.int64)
 
 
 def _draw_result_orders(params: Simulation, counts: IntArray, rng: np.random.Generator) -> IntArray:
-    """Draw the result order of each impression: original, or with two adjacent results swapped.
+    """Draw the result order of each impression: as ranked, or with two adjacent results swapped.
 
     Args:
         params: Parameters of the simulation.
@@ -185,7 +185,7 @@ def _draw_result_orders(params: Simulation, counts: IntArray, rng: np.random.Gen
 def _draw_forms(
     params: Simulation, queries: Sequence[Query], query: IntArray, rng: np.random.Generator
 ) -> IntArray:
-    """Draw the index of the query form typed in each impression."""
+    """Draw the text that the user types for the query of each impression."""
     counts = np.array([len(queries[q].forms) for q in query.tolist()])
     limits = np.cumsum(VARIANT_PROBABILITIES)
     variant = 1 + np.searchsorted(limits, rng.random(len(query)) * 0.999999)

@@ -23,7 +23,7 @@ _BLOCK_CELLS = 2**22
 
 
 class QueryScores(Protocol):
-    """Per-query scores of a snapshot."""
+    """Interface of the per-query scores of a snapshot."""
 
     @property
     def query_ids(self) -> Sequence[str]:
@@ -35,7 +35,7 @@ class QueryScores(Protocol):
 
 
 def draw_counts(units: int, resamples: int, seed: int, stream: int = 0) -> Iterator[Floats]:
-    """Yield how often each unit is drawn in each resample, in blocks of limited size.
+    """Yield blocks of resamples: the number of times that each unit is drawn in each resample.
 
     Args:
         units: Number of units, and of draws per resample; 1 or more.
@@ -60,7 +60,7 @@ def draw_counts(units: int, resamples: int, seed: int, stream: int = 0) -> Itera
 def resampled_means(
     snapshots: Sequence[QueryScores], resamples: int, seed: int, stream: int = 0
 ) -> list[Floats]:
-    """Compute mean scores over resampled queries.
+    """Compute the mean scores of resampled queries for each snapshot.
 
     Args:
         snapshots: Scores of each snapshot, for the same systems and measures.
@@ -88,7 +88,7 @@ def resampled_means(
 
 
 def _weighted_means(weights: Floats, values: Floats) -> Floats:
-    """Compute weighted means from (resamples, queries) and (queries, systems, measures) arrays."""
+    """Compute the weighted mean score of each resample, system and measure."""
     total = weights.sum(axis=1)[:, None, None]
     # einsum without BLAS adds in the same order for any number of threads
     sums = np.einsum("bq,qsm->bsm", weights, values, optimize=False)
@@ -100,7 +100,7 @@ def _weighted_means(weights: Floats, values: Floats) -> Floats:
 def percentile_interval(
     samples: Floats, confidence: float
 ) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
-    """Compute percentile intervals along the first axis, ignoring NaN.
+    """Compute percentile intervals of samples along the first axis, ignoring NaN.
 
     An interval is NaN if more than a proportion of 1 - confidence of its samples are NaN.
 
@@ -123,7 +123,7 @@ def percentile_interval(
 
 
 def _quantile(ordered: Floats, defined: npt.NDArray[np.int64], share: float) -> Floats:
-    """Compute the linearly interpolated quantile of the first `defined` values of each column."""
+    """Compute a linearly interpolated quantile of the first `defined` values of each column."""
     position = share * np.maximum(defined - 1, 0)
     below = np.floor(position).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(defined - 1, 0))

@@ -93,7 +93,7 @@ def durbin_watson_cdf(value: float, precision: Vector, constraint: Vector) -> fl
 def _log_characteristic(
     nodes: Vector, value: float, precision: Vector, basis: Vector
 ) -> ComplexVector:
-    """Compute the logarithm of the characteristic function phi at positive nodes."""
+    """Compute the logarithm of the characteristic function of the quadratic form at given nodes."""
     log_k, log_s = _log_determinants(nodes, value, precision, basis)
     zero = np.zeros(1)
     log_k0, log_s0 = _log_determinants(zero, value, precision, basis)
@@ -104,7 +104,7 @@ def _log_characteristic(
 def _log_determinants(
     nodes: Vector, value: float, precision: Vector, basis: Vector
 ) -> tuple[ComplexVector, ComplexVector]:
-    """Compute log det K and log det(C'K^-1 C) at each node in a single LDL' pass."""
+    """Compute two log determinants of the characteristic function at each node in one pass."""
     last = len(precision) - 1
     off = 2j * nodes
     log_k = np.zeros(len(nodes), dtype=np.complex128)

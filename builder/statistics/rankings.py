@@ -85,7 +85,7 @@ def _agreement_at_depth(first: Floats, second: Floats, depth: int) -> Floats:
 
 
 def spearman_correlation(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """Compute Spearman's correlation with mean ranks for ties; None if one variable is constant."""
+    """Compute Spearman's rank correlation of pairs; None if one of the variables is constant."""
     first = _doubled_ranks([a for a, _ in pairs])
     second = _doubled_ranks([b for _, b in pairs])
     mean = len(pairs) + 1
@@ -95,7 +95,7 @@ def spearman_correlation(pairs: Sequence[tuple[int, int]]) -> float | None:
 
 
 def _doubled_ranks(values: Sequence[int]) -> list[int]:
-    """Return twice the mean rank of each value, which is an integer."""
+    """Return twice the mean rank of each value, which is always an integer."""
     counts: dict[int, int] = {}
     for value in values:
         counts[value] = counts.get(value, 0) + 1

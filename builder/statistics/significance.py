@@ -123,7 +123,7 @@ def student_t_p_value(statistic: float, df: float) -> float:
 
 
 def fisher_exact_p_value(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """Return the two-sided p-value of Fisher's exact test that two shares are equal.
+    """Return the two-sided p-value of Fisher's exact test that two proportions are equal.
 
     Args:
         first: Number of rows with a property, and of all rows.
@@ -137,7 +137,7 @@ def fisher_exact_p_value(first: tuple[int, int], second: tuple[int, int]) -> flo
 
 
 def binomial_p_value(successes: int, trials: int, rate: float) -> float:
-    """Return the one-sided p-value of the exact binomial test that the success rate is larger.
+    """Return the p-value of the one-sided exact binomial test for a rate above `rate`.
 
     Args:
         successes: Number of successes.
@@ -156,7 +156,7 @@ def normal_p_value(statistic: float) -> float:
 
 
 def anderson_darling(values: Floats) -> AndersonDarlingTest:
-    """Test n >= 3 values, not all equal, for normality with unknown mean and variance.
+    """Test n >= 3 values for normality with the Anderson-Darling test.
 
     The p-value is the piecewise approximation by D'Agostino and Stephens (1986), Table 4.9, for
     A* = A^2 (1 + 0.75/n + 2.25/n^2). scipy truncates the p-value to [0.01, 0.15], and the statistic

@@ -1,1 +1,1 @@
-"""Tasks other than ranking: filtering of streams, temporal summarization, classification."""
+"""Tasks other than ranking: document filtering, temporal summarization, text classification."""

@@ -53,7 +53,7 @@ def fold(text: pl.Expr) -> pl.Expr:
 
 
 def collapse_runs(text: pl.Expr, characters: str) -> pl.Expr:
-    """Replace every run of these characters by one space.
+    """Replace every run of certain characters by one space.
 
     The pattern does not match single spaces, the most frequent run, which makes it three times as
     fast.
@@ -71,12 +71,12 @@ def strip_accents(text: str) -> str:
 
 
 def fold_texts(texts: Iterable[str]) -> list[str]:
-    """Fold strings; see `fold`."""
+    """Fold strings: remove case, accents, punctuation and extra spaces."""
     return fold_series(pl.Series(list(texts), dtype=pl.String)).to_list()
 
 
 def fold_series(texts: pl.Series) -> pl.Series:
-    """Fold a string series; see `fold`."""
+    """Fold a string series: remove case, accents, punctuation and extra spaces."""
     return texts.to_frame("text").select(fold(pl.col("text")))["text"]
 
 
@@ -94,7 +94,7 @@ def keys64(texts: pl.Series) -> npt.NDArray[np.uint64]:
 
 
 def _is_tracking(parameter: str) -> bool:
-    """Whether a query parameter only tracks visitors."""
+    """Whether a URL parameter only serves to track visitors."""
     name = parameter.partition("=")[0].lower()
     return name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)
 
@@ -128,12 +128,12 @@ def query_id(key: int) -> str:
 
 
 def id_to_key(column: str) -> pl.Expr:
-    """Return the expression of the 64-bit keys (UInt64) of a column of printable ids."""
+    """Return an expression for the 64-bit keys (UInt64) in a column of printable ids."""
     return pl.col(column).str.slice(1).str.to_integer(base=16, dtype=pl.UInt64)
 
 
 def key_to_id(column: str, prefix: str) -> pl.Expr:
-    """Return the expression of the printable ids of a column of 64-bit keys."""
+    """Return an expression for the printable ids of a column of 64-bit keys."""
     digits = pl.col(column).map_batches(_hexadecimal, return_dtype=pl.String, is_elementwise=True)
     return pl.lit(prefix) + digits
 
@@ -145,7 +145,7 @@ def _hexadecimal(keys: pl.Series) -> pl.Series:
 
 
 def in_sample(ids: str | pl.Expr, share: float, seed: str) -> pl.Expr:
-    """Return the expression whether printable ids are in a hash-based sample.
+    """Return an expression for whether printable ids belong to a hash-based sample.
 
     A larger share contains the smaller one. Only id and seed decide, so an id is in the sample of
     every snapshot or of none.

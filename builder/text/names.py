@@ -1,4 +1,4 @@
-"""Patterns of names, versions and language codes, with descriptions for messages.
+"""Patterns of valid names, versions and language codes, and their descriptions in messages.
 
 Names become folder names, so no pattern permits a path separator or a leading dot.
 """
@@ -27,7 +27,7 @@ SOURCE_SUFFIX, ENGLISH_SUFFIX = "", "_en"
 
 
 def to_valid_text(name: str) -> str:
-    """Convert a file name to valid Unicode, escaping bytes that are not UTF-8.
+    """Convert a file name to valid Unicode; bytes that are not UTF-8 are escaped.
 
     Python represents those bytes as lone surrogates, which Arrow rejects.
     """

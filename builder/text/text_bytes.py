@@ -31,7 +31,7 @@ class TextBytes(NamedTuple):
 
 
 def to_bytes(texts: pl.Series) -> TextBytes:
-    """Return the bytes and offsets of a string series, without copying."""
+    """Return the UTF-8 bytes and offsets of a string series, without copying."""
     array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offsets, data = array.buffers()
     ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
@@ -40,7 +40,7 @@ def to_bytes(texts: pl.Series) -> TextBytes:
 
 
 def md5_hex_digests(data: Bytes, starts: Positions, stops: Positions) -> list[str]:
-    """Return the hexadecimal MD5 of each byte range."""
+    """Return the hexadecimal MD5 of each range of bytes."""
     view, bounds = data.data, zip(starts.tolist(), stops.tolist(), strict=True)
     return [hashlib.md5(view[a:b], usedforsecurity=False).hexdigest() for a, b in bounds]
 

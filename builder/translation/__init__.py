@@ -1,4 +1,8 @@
-"""Translation with CTranslate2: sentence splitting, decoding, quality flags and memory."""
+"""Translation of documents and queries to English with CTranslate2, sentence by sentence.
+
+Splits texts into sentences, translates them with quality flags, and caches translations in a
+translation memory.
+"""
 
 from builder.translation.adding import add_model
 from builder.translation.filter import translate_stream

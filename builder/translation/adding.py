@@ -1,9 +1,9 @@
-"""Checking and conversion of a user's translation model: `longeval translate model add`.
+"""Checks and converts a user's translation model: `longeval translate model add`.
 
-In: a CTranslate2 folder, an OPUS-MT folder as published (Marian: `decoder.yml`), or an OPUS-MT or
-NLLB folder of Transformers (`config.json` with `model_type`). Out: the properties of the model, its
-licence file, and the `[translate]` section that uses it. Only CTranslate2 folders run; others are
-converted into a new folder first.
+Input: a CTranslate2 folder, an OPUS-MT folder as published (Marian: `decoder.yml`), or an OPUS-MT
+or NLLB folder of Transformers (`config.json` with `model_type`). Output: the properties of the
+model, its licence file, and the `[translate]` section that uses it. Only CTranslate2 folders run;
+others are converted into a new folder first.
 """
 
 import json
@@ -27,13 +27,13 @@ PREFIXES: tuple[tuple[str, str | None], ...] = (
     ("__fr__", "__en__"),
     (">>eng<<", None),
 )
-"""First pieces of source and target of multilingual models: NLLB, M2M-100, OPUS-MT."""
+"""First tokens of source and target in multilingual models: NLLB, M2M-100, OPUS-MT."""
 LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
 _FRONT_MATTER = re.compile(r"^license(?:_name)?:\s*(\S+)", re.MULTILINE)
 
 
-class Kind(StrEnum):
-    """Format of a model folder."""
+class ModelFormat(StrEnum):
+    """Format of the folder of a translation model."""
 
     CTRANSLATE2 = "CTranslate2"
     OPUS_MT = "OPUS-MT (Marian)"
@@ -41,14 +41,14 @@ class Kind(StrEnum):
     NLLB = "NLLB or M2M-100 (Transformers)"
 
 
-MODEL_TYPES = {"marian": Kind.MARIAN, "m2m_100": Kind.NLLB}
-"""Kinds by `model_type` of a Transformers folder."""
+MODEL_TYPES = {"marian": ModelFormat.MARIAN, "m2m_100": ModelFormat.NLLB}
+"""Model formats by the `model_type` of a Transformers folder."""
 
 
 def add_model(
     path: Path, limits: Limits, *, out: Path | None = None, compute_type: str = "int8"
 ) -> dict[str, Any]:
-    """Check a model folder, converting it first if necessary.
+    """Check the folder of a translation model, converting the model first if necessary.
 
     Args:
         path: A model folder, or the `model.bin` in one.
@@ -67,7 +67,7 @@ def add_model(
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder")
     kind = detect_format(folder)
-    if kind is not Kind.CTRANSLATE2:
+    if kind is not ModelFormat.CTRANSLATE2:
         folder = convert(folder, kind, out)
     prefixes = language_prefixes(read_model(folder).vocabulary)
     params = TranslateParameters.model_validate(
@@ -76,33 +76,33 @@ def add_model(
     return {
         "kind": str(kind),
         **check_model(params, limits),
-        "licence": licence(folder),
-        "definition": definition(folder, prefixes),
+        "licence": find_licence(folder),
+        "definition": to_definition(folder, prefixes),
     }
 
 
-def detect_format(folder: Path) -> Kind:
+def detect_format(folder: Path) -> ModelFormat:
     """Identify the format of a model folder.
 
     Raises:
         FormatError: the format is unknown.
     """
     if (folder / WEIGHTS).is_file():
-        return Kind.CTRANSLATE2
+        return ModelFormat.CTRANSLATE2
     if (folder / MARIAN).is_file():
-        return Kind.OPUS_MT
+        return ModelFormat.OPUS_MT
     try:
         model_type = json.loads((folder / "config.json").read_text("utf-8"))["model_type"]
         return MODEL_TYPES[model_type]
     except (OSError, ValueError, KeyError, TypeError):
         raise FormatError(
             f"expected {WEIGHTS} (CTranslate2), {MARIAN} (OPUS-MT) or a config.json with "
-            f"model_type {' or '.join(MODEL_TYPES)} (Transformers); but found none of them",
+            f"model_type {' or '.join(MODEL_TYPES)} (Transformers), found none of them",
             folder,
         ) from None
 
 
-def convert(folder: Path, kind: Kind, out: Path | None) -> Path:
+def convert(folder: Path, kind: ModelFormat, out: Path | None) -> Path:
     """Convert a model to CTranslate2 in int8, copying its SentencePiece models and licence.
 
     Raises:
@@ -127,17 +127,17 @@ def convert(folder: Path, kind: Kind, out: Path | None) -> Path:
     return out
 
 
-def _converter(folder: Path, kind: Kind) -> Any:
+def _converter(folder: Path, kind: ModelFormat) -> Any:
     from ctranslate2 import converters
 
-    if kind is Kind.OPUS_MT:
+    if kind is ModelFormat.OPUS_MT:
         return converters.OpusMTConverter(str(folder))
     import_module("transformers")  # the converter reports its absence late and less clearly
     return converters.TransformersConverter(str(folder))
 
 
 def _companion_files(folder: Path) -> list[Path]:
-    """List the files to copy to a converted model: SentencePiece models, licence, README.md."""
+    """Return the files to copy to the converted model: SentencePiece models, licence, README.md."""
     names = [*PAIR, *SHARED, "README.md"]
     found = [folder / name for name in names if (folder / name).is_file()]
     return found + _licence_files(folder)
@@ -147,7 +147,7 @@ def _licence_files(folder: Path) -> list[Path]:
     return sorted(path for pattern in LICENCES for path in folder.glob(pattern))
 
 
-def licence(folder: Path) -> str:
+def find_licence(folder: Path) -> str:
     """Return the name of a model's licence file, or the licence stated in its README.md."""
     files = _licence_files(folder)
     if files:
@@ -158,7 +158,7 @@ def licence(folder: Path) -> str:
 
 
 def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
-    """Return the language tokens that a multilingual model needs for French to English."""
+    """Return the tokens with which a multilingual model is asked to translate French to English."""
     for source, target in PREFIXES:
         if source in vocabulary and (target is None or target in vocabulary):
             named = {"source_prefix": source, "target_prefix": target}
@@ -166,7 +166,7 @@ def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
     return {}
 
 
-def definition(folder: Path, prefixes: dict[str, str]) -> str:
-    """Return the `[translate]` section that selects a model, as TOML."""
+def to_definition(folder: Path, prefixes: dict[str, str]) -> str:
+    """Return the section `[translate]` of a definition that selects a model, as TOML."""
     values = {"model": str(folder.resolve()), **prefixes}
     return "\n".join(["[translate]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())])

@@ -1,4 +1,4 @@
-"""Batches of sentences of equal length, so that outputs do not depend on the batch.
+"""Batches of sentences of equal length, so that a translation does not depend on its batch.
 
 Without padding, every matrix product over positions has the same shape whatever else is in the
 batch, and int8 products over the batch are exact. The output of a sentence and the bits of its
@@ -11,18 +11,18 @@ from itertools import groupby
 
 
 def equal_length_batches(
-    lengths: Sequence[int], most_tokens: int, most_sentences: int | None = None
+    lengths: Sequence[int], max_tokens: int, max_sentences: int | None = None
 ) -> Iterator[list[int]]:
-    """Group sentence indices into batches of equal length, longest first.
+    """Group sentences by length in tokens into batches of limited size, longest sentences first.
 
     Args:
-        lengths: Number of pieces per sentence.
-        most_tokens: Maximum pieces per batch; a longer sentence is a batch by itself.
-        most_sentences: Maximum sentences per batch; None: unlimited.
+        lengths: Number of tokens per sentence.
+        max_tokens: Maximum tokens per batch; a longer sentence is a batch by itself.
+        max_sentences: Maximum sentences per batch; None: unlimited.
     """
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     for length, group in groupby(order, key=lengths.__getitem__):
         indices = list(group)
-        size = max(1, most_tokens // max(length, 1))
-        size = min(size, most_sentences or size)
+        size = max(1, max_tokens // max(length, 1))
+        size = min(size, max_sentences or size)
         yield from (indices[start : start + size] for start in range(0, len(indices), size))

@@ -1,7 +1,7 @@
 """French sentence boundary detection.
 
-In: one line of text. Out: the offsets at which its sentences end. A sentence ends at . ! ? or an
-ellipsis, closing quotes and brackets included, before white space and an upper-case letter, a
+Input: one line of text. Output: the offsets at which its sentences end. A sentence ends at . ! ? or
+an ellipsis, closing quotes and brackets included, before white space and an upper-case letter, a
 digit or an opening mark; not after an abbreviation, initials, or a number that opens the line.
 """
 
@@ -18,9 +18,9 @@ ABBREVIATIONS = frozenset(
         "ste sté subst suiv suppl t tabl tél tit trad univ v vols vs x",
     )
 )
-"""Words, without their stop, after which a sentence seldom ends."""
+"""Abbreviations, without the full stop, after which a sentence seldom ends."""
 BEFORE_NUMBERS = frozenset("al art c col d dec doc ex l no nos tom vol".split())
-"""Words that are abbreviations where a number follows, and often words otherwise."""
+"""Abbreviations if a number follows, otherwise mostly ordinary words."""
 
 _CLOSING = r"(?:[”’\")\]]|\s?[»])*"
 _OPENING = r"(?:[\"«“‘(\[]\s?)*"
@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"\s+(?:\d|[IVXLC]+\b(?![’']))")
 
 
 def sentence_ends(line: str) -> list[int]:
-    """Return the end offsets of all sentences of a line except the last."""
+    """Return the end offsets of all sentences of a line except the last one."""
     ends: list[int] = []
     start = 0
     for match in _CANDIDATE.finditer(line):
@@ -52,7 +52,7 @@ def sentence_ends(line: str) -> list[int]:
 
 
 def _is_abbreviated(line: str, start: int, end: int) -> bool:
-    """Whether the full stop before `end` belongs to an abbreviation, initial or number."""
+    """Whether the full stop before offset `end` belongs to an abbreviation, initial or number."""
     tail = line[max(start, end - 24) : end]
     found = _LAST_WORD.search(tail)
     if found is not None:

@@ -1,15 +1,15 @@
-"""Splitting of sentences around text to copy, and of long sentences at clause boundaries.
+"""Splits sentences into parts that are translated and parts that are copied.
 
-The parts concatenate to the sentence; nothing is dropped or truncated. A sentence that is too long
-is halved at the strongest boundary near its middle: semicolon, comma before a conjunction, comma,
-space, and otherwise between characters.
+Long sentences are also split at clause boundaries. The parts concatenate to the sentence; nothing
+is dropped or truncated. A sentence that is too long is halved at the strongest boundary near its
+middle: semicolon, comma before a conjunction, comma, space, and otherwise between characters.
 """
 
 import re
 from collections.abc import Callable
 
 LONGEST_WORD = 80
-"""Longer runs without a space are no words."""
+"""Maximum length of a word; longer strings without a space are copied."""
 
 _BOUNDARIES = tuple(
     re.compile(pattern)
@@ -22,7 +22,7 @@ _BOUNDARIES = tuple(
     )
 )
 _MIDDLE = (0.25, 0.75)
-"""A boundary outside this part of a sentence would leave a part that is as long."""
+"""Range of offsets at which a sentence may be split, as fractions of its length."""
 
 _ADDRESS = r"(?:https?|ftp)://\S+|www\.\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 _COPIED = re.compile(rf"{_ADDRESS}|\S{{{LONGEST_WORD},}}", re.IGNORECASE)
@@ -31,12 +31,12 @@ _WORD = re.compile(r"(?<![\w$\\/:.@#&=+*-])[^\W\d_]{2,}(?![\w\\/=@*]|:\S|\(\)|\.
 
 
 def is_untranslatable(text: str) -> bool:
-    """Whether a text contains no words, only numbers, URLs, identifiers or symbols."""
+    """Whether a text contains no word to translate, only numbers, URLs, identifiers or symbols."""
     return _WORD.search(_COPIED.sub(" ", text)) is None
 
 
 def split_copied(text: str) -> list[tuple[str, bool]]:
-    """Split a text into parts to translate and parts to copy (True): URLs and non-words."""
+    """Split a text into parts and whether to copy each part untranslated, such as URLs."""
     parts: list[tuple[str, bool]] = []
     start = 0
     for match in _COPIED.finditer(text):
@@ -48,26 +48,27 @@ def split_copied(text: str) -> list[tuple[str, bool]]:
     return [(part, is_untranslatable(part)) for part, _ in parts if part]
 
 
-def split_to_size(text: str, most: int, size: Callable[[str], int]) -> list[str]:
-    """Split a text into parts of size at most `most`, which concatenate to the text.
+def split_to_size(text: str, max_size: int, size: Callable[[str], int]) -> list[str]:
+    """Split a text into parts of limited size, preferably at clause boundaries.
 
     Args:
-        text: A sentence in single spaces.
-        most: Maximum size of a part.
-        size: Function that returns the size of a text, such as its number of pieces.
+        text: A sentence with single spaces between words.
+        max_size: Maximum size of a part.
+        size: Function that returns the size of a text, such as its number of tokens.
     """
-    if len(text) < 2 or size(text) <= most:
+    if len(text) < 2 or size(text) <= max_size:
         return [text]
-    place = _boundary(text)
-    return [*split_to_size(text[:place], most, size), *split_to_size(text[place:], most, size)]
+    offset = _find_boundary(text)
+    parts = (text[:offset], text[offset:])
+    return [piece for part in parts for piece in split_to_size(part, max_size, size)]
 
 
-def _boundary(text: str) -> int:
-    """Return the offset of the strongest boundary near the middle of a text, before the space."""
+def _find_boundary(text: str) -> int:
+    """Return the offset of the best clause boundary near the middle of a text, before the space."""
     low, high = (int(len(text) * share) for share in _MIDDLE)
     middle = len(text) // 2
     for boundary in _BOUNDARIES:
-        places = [m.start() for m in boundary.finditer(text, low, high) if m.start() > 0]
-        if places:
-            return min(places, key=lambda place: abs(place - middle))
+        offsets = [m.start() for m in boundary.finditer(text, low, high) if m.start() > 0]
+        if offsets:
+            return min(offsets, key=lambda offset: abs(offset - middle))
     return max(middle, 1)

@@ -1,8 +1,8 @@
-"""The CTranslate2 engine: translate sentences in order.
+"""The CTranslate2 engine, which translates sentences.
 
-Addresses are cut out and copied, long sentences are split at clause boundaries. The parts are
-decoded in batches of equal length (see `batches`) with one worker per thread and joined again. An
-output depends neither on other sentences, nor on their order, nor on the number of threads.
+URLs and other addresses are copied, and long sentences are split at clause boundaries. The parts
+are decoded in batches of equal length (see `batches`) with one worker per thread, and joined again.
+A translation depends neither on other sentences, nor on their order, nor on the number of threads.
 """
 
 from collections import deque
@@ -24,17 +24,17 @@ from builder.translation.parts import Block, Output, SplitSentence
 
 EOS = "</s>"
 CAREFUL = {"beam_size": 4, "no_repeat_ngram_size": 4}
-"""The second decoding, of what went wrong in the first."""
+"""Options for decoding a sentence again if the first output is defective."""
 GROWTH, SLACK = 2, 32
-"""An output may have this many pieces a source piece, and so many more."""
+"""Maximum output tokens per source token, and additional tokens for short sentences."""
 BATCHES_AHEAD = 8
-"""Batches for each thread that wait while another is decoded."""
+"""Maximum number of batches per thread that wait to be decoded."""
 PROBES, PIECES = 12, 16
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """Batch that is being decoded: parts of equal length from one block."""
+    """Batch of sentence parts of equal length that is being decoded."""
 
     block: Block
     indices: list[int]
@@ -42,11 +42,11 @@ class _Batch:
 
 
 class Engine:
-    """A loaded model.
+    """Translation model loaded into CTranslate2.
 
     Args:
         model: The checked model folder.
-        params: `[translate]`.
+        params: Section `[translate]` of the definition.
         threads: Number of batches decoded in parallel; on a CPU, one thread each.
 
     Raises:
@@ -77,7 +77,7 @@ class Engine:
 
     @classmethod
     def load(cls, folder: Path, params: TranslateParameters, threads: int) -> "Engine":
-        """Check and load a model folder.
+        """Check the folder of a translation model, and load the model.
 
         Raises:
             FormatError: the folder is not a model, or a file of it cannot be read.
@@ -86,18 +86,18 @@ class Engine:
 
     @property
     def identity(self) -> dict[str, str]:
-        """Everything that an output depends on except the sentence and the parameters."""
+        """Hash of the model and compute type, which identify the translations of this engine."""
         return {"model": self.model.digest, "compute_type": self.translator.compute_type}
 
     def size(self, text: str) -> int:
-        """Return the number of source pieces of a text."""
+        """Return the number of source tokens of a text."""
         return len(self._source.encode(text))
 
     def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
-        """Translate sentences.
+        """Translate sentences from French to English.
 
         Args:
-            sentences: Texts in single spaces.
+            sentences: Sentences with single spaces between words.
             careful: Decode with beam search and without repeated n-grams (`CAREFUL`).
 
         Returns:
@@ -111,7 +111,7 @@ class Engine:
         """Translate blocks of sentences, starting each block before the previous one has finished.
 
         Args:
-            blocks: Sentences in single spaces.
+            blocks: Sentences with single spaces between words.
             careful: See `translate`.
 
         Yields:
@@ -130,7 +130,7 @@ class Engine:
         yield from self._finished(queue, 0)
 
     def _finished(self, queue: "deque[_Batch | Block]", left: int) -> Iterator[list[Output]]:
-        """Collect batches until `left` remain, and yield the outputs of completed blocks."""
+        """Yield the outputs of completed blocks, until at most `left` batches are in the queue."""
         while len(queue) > left:
             if self._stopped.is_set():
                 raise CancelledError
@@ -141,11 +141,11 @@ class Engine:
                 self._collect(first)
 
     def stop(self) -> None:
-        """Cancel a translation that runs in another thread, at the next batch boundary."""
+        """Stop a translation that runs in another thread, after the current batch."""
         self._stopped.set()
 
     def split_sentence(self, sentence: str) -> SplitSentence:
-        """Split a sentence into copied and decoded parts, none longer than the model accepts."""
+        """Split a sentence into parts to copy and parts to translate that fit the model."""
         parts: list[tuple[str, bool]] = []
         split = False
         for text, copied in split_copied(sentence):
@@ -157,7 +157,7 @@ class Engine:
         return SplitSentence(tuple(parts), split)
 
     def _block(self, sentences: Sequence[str]) -> Block:
-        """Split sentences into parts, and tokenise each distinct part."""
+        """Split a block of sentences into parts, and tokenize each distinct part."""
         divided = [self.split_sentence(sentence) for sentence in sentences]
         texts = sorted({text for d in divided for text, copied in d.parts if not copied})
         pieces = self._source.encode([text.strip() for text in texts], out_type=str)
@@ -174,7 +174,7 @@ class Engine:
         return _Batch(block, indices, results)
 
     def _collect(self, batch: _Batch) -> None:
-        """Wait for a batch and store its outputs in its block."""
+        """Wait until a batch is decoded, and store its outputs in its block."""
         block = batch.block
         with self._reraise_engine_errors():
             hypotheses = [result.result().hypotheses[0] for result in batch.results]
@@ -183,7 +183,7 @@ class Engine:
 
     @contextmanager
     def _reraise_engine_errors(self) -> Iterator[None]:
-        """Re-raise engine errors as a `FormatError` that names the model.
+        """Context manager that converts errors of CTranslate2 to a `FormatError`.
 
         Raises:
             FormatError: the engine failed.
@@ -192,7 +192,7 @@ class Engine:
             yield
         except RuntimeError as error:
             raise FormatError(
-                f"CTranslate2 failed: {error}; where sentences are too long for the model, lower "
+                f"CTranslate2 failed: {error}; if sentences are too long for the model, lower "
                 "translate.max_source_pieces and max_target_pieces",
                 self.model.folder,
             ) from None
@@ -200,7 +200,7 @@ class Engine:
     def _submit(
         self, batch: list[list[str]], careful: bool
     ) -> list[ctranslate2.AsyncTranslationResult]:
-        """Submit a batch of equal length; blocks while the queue is full."""
+        """Submit a batch of equally long parts for decoding; wait while the queue is full."""
         prefix = self.params.target_prefix
         results: list[ctranslate2.AsyncTranslationResult] = self.translator.translate_batch(
             [self._tokens(pieces) for pieces in batch],
@@ -223,7 +223,7 @@ class Engine:
     def _outputs(
         self, pieces: Sequence[list[str]], hypotheses: Sequence[list[str]]
     ) -> Iterator[Output]:
-        """Return the outputs of a decoded batch."""
+        """Convert the decoded hypotheses of a batch to outputs."""
         start = bool(self.params.target_prefix)
         texts = self._target.decode([hypothesis[start:] for hypothesis in hypotheses])
         for source, hypothesis, text in zip(pieces, hypotheses, texts, strict=True):
@@ -237,7 +237,7 @@ class Engine:
             )
 
     def _is_batch_invariant(self) -> bool:
-        """Whether scores of sentences of equal length are bit-identical in a batch and alone."""
+        """Whether a sentence gets bit-identical scores in a batch of equal length and alone."""
         vocabulary = sorted(self.model.vocabulary)
         probes = [
             self._tokens([vocabulary[(n * n + 31 * i) % len(vocabulary)] for i in range(PIECES)])

@@ -1,8 +1,9 @@
-"""Translation engines: CTranslate2, or a plug-in of another package.
+"""Interface of translation engines: CTranslate2, or a plug-in of another package.
 
-A plug-in of the group `translators` is a function of a model folder, `[translate]` and a number of
-threads that returns a `TranslationEngine`. Everything that its outputs depend on must be in
-`identity`, under which the translation memory stores them.
+A plug-in is an entry point in the group `translators`: a function of a model folder, the section
+`[translate]` and a number of threads that returns a `TranslationEngine`. The translation memory
+stores outputs under the engine's `identity`, which must therefore contain everything that an output
+depends on.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,37 +19,37 @@ from builder.translation.parts import Output
 
 @runtime_checkable
 class TranslationEngine(Protocol):
-    """A loaded model."""
+    """Interface of a loaded translation model."""
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Everything that an output depends on except the sentence and the parameters."""
+        """Values that identify the model; engines with equal values translate equally."""
 
     def size(self, text: str) -> int:
-        """Return the number of source pieces of a text, for progress reports."""
+        """Return the number of source tokens of a text, for progress reports."""
 
     def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
-        """Return one output per sentence, which must not depend on the other sentences."""
+        """Return the translation of each sentence, which must not depend on the other sentences."""
 
 
 @runtime_checkable
 class StreamingEngine(TranslationEngine, Protocol):
-    """A loaded model that starts the next block before finishing the previous one."""
+    """Interface of a translation model that starts a block before finishing the previous one."""
 
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, careful: bool = False
     ) -> Iterator[list[Output]]:
-        """Yield the outputs of each block, in order."""
+        """Yield the translations of each block of sentences, in order."""
 
     def stop(self) -> None:
-        """Cancel a translation that runs in another thread."""
+        """Stop a translation that runs in another thread."""
 
 
 Loader = Callable[[Path, TranslateParameters, int], TranslationEngine]
 
 
 def load_engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
-    """Load the engine named by the parameters, with its model.
+    """Load a translation model into the engine that the parameters name.
 
     Raises:
         UsageError: the plug-in is not installed, or is not an engine.
@@ -69,7 +70,7 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
 def translate_blocks(
     engine: TranslationEngine, blocks: Iterable[list[str]], *, careful: bool = False
 ) -> Iterator[list[Output]]:
-    """Yield the outputs of each block, in order; streamed if the engine supports it."""
+    """Yield the translations of each block of sentences, streamed if the engine supports it."""
     if isinstance(engine, StreamingEngine):
         return engine.translate_blocks(blocks, careful=careful)
     return (engine.translate(block, careful=careful) for block in blocks)

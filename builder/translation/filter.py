@@ -1,9 +1,9 @@
-"""Line-by-line translation of a stream, as a filter.
+"""Translates a stream line by line, as a filter in a pipeline.
 
-In: a binary stream of UTF-8 lines, such as standard input. Out: blocks of translations, one per
-line. A block consists of the lines available so far, so that interactive input is translated at
-once and piped input in batches. Each line is a separate text; unlike in a file, a sentence
-wrapped over two lines is not joined, because the next line may not have arrived.
+Input: a binary stream of UTF-8 lines, such as standard input. Output: blocks of translations, one
+per line. A block consists of the lines available so far, so that interactive input is translated at
+once and piped input in batches. Each line is a separate text; unlike in a file, a sentence wrapped
+over two lines is not joined, because the next line may not have arrived.
 """
 
 from collections.abc import Iterator
@@ -27,11 +27,11 @@ STREAM = "standard input"
 def translate_stream(
     stream: BinaryIO, params: TranslateParameters, limits: Limits, *, kind: str = TextKind.TEXT
 ) -> Iterator[list[Translation]]:
-    """Translate the lines of a stream.
+    """Translate the lines of a stream as they arrive.
 
     Args:
         stream: Lines in UTF-8; `read1` returns what has arrived.
-        params: `[translate]`, with a model.
+        params: Section `[translate]` of the definition, with a model.
         limits: Threads and scratch space.
         kind: `text`, or `query`.
 
@@ -50,7 +50,7 @@ def translate_stream(
 
 
 def blocks_of_lines(stream: BinaryIO) -> Iterator[list[str]]:
-    """Yield the lines of a stream without line endings, in blocks as they arrive.
+    """Yield blocks of lines without line endings, as the lines arrive on a stream.
 
     Raises:
         FormatError: a line is not UTF-8.

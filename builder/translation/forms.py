@@ -1,13 +1,13 @@
-"""Normalisation of casing before decoding, and restoration of casing and final punctuation.
+"""Normalizes case before translation, and restores case and final punctuation afterwards.
 
-An output gets no full stop that the source lacks, is uppercase if the whole source is, and begins
-in lowercase if the source does. A lowercase query stays lowercase, names included.
+A translation has no full stop that the source lacks, is uppercase if the whole source is, and
+begins in lowercase if the source does. A lowercase query stays lowercase, including names.
 """
 
 import re
 
 LEAST_LETTERS = 6
-"""Letters below which a text in capitals may be an acronym."""
+"""Minimum number of letters of an uppercase text that is not taken for an acronym."""
 _STOPPED = re.compile(r"[.!?…:;][\"»”’)\]\s]*$")
 _STOP = re.compile(r"(?<![.])\.$")
 _ABBREVIATION = re.compile(r"(?:\b[A-Za-z]|\betc|\bvs|\bInc|\bLtd|\bNo|\bMr|\bDr|\bSt)\.$")
@@ -15,12 +15,12 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 
 def is_capitals(text: str) -> bool:
-    """Whether a text is all uppercase and not an acronym."""
+    """Whether a text is entirely in uppercase and not an acronym."""
     return text.isupper() and " " in text and sum(map(str.isalpha, text)) >= LEAST_LETTERS
 
 
 def model_text(text: str) -> str:
-    """Return the text to decode: uppercase text in sentence case, any other text unchanged."""
+    """Return the text to translate: uppercase text in sentence case, any other text unchanged."""
     if not is_capitals(text):
         return text
     lower = text.lower()
@@ -28,7 +28,7 @@ def model_text(text: str) -> str:
 
 
 def match_source_form(output: str, source: str, *, query: bool = False) -> str:
-    """Give an output the casing and final punctuation of its source.
+    """Give a translation the case and final punctuation of its source.
 
     Args:
         output: Output of the model.
@@ -46,7 +46,7 @@ def match_source_form(output: str, source: str, *, query: bool = False) -> str:
 
 
 def _match_initial_case(text: str, source: str) -> str:
-    """Lowercase the first letter if it is lowercase in the source, except in names and I."""
+    """Lowercase the first letter if the source starts in lowercase, except in names and `I`."""
     first, given = _FIRST_WORD.search(text), _FIRST_WORD.search(source)
     if first is None or given is None or not given[0].islower():
         return text

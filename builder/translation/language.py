@@ -1,8 +1,8 @@
-"""Detection of sentences that are already English, which a French model would garble.
+"""Detects sentences that are already English, which a French-English model would garble.
 
-In: the sentences of a text. Out: for each, whether it is to be copied. A sentence is English when
-its English function words outnumber the French ones three to one and language identification says
-English; where the English of a text outweighs its French, so are its short sentences without a
+Input: the sentences of a text. Output: for each, whether it is to be copied. A sentence is English
+when its English function words outnumber the French ones three to one and language identification
+says English; where the English of a text outweighs its French, so are its short sentences without a
 French function word. Of 13,000 real sentence pairs, 0.1 % of the French sides and 86 % (20 to 60
 characters) to 99 % (120 and more) of the English sides are taken for English.
 """
@@ -28,19 +28,19 @@ SURE, LIKELY = 0.6, 0.3
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def function_words(text: str) -> tuple[int, int]:
-    """Count the French and the English function words of a text."""
+def count_function_words(text: str) -> tuple[int, int]:
+    """Return the number of French and of English function words in a text."""
     words = [word.lower() for word in _WORD.findall(text)]
     return sum(word in FRENCH for word in words), sum(word in ENGLISH for word in words)
 
 
 def english_sentences(texts: Sequence[Sequence[str]]) -> list[list[bool]]:
-    """Determine whether each sentence of each text is English.
+    """Return for each sentence of each text whether it is English.
 
     Args:
         texts: The sentences of each text.
     """
-    counts = [[function_words(sentence) for sentence in sentences] for sentences in texts]
+    counts = [[count_function_words(sentence) for sentence in sentences] for sentences in texts]
     asked = [
         (number, i)
         for number, of_text in enumerate(counts)
@@ -59,7 +59,7 @@ def _english_flags(
     counts: Sequence[tuple[int, int]],
     found: Mapping[int, DetectedLanguage],
 ) -> list[bool]:
-    """Determine whether each sentence of a text is English, by function words and language."""
+    """Return for each sentence of a text whether it is English, by function words and language."""
     decided = [
         i in found and _is_english(sentences[i], counts[i][1], *found[i])
         for i in range(len(sentences))

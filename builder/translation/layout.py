@@ -1,9 +1,9 @@
-"""Splitting of a text into sentences, and reconstruction of its lines after translation.
+"""Splits a text into sentences, and restores its lines after translation.
 
-In: a text. Out: its sentences, normalised, and everything between them (line ends, blank lines,
-indentation, list marks), so that `fill` puts translations where their sentences stood. Nothing is
-joined by a line number or a prefix. `split_text(t).fill(sentences of t)` is `t` up to runs of
-white space and control characters.
+Input: a text. Output: its sentences, normalised, and everything between them (line ends, blank
+lines, indentation, list marks), so that `fill` puts translations where their sentences stood.
+Nothing is joined by a line number or a prefix. `split_text(t).fill(sentences of t)` is `t` up to
+runs of white space and control characters.
 """
 
 import re
@@ -22,7 +22,7 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Segment:
-    """A sentence of a text.
+    """A sentence of a text, with the line breaks that were inside it.
 
     Args:
         text: Composed (NFC), in single spaces, without control and invisible characters.
@@ -37,7 +37,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Layout:
-    """Sentences of a text and the gaps between them.
+    """Sentences of a text and the gaps (such as line ends) between them.
 
     Args:
         segments: The sentences.
@@ -48,7 +48,7 @@ class Layout:
     gaps: tuple[str, ...]
 
     def fill(self, texts: Sequence[str]) -> str:
-        """Replace the sentence of each segment, keeping the number of lines of the text."""
+        """Return the text with each sentence replaced by its translation, on as many lines."""
         parts = [self.gaps[0]]
         for segment, gap, text in zip(self.segments, self.gaps[1:], texts, strict=True):
             parts += [rewrap(text, segment.breaks, len(segment.text)), gap]
@@ -72,7 +72,7 @@ def split_text(text: str) -> Layout:
 
 
 def single_segment(text: str) -> Layout:
-    """Return the layout of a text that is a single sentence, such as a query."""
+    """Return the layout of a text that is one sentence, such as a query."""
     normal = normalise(text)
     if not normal:
         return Layout((), ("",))
@@ -80,7 +80,7 @@ def single_segment(text: str) -> Layout:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Return the logical lines and their line endings, with lines wrapped at a margin joined."""
+    """Yield the wrapped lines that form one logical line each time, with their line endings."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]
@@ -97,7 +97,7 @@ def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _add_line(lines: list[str], ends: list[str], segments: list[Segment], gaps: list[str]) -> None:
-    """Append the sentences of one logical line, and the gaps after each."""
+    """Split a logical line into sentences; append the sentences and gaps to the lists."""
     body, breaks = _join(lines, ends)
     marker = MARKER.match(body, len(body) - len(body.lstrip()))
     start = marker.end() if marker else 0
@@ -118,7 +118,7 @@ def _add_line(lines: list[str], ends: list[str], segments: list[Segment], gaps: 
 
 
 def _join(lines: list[str], ends: list[str]) -> tuple[str, list[tuple[int, str]]]:
-    """Join wrapped lines into one; return the positions of the spaces that replaced line ends."""
+    """Join wrapped lines into one; return the line and its former line ends with their offsets."""
     body = lines[0]
     breaks = []
     for line, end in zip(lines[1:], ends[:-1], strict=True):
@@ -131,7 +131,7 @@ def _join(lines: list[str], ends: list[str]) -> tuple[str, list[tuple[int, str]]
 
 
 def _gap(body: str, breaks: list[tuple[int, str]], start: int, stop: int) -> str:
-    """Return the gap between two sentences, with its line endings."""
+    """Return the text between two sentences, including line endings."""
     text, last = "", start
     for at, mark in breaks:
         if start <= at < stop:

@@ -1,15 +1,15 @@
-"""Translation memory, so that each distinct sentence is decoded once per model and options.
+"""Translation memory: each distinct sentence is translated only once per model and options.
 
-Keys are 128-bit hashes of model hash, decoding options and normalised sentence, so that several
-models can share a file. Each block is one transaction; after a kill, complete blocks remain. The
-memory never changes an output, it only saves time.
+Keys are 128-bit hashes of model hash, decoding options and normalized sentence, so that several
+models can share a file. Each block is one transaction; if the process is killed, complete blocks
+remain. The memory never changes a translation, it only saves time.
 """
 
 import zlib
 from collections.abc import Mapping, Sequence
 
 from builder.translation.parts import Output
-from builder.translation.sqlite_cache import SqliteCache, key
+from builder.translation.sqlite_cache import SqliteCache, cache_key
 
 _INSERT = "INSERT OR REPLACE INTO outputs VALUES (?, ?, ?, ?, ?)"
 _SELECT = "SELECT key, text, pieces, marks, checksum FROM outputs WHERE key IN ({})"
@@ -31,13 +31,13 @@ class TranslationMemory(SqliteCache):
     """
 
     def lookup(self, scope: str, sentences: Sequence[str]) -> dict[str, Output]:
-        """Return the outputs of those sentences that are in the memory, by sentence.
+        """Return the stored translations by sentence; sentences without one are left out.
 
         Args:
             scope: Model hash and decoding options.
             sentences: Normalised sentences.
         """
-        keys = {key(scope, sentence): sentence for sentence in sentences}
+        keys = {cache_key(scope, sentence): sentence for sentence in sentences}
         return {
             keys[row[0]]: _output(*row[1:4])
             for row in self._rows(_SELECT, keys)
@@ -45,9 +45,9 @@ class TranslationMemory(SqliteCache):
         }
 
     def add(self, scope: str, outputs: Mapping[str, Output]) -> None:
-        """Store the outputs of sentences in one transaction."""
+        """Store the translations of sentences in one transaction."""
         rows = [
-            (key(scope, sentence), output.text, output.pieces, _encode_flags(output))
+            (cache_key(scope, sentence), output.text, output.pieces, _encode_flags(output))
             for sentence, output in outputs.items()
         ]
         self._insert(_INSERT, [(*row, _checksum(*row)) for row in rows])

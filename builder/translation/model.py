@@ -1,8 +1,8 @@
-"""Reading and checking of the folder of a CTranslate2 model.
+"""Reads and checks the folder of a CTranslate2 translation model.
 
-In: a folder with `model.bin`, `config.json`, a vocabulary, and either `source.spm` and
-`target.spm` (as OPUS-MT has them) or one shared SentencePiece model. Out: a `ModelFolder` with its
-files, its vocabulary, its hash, and who ends a source sentence with `</s>`: the engine where
+Input: a folder with `model.bin`, `config.json`, a vocabulary, and either `source.spm` and
+`target.spm` (as OPUS-MT has them) or one shared SentencePiece model. Output: a `ModelFolder` with
+its files, its vocabulary, its hash, and who ends a source sentence with `</s>`: the engine where
 `config.json` says `add_source_eos`, else the caller. It is read, never guessed.
 """
 
@@ -27,14 +27,14 @@ SHARED = (
     "spiece.model",
 )
 LEAST_KNOWN = 0.5
-"""A smaller share of its pieces in the vocabulary: a SentencePiece model of something else."""
+"""Minimum share of a SentencePiece model's pieces that the model's vocabulary must contain."""
 
 Processor = sentencepiece.SentencePieceProcessor
 
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """Model folder that has been checked.
+    """Folder of a translation model, with its files checked.
 
     Args:
         folder: Path of the folder.
@@ -52,11 +52,11 @@ class ModelFolder:
 
     @property
     def append_eos(self) -> bool:
-        """Whether the caller must append `</s>` to source sentences."""
+        """Whether the caller must append `</s>` to source sentences, since the engine does not."""
         return not self.config.get("add_source_eos", False)
 
     def processors(self) -> tuple[Processor, Processor]:
-        """Load the SentencePiece models of source and target.
+        """Load the SentencePiece tokenizers of the source and the target language.
 
         Raises:
             FormatError: A file is not a SentencePiece model, or belongs to a different model.
@@ -72,13 +72,13 @@ class ModelFolder:
         return source, target
 
     def known_share(self, source: Processor) -> float:
-        """Return the proportion of SentencePiece pieces that are in the model's vocabulary."""
+        """Return the fraction of a tokenizer's pieces that are in the model's vocabulary."""
         pieces = [source.id_to_piece(i) for i in range(source.get_piece_size())]
         return sum(piece in self.vocabulary for piece in pieces) / len(pieces)
 
 
 def read_model(folder: Path) -> ModelFolder:
-    """Check a model folder.
+    """Check the folder of a translation model and return its description.
 
     Raises:
         FormatError: a file is missing or invalid; the message names it.
@@ -108,7 +108,7 @@ def _sentence_pieces(folder: Path) -> tuple[Path, Path]:
 
 
 def _vocabulary(folder: Path) -> tuple[list[Path], frozenset[str]]:
-    """Return the vocabulary files and the set of source pieces."""
+    """Return the vocabulary files of a model, and the set of source tokens in them."""
     files = sorted([*folder.glob("*vocabulary.json"), *folder.glob("*vocabulary.txt")])
     for kind in ("source", "shared"):
         for path in files:

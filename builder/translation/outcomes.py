@@ -1,4 +1,4 @@
-"""Outcomes of decoding sentences, choice between two outcomes, and fallback policies."""
+"""Quality of translated sentences: choice between two translations, and fallback policies."""
 
 from dataclasses import dataclass
 
@@ -8,26 +8,26 @@ from builder.translation.parts import Output
 from builder.translation.quality import output_flags
 
 RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_source")
-"""Flags of an output that is decoded again, the worst first."""
+"""Flags of outputs to be decoded again, most serious first."""
 POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 """Flags whose policy is a parameter `on_<flag>`."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Model output for a sentence, with its quality flags."""
+    """Translation of a sentence by the model, with quality flags."""
 
     output: Output
     flags: frozenset[str]
 
     @property
     def is_unusable(self) -> bool:
-        """Whether the output is poor enough to retry with careful decoding."""
+        """Whether the translation is so poor that the sentence should be translated again."""
         return not self.flags.isdisjoint(RETRIED)
 
 
 def evaluate_output(text: str, output: Output) -> Outcome:
-    """Determine the quality flags of an output.
+    """Determine the quality flags of a translation, and return both.
 
     Args:
         text: Source text as decoded.
@@ -44,18 +44,18 @@ def evaluate_output(text: str, output: Output) -> Outcome:
 
 
 def choose_better(first: Outcome, second: Outcome) -> Outcome:
-    """Return the second outcome, flagged as retried, if it is better; otherwise the first."""
+    """Return the second translation, flagged as retried, if it is better; otherwise the first."""
     if _severity(second) < _severity(first):
         return Outcome(second.output, second.flags | {"retried"})
     return first
 
 
 def fallback_policy(flags: frozenset[str], params: TranslateParameters) -> str:
-    """Return the strictest policy of the flags: `drop`, `source` or `keep`."""
+    """Return the strictest fallback policy of the flags: `drop`, `source` or `keep`."""
     asked = {getattr(params, f"on_{flag}") for flag in POLICIES if flag in flags}
     return next((answer for answer in ("drop", "source") if answer in asked), "keep")
 
 
 def _severity(found: Outcome) -> tuple[bool, ...]:
-    """Return a sort key of an outcome by its most serious defects; lower is better."""
+    """Return a sort key: the most serious defects of a translation; lower is better."""
     return tuple(flag in found.flags for flag in (*RETRIED, "numbers_differ"))

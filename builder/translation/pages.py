@@ -1,7 +1,8 @@
-"""Translation of documents in groups, decoding one group while others are split and written.
+"""Translates documents in groups: decodes one group while others are split and written.
 
 Decoding uses all cores and runs in a background thread; splitting and joining is Python and uses
-the main thread. The translation of an unchanged page is looked up as a whole (see `text_cache`).
+the main thread. The translation of an unchanged document is looked up as a whole (see
+`text_cache`).
 """
 
 from collections import deque
@@ -18,16 +19,16 @@ from builder.translation.translator import PreparedTexts, Translator
 
 FIELDS = ("text", "title")
 CHUNK_BYTES = 1 << 17
-"""Text of the pages that are looked up at once."""
+"""Approximate bytes of text that are looked up in the cache at once."""
 NEW_BYTES, HELD_BYTES = 1 << 20, 1 << 24
-"""New text of a group, enough for full batches of every length; and the most text of all."""
+"""Bytes of text to translate, and of all text, at which a group is full."""
 
 Fields = dict[str, list[Translation]]
 
 
 @dataclass
 class _Group:
-    """Group of documents to translate.
+    """Group of documents that are translated together.
 
     Args:
         chunks: The documents, in order.
@@ -45,11 +46,11 @@ class _Group:
 
     @property
     def is_full(self) -> bool:
-        """Whether the group is large enough to translate."""
+        """Whether the group has enough text to be translated."""
         return self.new >= NEW_BYTES or self.held >= HELD_BYTES
 
     def add(self, pages: pl.DataFrame, texts: TextCache, scope: str) -> None:
-        """Append documents."""
+        """Append documents to the group, and note which of the texts have no cached translation."""
         wanted = {text: None for name in FIELDS for text in pages[name].to_list()}
         asked = [t for t in wanted if t not in self.known and t not in self.missing]
         self.known |= texts.lookup(scope, asked)
@@ -72,7 +73,7 @@ class _InFlightGroup:
 def translate_pages(
     pages: Iterable[pl.DataFrame], translator: Translator, texts: TextCache
 ) -> Iterator[tuple[pl.DataFrame, Fields]]:
-    """Translate documents.
+    """Translate the title and text of documents.
 
     Args:
         pages: Frames with `text` and `title`.
@@ -140,7 +141,7 @@ def _total_bytes(texts: Iterable[str]) -> int:
 
 
 def _scope(translator: Translator) -> str:
-    """Return everything that a translation depends on except the text, as a cache key."""
+    """Return a cache key of everything that a translation depends on except the text."""
     return " ".join(
         (translator.scope(), translator.params.model_dump_json(exclude={"model"}), code_digest())
     )

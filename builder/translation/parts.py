@@ -1,7 +1,7 @@
-"""Joining of the outputs of the parts of split sentences.
+"""Joins the translations of the parts into which sentences were split.
 
-In: sentences split by `cutting`, and the outputs of their parts. Out: one output per sentence, with
-the copied parts and the spaces between parts restored.
+Input: sentences split by `cutting`, and the outputs of their parts. Output: one output per
+sentence, with the copied parts and the spaces between parts restored.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from builder.translation.forms import match_source_form
 
 @dataclass(frozen=True)
 class Output:
-    """Model output for a sentence.
+    """Translation of a sentence by the model, with the state of the decoder.
 
     Args:
         text: The output; may be empty.
@@ -32,7 +32,7 @@ class Output:
 
 @dataclass(frozen=True)
 class SplitSentence:
-    """Sentence as (text, is_copied) parts; `split` if it exceeded the maximum length."""
+    """Sentence split into parts, each with a flag whether it is copied instead of translated."""
 
     parts: tuple[tuple[str, bool], ...]
     split: bool
@@ -40,7 +40,7 @@ class SplitSentence:
 
 @dataclass
 class Block:
-    """Block of sentences that are decoded together.
+    """Block of sentences that are translated together, with the distinct parts to decode.
 
     Args:
         divided: The split sentences.
@@ -55,12 +55,12 @@ class Block:
     known: dict[str, Output] = field(default_factory=dict)
 
     def outputs(self) -> list[Output]:
-        """Return one output per sentence, after all parts have been decoded."""
+        """Return one translation per sentence, after all parts have been decoded."""
         return [join_parts(sentence, self.known) for sentence in self.divided]
 
 
 def join_parts(sentence: SplitSentence, known: dict[str, Output]) -> Output:
-    """Join the outputs of a sentence's parts, with the spaces around them."""
+    """Join the translated and copied parts of a sentence, with the spaces between them."""
     if len(sentence.parts) == 1 and not sentence.parts[0][1]:
         return known[sentence.parts[0][0]]
     text = ""

@@ -1,22 +1,22 @@
-"""Quality flags of a translation, derived from source, output and decoder state.
+"""Quality flags of a translated sentence, from its source, translation and decoder state.
 
-In: a sentence, its output, and the decoder state. Out: flags of `SENTENCE_FLAGS`. Bounds are
+Input: a sentence, its output, and the decoder state. Output: flags of `SENTENCE_FLAGS`. Bounds are
 those that fewer than 1 in 500 of 33,000 real sentence pairs cross (length ratio 0.4 to 1.9).
 """
 
 import re
 from collections import Counter
 
-from builder.translation.language import function_words
+from builder.translation.language import count_function_words
 
 SHORTER, LONGER = 0.4, 1.9
-"""Bounds of the length ratio, in characters, English to French."""
+"""Minimum and maximum ratio of the English to the French length in characters."""
 LESS, MORE = 6, 12
-"""Characters that short sentences may differ by beyond the bounds."""
+"""Number of characters by which short sentences may be outside these bounds."""
 LONGEST_UNIT = 12
-"""Words in the longest phrase whose repetition is looked for."""
+"""Maximum number of words of a phrase whose repetitions are counted."""
 REPEATS = 4
-"""So many times the same phrase in a row is a runaway; of one that is longer, one less."""
+"""Number of consecutive occurrences of a word that marks a faulty output; one less for a phrase."""
 REPEATED_CHARACTERS = re.compile(r"([^\W\d_]{1,6}?)\1{7,}")
 
 _WORD = re.compile(r"[^\W_]+")
@@ -30,7 +30,7 @@ def has_markup(text: str) -> bool:
 
 
 def max_repetitions(text: str) -> int:
-    """Return the maximum number of consecutive occurrences of a phrase; 1 if none repeats.
+    """Return the maximum number of consecutive occurrences of a phrase; 1 if none is repeated.
 
     For a phrase of several words, one is added: fewer repetitions are as suspicious.
     """
@@ -46,7 +46,7 @@ def max_repetitions(text: str) -> int:
 
 
 def is_repetitive(output: str, source: str) -> bool:
-    """Whether an output repeats itself more than its source does."""
+    """Whether a translation repeats a phrase more often than its source does."""
     if REPEATED_CHARACTERS.search(output) and not REPEATED_CHARACTERS.search(source):
         return True
     again = max_repetitions(output)
@@ -54,26 +54,26 @@ def is_repetitive(output: str, source: str) -> bool:
 
 
 def has_length_mismatch(output: str, source: str) -> bool:
-    """Whether the ratio of output to source length is outside the usual range."""
+    """Whether the length of a translation relative to its source is outside the usual range."""
     low, high = SHORTER * len(source) - LESS, LONGER * len(source) + MORE
     return not low <= len(output) <= high
 
 
 def is_untranslated(output: str, source: str) -> bool:
-    """Whether an output is still French, by its function words or because it equals the source."""
-    french, english = function_words(output)
+    """Whether a translation is still French, or equal to the source."""
+    french, english = count_function_words(output)
     if french >= 2 and french > 2 * english:
         return True
     return french > english and output.casefold() == source.casefold()
 
 
 def has_number_mismatch(output: str, source: str) -> bool:
-    """Whether the digits of source and output differ, ignoring order and separators."""
+    """Whether source and translation contain different digits, ignoring order and separators."""
     return Counter(_DIGITS.findall(output)) != Counter(_DIGITS.findall(source))
 
 
 def output_flags(output: str, source: str) -> set[str]:
-    """Return the quality flags of an output compared with its source."""
+    """Return the quality flags that result from comparing a translation with its source."""
     if not output:
         return {"empty_output"}
     checks = {

@@ -1,4 +1,4 @@
-"""Conversion of translations to rows of the tables `sentences` and `translations`."""
+"""Converts translations to rows of the tables `sentences` and `translations`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ Fields = Mapping[str, Sequence[Translation]]
 
 
 def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
-    """Return a row per sentence of documents or queries (contract `Sentences`).
+    """Return one row per sentence of the given documents or queries.
 
     Args:
         ids: Their ids, in order.
@@ -31,7 +31,7 @@ def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
 
 
 def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
-    """Return a row per document or query with its sentence counts (contract `Translations`)."""
+    """Return one row per document or query, with counts of its sentences by outcome."""
     rows = []
     for place, row_id in enumerate(ids):
         sentences = [s for name in fields for s in fields[name][place].sentences]

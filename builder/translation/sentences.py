@@ -1,4 +1,4 @@
-"""Data classes for translated texts and sentences with their quality flags."""
+"""Data classes for translated texts and for sentences with quality flags."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from schemas import SENTENCE_FLAGS
 
 
 class TextKind(StrEnum):
-    """Kind of a text: running text on any number of lines, or a query, which is one sentence."""
+    """Kind of text: running text with any number of lines, or a query, which is one sentence."""
 
     TEXT = "text"
     QUERY = "query"
@@ -31,7 +31,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Translation:
-    """English translation of a text, with the same lines, and its sentences in order."""
+    """English translation of a text, line by line, and all sentences with translation and flags."""
 
     text: str
     sentences: tuple[Sentence, ...]

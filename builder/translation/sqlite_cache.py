@@ -1,8 +1,8 @@
-"""Persistent cache in a SQLite file, with rows by 128-bit key.
+"""Persistent cache: rows with 128-bit keys in a SQLite file.
 
 A row with a wrong checksum counts as missing; a damaged file is recreated. Each call that adds rows
-is one transaction, so that a kill or a power cut leaves all of them or none. A cache may be used by
-one thread at a time, not necessarily the same one.
+is one transaction, so that either all or none of them survive a crash. A cache may be used by one
+thread at a time, not necessarily the same one.
 """
 
 import hashlib
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 KEYS_A_QUERY = 500
-"""SQLite takes 999 parameters at least."""
+"""Maximum number of SQL parameters that every version of SQLite accepts."""
 
 
 class SqliteCache:
-    """SQLite file with rows by 128-bit key.
+    """Persistent cache: a SQLite file with rows by 128-bit key.
 
     Args:
         path: The file; created if missing.
@@ -27,7 +27,7 @@ class SqliteCache:
     TABLE: ClassVar[str]
     """SQL that creates the table if it does not exist."""
     PAGE: ClassVar[int] = 4096
-    """Bytes of a page of the file; a longer row fills whole pages."""
+    """Page size of the file in bytes; longer rows occupy whole pages."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -47,7 +47,7 @@ class SqliteCache:
         self._connection.execute(self.TABLE)
 
     def _rows(self, select: str, keys: Iterable[bytes]) -> Iterator[tuple[Any, ...]]:
-        """Return the rows with the given keys, using a SELECT that ends in `IN ({})`."""
+        """Return the rows with the given keys, selected by a statement that ends in `IN ({})`."""
         for part in _split_into_chunks(keys, KEYS_A_QUERY):
             with self._rebuild_if_corrupt():
                 asked = select.format(",".join("?" * len(part)))
@@ -60,7 +60,7 @@ class SqliteCache:
 
     @contextmanager
     def _rebuild_if_corrupt(self) -> Iterator[None]:
-        """Recreate the file if it is damaged; re-raise other errors, such as a full disk."""
+        """Context manager that recreates a damaged file and raises all other errors."""
         try:
             yield
         except sqlite3.OperationalError:
@@ -90,13 +90,13 @@ class SqliteCache:
         self._connection.close()
 
 
-def key(scope: str, text: str) -> bytes:
-    """Return the 128-bit key of a text and a scope, which together determine a row."""
+def cache_key(scope: str, text: str) -> bytes:
+    """Return the 128-bit key of a text in a scope."""
     return hashlib.sha256(f"{scope}\n{text}".encode()).digest()[:16]
 
 
 def _text(value: bytes) -> str:
-    """Decode the text of a row; invalid bytes are detected by the checksum."""
+    """Decode the text of a row; invalid bytes are replaced, and the checksum detects them."""
     return value.decode("utf-8", errors="replace")
 
 

@@ -1,6 +1,6 @@
 """Pipeline stage `translate`: adds English translations to documents and queries.
 
-In: documents and queries of a snapshot in the source language. Out: the same rows in the same
+Input: documents and queries of a snapshot in the source language. Output: the same rows in the same
 parts, with English title and text; each sentence with its English (`sentences`); a summary per
 document and query (`translations`); queries with equal English text (`query_collisions`). Without a
 model documents and queries pass through as they are, and the other tables are empty.
@@ -46,9 +46,9 @@ from schemas import (
 )
 
 MEMORY, TEXTS = "memory.sqlite", "texts.sqlite"
-"""Files of the memory: outputs of sentences, and translations of whole texts."""
+"""Cache files: the translation memory of sentences, and the cache of whole texts."""
 SAMPLED = 100
-"""Documents from which the pieces of all are estimated, for the progress bar."""
+"""Number of documents from which the number of tokens is estimated, for the progress bar."""
 
 
 def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def translate(
             `translations`, `query_collisions` and `rejects`.
         gathered: Documents, see `schemas.Documents`.
         split_queries: Queries, see `schemas.Queries`.
-        params: `[translate]`; without a model English stays null.
+        params: Section `[translate]` of the definition; without a model English stays null.
         limits: Threads.
         progress: Counts the decoded source pieces.
         memory: Folder of the translation memory, shared by all snapshots; None: a temporary one.
@@ -99,17 +99,17 @@ def translate(
         engine = load_engine(params.model, params, limits.threads)
         folder = memory or limits.scratch
         with TranslationMemory(folder / MEMORY) as kept, TextCache(folder / TEXTS) as texts:
-            decoder = None if limits.executor.in_process else _workers(params, limits)
+            decoder = None if limits.executor.in_process else _worker_decoder(params, limits)
             translator = Translator(engine, kept, params, progress.advance, decoder)
-            progress.start("translate", _estimate(gathered, engine.size), "source pieces")
+            progress.start("translate", _estimate_tokens(gathered, engine.size), "source pieces")
             ledger.rows_in = _translate(out, gathered, split_queries, translator, texts)
     ledger.rows_out = ledger.rows_in
     with RejectWriter(out, "translate", ledger):
         return ledger
 
 
-def _workers(params: TranslateParameters, limits: Limits) -> Decoder:
-    """Return a decoder that uses the workers of `limits.executor`."""
+def _worker_decoder(params: TranslateParameters, limits: Limits) -> Decoder:
+    """Return a function that decodes blocks of sentences on the workers of `limits.executor`."""
     folder = params.model or Path()
 
     def decode(blocks: Sequence[list[str]], careful: bool) -> Iterator[list[Output]]:
@@ -121,7 +121,7 @@ def _workers(params: TranslateParameters, limits: Limits) -> Decoder:
 def _translate(
     out: Path, gathered: Table, split_queries: Table, translator: Translator, texts: TextCache
 ) -> int:
-    """Write all tables and return the number of documents."""
+    """Write all tables of the stage, and return the number of documents."""
     rows = 0
     with TableWriter(out / "translations.parquet", Translations) as went:
         for number, path in enumerate(gathered.paths):
@@ -150,7 +150,7 @@ def _translate(
 
 
 def add_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
-    """Add the columns `title_en` and `text_en` to the documents."""
+    """Add the columns `title_en` and `text_en`, with the given translations, to documents."""
     return documents.with_columns(
         pl.Series(f"{name}_en", [made.text for made in found], dtype=pl.String)
         for name, found in fields.items()
@@ -158,14 +158,14 @@ def add_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
 
 
 def find_collisions(queries: pl.DataFrame) -> pl.DataFrame:
-    """Find queries that share their folded English text with others (`QueryCollisions`)."""
+    """Return the queries that have the same folded English text as another query."""
     folded = pl.Series("folded_en", fold_texts(queries["text_en"]), dtype=pl.String)
     rows = queries.select("query_id", "text", "text_en").with_columns(folded)
     return rows.filter((pl.len().over("folded_en") > 1) & (pl.col("folded_en") != ""))
 
 
-def _estimate(gathered: Table, size: Callable[[str], int]) -> int:
-    """Estimate the number of source pieces of all documents."""
+def _estimate_tokens(gathered: Table, size: Callable[[str], int]) -> int:
+    """Estimate the number of source tokens of all documents, for the progress display."""
     lengths = gathered.scan().select(pl.col("title", "text").str.len_chars().sum()).collect()
     sample = gathered.scan().select("text").head(SAMPLED).collect()["text"].to_list()
     characters = sum(map(len, sample))

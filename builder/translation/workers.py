@@ -1,6 +1,7 @@
-"""Decoding of blocks of sentences on the workers of an executor, which load the model once each.
+"""Translates blocks of sentences in worker processes, each of which loads the model once.
 
-Outputs do not depend on the worker (see `engine`), so that the caller's memory can store them.
+A translation does not depend on the worker (see `engine`), so that the caller can store it in its
+translation memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,11 +23,11 @@ def decode_blocks(
     *,
     careful: bool,
 ) -> Iterator[list[Output]]:
-    """Decode blocks of sentences with the executor of the limits, and yield their outputs in order.
+    """Translate blocks of sentences in the workers of an executor, and yield the results in order.
 
     Args:
         folder: Model folder, at the same path for every worker.
-        params: `[translate]`.
+        params: Section `[translate]` of the definition.
         limits: Limits with the executor.
         blocks: Sentences in single spaces.
         careful: See `Engine.translate`.
@@ -43,5 +44,5 @@ def _decode(
 
 @lru_cache(maxsize=1)
 def _engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
-    """Load the engine once per process."""
+    """Return the engine, which is loaded once per process."""
     return load_engine(folder, params, threads)

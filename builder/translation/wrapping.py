@@ -1,6 +1,6 @@
-"""Detection and restoration of lines wrapped at a margin.
+"""Detects lines that were wrapped at a margin, and wraps their translation again.
 
-In: the lines of a text. Out: which of them belong together, so that half a sentence is never
+Input: the lines of a text. Output: which of them belong together, so that half a sentence is never
 translated alone; and a translation broken again into as many lines as its source had.
 """
 
@@ -12,21 +12,21 @@ BOUND = frozenset(
     "je la le les leur leurs mais ne nos notre nous on ou où par pour que qui quand sa sans se "
     "ses si son sont sous sur un une vers vos votre vous".split()
 )
-"""Words after which no French phrase ends."""
+"""French words that do not end a phrase."""
 MARGIN = 100
-"""The widest line that a margin leaves."""
+"""Maximum length of the lines of a text that was wrapped at a margin."""
 WIDE_SHARE = 50
-"""One line in so many may be wider in a text with a margin."""
+"""Of this many lines, one may be longer in a text that was wrapped at a margin."""
 LEAST_WIDTH = 45
-"""Shorter lines were ended by an author."""
+"""Minimum length of a wrapped line; shorter lines end where their author ended them."""
 LEAST_SPACES = 4
 LONGEST = 4000
-"""Characters after which lines are no longer put together."""
+"""Maximum number of characters of lines that are joined."""
 
 MARKER = re.compile(
     r"(?:[-–—•*·▪◦►»>+#]+|\d{1,3}(?:\.\d{1,3})*[.)]|\d{1,3}(?:\.\d{1,3})+|\(?[a-zA-Z]\))\s+(?=\S)"
 )
-"""What marks a list item or a heading at the start of a line."""
+"""Pattern of a list marker or heading number at the start of a line."""
 
 _LAST_WORD = re.compile(r"(?:^|[\s'’(«\"])([^\W\d_]+)$")
 _PHRASE_START = re.compile(r"[\"«“(\[]?\s?[\w$]")
@@ -34,14 +34,14 @@ _ENDED = ".!?:;…"
 
 
 def has_margin(lines: Sequence[str]) -> bool:
-    """Whether the lines of a text were wrapped at a margin."""
+    """Whether the lines of a text were wrapped at a right margin."""
     written = [line for line in lines if line.strip()]
     wide = sum(len(line) > MARGIN for line in written)
     return wide * WIDE_SHARE <= len(written)
 
 
 def continues_on_next_line(line: str, following: str, margin: bool) -> bool:
-    """Whether a sentence continues on the next line.
+    """Whether the sentence at the end of a line continues on the next line.
 
     Args:
         line: A stripped line.

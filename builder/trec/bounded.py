@@ -1,7 +1,7 @@
 """Read user-supplied files, plain or compressed with gzip or zstd, up to a size limit.
 
-In: a path. Out: the decompressed bytes. The compression is detected from the first bytes, not from
-the file name. Truncated or damaged streams raise an error, as do files larger than the limit.
+Input: a path. Output: the decompressed bytes. The compression is detected from the first bytes, not
+from the file name. Truncated or damaged streams raise an error, as do files larger than the limit.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """Read a file, decompress it and remove a UTF-8 byte order mark.
+    """Read a plain or compressed file up to a size limit, without a byte order mark.
 
     Args:
         path: A plain, gzip or zstd file.
@@ -94,7 +94,7 @@ def detect_compression(path: Path) -> str | None:
 
 
 def _decompress(stream: pa.NativeFile, max_bytes: int) -> bytes:
-    """Read up to `max_bytes + 1` bytes; the extra byte reveals a file over the limit."""
+    """Decompress up to `max_bytes + 1` bytes; the extra byte reveals a file over the limit."""
     chunks: list[bytes] = []
     remaining = max_bytes + 1
     while remaining and (chunk := stream.read(min(_CHUNK_BYTES, remaining))):

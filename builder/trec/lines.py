@@ -1,10 +1,10 @@
 """Strict parser for whitespace-separated TREC files.
 
-In: the bytes of a run (`query Q0 document rank score tag`), of qrels (`query 0 document grade`) or
-of a scores file (`query document score`). Out: a frame with one row per line in file order and the
-columns `query_id`, `doc_id` and the score or grade. A wrong number of columns, a malformed number
-or a duplicate (query, document) pair raises an error with file and line. Blank lines and CRLF are
-accepted.
+Input: the bytes of a run (`query Q0 document rank score tag`), of qrels (`query 0 document grade`)
+or of a scores file (`query document score`). Output: a frame with one row per line in file order
+and the columns `query_id`, `doc_id` and the score or grade. A wrong number of columns, a malformed
+number or a duplicate (query, document) pair raises an error with file and line. Blank lines and
+CRLF are accepted.
 
 Files with single separators are parsed by Arrow. All other files, and files with an error, are
 parsed line by line, which gives the same rows and finds the line of the error.
@@ -58,7 +58,7 @@ SCORES = TrecFormat("scores file", ("query_id", "doc_id", "score"), "score")
 
 
 def parse_trec(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame:
-    """Parse a TREC file into a frame, in file order.
+    """Parse a TREC file into a data frame, in file order.
 
     Args:
         data: The decompressed bytes of the file.
@@ -81,7 +81,7 @@ def parse_trec(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame
 
 
 def _parse_with_arrow(data: bytes, trec_format: TrecFormat) -> pl.DataFrame | None:
-    """Parse a file with single separators; return None if it needs the strict parser."""
+    """Parse a file with single separators using Arrow; return None if it has other separators."""
     separators = _count_single_separators(data)
     if separators is None:
         return None
@@ -121,7 +121,7 @@ def first_nonblank_line(data: bytes) -> bytes:
 
 
 def _count_single_separators(data: bytes) -> int | None:
-    """Count separator bytes; return None if two are adjacent or the first byte is one."""
+    """Count the separator bytes of a file; return None if two of them are adjacent."""
     is_separator = np.frombuffer(data, dtype=np.uint8) <= _SPACE
     if (
         not len(is_separator)

@@ -1,4 +1,4 @@
-"""Convert between document ids of runs, ids of imported releases and alignment keys.
+"""Converts document ids between runs, imported releases and ids common to all snapshots.
 
 An imported snapshot has the file `release_ids.parquet`, which maps each id of the release to the
 key that identifies the same query or document in every snapshot. In snapshots built from raw data
@@ -14,6 +14,7 @@ from builder.io import parquet
 from builder.trec.runs import Run, read_run
 
 RELEASE_IDS_FILE = "release_ids.parquet"
+_NUMERIC_DOC_ID = r"^\d{1,19}$"
 _PREFIXED_DOC_ID = re.compile(r"doc(\d{1,19})")
 
 
@@ -37,7 +38,9 @@ def read_snapshot_run(path: Path, depth: int | None, snapshot: Path | None) -> R
 
 
 def to_release_ids(run: Run, snapshot: Path) -> Run:
-    """Convert document ids of a run to those of the qrels, for example `doc12` to `12`.
+    """Convert the document ids of a run to those of the qrels, for example `doc12` to `12`.
+
+    Documents that are neither judged nor imported are converted, too: ids break ties of scores.
 
     Args:
         run: The run to convert.
@@ -46,9 +49,11 @@ def to_release_ids(run: Run, snapshot: Path) -> Run:
     ids = read_release_ids(snapshot)
     if ids is None:
         return run
-    judged_ids = ids.filter(kind="document")["id"].implode()
+    known_ids = ids.filter(kind="document")["id"]
+    if not known_ids.str.contains(_NUMERIC_DOC_ID).any():
+        return run
     stripped = pl.col("doc_id").str.extract(f"^{_PREFIXED_DOC_ID.pattern}$")
-    needs_stripping = stripped.is_in(judged_ids) & ~pl.col("doc_id").is_in(judged_ids)
+    needs_stripping = stripped.is_not_null() & ~pl.col("doc_id").is_in(known_ids.implode())
     renamed = run.ranking.with_columns(
         doc_id=pl.when(needs_stripping).then(stripped).otherwise("doc_id")
     )
@@ -71,7 +76,7 @@ def read_query_keys(snapshot: Path) -> dict[str, str]:
 
 
 def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
-    """Replace `query_id` and `doc_id` with their keys; ids without a key are unchanged."""
+    """Replace `query_id` and `doc_id` with ids that are equal in all snapshots."""
     ids = read_release_ids(snapshot)
     if ids is None:
         return rows
@@ -79,4 +84,19 @@ def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
         keys = ids.filter(kind=kind).select(pl.col("id").alias(column), "key")
         joined = rows.join(keys, on=column, how="left", maintain_order="left")
         rows = joined.with_columns(pl.coalesce("key", column).alias(column)).drop("key")
+    return rows
+
+
+def replace_keys_with_ids(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
+    """Replace the keys in `query_id` and `doc_id` with the ids of a snapshot.
+
+    Keys without an id are unchanged; a row whose key has several ids is repeated for each of them.
+    """
+    ids = read_release_ids(snapshot)
+    if ids is None:
+        return rows
+    for column, kind in (("query_id", "query"), ("doc_id", "document")):
+        keys = ids.filter(kind=kind).select(pl.col("key").alias(column), "id")
+        joined = rows.join(keys, on=column, how="left", maintain_order="left_right")
+        rows = joined.with_columns(pl.coalesce("id", column).alias(column)).drop("id")
     return rows

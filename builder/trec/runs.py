@@ -1,8 +1,8 @@
 """Read, rank, truncate and write TREC runs.
 
-In: run files (plain, gzip, zstd) or frames of scored documents. Out: `Run`, with documents unique
-per query and in the order of trec_eval: descending by score as a 32-bit float, ties in descending
-byte order of the document id. The rank column of a file is ignored.
+Input: run files (plain, gzip, zstd) or frames of scored documents. Output: `Run`, with documents
+unique per query and in the order of trec_eval: descending by score as a 32-bit float, ties in
+descending byte order of the document id. The rank column of a file is ignored.
 """
 
 import gzip
@@ -21,7 +21,7 @@ DEFAULT_DEPTH = 1000
 
 @dataclass(frozen=True)
 class Run:
-    """The ranking of one system for the queries of one snapshot.
+    """Ranking of documents by one system for the queries of one snapshot.
 
     Args:
         tag: Name of the run, as in the last column of its file.
@@ -116,7 +116,7 @@ def rank_documents(scores: pl.DataFrame, depth: int | None = None) -> pl.DataFra
 
 
 def read_run(path: Path, depth: int | None = DEFAULT_DEPTH, *, max_bytes: int = MAX_BYTES) -> Run:
-    """Read a TREC run.
+    """Read a run file in TREC format.
 
     Args:
         path: File with six columns, plain or compressed with gzip or zstd.

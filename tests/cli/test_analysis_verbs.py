@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import shutil
+import zipfile
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -381,6 +382,11 @@ def test_a_change_of_score_is_attributed(
     for row, whole in zip(split, found, strict=True):
         assert row["statistics"] + row["system"] == pytest.approx(whole["residual"], abs=1e-12)
         assert row["system"] == pytest.approx(0.0, abs=1e-4)  # single precision breaks ties
+    options = ("--out", earlier, "--earlier-statistics", "--expand", "rm3")
+    assert run("baseline", built.root, *options) == 2
+    assert (
+        "--earlier-statistics: expected queries without expansion, found --expand rm3"
+    ) in " ".join(capsys.readouterr().err.split())
     other = tmp_path / "earlier/other"
     earlier.rename(other)
     assert run("attribute", built.root, runs, "--earlier-statistics", other) == 2
@@ -394,3 +400,95 @@ def test_a_change_of_score_is_attributed(
     only.write_bytes((runs / "2022-06.txt.gz").read_bytes())
     assert run("attribute", built.root, only.parent) == 2
     assert "for two consecutive snapshots" in capsys.readouterr().err
+
+
+def test_queries_are_expanded_by_earlier_judgements(
+    built: BuildReport, tmp_path: Path, capsys: Captured
+) -> None:
+    for method in ("rm3", "keyquery"):
+        options = ("--expand", method, "--depth", "50", "--fb-docs", "3", "--fb-terms", "4")
+        assert run("baseline", built.root, "--out", tmp_path / method, *options) == 0
+    lines = capsys.readouterr().out.splitlines()
+    queries = pl.read_parquet(next(built.root.glob("*/snapshots/2022-06/queries.parquet"))).height
+    assert lines[0].endswith(
+        f"(queries with earlier judgements: 0, pseudo-relevance feedback: {queries}, "
+        "no expansion: 0)"
+    )
+    assert lines[3].endswith(
+        "(queries with earlier judgements: 0, pseudo-relevance feedback: 0, "
+        f"no expansion: {queries})"
+    )
+    assert run("baseline", built.root, "--out", tmp_path / "bm25", "--depth", "50") == 0
+    command = ("evaluate", built.root, *(tmp_path / name for name in ("bm25", "rm3", "keyquery")))
+    capsys.readouterr()
+    assert run(*command, "--measures", "nDCG@10", "--resamples", "0", "--format", "json") == 0
+    rows = json.loads(capsys.readouterr().out)["effectiveness"]
+    means = {(r["system"], r["snapshot"]): r["value"] for r in rows if r["topic_set"] == "full"}
+    assert means["keyquery", "2022-06"] == means["bm25", "2022-06"]
+    for snapshot in ("2022-07", "2022-08"):
+        assert means["bm25", snapshot] < means["keyquery", snapshot]
+        assert means["bm25", snapshot] + 0.05 < means["rm3", snapshot]
+    weights = ("--out", tmp_path / "original", "--depth", "50", "--quiet", "--expand", "rm3")
+    assert run("baseline", built.root, *weights, "--original-weight", "1") == 0
+    with (
+        gzip.open(tmp_path / "original/2022-06.txt.gz", "rt") as original,
+        gzip.open(tmp_path / "bm25/2022-06.txt.gz", "rt") as plain,
+    ):
+        first = [line.split()[:3:2] for line in original]
+        assert {tuple(pair) for pair in first} == {tuple(line.split()[:3:2]) for line in plain}
+
+
+def test_embeddings_are_searched(tmp_path: Path, capsys: Captured) -> None:
+    documents, queries = tmp_path / "documents.parquet", tmp_path / "queries.parquet"
+    pl.DataFrame({"doc_id": ["a", "b"], "vector": [[1.0, 0.0], [0.5, 2.0]]}).write_parquet(
+        documents
+    )
+    pl.DataFrame({"query_id": ["q"], "vector": [[2.0, 1.0]]}).write_parquet(queries)
+    out = tmp_path / "run.txt"
+    assert run("dense", documents, queries, "--out", out, "--tag", "mine") == 0
+    assert capsys.readouterr().out == f"wrote {out}: 2 lines\n"
+    assert out.read_text() == "q Q0 b 1 3.0 mine\nq Q0 a 2 2.0 mine\n"
+    assert run("dense", documents, queries, "--out", out, "--depth", "1") == 0
+    assert out.read_text() == "q Q0 b 1 3.0 dense\n"
+    capsys.readouterr()
+    assert run("dense", documents, queries, "--out", documents) == 2
+    assert capsys.readouterr().err == (
+        f"longeval: {documents}: the output would overwrite an input; choose another path\n"
+    )
+    pl.DataFrame({"query_id": ["q"], "vector": [[2.0]]}).write_parquet(queries)
+    assert run("dense", documents, queries, "--out", out) == 1
+    assert capsys.readouterr().err == (
+        f"longeval: {documents}: expected vectors of length 1, found lengths ['2']\n"
+    )
+
+
+def test_zipped_runs_are_those_of_their_folder(
+    built: BuildReport, tmp_path: Path, capsys: Captured
+) -> None:
+    folder = tmp_path / "bm25"
+    assert run("baseline", built.root, "--out", folder, "--depth", "20", "--quiet") == 0
+    with zipfile.ZipFile(tmp_path / "team.zip", "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, f"bm25/{path.name}")
+    capsys.readouterr()
+    for command in (("attribute",), ("reproducibility",), ("trend", "snapshots"), ("evaluate",)):
+        outputs = []
+        for runs in (folder, tmp_path / "team.zip"):
+            assert run(*command, built.root, runs, "--format", "json") == 0
+            outputs.append(json.loads(capsys.readouterr().out))
+        assert outputs[0] == outputs[1]
+
+
+def test_missing_documents_are_reported(
+    built: BuildReport, tmp_path: Path, capsys: Captured
+) -> None:
+    shutil.copytree(built.root, tmp_path / "collection")
+    (documents,) = tmp_path.glob("collection/[0-9]*/snapshots/2022-06/documents")
+    count = sum(pl.read_parquet(path).height for path in documents.iterdir())
+    shutil.rmtree(documents)
+    (tmp_path / "2022-06.txt").write_text("q Q0 d 1 1 t\n")
+    message = f"{documents}: expected {count} documents according to the manifest, found none"
+    for command in (("sanity",), ("runs", "check")):
+        runs = [tmp_path / "2022-06.txt"] if command[0] == "runs" else []
+        assert run(*command, tmp_path / "collection", *runs) == 1
+        assert capsys.readouterr().err == f"longeval: {message}\n"

@@ -204,6 +204,20 @@ def test_interrupted_builds_exit_130_and_resume(
     assert not list((tmp_path / "c").rglob("*.partial"))
 
 
+def test_a_difference_is_explained_by_the_stages_that_built_the_version(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    changed = ("polars: 2.0.0 -> 2.1.0", "stage clicks: 4 -> 5")
+    monkeypatch.setattr("builder.commands.build.verify", lambda *_, **__: ("drift.json",))
+    monkeypatch.setattr("builder.commands.build.changed_tools", lambda _: changed)
+    assert run("build", "w.toml", "--verify", "v", "--quiet") == 1
+    assert capsys.readouterr().out == (
+        "differs: drift.json\n"
+        "note: the version was built by an older or newer longeval-builder, whose output may "
+        "differ (polars: 2.0.0 -> 2.1.0; stage clicks: 4 -> 5)\n"
+    )
+
+
 @pytest.mark.parametrize("differing", [(), ("topics.parquet",)])
 def test_verification_for_machines(
     differing: tuple[str, ...],
@@ -218,10 +232,16 @@ def test_verification_for_machines(
         return differing
 
     monkeypatch.setattr("builder.commands.build.verify", again)
+    monkeypatch.setattr("builder.commands.build.changed_tools", lambda _: ("stage log: 1 -> 2",))
     arguments = ["build", "w.toml", "--verify", "v", "--executor", "processes", "--format", "json"]
     with pytest.raises(SystemExit) as end:
         main(arguments)
     assert (end.value.code or 0) == len(differing)
     found = json.loads(capsys.readouterr().out)
-    assert found == {"version": "v", "same": not differing, "differing": list(differing)}
+    assert found == {
+        "version": "v",
+        "same": not differing,
+        "differing": list(differing),
+        "tools": ["stage log: 1 -> 2"] if differing else [],
+    }
     assert asked["executor"] == "processes"

@@ -55,7 +55,8 @@ def test_a_text_goes_to_standard_output(model: Path, tmp_path: Path, capfd: Capt
     table = tmp_path / "a.parquet"
     pl.DataFrame({"text": ["le chat"]}).write_parquet(table)
     assert run("translate", table, "--model", model) == 2
-    assert "give --out" in capfd.readouterr().err
+    message = "a.parquet: expected an output file for a Parquet table, found none; give --out"
+    assert capfd.readouterr().err == f"longeval: {message}\n"
 
 
 def test_it_is_a_filter(model: Path, tmp_path: Path) -> None:

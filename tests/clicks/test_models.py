@@ -6,16 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builder.clicks.models import Pages, TrainingOptions, get_model
+from builder.clicks.models import MIN_PROBABILITY, Pages, TrainingOptions, get_model
 from builder.clicks.models.browsing import BrowsingPrediction
+from builder.clicks.models.cascade import CascadeChain
 from builder.clicks.models.ccm import Continuation, examination_chain, posterior_satisfaction
 from builder.clicks.models.dbn_pyclick import (
+    _expected_continuations,
     below_last_click,
     click_below_probability,
     no_click_from_top,
 )
 from builder.clicks.models.inference import infer_examination
 from builder.clicks.models.probabilities import ExaminationChain, IndependentClicks
+from builder.clicks.scores import evaluate
 from builder.parameters import CLICK_MODELS, ClickParameters
 
 Log = list[tuple[list[int], list[int]]]
@@ -273,12 +276,36 @@ def test_cascade_counts_to_the_first_click() -> None:
     assert probabilities[1] == 0.0  # a click after a click cannot be
 
 
+def test_cascade_by_the_convention_of_pyclick_has_the_smallest_probability_below_a_click() -> None:
+    """PyClick's task centric evaluation: marginal above and at the first click, 1e-6 below it."""
+    pages = encoded([([0, 1, 2], [2]), ([1, 0], [])])
+    chain = CascadeChain(np.array([0.5, 0.25, 0.5])[pages.pair], np.zeros(5))
+    # marginal: 1/2, 1/2 1/4, ..; the second page has no click: 3/4, 1 - 3/4 1/2
+    expected = [0.5, 0.125, MIN_PROBABILITY, 0.75, 0.625]
+    assert chain.pyclick_conditional(pages).tolist() == expected
+    assert chain.conditional(pages).tolist() == [0.5, 0.25, 1.0, 0.75, 0.5]
+    pyclick, per_rank = evaluate(chain, pages)
+    logs = np.log(expected)
+    assert pyclick.log_likelihood == pytest.approx((logs[:3].mean() + logs[3:].mean()) / 2)
+    assert per_rank.log_likelihood == pytest.approx(np.log([0.5 * 0.25, 0.75 * 0.5]).mean())
+
+
 def test_dcm_continues_by_rank() -> None:
     model = trained("dcm", HAND)
     pages = encoded([([3, 3, 3], [1, 2, 3])], 4)
     # clicks that were not the last: rank 1: 1 of 2, rank 2: 0 of 1, rank 3: none at all
     conditional = model.predict(pages).conditional(pages)
     assert conditional == pytest.approx([0.5, 0.5 * 2 / 4, 0.5 * 1 / 3])
+
+
+def test_dcm_continues_beyond_the_ranks_of_training_with_the_prior_mean() -> None:
+    model = trained("dcm", HAND, prior_alpha=3.0, prior_beta=1.0)
+    pages = encoded([([3, 3, 3, 3, 3], [1, 2, 3, 4, 5])], 4)
+    # result 3 was never examined: 3/4; clicks that were not the last: 1 of 2, 0 of 1, 0 of 0;
+    # training has three ranks, so that the fourth has the prior mean, 3/4, as the third
+    continuation = [4 / 6, 3 / 5, 3 / 4, 3 / 4]
+    conditional = model.predict(pages).conditional(pages)
+    assert conditional == pytest.approx([3 / 4, *(3 / 4 * value for value in continuation)])
 
 
 def test_ctr_by_hand() -> None:
@@ -292,9 +319,12 @@ def test_ctr_by_hand() -> None:
     assert rates["document-ctr"][:3].tolist() == [2 / 4, 2 / 4, 2 / 5]
 
 
-def test_ranks_beyond_training_get_the_prior() -> None:
+@pytest.mark.parametrize("name", ["rank-ctr", "pbm", "ubm"])
+def test_ranks_beyond_training_get_the_prior_mean(name: str) -> None:
     longer = encoded([([0, 1, 2, 3], [])])
-    assert trained("rank-ctr", HAND).predict(longer).marginal(longer)[3] == 0.5
+    model = trained(name, HAND, prior_alpha=3.0, prior_beta=1.0)
+    attractiveness = 1.0 if name == "rank-ctr" else model.attractiveness[3]
+    assert model.predict(longer).marginal(longer)[3] == pytest.approx(attractiveness * 3 / 4)
 
 
 def test_probabilities_of_dbn_pyclick_by_hand() -> None:
@@ -306,10 +336,26 @@ def test_probabilities_of_dbn_pyclick_by_hand() -> None:
     # ranks 1 and 2, rank 1, no rank: as many as there are below the result
     expected = [0.7 * (0.8 * 0.4 + 0.2), 0.7, 1]
     assert no_click_from_top(pages, a, 0.8) == pytest.approx(expected)
+    # the same on a page after others, of which one is longer
+    several = encoded([([2], []), ([1, 0, 2, 1], []), ([0, 1, 2], [])])
+    assert no_click_from_top(several, a[several.pair], 0.8)[-3:] == pytest.approx(expected)
     assert below_last_click(encoded([([0, 1, 2], [2]), ([0], [])])).tolist() == [
         *(False, False, True),
         False,
     ]
+
+
+def test_continuations_of_dbn_pyclick_by_hand() -> None:
+    """A page whose first result is the only click, and one without a click."""
+    pages = encoded([([0, 1], [1]), ([1], [])])
+    a, s, g = np.array([0.3, 0.6])[pages.pair], np.array([0.7, 0.2])[pages.pair], 0.8
+    chain = ExaminationChain(a, g * (1 - s), g)
+    continued, could = _expected_continuations(pages, chain, s, g)
+    # at the click: satisfied, or not and no click below (1 - .3, by the deviation of PyClick);
+    # below it: examined with .8 .3, and nothing follows
+    click, skip = 0.3 * (0.8 * 0.7 + 0.2) + 0.7, 1 + (1 - 0.24) / 0.24
+    assert continued == pytest.approx([0.3 * 0.8 * 0.7 / click, 0.8 / skip, 1])
+    assert could == pytest.approx([0.3 * (0.8 * 0.7 + 0.2) / click, 1 / skip, 1])
 
 
 def test_one_step_of_dbn_pyclick_by_hand() -> None:

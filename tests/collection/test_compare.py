@@ -9,7 +9,7 @@ import pytest
 import builder
 from builder import BuildReport
 from builder.collection.compare import VersionDifference, compare
-from builder.collection.compare.changelog import format_changelog
+from builder.collection.compare.changelog import format_changelog, summary_lines
 from builder.collection.compare.definitions import diff_values
 from builder.collection.compare.judgements import (
     DefinitionChanges,
@@ -17,7 +17,8 @@ from builder.collection.compare.judgements import (
     count_grade_changes,
     count_text_mismatches,
 )
-from builder.errors import UsageError
+from builder.commands.build import changed_tools
+from builder.errors import FormatError, UsageError
 from tests.collection.mutations import edit, edit_manifest, seal, where
 
 COLUMNS = (
@@ -74,6 +75,46 @@ def test_rows_are_counted(built: BuildReport, tmp_path: Path) -> None:
     log = format_changelog(found)
     assert "- `snapshots/2022-06/qrels`: 0 added, 2 removed, 1 changed" in log
     assert "- 2022-06: 1 grade changed (cause: code)\n" in log
+
+
+def test_columns_of_another_version_are_named(built: BuildReport, tmp_path: Path) -> None:
+    """A table of an older version may lack a column; that once ended in an error of the engine."""
+    assert built.version is not None
+    copy = tmp_path / "copy"
+    shutil.copytree(built.version, copy)
+    path = copy / "snapshots/2022-06/click_diagnostics.parquet"
+    rows = pl.read_parquet(path)
+    older = rows.with_columns(pl.col("count").cast(pl.Int64), other=1).drop("model")
+    older.write_parquet(path)
+    table = "snapshots/2022-06/click_diagnostics"
+
+    def other(manifest: dict) -> None:  # type: ignore[type-arg]
+        manifest["tables"][table]["content"] = "edited"
+        for unit, entry in manifest["units"].items():
+            entry["version"] = "1" if unit.startswith("clicks ") else entry["version"]
+        manifest["units"].pop("maps all")
+
+    edit_manifest(copy, other)
+    seal(copy)
+    found = compare(copy, built.version)
+    (difference,) = found.tables
+    assert (difference.table, difference.added, difference.changed) == (table, 0, 0)
+    assert difference.columns == ("count: Int64 -> UInt64", "other: removed", "model: added")
+    assert not found.is_empty
+    (stage,) = found.tools
+    assert stage.startswith("stage clicks: 1 -> ")
+    line = f"{table}: columns differ (count: Int64 -> UInt64; other: removed; model: added)"
+    assert summary_lines(found) == [line, stage]
+    assert "(columns: `count: Int64 -> UInt64`; `other: removed`; `model: added`)" in (
+        format_changelog(found)
+    )
+    rows.drop("measure").write_parquet(path)
+    with pytest.raises(
+        FormatError,
+        match=f"^{table}: expected the same key in both versions, found measure: added; rebuild "
+        "the old version to compare it$",
+    ):
+        compare(copy, built.version)
 
 
 def test_causes_by_hand() -> None:
@@ -184,6 +225,23 @@ def test_definitions_key_by_key() -> None:
     before = {"a": {"b": 1, "c": [1, 2]}, "d": [1]}
     now = {"a": {"b": 2, "c": [1, 3]}, "d": [1, 2], "e": None}
     assert diff_values(before, now) == ["a.b: 1 -> 2", "a.c[1]: 2 -> 3", "d changed"]
+
+
+def test_a_version_knows_what_built_it(built: BuildReport, tmp_path: Path) -> None:
+    assert built.version is not None
+    assert changed_tools(built.version) == ()
+    copy = tmp_path / "0.1.0"
+    shutil.copytree(built.version, copy)
+
+    def older(manifest: dict) -> None:  # type: ignore[type-arg]
+        manifest["units"]["drift all"]["version"] = "0"
+        manifest["tools"]["polars"] = "0"
+
+    edit_manifest(copy, older)
+    seal(copy)
+    engine, stage = changed_tools(copy)
+    assert engine.startswith("polars: 0 -> ")
+    assert stage.startswith("stage drift: 0 -> ")
 
 
 def test_a_version_is_verified(world: Path, built: BuildReport, tmp_path: Path) -> None:

@@ -200,6 +200,22 @@ def test_the_release_of_2023(tmp_path: Path) -> None:
     assert validate(report.version) == []
 
 
+@pytest.mark.parametrize("parent", ["json/longeval", "Json", "French/longeval", "french"])
+def test_folders_above_a_release_of_2023_do_not_decide(tmp_path: Path, parent: str) -> None:
+    root = tmp_path / parent / "release"
+    documents = root / "publish/French/Documents"
+    for number in (1, 2, 3):
+        page = TREC.format(id=f"doc06220010000{number}", text=f"Une page {number}.")
+        write(documents / f"Trec/{number}.txt", page)
+        write(documents / f"Json/{number}.json", "[]")
+    write(root / "publish/French/Queries/train.tsv", "q06221\teau\n")
+    write(root / "README.txt", "no file of a snapshot")
+    (snapshot,) = find_snapshots(list_release_files(root), "longeval-2023")
+    names = [path.relative_to(documents).as_posix() for path in snapshot.documents["fr"]]
+    assert names == ["Trec/1.txt", "Trec/2.txt", "Trec/3.txt"]
+    assert len(snapshot.queries) == 1
+
+
 def test_months_must_be_said(tmp_path: Path) -> None:
     write(tmp_path / "r/C-Later/French/Queries/test.tsv", "q1\teau\n")
     with pytest.raises(UsageError, match="cannot determine the month"):

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import random
 import sqlite3
 from pathlib import Path
 
@@ -21,89 +20,7 @@ from builder.evaluation.runs.qrels import read_qrels
 from builder.runtime.limits import Limits
 from tests.collection.releases import imported, opened, write
 
-MEASURES = {
-    "nDCG@10": "ndcg_cut_10",
-    "nDCG": "ndcg",
-    "P@10": "P_10",
-    "AP": "map",
-    "RR": "recip_rank",
-    "bpref": "bpref",
-}
 TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
-QUERIES = 24
-DOCUMENTS = 60
-
-
-def _lines(rng: random.Random, query: str, document: str) -> tuple[dict[str, str], str]:
-    """Queries, among them pairs with one folded text, and judgements that contradict each other."""
-    names = [query.format(n) for n in range(QUERIES)]
-    texts = {name: f"{'Été' if n % 2 else 'ete'} {n // 2}" for n, name in enumerate(names)}
-    judged = [
-        f"{name} 0 {document.format(n)} {rng.randrange(3)}"
-        for name in names
-        for n in sorted(rng.sample(range(DOCUMENTS), 12))
-    ]
-    return texts, "\n".join(judged) + "\n"
-
-
-def _layout_2023(root: Path, texts: dict[str, str], judged: str) -> None:
-    home = root / "publish/French"
-    write(home / "Queries/train.tsv", "".join(f"{q}\t{t}\n" for q, t in texts.items()))
-    write(home / "Qrels/train.txt", judged)
-
-
-def _layout_web(root: Path, texts: dict[str, str], judged: str) -> None:
-    write(root / "2022-06_queries.txt", "".join(f"{q}\t{t}\n" for q, t in texts.items()))
-    write(root / "2022-06_qrels.txt", judged)
-
-
-def _layout_sci(root: Path, texts: dict[str, str], judged: str) -> None:
-    write(root / "2022-06/queries.txt", "".join(f"{q}\t{t}\n" for q, t in texts.items()))
-    write(root / "2022-06/qrels.txt", judged)
-
-
-LAYOUTS = {
-    "longeval-2023": (_layout_2023, "q0622{}", "doc0622001{:05d}"),
-    "longeval-web": (_layout_web, "{}", "{}"),
-    "longeval-sci": (_layout_sci, "00a1-{}", "1401{}"),
-}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_official_scores_reproduce(layout: str, tmp_path: Path) -> None:
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    rng = random.Random(39)
-    write_release, query, document = LAYOUTS[layout]
-    texts, judged = _lines(rng, query, document)
-    write_release(tmp_path / "r", texts, judged)
-    report = imported(tmp_path / "r", layout)
-    qrels: dict[str, dict[str, int]] = {}
-    for line in judged.splitlines():
-        name, _, doc, grade = line.split()
-        qrels.setdefault(name, {})[doc] = int(grade)
-    path = report.version / "snapshots/2022-06/qrels.parquet"
-    for system in range(10):
-        run: dict[str, dict[str, float]] = {
-            name: {document.format(n): float(rng.randrange(8)) for n in range(DOCUMENTS)}
-            for name in list(texts)[system % 3 :]
-        }
-        prefix = "doc" if layout == "longeval-web" else ""
-        lines = [
-            f"{name} Q0 {prefix}{doc} 1 {score} s{system}"
-            for name, found in run.items()
-            for doc, score in found.items()
-        ]
-        write(tmp_path / f"runs/s{system}_2022-06.txt", "\n".join(lines) + "\n")
-        scored = pytrec_eval.RelevanceEvaluator(qrels, set(MEASURES.values())).evaluate(run)
-        parameters = EvaluationParameters(measures=tuple(MEASURES), depth=1000, resamples=0)
-        found = evaluate_paths(
-            {"2022-06": path}, [tmp_path / f"runs/s{system}_2022-06.txt"], parameters
-        )
-        rows = found.effectiveness.filter(topic_set="full")
-        assert set(rows["queries"]) == {QUERIES}
-        for measure, value in rows.select("measure", "value").iter_rows():
-            per_query = [scored.get(name, {}).get(MEASURES[measure], 0.0) for name in texts]
-            assert f"{value:.4f}" == f"{sum(per_query) / QUERIES:.4f}", measure
 
 
 def test_every_line_of_two_published_months_is_a_row_or_a_reject(

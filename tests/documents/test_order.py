@@ -8,7 +8,7 @@ from random import Random
 import polars as pl
 import pytest
 
-from builder.documents import build_documents
+from builder.documents import build_documents, key_order
 from builder.io.tables import table_at, write_frame
 from builder.parameters import DocumentParameters
 from builder.runtime.executors import Executor, LocalExecutor, ProcessExecutor
@@ -89,8 +89,7 @@ def test_the_same_bytes(
     for number, (order, threads, share, executor) in enumerate(cases):
         folder = tmp_path / str(number)
         folder.mkdir()
-        for module in ("stage", "fingerprint_store"):
-            monkeypatch.setattr(import_module(f"builder.documents.{module}"), "MEMORY_SHARE", share)
+        monkeypatch.setattr(key_order, "MEMORY_SHARE", share)
         found.append(_gather(folder, order, threads, executor))
     parts, ledger = found[0]
     assert len(parts) > 2
@@ -98,7 +97,7 @@ def test_the_same_bytes(
     assert ledger.rejected["not_in_sample"] > 50
     assert all(other == (parts, ledger) for other in found[1:])
     documents = pl.read_parquet(sorted((tmp_path / "0/gathered").iterdir()))
-    for size in (1, 10**9):  # a part for each bucket that has pages, and one for all
+    for size in (1, 10**9):  # a part for each first byte of the keys, and one for all
         monkeypatch.setattr(import_module("builder.documents.stage"), "PART_BYTES", size)
         folder = tmp_path / f"parts-{size}"
         folder.mkdir()

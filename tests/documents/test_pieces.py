@@ -1,8 +1,8 @@
-"""Pages are noted in pieces, by threads or by processes: what is written is the same."""
+"""Row groups are fingerprinted by threads or by processes: what is written is the same."""
 
 import hashlib
 import random
-from functools import partial
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -67,29 +67,13 @@ def test_threads_and_processes_change_nothing(
     assert gathered(tmp_path / "threads", pages, threads=3) == whole
     monkeypatch.setattr(fingerprint_store, "MIN_POOL_BYTES", 0)
     assert gathered(tmp_path / "processes", pages, threads=2, memory=2**30) == whole
-    monkeypatch.setattr(
-        fingerprint_store, "BATCH_BYTES", 1
-    )  # every row group is a batch of its own
-    assert gathered(tmp_path / "pieces", pages, threads=2, memory=2**30) == whole
 
 
-def test_a_piece_that_is_noted_again_is_noted_once(tmp_path: Path) -> None:
-    pages = several_parts(tmp_path)
-    params = DocumentParameters(sample_share=1.0)
-    rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
-    limits = Limits(tmp_path, threads=1)
-    batch = fingerprint_store.RowGroupBatch(tuple(row_groups(*pages)), tmp_path / "batch")
-    work = partial(
-        fingerprint_store._process_batch,
-        process=partial(fingerprint_store._process_row_group, rules=rules, params=params),
-    )
-    first = work(batch, limits)
-    sums = {p: p.read_bytes() for p in sorted(batch.folder.rglob("*")) if p.is_file()}
-    again = work(batch, limits)
-    assert again._replace(keys=None) == first._replace(keys=None)
-    assert again.keys.tolist() == first.keys.tolist()
-    assert {p: p.read_bytes() for p in sorted(batch.folder.rglob("*")) if p.is_file()} == sums
-    assert str(batch) == "row group 0 of fetches.parquet and those after it"
+def test_a_task_names_its_row_group(tmp_path: Path) -> None:
+    """A worker that dies is reported with its task."""
+    last = list(row_groups(*several_parts(tmp_path)))[-1]
+    accepted = fingerprint_store.AcceptedPages(last, pl.DataFrame(), Counter())
+    assert str(accepted) == "row group 4 of fetches.parquet"
 
 
 @pytest.mark.parametrize("large", [0, 2**40])
@@ -104,4 +88,7 @@ def test_pages_that_are_all_left_out(
         list(row_groups(*several_parts(tmp_path))), rules, params, limits, NoProgress()
     )
     assert store.excluded == {"not_in_sample": 30}
-    assert store.find_duplicates(limits, 0.8).is_empty()
+    with limits.connect() as connection:
+        store.create_view(connection)
+        assert store.find_duplicates(connection, 0.8).is_empty()
+        assert connection.table("fingerprinted").fetchall() == []

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from builder.documents import build_documents
-from builder.ingest import buckets, ingest_crawl
+from builder.ingest import ingest_crawl
 from builder.io.sources import Interval, Source
 from builder.io.tables import TableWriter, table_at, write_frame
 from builder.parameters import CrawlParameters, DocumentParameters
@@ -34,7 +34,6 @@ def test_texts_are_written_once_when_crawled_and_once_as_documents(
         write(self, rows)
 
     monkeypatch.setattr(TableWriter, "write", watched)
-    monkeypatch.setattr(buckets, "write_spill", lambda *_: pytest.fail("texts were spilled"))
     lines = [
         f'{{"url": "https://a.example/{n}", "timestamp": {time}, "text": "Texte {n} {time}"}}\n'
         for time in range(FETCHES)

@@ -60,8 +60,8 @@ def test_seeds_of_unchanged_worlds_are_named() -> None:
         "| nothing | world | 5 clear |",
         "",
         (
-            "Worlds of seed 7 (unchanged worlds: also 10 to 12, 20); the checks were tuned on seeds "
-            "0 to 4 alone."
+            "Worlds of seed 7 (unchanged worlds: also 10 to 12, 20); the checks were tuned on "
+            "seeds 0 to 4 alone."
         ),
     ]
 

@@ -6,8 +6,9 @@ import pytest
 
 from builder.errors import DataError, MissingExtraError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
-from builder.evaluation.baselines.bm25 import Bm25, bm25, bm25_snapshot, snapshot_statistics
+from builder.evaluation.baselines.bm25 import Bm25, bm25
 from builder.evaluation.baselines.collection_statistics import CollectionStatistics
+from builder.evaluation.baselines.snapshots import bm25_snapshot, snapshot_statistics
 from builder.text.keys import strip_accents
 
 pytest.importorskip("bm25s")

@@ -34,6 +34,29 @@ def test_the_page_is_complete_and_offline(page: str) -> None:
     assert set(re.findall(r'href="(.)', page)) == {"#"}
 
 
+def test_a_legend_is_in_the_same_grid_cell_as_its_chart(page: str) -> None:
+    cells = re.findall(r'<div class="cell"><ul class="key">.*?</ul>\s*<svg[^>]*>', page, re.DOTALL)
+    assert len(cells) == page.count('<ul class="key">') == 6
+
+
+def test_drops_are_drawn_from_the_largest_to_the_smallest(make_qrels, make_run) -> None:
+    """q1 loses P@1, q2 gains it: the first bar rises from zero, the second falls."""
+    qrels = dict.fromkeys(
+        ("2022-06", "2022-07"), make_qrels([("q1", "a", 1), ("q2", "a", 1), ("q3", "a", 1)])
+    )
+    runs = {
+        "s": {
+            "2022-06": make_run({"q1": ["a"], "q2": ["b"], "q3": ["a"]}),
+            "2022-07": make_run({"q1": ["b"], "q2": ["a"], "q3": ["a"]}),
+        }
+    }
+    page = html_report(evaluate(qrels, runs, EvaluationParameters(("P@1",), resamples=0)))
+    (chart,) = re.findall(
+        r'aria-label="s, 2022-06 to 2022-07: drop of P@1".*?</svg>', page, re.DOTALL
+    )
+    assert re.findall(r"<rect.*?<title>(.*?)</title>", chart) == ["1.0000", "0.0000", "-1.0000"]
+
+
 def test_names_are_escaped(page: str) -> None:
     assert "alert" in page
     assert "&lt;script&gt;alert(&#34;x&#34;)&lt;/script&gt;&amp;" in page

@@ -47,7 +47,10 @@ def test_a_table_is_evaluated_as_its_run(tmp_path: Path, name: str, text: str) -
         ("map\tq1\tnan\n", "finite value"),
         ("map\tq1\t0.5\nmap\tq1\t0.6\n", "several values of AP for query 'q1'"),
         ("map\tq1\t0.5\nmap q1\n", "found 'map q1'"),
-        ("query_id,measure,score\nq1,AP,high\n", "numeric scores"),
+        (
+            "query_id,measure,score\nq1,AP,high\n",
+            r"s\.eval, line 2: expected a finite number in column 'score', found 'high'$",
+        ),
         ("query_id,measure,score\nq1,AP,\n", "every row must have a query"),
     ],
 )

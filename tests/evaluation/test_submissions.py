@@ -98,6 +98,28 @@ def test_what_the_checker_finds(tmp_path: Path) -> None:
     assert found["unknown_documents"] == ("error", 1001)
 
 
+def test_a_member_that_ends_early_or_has_an_unknown_compression_is_an_error(
+    tmp_path: Path,
+) -> None:
+    """The directory says that the member has 9,000 bytes, but its data end with the file."""
+    path = archive(tmp_path / "team.zip", run="x" * 5000)
+    whole = path.read_bytes()
+    directory = whole.index(b"PK\x01\x02")
+    sizes = (9000).to_bytes(4, "little")
+    long = whole[: directory + 20] + 2 * sizes + whole[directory + 28 :]
+    unknown = (
+        whole[:8] + b"\x63\x00" + whole[10 : directory + 10] + b"\x63\x00" + whole[directory + 12 :]
+    )
+    for damaged, reason in (
+        (long, ""),
+        (unknown, "That compression method is not supported"),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(FormatError) as caught, extract_archives([path]):
+            pass
+        assert str(caught.value) == f"{path}: damaged zip archive: {reason}"
+
+
 def test_a_truncated_archive_is_named(tmp_path: Path) -> None:
     whole = tmp_path / "whole.zip"
     with zipfile.ZipFile(whole, "w") as archive:

@@ -58,12 +58,45 @@ def test_snapshot_trend_path(tmp_path):
     path = tmp_path / "scores.tsv"
     frame.write_csv(path, separator="\t")
     assert snapshot_trend_path(path).trends.equals(snapshot_trend(frame).trends)
-    path.write_text("system\tmeasure\tsnapshot\tscore\na\tm\t2022-06\thigh\n")
-    with pytest.raises(FormatError, match="cannot read scores"):
-        snapshot_trend_path(path)
     path.write_text("system\tsnapshot\na\t2022-06\n")
     with pytest.raises(UsageError, match=r"scores\.tsv: expected the .*, found no measure, score$"):
         snapshot_trend_path(path)
+
+
+NO_COLUMNS = (
+    ": expected the columns system, measure, snapshot, score, found no system, measure, snapshot"
+)
+HEADER = "system,measure,snapshot,score,weight\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("s.csv", HEADER + "a,m,2022-06,0.5,1\n\na,m,2022-07,high,1\n",
+         ", line 4: expected a finite number in column 'score', found 'high'"),
+        ("s.csv", HEADER + '"a\nb",m,2022-06,0.5,nan\n',
+         ", line 3: expected a finite number in column 'weight', found 'nan'"),
+        ("s.csv", HEADER + "a,m,2022-06,0.5\n", ", line 2: expected 5 fields, found 4"),
+        ("s.tsv", "score\n", NO_COLUMNS),
+        ("s.csv", HEADER + 'a,m,2022-06,"0.5\n', ", line 2: unexpected end of data"),
+        ("s.csv", "score,score\n", ", line 1: column 'score' occurs more than once"),
+        ("s.csv", "", ": expected a header line, found an empty file"),
+    ],
+)  # fmt: skip
+def test_a_damaged_table_of_scores(tmp_path, name: str, text: str, message: str):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises((FormatError, UsageError)) as caught:
+        snapshot_trend_path(path)
+    assert str(caught.value) == f"{path}{message}"
+
+
+def test_quotes_are_characters_of_a_tsv_and_undefined_scores_are_empty(tmp_path):
+    path = tmp_path / "scores.tsv"
+    rows = [f'"a\tm\t2022-{month:02}\t{score}\tx\n' for month, score in ((6, 0.5), (7, ""))]
+    path.write_text("system\tmeasure\tsnapshot\tscore\tother\n" + "".join(rows))
+    scores = snapshot_trend_path(path).scores
+    assert scores.select("system", "score").rows() == [('"a', 0.5), ('"a', None)]
 
 
 def test_wrong_snapshot_tables_are_refused():

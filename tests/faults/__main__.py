@@ -1,8 +1,12 @@
-"""`make faults`: 30 full disks, 20 builds that must be the same, a cluster, kills, flipped bits."""
+"""`make faults`: 30 full disks, 20 builds that must be the same, a cluster, kills, flipped bits.
+
+Names of parts, such as `publishing kills`, run only these.
+"""
 
 import random
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import builder
@@ -10,6 +14,7 @@ from tests.faults.cluster import RAY, build_on_it, nodes
 from tests.faults.disks import fill, most_used, mounted, offsets
 from tests.faults.flips import count_found
 from tests.faults.kills import kill_again_and_again, kill_within, make_world, resumes
+from tests.faults.publishing import COMMANDS, kill_runs, run_twice
 from tests.faults.same import settings, sums
 
 
@@ -98,17 +103,42 @@ def cluster(definition: Path, wanted: str, folder: Path) -> int:
     return bad
 
 
-def main() -> int:
-    """Try everything."""
+def publishing(_: Path, __: str, folder: Path, count: int = 60, pairs: int = 10) -> int:
+    """Kill imports and classification builds, and run two at once; how many left something bad."""
+    bad = 0
+    for name, command in COMMANDS.items():
+        found = kill_runs(command, folder / f"killed-{name}", count, seed=5)
+        twice = [run_twice(command, folder / f"twice-{name}-{n}") for n in range(pairs)]
+        wrong = [*found.broken, *filter(None, twice)]
+        say(
+            f"{name}: {found.kills} kills, {found.new} of {count} left the new version, "
+            f"{pairs} pairs at once, {len(wrong)} bad"
+        )
+        for line in wrong:
+            say(line)
+        bad += len(wrong)
+    return bad
+
+
+PARTS: dict[str, Callable[[Path, str, Path], int]] = {
+    "disks": full_disks,
+    "same": same,
+    "cluster": cluster,
+    "kills": kills,
+    "flips": lambda definition, _, folder: flips(definition, folder),
+    "within": kills_within,
+    "publishing": publishing,
+}
+
+
+def main(names: list[str]) -> int:
+    """Try the named parts, or everything."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         definition, wanted = make_world(folder)
-        bad = full_disks(definition, wanted, folder) + same(definition, wanted, folder)
-        bad += cluster(definition, wanted, folder)
-        bad += kills(definition, wanted, folder) + flips(definition, folder)
-        bad += kills_within(definition, wanted, folder)
+        bad = sum(PARTS[part](definition, wanted, folder) for part in names or PARTS)
     return 1 if bad else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -8,6 +8,7 @@ import schemas
 from builder.errors import FormatError
 from builder.queries import audit_text_file, audit_texts, audit_topic_file, audit_topics
 from builder.queries.texts import read_query_texts
+from builder.queries.topics import read_topic_table
 
 TOPICS = "topic_id\tlabel\taliases\tlanguage\tsource\neau\teau\t\tfr\tx\nloi\tloi\t\tfr\tx\n"
 
@@ -116,6 +117,39 @@ def test_policies_are_compared_by_hand() -> None:
         ("eau", "eaux", 1),
         ("loi", "emploi", 1),
     ]
+
+
+def test_topics_are_read_from_a_collection_as_from_its_source(room) -> None:
+    source = room.file(
+        "topics.tsv", "topic_id\tlabel\taliases\nmer\tmer\tplage|océan\neau\teau\t\n"
+    ).path
+    table = room.folder / "topics.parquet"
+    read_topic_table(source).write_parquet(table)
+    assert read_topic_table(table).rows() == [
+        ("mer", "mer", ["plage", "océan"], "fr", ""),
+        ("eau", "eau", [], "fr", ""),
+    ]
+    queries = room.file("queries.txt", "1\tbordeaux\n2\tOcean\n").path
+    assert audit_topic_file(table, [queries]).counts.drop("share_of_texts").rows() == [
+        ("eau", "substring", 1, 1, 1),
+        ("eau", "word", 0, 0, 0),
+        ("eau", "stem", 0, 0, 0),
+        ("mer", "substring", 1, 1, 1),
+        ("mer", "word", 1, 1, 1),
+        ("mer", "stem", 1, 1, 1),
+    ]
+
+
+def test_a_topic_table_with_an_invalid_id_is_an_error(room) -> None:
+    path = room.folder / "topics.parquet"
+    row = ("A b", "eau", [], "fr", "")
+    pl.DataFrame([row], schemas.Topics.dtypes(), orient="row").write_parquet(path)
+    with pytest.raises(FormatError) as error:
+        read_topic_table(path)
+    assert str(error.value) == (
+        f"{path}: expected topics as described by `longeval schema topics`, "
+        "found violations: topic_id|regex in 1 rows"
+    )
 
 
 def test_published_queries_show_what_substring_topics_take(room, real_data: Path) -> None:

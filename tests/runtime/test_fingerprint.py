@@ -25,3 +25,9 @@ def test_long_values_are_cut() -> None:
     assert reason.startswith("files ['xxx")
     assert reason.endswith("... -> y")
     assert len(reason) == len("files  -> y") + MAX_VALUE_LENGTH
+
+
+def test_settings_that_are_new_or_gone_are_named_without_their_content() -> None:
+    none, new = identity(), identity(sampling={"share": 0.2}, near="together")
+    assert change_reasons(none, new) == ("near absent -> together", "sampling added")
+    assert change_reasons(new, none) == ("near together -> absent", "sampling removed")

@@ -20,7 +20,7 @@ from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.references import All, Files, From, Same, To
-from builder.runtime.runner import Runner, Step
+from builder.runtime.runner import Runner, Step, _alternatives
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
 from builder.runtime.store import Store
@@ -208,12 +208,20 @@ def test_a_parameter_runs_only_what_depends_on_it(folder: Path) -> None:
     (folder / "workflow.toml").write_text(DEFINITION.replace("alpha = 1.0", "alpha = 2.0"))
     runner = _runner(folder, pipeline := toy())
     planned = runner.explain(pipeline.plan(runner.definition.workflow))
-    assert [str(step.unit) for step in planned if step.ran] == [*ALL[2:5]]
+    assert [str(step.unit) for step in planned if step.ran] == [*ALL[2:4]]
     assert planned[2].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
-    assert planned[4].reasons == ("input from shout changes",)
+    assert [str(step.unit) for step in planned if step.is_conditional] == [ALL[4]]
+    assert planned[4].reasons == ("if a table of shout changes",)
     steps = run(folder)
     assert ran(steps) == ALL[2:5]
     assert steps["shout 2022-06"].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [(["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")]
+)
+def test_alternatives_are_joined(names: list[str], text: str) -> None:
+    assert _alternatives(names) == text
 
 
 def test_explain_writes_nothing(folder: Path) -> None:

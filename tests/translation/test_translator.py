@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from builder.parameters import TranslateParameters
-from builder.translation.memory import TranslationMemory, key
+from builder.translation.memory import TranslationMemory
 from builder.translation.parts import Output
 from builder.translation.records import sentence_rows, translation_rows
 from builder.translation.sentences import TextKind
+from builder.translation.sqlite_cache import cache_key
 from builder.translation.translator import BLOCK, Translator
 from schemas import SENTENCE_FLAGS
 
@@ -167,7 +168,7 @@ def test_a_damaged_memory_is_not_believed(tmp_path: Path) -> None:
         assert memory.lookup("s", ["un", "deux", "trois"]) == outputs
         assert memory.lookup("t", ["un"]) == {}
         memory._connection.execute(
-            "UPDATE outputs SET text = 'uno' WHERE key = ?", [key("s", "un")]
+            "UPDATE outputs SET text = 'uno' WHERE key = ?", [cache_key("s", "un")]
         )
         assert memory.lookup("s", ["un", "deux"]) == {"deux": outputs["deux"]}
     path.write_bytes(b"not a database at all" * 100)

@@ -1,4 +1,4 @@
-"""Click models, each in a module of its own, and their lookup by name."""
+"""Click models, one per module, and their lookup by name."""
 
 from importlib import import_module
 
@@ -11,7 +11,7 @@ from builder.plugins import find_plugins, load_plugin
 
 
 def get_model(name: str) -> FitFunction:
-    """Look up a model in `CLICK_MODELS` or among the plug-ins of the group `click_models`.
+    """Return a click model by name: built-in, or a plug-in of the group `click_models`.
 
     Raises:
         UsageError: no click model has this name.

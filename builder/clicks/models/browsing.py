@@ -1,4 +1,4 @@
-"""Prediction of browsing models: examination depends on the rank and on the previous click.
+"""Click probabilities of models in which examination depends on rank and previous click.
 
 Conditional: P(click) = a gamma(rank, previous click). Marginal: the sum over all ranks of the
 previous click (Dupret & Piwowarski 2008, equation 9), computed from the top down.
@@ -13,7 +13,7 @@ from builder.clicks.models.pages import Floats, Pages
 
 @dataclass(frozen=True)
 class BrowsingPrediction:
-    """Click probabilities, with one examination parameter per rank and rank of the previous click.
+    """Click probabilities of browsing models such as UBM.
 
     Args:
         attractiveness: float64[m], of each shown result.
@@ -27,7 +27,7 @@ class BrowsingPrediction:
     default_examination: float
 
     def marginal(self, pages: Pages) -> Floats:
-        """P(click), float64[m]."""
+        """Return P(click) of each shown result, float64[m]."""
         result = np.empty(len(pages.pair))
         ranks = pages.by_rank()
         previous = np.zeros((len(pages), len(ranks) + 1))
@@ -42,13 +42,13 @@ class BrowsingPrediction:
         return result
 
     def conditional(self, pages: Pages) -> Floats:
-        """P(observed click or skip | clicks above), float64[m]."""
+        """Return P(observed click or skip | clicks above) of each shown result, float64[m]."""
         gamma = self._examination(int(pages.lengths.max(initial=0)))
         click = self.attractiveness * gamma[pages.rank - 1, pages.previous_click]
         return np.where(pages.clicked, click, 1 - click)
 
     def _examination(self, ranks: int) -> Floats:
-        """Examination parameters of the first ranks, float64[ranks, ranks]."""
+        """Return the examination probabilities of the first ranks, float64[ranks, ranks]."""
         known = min(len(self.examination), ranks)
         gamma = np.full((ranks, ranks), self.default_examination)
         gamma[:known, :known] = self.examination[:known, :known]

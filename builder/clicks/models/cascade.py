@@ -17,17 +17,17 @@ from builder.clicks.models.training import TrainedModel, TrainingOptions
 
 @dataclass(frozen=True)
 class CascadeChain(ExaminationChain):
-    """An examination chain that ends at the first click."""
+    """Examination chain of the cascade model, which ends at the first click."""
 
     def pyclick_conditional(self, pages: Pages) -> Floats:
-        """P(observed click or skip | clicks above) as computed by PyClick, float64[m]."""
+        """Return P(observed click or skip | clicks above) as PyClick computes it, float64[m]."""
         click = self.marginal(pages)
         observed = np.where(pages.clicked, click, 1 - click)
         return np.where(pages.rank > pages.first_click[pages.page], MIN_PROBABILITY, observed)
 
 
 def cascade(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Estimate attractiveness per pair; satisfaction is 1."""
+    """Fit the cascade model: estimate attractiveness per pair; satisfaction is 1."""
     page = pages.page
     examined = pages.rank <= pages.first_click[page]
     if training.params.no_click == "skip":

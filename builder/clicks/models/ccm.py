@@ -21,7 +21,7 @@ from builder.clicks.models.training import (
 
 
 class Continuation(NamedTuple):
-    """Probabilities of examining the next result.
+    """Probabilities of examining the next result, for each outcome of the previous one.
 
     Args:
         skip: After an examined result without a click (alpha 1 of the paper).
@@ -35,7 +35,7 @@ class Continuation(NamedTuple):
 
 
 def ccm(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Estimate attractiveness `a` per pair and the continuation probabilities; relevance is a²."""
+    """Fit the click chain model: attractiveness `a` per pair and continuation; relevance is a²."""
     weights = pages.weight[pages.page].astype(np.float64)
     clicks = pages.sum_by_pair(weights * pages.clicked)
     a, continuation = np.full(pages.pairs, 0.5), Continuation()
@@ -52,7 +52,7 @@ def ccm(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 
 def examination_chain(pages: Pages, a: Floats, continuation: Continuation) -> ExaminationChain:
-    """Examination chain of the model, given attractiveness by pair."""
+    """Return the examination chain on these pages, given the attractiveness of each pair."""
     shown = a[pages.pair]
     after_click = (1 - shown) * continuation.unsatisfied + shown * continuation.satisfied
     return ExaminationChain(shown, after_click, continuation.skip)
@@ -61,7 +61,7 @@ def examination_chain(pages: Pages, a: Floats, continuation: Continuation) -> Ex
 def posterior_satisfaction(
     pages: Pages, a: Floats, continuation: Continuation, hidden: ExaminationPosterior
 ) -> Floats:
-    """P(clicked and satisfied | clicks), float64[m]."""
+    """Return P(clicked and satisfied | clicks) of each shown result, float64[m]."""
     after_click = (1 - a) * continuation.unsatisfied + a * continuation.satisfied
     silent = 1 - continuation.satisfied + continuation.satisfied * hidden.no_click_below
     at_last = a * silent / hidden.evidence
@@ -77,7 +77,7 @@ def _update_continuation(
     hidden: ExaminationPosterior,
     training: TrainingOptions,
 ) -> Continuation:
-    """Posterior means of the continuation probabilities; the last rank of a page is excluded."""
+    """Return posterior means of the continuation probabilities, without the last rank of a page."""
     satisfied = posterior_satisfaction(pages, a, continuation, hidden)
     after_click = (1 - a) * continuation.unsatisfied + a * continuation.satisfied
     share = a * continuation.satisfied / after_click

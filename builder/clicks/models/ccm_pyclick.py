@@ -25,7 +25,7 @@ from builder.clicks.models.training import (
 
 
 def ccm_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Estimate attractiveness `a` per pair and the continuation probabilities; relevance is a²."""
+    """Fit the click chain model as PyClick does: attractiveness per pair and continuation."""
     weights = pages.weight[pages.page].astype(np.float64)
     shown, clicks = pages.sum_by_pair(weights), pages.sum_by_pair(weights * pages.clicked)
     below = below_last_click(pages)
@@ -52,7 +52,7 @@ def _update_continuation(
     continuation: Continuation,
     training: TrainingOptions,
 ) -> Continuation:
-    """Posterior means of the continuation probabilities, over all ranks."""
+    """Return posterior means of the continuation probabilities, over all ranks."""
     a, examined = chain.attractiveness, chain.forward(pages)[1]
     tail = no_click_from_top(pages, a, continuation.skip)
     last = pages.deepest[pages.page]

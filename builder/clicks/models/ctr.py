@@ -11,7 +11,7 @@ from builder.clicks.models.training import TrainedModel, TrainingOptions, values
 
 
 def global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Estimate a single click probability."""
+    """Estimate a single click probability for all results."""
     everything = pages.click_counts(np.zeros(len(pages.pair), dtype=np.int64), 1)
     rate = training.estimate_groups(everything.clicks, everything.impressions)[0]
     constant = np.full(pages.pairs, rate)
@@ -19,7 +19,7 @@ def global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 
 def rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Estimate the click probability per rank."""
+    """Estimate one click probability per rank."""
     ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)))
     rates = training.estimate_groups(ranks.clicks, ranks.impressions)
     return TrainedModel(
@@ -28,12 +28,12 @@ def rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 
 def document_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Estimate the click probability per query-document pair."""
+    """Estimate one click probability per query-document pair."""
     pairs = pages.click_counts(pages.pair, pages.pairs)
     rates = training.estimate_pairs(pairs.clicks, pairs.impressions)
     return TrainedModel(lambda p: _independent_clicks(rates[p.pair]), rates, None, rates)
 
 
 def _independent_clicks(rates: np.ndarray) -> IndependentClicks:
-    """Prediction with the given click probabilities."""
+    """Return a prediction in which results are clicked independently with the given rates."""
     return IndependentClicks(rates, np.ones(len(rates)))

@@ -18,7 +18,7 @@ from builder.clicks.models.training import (
 
 
 def dbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Estimate attractiveness and satisfaction per pair, and a global persistence."""
+    """Fit the DBN model: attractiveness and satisfaction per pair, and a global persistence."""
     weights = pages.weight[pages.page].astype(np.float64)
     clicks = pages.sum_by_pair(weights * pages.clicked)
     inner = weights * (pages.rank < pages.lengths[pages.page])
@@ -40,5 +40,5 @@ def dbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 
 def _examination_chain(pages: Pages, a: Floats, s: Floats, persistence: float) -> ExaminationChain:
-    """Examination chain of the model, given parameters by pair."""
+    """Return the examination chain on these pages, given the parameters of each pair."""
     return ExaminationChain(a[pages.pair], persistence * (1 - s[pages.pair]), persistence)

@@ -28,7 +28,7 @@ from builder.clicks.models.training import (
 
 
 def dbn_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Estimate attractiveness and satisfaction per pair, and a global persistence."""
+    """Fit the DBN model as PyClick does: attractiveness, satisfaction, global persistence."""
     weights = pages.weight[pages.page].astype(np.float64)
     shown, clicks = pages.sum_by_pair(weights), pages.sum_by_pair(weights * pages.clicked)
     below = below_last_click(pages)
@@ -63,7 +63,7 @@ def below_last_click(pages: Pages) -> Flags:
 
 
 def click_below_probability(pages: Pages, a: Floats, persistence: float) -> tuple[Floats, Floats]:
-    """P(click here or below | examined), and the same for the next result, float64[m] each."""
+    """Return P(click here or below | examined), and the same for the next result, float64[m]."""
     here, below = np.zeros(len(a)), np.zeros(len(a))
     after = np.zeros(len(pages))
     for page, shown in reversed(pages.by_rank()):
@@ -76,7 +76,7 @@ def click_below_probability(pages: Pages, a: Floats, persistence: float) -> tupl
 def _expected_continuations(
     pages: Pages, chain: ExaminationChain, s: Floats, persistence: float
 ) -> tuple[Floats, Floats]:
-    """Posterior probabilities of continuing, and of having the choice, float64[m] each."""
+    """Return the probabilities of continuing, and of a choice whether to continue, float64[m]."""
     examined = chain.forward(pages)[1]
     last, rank = pages.deepest[pages.page], pages.rank
     on_last = rank == last
@@ -92,7 +92,7 @@ def _expected_continuations(
 
 
 def no_click_from_top(pages: Pages, a: Floats, persistence: float) -> Floats:
-    """P(no click at ranks 1..k | rank 1 examined) with k results below each one, float64[m].
+    """Return P(no click at ranks 1..k | rank 1 examined) with k results below each, float64[m].
 
     PyClick uses it as the probability of no click below (deviation 3).
     """

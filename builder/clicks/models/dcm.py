@@ -11,16 +11,14 @@ from builder.clicks.models.training import TrainedModel, TrainingOptions, values
 
 
 def dcm(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Estimate attractiveness per pair and continuation per rank."""
+    """Fit the dependent click model: attractiveness per pair and continuation per rank."""
     rules = {"no_click": training.params.no_click, "last": training.params.last}
     pairs = pages.click_counts(pages.pair, pages.pairs, **rules)
     ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)), **rules)
     a = training.estimate_pairs(pairs.clicks, pairs.examinations)
     go_on = training.estimate_groups(ranks.clicks - ranks.last_clicks, ranks.clicks)
     return TrainedModel(
-        lambda p: ExaminationChain(
-            a[p.pair], values_at_rank(go_on, p, 1 - training.fixed_prior.mean)
-        ),
+        lambda p: ExaminationChain(a[p.pair], values_at_rank(go_on, p, training.fixed_prior.mean)),
         attractiveness=a,
         relevance=a,
         has_evidence=pairs.examinations > 0,

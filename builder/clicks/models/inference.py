@@ -1,4 +1,4 @@
-"""Posterior inference of the hidden variables of an `ExaminationChain` given the clicks.
+"""Posterior probabilities of the hidden variables of an `ExaminationChain`, given the clicks.
 
 Let a be the attractiveness, and c and k the continuation probabilities after a click and after a
 skip. All ranks down to the last click are examined; below lies a chain without clicks. With
@@ -18,7 +18,7 @@ from builder.clicks.models.probabilities import ExaminationChain
 
 @dataclass(frozen=True)
 class ExaminationPosterior:
-    """Posterior probabilities given the clicks, float64[m] each, for every shown result.
+    """Posterior probabilities of examination, float64[m] each, given the clicks.
 
     Args:
         examined: P(examined).
@@ -34,7 +34,7 @@ class ExaminationPosterior:
 
 
 def infer_examination(pages: Pages, chain: ExaminationChain) -> ExaminationPosterior:
-    """Posterior of examination given the clicks.
+    """Compute the posterior probabilities of examination, given the clicks.
 
     Args:
         pages: n pages with m results.
@@ -58,7 +58,7 @@ def infer_examination(pages: Pages, chain: ExaminationChain) -> ExaminationPoste
 
 
 def _backward_pass(pages: Pages, chain: ExaminationChain) -> tuple[Floats, Floats, Floats]:
-    """Compute the probabilities without clicks, from the bottom up.
+    """Compute the probabilities that no click follows, from the last rank to the first.
 
     Returns:
         b of each result and of the next one, float64[m] each; Z of each page, float64[n].

@@ -35,7 +35,7 @@ class Pages:
         pair: int64[m]; query-document pair of each shown result, by page and rank.
         clicked: bool[m].
         start: int64[n + 1]; offset of the first shown result of each page, followed by m.
-        weight: int64[n]; num_groups of impressions of each page.
+        weight: int64[n]; number of impressions of each page.
         latest: int64[n]; rank of the latest click in time, 0 without clicks.
         pairs: Number of pairs.
     """
@@ -62,22 +62,22 @@ class Pages:
 
     @property
     def rank(self) -> Integers:
-        """1-based rank of each shown result, int64[m]."""
+        """Rank of each shown result on its page, from 1, int64[m]."""
         return np.arange(len(self.pair)) - self.start[self.page] + 1
 
     @property
     def deepest(self) -> Integers:
-        """Rank of the lowest click on each page, 0 without clicks, int64[n]."""
+        """Rank of the lowest click on each page; 0 without clicks, int64[n]."""
         return self._reduce_by_page(np.where(self.clicked, self.rank, 0), np.maximum)
 
     @property
     def is_last_click(self) -> Flags:
-        """Whether each shown result is the deepest click of its page, bool[m]."""
+        """Whether each shown result is the lowest click of its page, bool[m]."""
         return np.asarray(self.clicked & (self.rank == self.deepest[self.page]))
 
     @property
     def previous_click(self) -> Integers:
-        """Rank of the nearest click above each shown result, 0 if there is none, int64[m]."""
+        """Rank of the nearest click above each shown result; 0 if there is none, int64[m]."""
         clicked = np.where(self.clicked, self.rank, 0)
         above = np.concatenate([[0], clicked[:-1]])[: len(clicked)]
         above[self.rank == 1] = 0
@@ -91,7 +91,7 @@ class Pages:
         return self._reduce_by_page(np.where(self.clicked, self.rank, beyond), np.minimum)
 
     def _reduce_by_page(self, values: Integers, reduce: np.ufunc) -> Integers:
-        """Reduce the values of shown results by page, int64[n]."""
+        """Reduce the values of the shown results of each page to one value, int64[n]."""
         return np.asarray(reduce.reduceat(values, self.start[:-1])) if len(self) else values
 
     def click_counts(
@@ -102,7 +102,7 @@ class Pages:
         no_click: str = "all_examined",
         last: str = "rank",
     ) -> ClickCounts:
-        """Count the shown results by group.
+        """Count impressions, examinations and clicks of the shown results in each group.
 
         Args:
             groups: int64[m]; group of each shown result, such as its pair or rank.
@@ -124,11 +124,11 @@ class Pages:
         )
 
     def sum_by_pair(self, values: Floats) -> Floats:
-        """Sum values of shown results by pair, float64[pairs]."""
+        """Sum the values of shown results for each query-document pair, float64[pairs]."""
         return np.bincount(self.pair, weights=values, minlength=self.pairs).astype(np.float64)
 
     def select(self, weight: Integers) -> "Pages":
-        """Pages with new weights; pages of weight 0 are removed."""
+        """Return the pages with new weights; pages of weight 0 are removed."""
         kept = weight > 0
         shown = np.repeat(kept, self.lengths)
         start = np.concatenate([[0], np.cumsum(self.lengths[kept])]).astype(np.int64)
@@ -142,7 +142,7 @@ class Pages:
         )
 
     def by_rank(self) -> list[tuple[Integers, Integers]]:
-        """For each rank: indices of the pages that have it, and of their results at this rank."""
+        """Yield for each rank the indices of the pages that have it, and of the results there."""
         lengths = self.lengths
         found = []
         for rank in range(int(lengths.max(initial=0))):
@@ -152,6 +152,6 @@ class Pages:
 
 
 def count_by_group(groups: Integers, weights: Integers, flags: Flags, num_groups: int) -> Integers:
-    """Sum integer weights of the flagged elements by group, int64[num_groups]."""
+    """Sum integer weights of the flagged elements of each group, int64[num_groups]."""
     sum_by_pair = np.bincount(groups[flags], weights=weights[flags], minlength=num_groups)
     return np.rint(sum_by_pair).astype(np.int64)

@@ -22,18 +22,18 @@ MIN_PROBABILITY = 1e-6
 
 
 class Prediction(Protocol):
-    """Click probabilities of shown results."""
+    """Interface of a trained click model's predictions: click probabilities of shown results."""
 
     def marginal(self, pages: Pages) -> Floats:
-        """P(click), float64[m]."""
+        """Return P(click) of each shown result, float64[m]."""
 
     def conditional(self, pages: Pages) -> Floats:
-        """P(observed click or skip | clicks above), float64[m]."""
+        """Return P(observed click or skip | clicks above) of each shown result, float64[m]."""
 
 
 @dataclass(frozen=True)
 class IndependentClicks:
-    """Prediction with independent clicks.
+    """Prediction in which results are clicked independently of each other.
 
     Args:
         attractiveness: float64[m], of each shown result.
@@ -44,12 +44,12 @@ class IndependentClicks:
     examination: Floats
 
     def marginal(self, pages: Pages) -> Floats:
-        """P(click), float64[m]."""
+        """Return P(click) of each shown result, float64[m]."""
         del pages
         return self.attractiveness * self.examination
 
     def conditional(self, pages: Pages) -> Floats:
-        """P(observed click or skip), float64[m]."""
+        """Return P(observed click or skip) of each shown result, float64[m]."""
         click = self.marginal(pages)
         return np.where(pages.clicked, click, 1 - click)
 
@@ -69,7 +69,7 @@ class ExaminationChain:
     after_skip: float = 1.0
 
     def marginal(self, pages: Pages) -> Floats:
-        """P(click), float64[m]."""
+        """Return P(click) of each shown result, float64[m]."""
         result = np.empty(len(pages.pair))
         examined = np.ones(len(pages))
         for page, shown in pages.by_rank():
@@ -80,11 +80,11 @@ class ExaminationChain:
         return result
 
     def conditional(self, pages: Pages) -> Floats:
-        """P(observed click or skip | clicks above), float64[m]."""
+        """Return P(observed click or skip | clicks above) of each shown result, float64[m]."""
         return self.forward(pages)[0]
 
     def forward(self, pages: Pages) -> tuple[Floats, Floats]:
-        """Forward pass: `conditional` and P(examined | clicks above), float64[m] each."""
+        """Return P(click or skip) and P(examined), both given the clicks above, float64[m]."""
         result, examinations = np.empty(len(pages.pair)), np.empty(len(pages.pair))
         examined = np.ones(len(pages))
         for page, shown in pages.by_rank():

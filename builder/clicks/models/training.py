@@ -31,27 +31,27 @@ class TrainingOptions:
 
     @property
     def iterations(self) -> int:
-        """Number of iterations of expectation-maximisation."""
+        """Number of iterations of expectation-maximization."""
         return self.params.iterations
 
     @property
     def fixed_prior(self) -> Beta:
-        """The fixed prior, used for global parameters and in expectation-maximisation."""
+        """Fixed Beta prior for global parameters and for expectation-maximization."""
         return Beta(self.params.prior_alpha, self.params.prior_beta)
 
     def estimate_pairs(self, successes: Integers, trials: Integers) -> Floats:
-        """Posterior means of one probability per pair, under the configured prior."""
+        """Return the posterior mean of one probability per pair, under the configured prior."""
         prior = self.fixed_prior
         if self.params.prior == "empirical_bayes":
             prior = fit_beta(successes, trials, np.ones(len(trials), dtype=np.int64))
         return posterior_mean(successes, trials, prior)
 
     def estimate_groups(self, successes: Integers, trials: Integers) -> Floats:
-        """Posterior means of probabilities with ample evidence, such as one per rank."""
+        """Return posterior means of probabilities with ample evidence, such as one per rank."""
         return posterior_mean(successes, trials, self.fixed_prior)
 
     def estimate_single(self, successes: Floats, trials: Floats) -> float:
-        """Posterior mean of a single probability from expected counts per shown result."""
+        """Return the posterior mean of one probability, from expected counts per shown result."""
         prior = self.fixed_prior
         won, total = float(successes.sum()), float(trials.sum())
         return min((won + prior.alpha) / (total + prior.alpha + prior.beta), MAX_PROBABILITY)
@@ -82,10 +82,10 @@ FitFunction = Callable[[Pages, TrainingOptions], TrainedModel]
 
 
 def posterior_mean(successes: Integers | Floats, trials: Integers | Floats, prior: Beta) -> Floats:
-    """Element-wise posterior mean under a Beta prior."""
+    """Return the posterior mean of probabilities under a Beta prior, element by element."""
     return np.asarray((successes + prior.alpha) / (trials + prior.alpha + prior.beta))
 
 
 def values_at_rank(values: Floats, pages: Pages, default: float) -> Floats:
-    """Value for the rank of each shown result, float64[m]; `default` for ranks without a value."""
+    """Return the value for the rank of each shown result, float64[m], or `default` without one."""
     return np.append(values, default)[np.minimum(pages.rank - 1, len(values))]

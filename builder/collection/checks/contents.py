@@ -1,4 +1,4 @@
-"""Checks for defects of texts: boilerplate, missing or bad translations, markup, broken exports."""
+"""Checks for defects of texts, such as boilerplate, missing translations or markup."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -35,7 +35,7 @@ def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
 def _text_fault_finder(
     *faults: str, min_share: float = 0
 ) -> Callable[[ValidationContext], Iterable[Defect]]:
-    """Return a check function that reports texts with one of the faults, above a minimum share."""
+    """Return a check that reports texts with one of the faults, above a minimum share."""
     messages = {
         "empty_english": "English texts are empty",
         "untranslated": "English texts are identical to the French texts",
@@ -55,7 +55,7 @@ def _text_fault_finder(
 
 
 def _find_incomplete_exports(context: ValidationContext) -> Iterator[Defect]:
-    """Report TREC exports with a different number of documents than the table."""
+    """Report TREC exports whose number of documents differs from that of the table."""
     for name in context.collection.snapshots:
         documents = context.table_summaries.get(f"snapshots/{name}/documents")
         for folder in sorted((context.collection.path / "trec" / name).glob("*/documents")):

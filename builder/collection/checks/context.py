@@ -1,6 +1,6 @@
-"""Read all tables of a version once for its checks, row group by row group.
+"""Reads all tables of a version once, row group by row group, for the checks.
 
-In: a published version. Out: a summary of each table (row count, rule violations, sort order,
+Input: a published version. Output: a summary of each table (row count, rule violations, sort order,
 duplicate keys, text faults), and lazy frames of its columns. Texts are examined during the same
 pass and not kept in memory.
 """
@@ -31,7 +31,7 @@ EXAMPLE_KEYS = 3
 
 @dataclass
 class TableSummary:
-    """Summary of a table.
+    """Summary of a table for the checks.
 
     Args:
         contract: Contract of the table.
@@ -55,12 +55,12 @@ class TableSummary:
 
     @property
     def is_readable(self) -> bool:
-        """Whether the table exists and all its files have the columns of the contract."""
+        """Whether the table exists and all files have the columns of the schema."""
         return bool(self.paths) and not self.problems
 
 
 class ValidationContext:
-    """A collection to be validated: its manifest, table summaries and lazy frames."""
+    """Collection to be validated: manifest, table summaries and lazy frames."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -111,14 +111,14 @@ class ValidationContext:
         return parquet.scan(*summary.paths) if summary and summary.is_readable else None
 
     def scan_snapshots(self, *tables: str) -> Iterator[tuple[str, Any]]:
-        """Yield each snapshot whose given tables are all readable, with a lazy frame per table."""
+        """Yield each snapshot whose given tables are all readable, with a lazy frame of each."""
         for name in self.collection.snapshots:
             frames = [self.scan(f"snapshots/{name}/{table}") for table in tables]
             if all(frame is not None for frame in frames):
                 yield name, frames[0] if len(frames) == 1 else tuple(frames)
 
     def replace_ids_with_keys(self, rows: pl.LazyFrame, snapshot: str, column: str) -> pl.LazyFrame:
-        """Replace the ids of an imported release with the keys that align its snapshots."""
+        """Replace the ids of an imported release with keys that are equal in all snapshots."""
         ids = self.scan(f"snapshots/{snapshot}/release_ids") if self.is_imported else None
         if ids is None:
             return rows
@@ -135,7 +135,7 @@ def _summarise_table(summary: TableSummary, where: str) -> TableSummary:
         if isinstance(schema, str):
             summary.problems.append((f"cannot read {path.name}: {schema}", ()))
         elif schema != expected:
-            columns = tuple(f"{f.name}: {f.type}" for f in schema)[:EXAMPLE_KEYS]
+            columns = _column_faults(schema, expected)[:EXAMPLE_KEYS]
             message = f"columns of {path.name} differ from contract {summary.contract.signature()}"
             summary.problems.append((message, columns))
     if summary.is_readable:
@@ -148,8 +148,25 @@ def _summarise_table(summary: TableSummary, where: str) -> TableSummary:
     return summary
 
 
+def _column_faults(found: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
+    """Return how the columns differ, such as `crawled: missing`, or that their order differs."""
+    names = dict.fromkeys((*expected.names, *found.names))
+    faults = tuple(
+        f"{name}: missing"
+        if name not in found.names
+        else f"{name}: unexpected"
+        if name not in expected.names
+        else f"{name}: {found.field(name).type} instead of {expected.field(name).type}"
+        for name in names
+        if name not in found.names
+        or name not in expected.names
+        or found.field(name).type != expected.field(name).type
+    )
+    return faults or (f"order: {', '.join(found.names)}",)
+
+
 def _text_fault_expressions(where: str) -> dict[str, pl.Expr]:
-    """Return the expressions that detect faults in the texts of a table."""
+    """Return expressions that are true for texts with a fault, by name of the fault."""
     folder, _, name = where.rpartition("/")
     return TEXT_FAULTS.get(name, {}) if folder.startswith("snapshots/") else {}
 
@@ -163,7 +180,7 @@ def _read_schema(path: Path) -> pa.Schema | str:
 
 @dataclass(frozen=True)
 class _RowGroupSummary:
-    """Summary of one row group: file name, row count, rule violations, keys and text faults."""
+    """Summary of one row group, from which the summary of its table is computed."""
 
     part: str
     rows: int
@@ -202,13 +219,13 @@ def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> 
 
 
 def _row_groups(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
-    """Yield path and index of every row group."""
+    """Yield the path and the index of every row group of the files."""
     for path in paths:
         yield from ((path, number) for number in range(pq.read_metadata(path).num_row_groups))
 
 
 def _find_duplicate_keys(summary: TableSummary, key: list[str]) -> tuple[int, tuple[str, ...]]:
-    """Count rows with a duplicate key and return the first such keys."""
+    """Count rows with a duplicate key, and return the first keys that occur twice."""
     keys = parquet.scan(*summary.paths).select(key)
     if summary.is_sorted:
         equals_previous = pl.struct(key).eq_missing(pl.struct(key).shift(1)) & (

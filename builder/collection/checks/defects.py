@@ -1,4 +1,4 @@
-"""Checks for defects of queries and snapshots that were found in published collections."""
+"""Checks for defects of queries and snapshots, as found in published collections."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ MAX_SUBSTRING_SHARE = 0.2
 
 
 def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
-    """Report differences that the drift report attributes to how snapshots were built."""
+    """Report changes of how snapshots were built, according to the drift report."""
     try:
         text = (context.collection.path / "drift.json").read_text("utf-8")
         checks: list[dict[str, Any]] = orjson.loads(text)["checks"]
@@ -101,7 +101,7 @@ def _find_missing_english(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_query_collisions(context: ValidationContext) -> Iterator[Defect]:
-    """Report queries with the same English text that `query_collisions` does not list."""
+    """Report queries that share an English text although `query_collisions` does not list them."""
     for name, queries in context.scan_snapshots("queries"):
         texts = queries.select("query_id", "text_en").filter(pl.col("text_en").is_not_null())
         colliding = texts.filter(pl.col("text_en").is_duplicated()).sort("text_en", "query_id")

@@ -1,4 +1,4 @@
-"""Checks that a version contains exactly the files of its manifest, unchanged."""
+"""Checks that a version contains exactly the files that its manifest lists, unchanged."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Types of checks and of their findings."""
+"""Classes for checks of a collection and for their findings."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Check:
-    """One check of a collection.
+    """Check that one condition holds for a collection.
 
     Args:
         id: Unique id, never reused.
@@ -55,7 +55,7 @@ class Check:
     find: Callable[[ValidationContext], Iterable[Defect]]
 
     def run(self, context: ValidationContext, severity: Severity | None = None) -> list[Finding]:
-        """Run the check and return its findings, with the default or the given severity."""
+        """Run the check and return the findings."""
         return [
             Finding(self.id, severity or self.severity, where, message, count, examples, self.fix)
             for where, message, count, examples in self.find(context)

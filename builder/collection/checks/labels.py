@@ -37,7 +37,7 @@ def _find_outlier_queries(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _rejected_judgements(context: ValidationContext, snapshot: str) -> pl.LazyFrame:
-    """Return the query id of each repeated judgement that the import rejected."""
+    """Return the query ids of repeated judgements that the import rejected."""
     rejects = context.scan(f"snapshots/{snapshot}/rejects")
     if rejects is None:
         return pl.LazyFrame(schema={"query_id": pl.String})
@@ -62,7 +62,7 @@ def _find_unstable_grades(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_unclicked_relevant(context: ValidationContext) -> Iterator[Defect]:
-    """Report relevant documents without clicks, whose grade comes from the click prior alone."""
+    """Report documents graded as relevant without a click, because of the click prior alone."""
     for name, qrels in context.scan_snapshots("qrels"):
         graded = qrels.filter((pl.col("source") == "click") & (pl.col("grade") > 0))
         pairs = graded.select("query_id", "doc_id", unclicked=pl.col("clicks") == 0).collect()

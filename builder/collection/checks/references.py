@@ -1,4 +1,4 @@
-"""Checks across tables: references between tables, and ids, splits and intervals of snapshots."""
+"""Checks of references between tables, and of ids, splits and intervals across snapshots."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
@@ -12,7 +12,7 @@ Finder = Callable[[ValidationContext], Iterable[Defect]]
 
 
 def _anti_join_keys(left: pl.LazyFrame, right: pl.LazyFrame, key: str) -> pl.DataFrame:
-    """Return the keys of the left frame that are missing in the right one, with their counts."""
+    """Return the keys of one frame that are missing in another, with the number of rows."""
     keys = left.group_by(key).len()
     return keys.join(right.select(key), on=key, how="anti").sort(key).collect(engine="streaming")
 
@@ -50,7 +50,7 @@ def _find_missing_queries(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _describe_missing_texts(missing: pl.DataFrame, unknown: pl.DataFrame) -> str:
-    """Describe how many missing queries have a text in another snapshot."""
+    """Describe how many of the missing queries have a text in another snapshot."""
     unknown_texts = f"the query text is unknown for {int(unknown['len'].sum()):,} of the judgements"
     if unknown.height == missing.height:
         return unknown_texts
@@ -69,7 +69,7 @@ def _find_unjudged_queries(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_split_leaks(context: ValidationContext) -> Iterator[Defect]:
-    """Report queries that are in the train split and, in any snapshot, in a test split."""
+    """Report queries that are in the train split of one snapshot and the test split of another."""
     splits = [frame.select("query_id", "split") for _, frame in context.scan_snapshots("queries")]
     if not splits or context.is_imported:
         return
@@ -83,7 +83,7 @@ def _find_split_leaks(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_wrong_judgement_counts(context: ValidationContext) -> Iterator[Defect]:
-    """Report queries whose `judged` or `relevant` counts differ from the qrels."""
+    """Report queries whose `judged` or `relevant` count differs from the number of qrels."""
     for name, (queries, qrels) in context.scan_snapshots("queries", "qrels"):
         counted = qrels.group_by("query_id").agg(
             found_judged=pl.len(), found_relevant=(pl.col("grade") > 0).sum()
@@ -113,7 +113,7 @@ def _find_inconsistent_grades(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_map_mismatches(context: ValidationContext) -> Iterator[Defect]:
-    """Report ids that are in a map but not in the snapshot, or the reverse."""
+    """Report ids that are in a map but in no snapshot, or in a snapshot but not in the map."""
     for kind, key in (("documents", "doc_id"), ("queries", "query_id")):
         mapped = context.scan(f"{kind}_map")
         present = [

@@ -11,22 +11,23 @@ Finder = Callable[[ValidationContext], Iterable[Defect]]
 
 
 def _reject_finder(messages: dict[str, str]) -> Finder:
-    """Return a check function that reports import rejects, with a message per reason."""
+    """Return a check that reports records rejected by the import, with a message per reason."""
 
     def find_rejects(context: ValidationContext) -> Iterator[Defect]:
         for name, frame in context.scan_snapshots("rejects"):
             rows = frame.filter(stage="import").filter(pl.col("reason").is_in(list(messages)))
-            found = rows.select("reason", "file", "line").collect()
+            found = rows.select("reason", "file", "line", "rows").collect()
             for (reason,), group in found.group_by("reason", maintain_order=True):
                 first = group.head(3).select("file", "line").rows()
                 examples = tuple(f"{file}:{line}" for file, line in first)
-                yield f"snapshots/{name}", messages[str(reason)], group.height, examples
+                count = int(group["rows"].sum())
+                yield f"snapshots/{name}", messages[str(reason)], count, examples
 
     return find_rejects
 
 
 def _irregularity_finder(messages: dict[str, str]) -> Finder:
-    """Return a check function that reports irregular lines, with a message per kind."""
+    """Return a check that reports irregular lines of a release, with a message per kind."""
 
     def find_irregularities(context: ValidationContext) -> Iterator[Defect]:
         for name, frame in context.scan_snapshots("irregularities"):
@@ -39,7 +40,7 @@ def _irregularity_finder(messages: dict[str, str]) -> Finder:
 
 
 def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
-    """Report query ids that share a folded text, and contradictions between their judgements."""
+    """Report queries with the same folded text but different ids, and contradictory judgements."""
     for name, (ids, qrels) in context.scan_snapshots("release_ids", "qrels"):
         named = ids.filter(pl.col("text_key").is_not_null()).select("text_key", query_id="id")
         shared = named.filter(pl.col("text_key").is_duplicated()).sort("text_key", "query_id")
@@ -70,7 +71,7 @@ def _combine_finders(*finders: Finder) -> Finder:
 
 
 def _query_text_finder(messages: dict[str, str]) -> Finder:
-    """Return a check function that reports query text faults, with a message per fault."""
+    """Return a check that reports faults of query texts, with a message per fault."""
 
     def find_query_texts(context: ValidationContext) -> Iterator[Defect]:
         for where, summary in context.table_summaries.items():
@@ -89,6 +90,8 @@ _DUPLICATE_MESSAGES = {
     "repeated_document": "documents are listed more than once",
     "contradicting_document": "documents with the same id have different texts",
     "repeated_query_id": "query ids are listed more than once",
+    "repeated_address": "URLs of documents are listed more than once",
+    "contradicting_address": "documents have several URLs in a list with one of each",
 }
 _UNREADABLE_MESSAGES = {
     "not_four_columns": "lines of qrels do not have four columns",
@@ -104,7 +107,13 @@ _UNREADABLE_MESSAGES = {
     "document_without_end": "documents have no end tag",
     "english_without_french": "English documents have no French original",
     "file_truncated": "files are truncated",
+    "file_damaged": "files are damaged",
     "decompression_bomb": "files exceed the decompression limit",
+    "carriage_return": "lines contain a CR, which may separate two records",
+    "no_address": "lines of a URL list have no id or no URL",
+    "not_json": "documents are not valid JSON",
+    "not_an_object": "JSON values are not documents",
+    "document_too_long": "documents exceed the maximum size",
 }
 _LINE_END_MESSAGES = {
     "crlf": "lines end with CRLF; some readers keep the CR in the text",
@@ -118,6 +127,7 @@ _QUERY_TEXT_MESSAGES = {
     "over_long": "texts are too long for a query",
     "nothing_left_after_folding": "texts contain no letters or digits",
 }
+_ID_MESSAGES = {"control_character_in_id": "ids contain control characters"}
 
 CHECKS = (
     Check(
@@ -151,7 +161,8 @@ CHECKS = (
         "leaked CSV quotes, repeated spaces, a query of 3,947 characters",
         "write queries without a CSV writer; limit their length",
         _combine_finders(
-            _irregularity_finder(_QUERY_TEXT_MESSAGES), _query_text_finder(_QUERY_TEXT_MESSAGES)
+            _irregularity_finder(_QUERY_TEXT_MESSAGES | _ID_MESSAGES),
+            _query_text_finder(_QUERY_TEXT_MESSAGES),
         ),
     ),
     Check(

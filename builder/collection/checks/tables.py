@@ -1,4 +1,4 @@
-"""Checks of single tables: contract, rules, keys, sort order, row counts and ids."""
+"""Checks of single tables: columns, rules, keys, sort order, row counts and ids."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ def _find_wrong_row_counts(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_missing_values(context: ValidationContext) -> Iterator[Defect]:
-    """Report missing values that only imported releases are allowed to have."""
+    """Report missing values that are permitted only in imported releases."""
     if context.is_imported:
         return
     missing_conditions = {
@@ -92,7 +92,7 @@ def _find_wrong_query_ids(context: ValidationContext) -> Iterator[Defect]:
 CHECKS = (
     Check(
         "LB101",
-        "tables have the columns of their contract",
+        "tables have the columns of their schema",
         "error",
         "files whose content does not match their extension, so that readers skip or misread them",
         REBUILD,
@@ -100,7 +100,7 @@ CHECKS = (
     ),
     Check(
         "LB102",
-        "rows satisfy the rules of their contract",
+        "rows satisfy the rules of their schema",
         "error",
         "empty texts, grades out of range, malformed ids",
         REBUILD,

@@ -1,4 +1,4 @@
-"""Text faults of documents and queries, as Boolean Polars expressions."""
+"""Faults in texts of documents and queries, as Boolean Polars expressions."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ MIN_EXTRA_REPETITIONS = 8
 
 
 def _is_runaway(text: pl.Expr, source: pl.Expr) -> pl.Expr:
-    """Whether a text repeats many more words than its source, as runaway decoders do."""
+    """Whether a translation repeats many more words than its source, as faulty decoders do."""
     return (
         _count_repetitions(text) >= MIN_EXTRA_REPETITIONS + _count_repetitions(source)
     ).fill_null(value=False)
@@ -63,7 +63,7 @@ SAMPLE_ROWS = 20_000
 
 @dataclass
 class TextFaults:
-    """Number of rows with each text fault, and the keys of the first such rows."""
+    """Number of rows with each text fault, with the keys of the first such rows."""
 
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class TextFaults:
     def add(
         self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str], sample_interval: int
     ) -> None:
-        """Count the faults of a batch; slow ones only in every `sample_interval`-th row."""
+        """Count the text faults in a batch of rows."""
         checked = {name: fault for name, fault in faults.items() if name not in SAMPLED_FAULTS}
         self._count(rows, checked, key)
         sampled = {name: fault for name, fault in faults.items() if name in SAMPLED_FAULTS}
@@ -80,7 +80,7 @@ class TextFaults:
             self._count(sample, sampled, key)
 
     def merge(self, other: "TextFaults") -> None:
-        """Add the counts and examples of later rows."""
+        """Add the counts and examples of text faults in later rows."""
         self.counts += other.counts
         for name, keys in other.examples.items():
             examples = self.examples.setdefault(name, [])

@@ -1,4 +1,4 @@
-"""Compare two published versions of a collection: `longeval diff`.
+"""Compares two published versions of a collection: `longeval diff`.
 
 The result lists the rows added, removed and changed in each table, the differences in definition
 and tools, and why grades changed. If a version is an imported release, only the data contained in
@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from builder.collection import layout
-from builder.collection.compare.definitions import diff_values
+from builder.collection.compare.definitions import diff_producers, diff_values
 from builder.collection.compare.judgements import (
     DefinitionChanges,
     JudgementDifference,
@@ -29,6 +29,7 @@ from builder.collection.compare.tables import (
 )
 from builder.collection.export import LAYOUTS
 from builder.collection.export.longeval_web import OMITTED
+from builder.collection.manifest import producer_versions
 from builder.collection.read import Collection, Snapshot, open_collection
 from builder.io import parquet
 from builder.io.tables import Table, table_at
@@ -50,7 +51,7 @@ class VersionDifference:
         old: Signature of the old version.
         new: Signature of the new version.
         definition: Changed keys of the definition, one line per key.
-        tools: Changed versions of libraries, one line per library.
+        tools: Changed versions of stages and libraries, one line each.
         lost: Data that were not compared because the layout of a release does not contain them.
         tables: Row differences of each changed table.
         judgements: Differences of each snapshot whose grades or judged query texts changed.
@@ -66,7 +67,7 @@ class VersionDifference:
 
     @property
     def is_empty(self) -> bool:
-        """Whether all tables are equal."""
+        """Whether all tables of the two versions are equal."""
         return not self.tables
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
         sides[0].signature,
         sides[1].signature,
         () if imported else tuple(diff_values(before["definition"], after["definition"])),
-        tuple(diff_values(before["tools"], after["tools"])),
+        tuple(diff_producers(producer_versions(before), producer_versions(after))),
         tuple(dict.fromkeys(line for i in imported for line in _omitted_data(i["layout"]))),
         tuple(pair for pair in pairs if not pair.is_empty),
         tuple(_iter_judgement_differences(*sides)),
@@ -116,7 +117,7 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
 def _release_ids(
     old: Collection, new: Collection, path: str
 ) -> tuple[ReleaseIdFrame, ReleaseIdFrame]:
-    """Return the release ids for a table in the old and the new version.
+    """Return the mapping of release ids for a table in the old and in the new version.
 
     None for a version that is not an imported release.
     """
@@ -125,7 +126,7 @@ def _release_ids(
 
 
 def _omitted_data(layout: str) -> tuple[str, ...]:
-    """Return the data that a release layout does not contain, in words.
+    """Return descriptions of the data that the layout of a release does not contain.
 
     For a layout without an exporter, those of LongEval Web are returned.
     """
@@ -144,7 +145,7 @@ def _content_hash(manifest: dict[str, Any], path: str) -> str | None:
 def _iter_table_pairs(
     old: Collection, new: Collection, *, only_main: bool
 ) -> Iterator[tuple[str, str, tuple[Table, Table]]]:
-    """Yield path, name and both tables for every table that may be in either version."""
+    """Yield path, name and both versions of every table that may exist in either version."""
     if not only_main:
         for name, path in {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}.items():
             yield path, name, _open_table_pair((old.path, new.path), path, name)
@@ -183,7 +184,7 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
 
 
 def _with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Return the queries and qrels of a snapshot, with query ids replaced by query text keys."""
+    """Return the queries and qrels of a snapshot, identified by query text instead of query id."""
     ids = read_release_ids(snapshot.folder)
     if ids is None:
         return snapshot.queries, snapshot.qrels
@@ -215,7 +216,7 @@ def _definition_changes(
 
 
 def _snapshot_inputs(definition: dict[str, Any], name: str) -> list[Any]:
-    """Return the interval and input file hashes of a snapshot, independent of file names."""
+    """Return the interval and the input file hashes of a snapshot, without file names."""
     (snapshot,) = (s for s in definition["snapshots"] if s["name"] == name)
     files = [sorted(snapshot.get(kind, {}).values()) for kind in INPUT_KINDS]
     topics = sorted(definition.get("topics", {}).values())

@@ -1,4 +1,4 @@
-"""Format the differences between two versions as a change log in Markdown."""
+"""Formats the differences between two versions as a change log in Markdown."""
 
 from builder.collection.compare import VersionDifference
 from builder.collection.compare.judgements import JudgementDifference
@@ -30,9 +30,14 @@ def format_changelog(difference: VersionDifference) -> str:
 
 
 def summary_lines(difference: VersionDifference) -> list[str]:
-    """Return one plain-text line per change of grades, definition and tools."""
+    """Return one plain-text line per change of columns, grades, definition and tools."""
+    columns = [
+        f"{table.table}: columns differ ({'; '.join(table.columns)})"
+        for table in difference.tables
+        if table.columns
+    ]
     labels = [line for found in difference.judgements for line in _label_lines(found)]
-    return [*labels, *difference.definition[:MAX_LINES], *difference.tools]
+    return [*columns, *labels, *difference.definition[:MAX_LINES], *difference.tools]
 
 
 def _format_section(title: str, lines: list[str]) -> list[str]:
@@ -43,10 +48,12 @@ def _format_section(title: str, lines: list[str]) -> list[str]:
 
 
 def _format_counts(difference: TableDifference) -> str:
-    return (
+    counts = (
         f"`{difference.table}`: {difference.added:,} added, {difference.removed:,} removed, "
         f"{difference.changed:,} changed"
     )
+    columns = "; ".join(map(code_span, difference.columns))
+    return f"{counts} (columns: {columns})" if columns else counts
 
 
 def _label_lines(difference: JudgementDifference) -> list[str]:

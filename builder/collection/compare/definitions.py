@@ -1,6 +1,9 @@
-"""Compare two definitions key by key."""
+"""Compare two definitions key by key, and the stages and libraries that built two versions."""
 
+from collections.abc import Mapping
 from typing import Any
+
+from builder.collection.manifest import STAGE_PREFIX
 
 
 def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
@@ -28,3 +31,19 @@ def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
     if isinstance(old, list | dict) or isinstance(new, list | dict):
         return [f"{path} changed"]
     return [f"{path}: {old} -> {new}"]
+
+
+def diff_producers(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Return one line per stage or library of another version, such as `stage clicks: 4 -> 5`.
+
+    Stages that only one side has are omitted: they depend on the number of snapshots.
+
+    Args:
+        old: `producer_versions` of the old version.
+        new: Those of the new version.
+    """
+    before, after = (
+        {k: v for k, v in side.items() if k in other or not k.startswith(STAGE_PREFIX)}
+        for side, other in ((old, new), (new, old))
+    )
+    return diff_values(before, after)

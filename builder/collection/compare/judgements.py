@@ -1,4 +1,4 @@
-"""Compare the judgements of two versions: why grades changed, and whether query texts match."""
+"""Compares the judgements of two versions: why grades changed, and whether texts match."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ CAUSES = ("parameters", "threshold", "inputs", "code", "unknown")
 
 @dataclass(frozen=True)
 class DefinitionChanges:
-    """Differences between the definitions of two versions that affect a snapshot's judgements.
+    """Changes of the definition that affect the judgements of a snapshot.
 
     Args:
         evidence: Changed parameters that affect click counts and scores, as dotted keys.
@@ -42,7 +42,7 @@ class DefinitionChanges:
 
 @dataclass(frozen=True)
 class JudgementDifference:
-    """Differences between the judgements of two versions of a snapshot.
+    """Differences between the judgements of a snapshot in two versions.
 
     Args:
         snapshot: Name of the snapshot.

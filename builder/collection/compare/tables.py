@@ -1,4 +1,4 @@
-"""Compare the rows of two versions of a table.
+"""Compares the rows of two versions of a table.
 
 Rows are matched by the primary key of the schema and compared by a hash of the other columns, so
 that only keys and hashes are kept in memory.
@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builder.collection.export.markup import join_lines
+from builder.collection.export.markup import document_body
+from builder.errors import FormatError
 from builder.io.tables import Table
 
 RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
     "documents": {
-        "french": join_lines(pl.col("title"), pl.col("text")),
-        "english": join_lines(pl.col("title_en"), pl.col("text_en")),
+        "french": document_body("title", "text"),
+        "english": document_body("title_en", "text_en"),
     },
     "queries": {"text": pl.col("text"), "text_en": pl.col("text_en")},
     "qrels": {"grade": pl.col("grade")},
@@ -37,6 +38,8 @@ class TableDifference:
         removed: Number of rows whose key is only in the old table.
         changed: Number of rows whose key is in both tables, with different values.
         examples: Keys of the first differing rows, at most three.
+        columns: Columns that only one version has, or has with another type, one line each; the
+            rows are compared by the other columns.
     """
 
     table: str
@@ -44,11 +47,12 @@ class TableDifference:
     removed: int
     changed: int
     examples: tuple[str, ...]
+    columns: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
         """Whether the two tables are equal."""
-        return not (self.added or self.removed or self.changed)
+        return not (self.added or self.removed or self.changed or self.columns)
 
 
 def compare_tables(
@@ -68,10 +72,21 @@ def compare_tables(
             columns.
         release_ids: Release ids of the old and new version; if given, ids are replaced by keys
             before rows are matched.
+
+    Raises:
+        FormatError: a column of the key differs, so that rows cannot be matched.
     """
     contract = old.contract
     keys = list(contract.sort_key() if not contract.primary_key() else contract.primary_key())
-    names = [name for name in contract.columns() if name not in keys]
+    columns = {} if values else _column_differences(old, new)
+    if not columns.keys().isdisjoint(keys):
+        lines = "; ".join(line for name, line in columns.items() if name in keys)
+        raise FormatError(
+            f"expected the same key in both versions, found {lines}; rebuild the old version to "
+            "compare it",
+            path,
+        )
+    names = [name for name in contract.columns() if name not in (*keys, *columns)]
     compared = values or {name: pl.col(name) for name in names}
     sides = [
         _hash_rows(*side, keys, compared) for side in zip((old, new), release_ids, strict=True)
@@ -83,13 +98,40 @@ def compare_tables(
     removed, added = differing["row_new"].is_null(), differing["row"].is_null()
     examples = [" ".join(map(str, row)) for row in differing.select(keys).head(3).iter_rows()]
     changed = differing.height - int(removed.sum()) - int(added.sum())
-    return TableDifference(path, int(added.sum()), int(removed.sum()), changed, tuple(examples))
+    return TableDifference(
+        path,
+        int(added.sum()),
+        int(removed.sum()),
+        changed,
+        tuple(examples),
+        tuple(columns.values()),
+    )
+
+
+def _column_differences(old: Table, new: Table) -> dict[str, str]:
+    """Return the columns that differ, with a description such as `crawled: added`.
+
+    A table without files has all columns of its contract.
+    """
+    before, after = (
+        side.scan().collect_schema() if side.paths else pl.Schema(side.contract.dtypes())
+        for side in (old, new)
+    )
+    return {
+        name: f"{name}: added"
+        if name not in before
+        else f"{name}: removed"
+        if name not in after
+        else f"{name}: {before[name]} -> {after[name]}"
+        for name in dict.fromkeys((*before, *after))
+        if before.get(name) != after.get(name)
+    }
 
 
 def _hash_rows(
     table: Table, release_ids: ReleaseIdFrame, keys: list[str], values: dict[str, pl.Expr]
 ) -> pl.LazyFrame:
-    """Return the key columns and a hash of the other values, comparable within this process."""
+    """Return the key columns and a hash of all other values of each row."""
     if not table.paths:
         empty = pl.DataFrame(schema=table.contract.dtypes()).lazy().select(keys)
         return empty.with_columns(row=pl.lit(None, dtype=pl.UInt64))

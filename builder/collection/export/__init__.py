@@ -1,4 +1,4 @@
-"""Export a published collection in formats that other tools can load.
+"""Exports a published collection in formats that other tools can load.
 
 Every export also contains `SHA256SUMS` and `longeval-export.json`, which records what was
 exported, how markup was escaped, and which data the layout cannot represent.
@@ -38,7 +38,7 @@ def _export_trec(
 
 @dataclass(frozen=True)
 class Layout:
-    """An export layout.
+    """Layout of an export: the function that writes it, and the data that it cannot represent.
 
     Args:
         write: Function that writes a collection in this layout.
@@ -138,7 +138,9 @@ def _write_metadata(
         "layout": layout,
         "snapshots": list(collection.snapshots),
         "languages": list(languages),
-        "markup": markup.ESCAPING_RULE if layout not in ("huggingface", "longeval-sci") else "none",
+        "markup": markup.NOT_ESCAPED
+        if layout in ("huggingface", "longeval-sci")
+        else markup.ESCAPING_RULE,
         "lost": list(LAYOUTS[layout].omitted),
     }
     (folder / METADATA).write_text(canonical_json(description), encoding="utf-8")

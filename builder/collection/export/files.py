@@ -1,19 +1,20 @@
-"""Write the text files of an export: documents, queries, topics, qrels and URLs.
+"""Writes the text files of an export: documents, queries, topics, qrels and URLs.
 
 Tables are read in batches. Files are UTF-8 with LF line endings; equal tables give equal bytes.
 """
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, Self
 
 import numpy as np
 import polars as pl
 
 from builder.collection.export.markup import (
-    document_bodies,
+    document_body,
     escape_expr,
     escape_series,
+    normalize_lines,
     single_line,
 )
 from builder.collection.export.numeric_ids import replace_ids
@@ -28,7 +29,9 @@ THREADS = 2
 
 
 class PartWriter:
-    """Write documents to a sequence of files; start a new file when the current one is full.
+    """Writer of documents to a sequence of files, each of limited size.
+
+    Without documents, no file is written, because readers may not accept an empty file.
 
     Args:
         folder: Output folder; created if it does not exist.
@@ -50,34 +53,36 @@ class PartWriter:
         self._max_bytes = max_bytes
         self._first, self._between, self._last = (text.encode() for text in delimiters)
         self._number = 0
-        self._open()
+        self._file: BinaryIO | None = None
 
-    def _open(self) -> None:
+    def _open(self) -> BinaryIO:
         self._number, self._size = self._number + 1, 0
-        path = self._folder / self._name(self._number)
-        self._file = path.open("wb")
+        self._file = (self._folder / self._name(self._number)).open("wb")
         self._file.write(self._first)
+        return self._file
 
     def write(self, texts: pl.Series) -> None:
-        """Append a series of rendered documents."""
+        """Append documents that are already formatted as text."""
         ends = np.cumsum(texts.str.len_bytes().to_numpy().astype(np.int64))
         start, before = 0, 0
         while start < len(texts):
-            if self._size >= self._max_bytes:
+            if self._file is not None and self._size >= self._max_bytes:
                 self.close()
-                self._open()
+            file = self._file or self._open()
             limit = before + self._max_bytes - self._size
             stop = min(int(np.searchsorted(ends, limit)) + 1, len(texts))
-            self._file.write(self._between if self._size else b"")
-            self._file.write(_join_bytes(texts.slice(start, stop - start), self._between))
+            file.write(self._between if self._size else b"")
+            file.write(_join_bytes(texts.slice(start, stop - start), self._between))
             self._size += int(ends[stop - 1]) - before
             start, before = stop, int(ends[stop - 1])
         self.count += len(texts)
 
     def close(self) -> None:
-        """Finish and close the current file."""
-        self._file.write(self._last)
-        self._file.close()
+        """Finish and close the current file, if there is one."""
+        if self._file is not None:
+            self._file.write(self._last)
+            self._file.close()
+            self._file = None
 
     def __enter__(self) -> Self:
         return self
@@ -97,7 +102,7 @@ def _join_bytes(texts: pl.Series, separator: bytes) -> memoryview:
 
 
 def write_parts(writer: PartWriter, batches: Iterator[pl.Series]) -> int:
-    """Write all batches of rendered documents, close the writer and return the document count."""
+    """Write all batches of formatted documents, and return the number of documents."""
     with writer:
         for texts in batches:
             writer.write(texts)
@@ -105,7 +110,12 @@ def write_parts(writer: PartWriter, batches: Iterator[pl.Series]) -> int:
 
 
 def render_trec(
-    documents: Table, suffix: str, progress: Progress, doc_numbers: pl.DataFrame | None = None
+    documents: Table,
+    suffix: str,
+    progress: Progress,
+    doc_numbers: pl.DataFrame | None = None,
+    *,
+    keep_lines: bool = False,
 ) -> Iterator[pl.Series]:
     """Yield batches of documents as TREC `<DOC>` elements, with each tag on its own line.
 
@@ -116,6 +126,7 @@ def render_trec(
         suffix: Column suffix of the language, such as `""` or `"_en"`.
         progress: Progress display; advanced by the number of documents.
         doc_numbers: Columns `id`, `number`: write `doc<number>` instead of the `doc_id`.
+        keep_lines: Keep blank lines and spaces at the end of lines, as releases have them.
     """
     number = pl.col("docno")
 
@@ -130,14 +141,19 @@ def render_trec(
             pl.when(pl.col("body") != "").then(pl.lit("\n")).otherwise(pl.lit("")),
             pl.lit("</TEXT>\n</DOC>\n"),
         )
-        body = escape_series(document_bodies(frame["title"], frame["text"]))
+        body = escape_series(_bodies(frame, keep_lines=keep_lines))
         return frame.with_columns(body=body).select(text)["literal"]
 
     return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
 
 
 def render_json(
-    documents: Table, suffix: str, progress: Progress, doc_numbers: pl.DataFrame | None = None
+    documents: Table,
+    suffix: str,
+    progress: Progress,
+    doc_numbers: pl.DataFrame | None = None,
+    *,
+    keep_lines: bool = False,
 ) -> Iterator[pl.Series]:
     """Yield batches of documents as JSON objects `{id, contents}`.
 
@@ -146,17 +162,22 @@ def render_json(
     number = pl.col("docno")
 
     def render(frame: pl.DataFrame) -> pl.Series:
-        named = frame.with_columns(contents=document_bodies(frame["title"], frame["text"]))
+        named = frame.with_columns(contents=_bodies(frame, keep_lines=keep_lines))
         objects = named.select(pl.struct("contents", id=number).struct.field("id", "contents"))
         return objects.select(pl.struct("id", "contents").struct.json_encode()).to_series()
 
     return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
 
 
+def _bodies(documents: pl.DataFrame, *, keep_lines: bool) -> pl.Series:
+    bodies = documents.select(document_body("title", "text")).to_series()
+    return bodies if keep_lines else normalize_lines(bodies)
+
+
 def iter_documents(
     documents: Table, suffix: str, progress: Progress, doc_numbers: pl.DataFrame | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield batches of all documents with text in the given language.
+    """Yield batches of all documents that have a text in a language.
 
     The columns are `docno`, `title` and `text`. Documents of an imported release may lack English
     text. See `render_trec` for the arguments.

@@ -1,4 +1,4 @@
-"""Export Parquet files with a dataset card that can be loaded by `datasets.load_dataset`.
+"""Exports Parquet files with a dataset card, which `datasets.load_dataset` can load.
 
 ```
 README.md  croissant.json  topics.parquet  queries_map.parquet

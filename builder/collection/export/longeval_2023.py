@@ -1,4 +1,4 @@
-"""Export in the layout of LongEval 2023, which `ir-datasets-longeval` can load.
+"""Exports a collection in the layout of LongEval 2023, which `ir-datasets-longeval` can load.
 
 ```
 publish/<Language>/Documents/{Trec,Json}/collector_kodicare_<n>.txt[.json]
@@ -36,7 +36,7 @@ from builder.runtime.progress import Progress
 from builder.text.names import SOURCE_SUFFIX
 
 OMITTED = (
-    "titles (exported as the first line of the text), blank lines and trailing spaces",
+    "titles (exported as the first line of the text)",
     "fetch times, topics, click evidence, query variants and flags",
     "whether a query of a later snapshot is new (test) or also in the training set (seen)",
 )
@@ -50,7 +50,7 @@ def export_longeval_2023(
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    """Export a collection with the first snapshot as training data and later ones as test data.
+    """Export a collection: the first snapshot as training data, later snapshots as test data.
 
     Raises:
         DataError: The source language of the collection is not French.
@@ -73,7 +73,7 @@ def export_longeval_2023(
 
 
 def snapshot_label(index: int, snapshot: str) -> str:
-    """Return the folder name of a snapshot: `A-2022-07` for the first test snapshot (index 1).
+    """Return the folder name of a snapshot, such as `A-2022-07` for the first test snapshot.
 
     The training snapshot (index 0) has no letter.
     """
@@ -92,9 +92,9 @@ def _write_snapshot(
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    texts = render_trec(snapshot.documents, suffix, progress)
+    texts = render_trec(snapshot.documents, suffix, progress, keep_lines=True)
     write_parts(PartWriter(folder / "Documents" / "Trec", _trec_file_name, max_bytes), texts)
-    objects = render_json(snapshot.documents, suffix, progress)
+    objects = render_json(snapshot.documents, suffix, progress, keep_lines=True)
     write_parts(
         PartWriter(folder / "Documents" / "Json", _json_file_name, max_bytes, JSON_ARRAY), objects
     )
@@ -118,6 +118,8 @@ def _write_qrel_files(
     snapshot: SnapshotTables, folder: Path, test_folder: Path, label: str
 ) -> None:
     qrels = snapshot.qrel_rows()
+    if not qrels.height:
+        return
     write_qrels(folder / "Qrels" / "qrels.txt", qrels)
     if label != snapshot.name:
         write_qrels(test_folder / f"{label.lower()}.txt", qrels)

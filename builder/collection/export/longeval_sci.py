@@ -1,4 +1,4 @@
-"""Export in the layout of LongEval-Sci, which `ir-datasets-longeval` can load.
+"""Exports a collection in the layout of LongEval-Sci, which `ir-datasets-longeval` can load.
 
 ```
 <snapshot>/documents/documents_<n>.jsonl    JSON lines: id, title, abstract, ...
@@ -53,7 +53,8 @@ def export_longeval_sci(
         papers = _render_papers(snapshot, suffix, progress)
         write_parts(PartWriter(folder / "documents", _document_file_name, max_bytes), papers)
         write_queries(folder / "queries.txt", snapshot.query_texts(suffix))
-        write_qrels(folder / "qrels.txt", snapshot.qrel_rows())
+        if (qrels := snapshot.qrel_rows()).height:
+            write_qrels(folder / "qrels.txt", qrels)
         prior = [f"../{earlier}" for earlier in collection.snapshots[:index][::-1]]
         metadata = {"base": "longeval-sci", "snapshot": name, "timestamp": name[:7]}
         text = json.dumps({**metadata, "prior-datasets": prior})

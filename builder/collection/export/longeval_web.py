@@ -1,4 +1,4 @@
-"""Export in the layout of LongEval 2025 (Web), which `ir-datasets-longeval` can load.
+"""Exports a collection in the layout of LongEval 2025 (Web) for `ir-datasets-longeval`.
 
 ```
 <Language>/LongEval Train Collection/Trec/<snapshot>_<language>/collector_kodicare_<n>.txt.trec
@@ -44,7 +44,7 @@ LANGUAGE_FOLDERS = {FRENCH: "French", ENGLISH: "English"}
 TRAIN_FOLDER = "LongEval Train Collection"
 JSON_ARRAY = ("[\n", ",\n", "\n]\n")
 OMITTED = (
-    "titles (exported as the first line of the text), blank lines and trailing spaces",
+    "titles (exported as the first line of the text)",
     "URLs of a document other than the most recent one",
     "the query split, topics, click evidence, query variants and flags",
 )
@@ -56,7 +56,7 @@ CREATE TABLE mapping (
 
 @dataclass(frozen=True)
 class NumericIds:
-    """Numeric ids of the documents and queries of all snapshots.
+    """Numeric ids of the documents and queries of all snapshots, as the layout requires.
 
     Args:
         documents: Columns `id`, `number`.
@@ -112,7 +112,7 @@ def export_longeval_web(
 
 
 def require_french(collection: Collection) -> None:
-    """Check that the source language is French, the only one that the LongEval layouts support.
+    """Raise an error unless the source language of a collection is French.
 
     Raises:
         DataError: The source language is not French.
@@ -137,9 +137,13 @@ def _write_snapshot(
 ) -> None:
     folder = out / LANGUAGE_FOLDERS[language] / TRAIN_FOLDER
     name = f"{snapshot.name}_{language}"
-    texts = render_trec(snapshot.documents, suffix, progress, numeric_ids.documents)
+    texts = render_trec(
+        snapshot.documents, suffix, progress, numeric_ids.documents, keep_lines=True
+    )
     write_parts(PartWriter(folder / "Trec" / name, _trec_file_name, max_bytes), texts)
-    objects = render_json(snapshot.documents, suffix, progress, numeric_ids.documents)
+    objects = render_json(
+        snapshot.documents, suffix, progress, numeric_ids.documents, keep_lines=True
+    )
     write_parts(PartWriter(folder / "Json" / name, _json_file_name, max_bytes, JSON_ARRAY), objects)
     metadata = {
         "base": "longeval-web",
@@ -152,9 +156,10 @@ def _write_snapshot(
         snapshot.query_texts(suffix).lazy(), "query_id", numeric_ids.queries
     ).collect()
     write_queries(folder / "queries" / f"{snapshot.name}_queries.txt", queries)
-    qrels = replace_ids(snapshot.qrel_rows().lazy(), "query_id", numeric_ids.queries)
-    qrels = replace_ids(qrels, "doc_id", numeric_ids.documents)
-    write_qrels(folder / "qrels" / name / "qrels_processed.txt", qrels.collect())
+    if (rows := snapshot.qrel_rows()).height:
+        qrels = replace_ids(rows.lazy(), "query_id", numeric_ids.queries)
+        qrels = replace_ids(qrels, "doc_id", numeric_ids.documents)
+        write_qrels(folder / "qrels" / name / "qrels_processed.txt", qrels.collect())
 
 
 def _trec_file_name(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Escape text that looks like a tag of a TREC format, and restore it on import.
+"""Escapes text that looks like a tag of a TREC format, and restores it on import.
 
 `<DOC>` becomes `&lt;DOC>`, and `&lt;DOC>` becomes `&amp;lt;DOC>`, so that
 `unescape_markup(escape_markup(text)) == text` for every text. All other text is unchanged.
@@ -15,6 +15,8 @@ ESCAPING_RULE = (
     "TREC tags in texts are escaped: < as &lt;, and & before an already escaped tag as &amp;"
 )
 """Description of the escaping, recorded in `longeval-export.json`."""
+NOT_ESCAPED = "none"
+"""Recorded there if the texts of a layout are not escaped."""
 
 _TAGS = "DOC|DOCNO|DOCID|TEXT|TITLE|HEADLINE|top|num|title|desc|narr"
 _ESCAPED_TAG = rf"(?i)&((?:amp;)*lt;/?(?:{_TAGS})\b)"
@@ -43,7 +45,7 @@ def escape_markup(text: str) -> str:
 
 
 def unescape_markup(text: str) -> str:
-    """Restore a text that was escaped with `escape_markup`."""
+    """Restore the original text from a text that was escaped with `escape_markup`."""
     return _ESCAPED.sub(lambda m: "<" if m[0].lower() == "&lt;" else "&", text)
 
 
@@ -57,29 +59,33 @@ def join_lines(*texts: pl.Expr) -> pl.Expr:
     return normalized.str.replace_all(r"\s*\n\s*", "\n").str.strip_chars()
 
 
-def document_bodies(titles: pl.Series, texts: pl.Series) -> pl.Series:
-    """Join each title with its text and normalize the lines, as `join_lines` does.
+def document_body(title: str, text: str) -> pl.Expr:
+    """Return an expression that joins a title column with a text column with LF.
+
+    The title is the first line; blank lines and spaces at the end of lines remain.
+    """
+    return pl.concat_str(title, text, separator="\n", ignore_nulls=True).str.strip_chars()
+
+
+def normalize_lines(bodies: pl.Series) -> pl.Series:
+    """Normalize the lines of each document body, as `join_lines` does.
 
     Only texts that contain something to normalize are processed, which is much faster.
     """
-    frame = pl.DataFrame({"title": titles, "text": texts})
-    joined = frame.select(
-        pl.concat_str("title", "text", separator="\n", ignore_nulls=True).str.strip_chars()
-    ).to_series()
-    return _apply_where(joined, joined.str.contains_any(_NEEDS_JOINING), join_lines(pl.col("text")))
+    return _apply_where(bodies, bodies.str.contains_any(_NEEDS_JOINING), join_lines(pl.col("text")))
 
 
 def escape_series(texts: pl.Series) -> pl.Series:
-    """Escape the TREC tags in a series of texts; skips texts without `<` and `&`."""
+    """Escape the TREC tags in a series of texts."""
     return _apply_where(texts, texts.str.contains_any(["<", "&"]), escape_expr(pl.col("text")))
 
 
 def _apply_where(texts: pl.Series, mask: pl.Series, expr: pl.Expr) -> pl.Series:
-    """Apply an expression on the column `text` to the texts selected by a mask; keep the rest."""
+    """Apply an expression to the texts where a mask is true, and keep all other texts."""
     changed = texts.filter(mask).alias("text").to_frame().select(expr).to_series()
     return replace_where(texts, mask, changed)
 
 
 def single_line(text: pl.Expr) -> pl.Expr:
-    """Return an expression that collapses white space, including line breaks, to single spaces."""
+    """Return an expression that replaces each run of white space by a single space."""
     return collapse_runs(text, r"[\s\x1c-\x1f]").str.strip_chars()

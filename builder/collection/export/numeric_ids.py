@@ -1,4 +1,4 @@
-"""Assign numeric ids to documents and queries, for layouts and tools that require them.
+"""Assigns numeric ids to documents and queries, for layouts and tools that require them.
 
 Ids that are already numbers (in an imported release) are kept. Otherwise, the number of a document
 is the first 63 bits of its key, which fit in a SQLite INTEGER. The number of a query is the first
@@ -54,7 +54,7 @@ def assign_query_numbers(ids: pl.Series) -> pl.DataFrame:
 
 
 def replace_ids(frame: pl.LazyFrame, column: str, numbers: pl.DataFrame) -> pl.LazyFrame:
-    """Replace the ids in a column with their numbers, preserving row order.
+    """Replace the ids in a column with numbers, preserving the order of rows.
 
     Args:
         frame: Frame with the id column.
@@ -75,6 +75,6 @@ def _parse_numbers(ids: pl.Series, bits: int) -> list[int] | None:
 
 
 def _leading_key_bits(id_text: str, bits: int) -> int:
-    """Return the first bits of an id's key: its 16 hex digits, or a hash if the id has none."""
+    """Return the first bits of the hash in an id or, if the id contains none, of a new hash."""
     is_key = len(id_text) == 17 and set(id_text[1:]) <= set("0123456789abcdef")
     return (int(id_text[1:], 16) if is_key else key64(id_text)) >> (64 - bits)

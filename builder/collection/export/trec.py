@@ -1,4 +1,4 @@
-"""Export a snapshot in TREC formats.
+"""Exports a snapshot in TREC formats.
 
 ```
 <language>/documents/part-*.trec   <DOC> <DOCNO> <DOCID> <TEXT>, each tag on its own line
@@ -51,7 +51,7 @@ def export_trec(
     progress: Progress,
     languages: Annotated[Sequence[str], Setting(lambda w, _: w.collection.languages)],
 ) -> Ledger:
-    """Write TREC documents, topics and qrels of a snapshot in every language of the collection."""
+    """Stage: write documents, topics and qrels of a snapshot in TREC formats, in every language."""
     ledger = Ledger("documents")
     with RejectWriter(out, "trec", ledger):
         if params.trec:
@@ -106,13 +106,13 @@ def write_trec(
 
 
 def _unique_query_ids(queries: Table, qrels: Table) -> pl.Series:
-    """Return the distinct query ids in the queries and qrels tables."""
+    """Return the distinct query ids that occur in the queries or qrels table."""
     ids = [table.scan().select("query_id") for table in (queries, qrels)]
     return pl.concat(ids).unique().collect()["query_id"]
 
 
 def query_texts(queries: Table, suffix: str) -> pl.LazyFrame:
-    """Return `query_id`, `text` and `split` of all queries with text in the given language.
+    """Return id, text and split of all queries that have a text in a language.
 
     Args:
         queries: Queries of a snapshot.
@@ -123,7 +123,7 @@ def query_texts(queries: Table, suffix: str) -> pl.LazyFrame:
 
 
 def qrel_rows(qrels: Table) -> pl.DataFrame:
-    """Return `query_id`, `doc_id` and `grade` of all judgements."""
+    """Return query id, document id and grade of all judgements."""
     return qrels.scan().select("query_id", "doc_id", "grade").collect()
 
 

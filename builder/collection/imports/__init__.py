@@ -1,9 +1,9 @@
-"""Import a published LongEval release as a collection (`longeval import`).
+"""Imports a published LongEval release as a collection: `longeval import`.
 
-In: the folder of a release in one of `LAYOUTS`, with or without documents. Out: a version folder
-with the same tables as a built collection (documents, queries, qrels, maps, changes, `drift.json`,
-report). Records that were dropped are in `rejects`, irregular lines in `irregularities`, and the
-ids of the release in `release_ids`.
+Input: the folder of a release in one of `LAYOUTS`, with or without documents. Output: a version
+folder with the same tables as a built collection (documents, queries, qrels, maps, changes,
+`drift.json`, report). Records that were dropped are in `rejects`, irregular lines in
+`irregularities`, and the ids of the release in `release_ids`.
 """
 
 from builder.collection.imports.layouts import LAYOUTS

@@ -1,8 +1,8 @@
-"""Import the documents of a released snapshot in bounded memory.
+"""Imports the documents of a released snapshot in bounded memory.
 
-In: document files of each language, and URLs. Out: `documents/part-*.parquet` sorted by document
-id; each row has a document and its English translation. Documents are staged on disk, then joined
-and sorted by DuckDB, so memory use does not depend on the size of the release.
+Input: document files of each language, and URLs. Output: `documents/part-*.parquet` sorted by
+document id; each row has a document and its English translation. Documents are staged on disk, then
+joined and sorted by DuckDB, so memory use does not depend on the size of the release.
 """
 
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ WHERE s.is_source ORDER BY s.doc_id
 
 
 class DocumentImporter:
-    """Importer of the documents of one snapshot: writes their table and assigns their keys.
+    """Importer of the documents of one snapshot of a release.
 
     Args:
         snapshot: Files of the snapshot.
@@ -96,7 +96,7 @@ class DocumentImporter:
                 yield doc_id, url, 0
 
     def write(self, out: Path, judged_ids: pl.Series, limits: Limits, progress: Progress) -> int:
-        """Write the documents table and return its number of rows.
+        """Write the table of documents, and return the number of rows.
 
         Args:
             out: Existing output folder, in which `documents/` is created.
@@ -132,7 +132,7 @@ class DocumentImporter:
             connection.register("pages", pl.DataFrame(schema=STAGED_SCHEMA).to_arrow())
 
     def _read_batches(self, progress: Progress) -> Iterator[pl.DataFrame]:
-        """Yield the documents of all files in batches of rows of `STAGED_SCHEMA`."""
+        """Yield the documents of all files in batches of rows."""
         for language, paths in sorted(self._snapshot.documents.items(), reverse=True):
             for path in paths:
                 for rows in self._read_file(
@@ -169,7 +169,7 @@ class DocumentImporter:
             yield frame
 
     def _reject_duplicates_and_orphans(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Reject repeated documents and translations without an original document."""
+        """Reject repeated documents, and translations whose original document is missing."""
         reasons = ("repeated_document", "contradicting_document")
         for differs, file, number, doc in connection.execute(DUPLICATES_SQL).fetchall():
             self._log.add_reject(reasons[differs], file, number, doc)
@@ -177,7 +177,7 @@ class DocumentImporter:
             self._log.add_reject("english_without_french", file, number)
 
     def _assign_key(self, doc_id: str) -> str:
-        """Assign a key to a document; return its canonical URL or a substitute."""
+        """Assign a key to a document, and return its canonical URL or, if unknown, a substitute."""
         canonical, candidates = document_key_candidates(
             doc_id, self._urls.get(doc_id), self._id_scope
         )

@@ -1,4 +1,4 @@
-"""Files of a released snapshot, and the months found in file names and metadata."""
+"""Files of a snapshot in a release, and the snapshot's month in file names and metadata."""
 
 import os
 import re
@@ -13,14 +13,15 @@ MONTH_PATTERN = r"\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?"
 """Month or day in the name of a snapshot: `2022-06`, `2022-06-15`."""
 FOLDER_MONTH_PATTERN = r"(?<!\d)\d{4}[-_](?:0[1-9]|1[0-2])(?:[-_]\d{2})?(?!\d)"
 """Month or day in the name of a release folder: `2022-06`, `2023_01`."""
-COMPRESSION_SUFFIX = r"(?:\.gz|\.zst)?"
+COMPRESSION_SUFFIX = r"(?:\.(?:gz|zst|xz|bz2|lz4|zip))?"
+"""Suffix of a compressed file; a kind that cannot be read is refused when the file is opened."""
 LANGUAGE_FOLDERS = {"french": "fr", "english": "en"}
 NON_DOCUMENT = re.compile(r"(metadata\.json|docstore.*|.*\.pklz4|\..*)$")
 
 
 @dataclass
 class SnapshotFiles:
-    """The files of one snapshot of a release.
+    """Files of one snapshot of a release, by content.
 
     Args:
         name: Name of the snapshot, such as `2022-06`.
@@ -62,13 +63,13 @@ def unknown_month_error(folder: Path, label: str, example: str, metadata_file: s
 
 
 def parse_month(text: str) -> str | None:
-    """Return the last month or day in a name as `YYYY-MM` or `YYYY-MM-DD`, or None."""
+    """Return the last month or day in a name, as `YYYY-MM` or `YYYY-MM-DD`; None without one."""
     matches = re.findall(FOLDER_MONTH_PATTERN, text)
     return matches[-1].replace("_", "-") if matches else None
 
 
 def read_metadata_month(metadata_file: Path) -> str | None:
-    """Read the snapshot name from a metadata file.
+    """Return the snapshot name in a metadata file; None if there is none.
 
     Returns:
         None if the file or the name is missing; an empty string if the name is not a valid month.
@@ -81,7 +82,7 @@ def read_metadata_month(metadata_file: Path) -> str | None:
 
 
 def relative_name(path: Path, root: Path) -> str:
-    """Return the path of a file relative to the release, as used in rejects and manifests.
+    """Return the path of a file relative to the folder of the release.
 
     A file of a prior dataset may be outside of the release: `../example/documents/a.jsonl`.
     """

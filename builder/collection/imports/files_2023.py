@@ -1,4 +1,4 @@
-"""Find the files of each snapshot in layout `longeval-2023`, used by the releases of 2023 and 2024.
+"""Finds the files of each snapshot in layout `longeval-2023`, used in 2023 and 2024.
 
 Each snapshot is a folder with the subfolders `French` and `English`, which contain `Documents`,
 `Queries` and optionally `Qrels`. Qrels of test snapshots may be in a separate folder.
@@ -36,14 +36,8 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
     snapshots: dict[str, SnapshotFiles] = {}
     names_by_folder: dict[Path, str] = {}
     for path in files:
-        language_folder = next(
-            (p for p in path.parents if p.name.lower() in LANGUAGE_FOLDERS), None
-        )
-        if (
-            language_folder is None
-            or not path.is_relative_to(root)
-            or language_folder == root.parent
-        ):
+        language_folder = _find_language_folder(path, root)
+        if language_folder is None:
             continue
         if language_folder.parent not in names_by_folder:
             names_by_folder[language_folder.parent] = _snapshot_month(language_folder)
@@ -61,11 +55,24 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
                 snapshots[month].qrels.append(path)
     for snapshot in snapshots.values():
         _drop_combined_files(snapshot)
+        snapshot.documents = {k: _prefer_trec(p, root) for k, p in snapshot.documents.items()}
     return snapshots
 
 
+def _find_language_folder(path: Path, root: Path) -> Path | None:
+    """Return the innermost language folder of a file within the release, or None."""
+    return next(
+        (
+            folder
+            for folder in path.parents
+            if folder.name.lower() in LANGUAGE_FOLDERS and folder.is_relative_to(root)
+        ),
+        None,
+    )
+
+
 def _snapshot_month(language_folder: Path) -> str:
-    """Return the month of a language folder from its metadata or its parent's name.
+    """Return the month of a language folder, from its metadata or the name of its parent.
 
     Raises:
         UsageError: the month cannot be determined.
@@ -86,21 +93,29 @@ def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> 
         stem = parts[-1].partition(".")[0]
         split = stem if stem in ("train", "heldout") else "test"
         snapshot.queries.append((path, language, split))
-    elif parts[0] == "qrels":
+    elif parts[0] == "qrels" and not NON_DOCUMENT.fullmatch(parts[-1]):
         snapshot.qrels.append(path)
     elif parts[-1].partition(".")[0] == "urls":
         snapshot.url_list = path
     elif parts[0] == "documents" and not NON_DOCUMENT.fullmatch(parts[-1]):
-        is_json = "json" in parts[:-1]
-        paths = snapshot.documents.get(language, [])
-        if not is_json and any("/json/" in p.as_posix().lower() for p in paths):
-            paths = []
-        if not is_json or not any("/json/" not in p.as_posix().lower() for p in paths):
-            snapshot.documents[language] = [*paths, path]
+        snapshot.documents.setdefault(language, []).append(path)
+
+
+def _prefer_trec(paths: list[Path], root: Path) -> list[Path]:
+    """Drop the files in folders `json`, which repeat TREC files, unless there are no others."""
+    trec = [path for path in paths if not _is_in_json_folder(path, root)]
+    return trec or paths
+
+
+def _is_in_json_folder(path: Path, root: Path) -> bool:
+    """Whether a folder between the language folder and the file is named `json`."""
+    language_folder = _find_language_folder(path, root)
+    folders = path.relative_to(language_folder or root).parent.parts
+    return "json" in [folder.lower() for folder in folders]
 
 
 def _drop_combined_files(snapshot: SnapshotFiles) -> None:
-    """Drop query and qrels files that only combine those of the individual splits."""
+    """Drop files that combine the queries or qrels of all splits, which have their own files."""
     splits = {split for _, _, split in snapshot.queries}
     if splits & {"train", "heldout"}:
         snapshot.queries = [q for q in snapshot.queries if q[2] in ("train", "heldout")]

@@ -1,4 +1,4 @@
-"""Find the files of each snapshot in layout `longeval-sci`.
+"""Finds the files of each snapshot in layout `longeval-sci`.
 
 A folder with `documents/*.jsonl`, `queries.txt` and `qrels.txt` is a snapshot. Files with a month
 in their name (`queries_2024-11_test.txt`, `qrels-longeval-sci-2025-01`) belong to that snapshot in
@@ -84,14 +84,14 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
 
 
 def _is_2026_release(root: Path, files: list[Path]) -> bool:
-    """Whether folder or file names identify the release as that of 2026."""
+    """Whether a release is that of 2026, judging by folder and file names."""
     names = [root.resolve().name, *(relative_name(path, root) for path in files)]
     years = {year for name in names for year in RELEASE_YEAR.findall(name)}
     return max(years) == "2026" if years else any(ADHOC_PREFIX in path.name for path in files)
 
 
 def _file_kind(path: Path) -> str | None:
-    """Return `queries`, `qrels`, `documents`, or None for other files."""
+    """Return the content of a file: `queries`, `qrels`, `documents`; None for other files."""
     match = FILE_KIND.match(path.name.lower())
     if match or path.parent.name != DOCUMENTS:
         return match[1] if match else None
@@ -99,7 +99,7 @@ def _file_kind(path: Path) -> str | None:
 
 
 def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> str | None:
-    """Return the month of a file from its name, nearby metadata or parent folders.
+    """Return the month of a file, from its name, nearby metadata or parent folders.
 
     Returns:
         None if the file belongs to all snapshots.
@@ -145,7 +145,7 @@ def detect_qrels_variant(path: Path) -> str | None:
 
 
 def _select_qrels_variant(paths: list[Path]) -> list[Path]:
-    """Keep the qrels of the first available variant, and qrels without a variant."""
+    """Return the qrels files of the preferred variant, and qrels files without a variant."""
     variants = {detect_qrels_variant(path) for path in paths}
     selected = next(
         (qrels_variant for qrels_variant in QRELS_VARIANTS if qrels_variant in variants), None
@@ -154,7 +154,7 @@ def _select_qrels_variant(paths: list[Path]) -> list[Path]:
 
 
 def _prefer_full_text(paths: list[Path], root: Path) -> list[Path]:
-    """Keep only the files with full text; keep all files if none has full text."""
+    """Return only the document files with full text or, if there are none, all of them."""
     full = [path for path in paths if FULL_TEXT in relative_name(path, root).lower()]
     return full or paths
 

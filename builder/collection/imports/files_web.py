@@ -1,4 +1,4 @@
-"""Find the files of each snapshot in layout `longeval-web`.
+"""Finds the files of each snapshot in layout `longeval-web`.
 
 Queries are in `<month>_queries.txt`; qrels in `<month>_qrels.txt`, `<month>_qrels_processed.txt`,
 `<month>_fr_qrels_processed.txt` or the folder `qrels/<month>_fr/`; documents in `Trec/<month>_fr/`
@@ -25,9 +25,9 @@ QUERY_TEXT_FILES = ("queries_db.db", "queries.txt")
 """Files with the query texts of the whole release, in order of preference."""
 SNAPSHOT_LABEL = r"[\w.-]+?"
 """Label of a snapshot: its month, or a name that its metadata maps to a month."""
-QUERY_FILE = re.compile(rf"({SNAPSHOT_LABEL})_queries\.txt{COMPRESSION_SUFFIX}")
+QUERY_FILE = re.compile(rf"({SNAPSHOT_LABEL})_queries\.txt{COMPRESSION_SUFFIX}", re.IGNORECASE)
 QRELS_FILE = re.compile(
-    rf"({MONTH_PATTERN})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{COMPRESSION_SUFFIX}"
+    rf"({MONTH_PATTERN})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{COMPRESSION_SUFFIX}", re.IGNORECASE
 )
 SNAPSHOT_FOLDER = re.compile(rf"({SNAPSHOT_LABEL})_(fr|en)")
 FOLDER_KINDS = ("qrels", "json", "trec")
@@ -51,11 +51,12 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
             snapshot = snapshots.setdefault(month, SnapshotFiles(month))
             snapshot.queries.append((path, _query_language(parts), split))
         elif match := QRELS_FILE.fullmatch(path.name):
-            qrels_files.setdefault((match[1], match[2] or "fr"), []).append(path)
+            qrels_files.setdefault((match[1], (match[2] or "fr").lower()), []).append(path)
         elif (
             (folder := _parse_snapshot_folder(parts[:-1]))
             and folder[2] == "qrels"
             and folder[0] in months_by_label
+            and not NON_DOCUMENT.fullmatch(path.name)
         ):
             qrels_files.setdefault((months_by_label[folder[0]], folder[1]), []).append(path)
     for (name, language), paths in sorted(qrels_files.items(), reverse=True):
@@ -71,7 +72,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
 
 
 def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
-    """Map the label in file and folder names to a month, using metadata if necessary."""
+    """Return the month of each label in file and folder names, using metadata if necessary."""
     months_by_label: dict[str, str] = {}
     for path in files:
         folder = _parse_snapshot_folder(Path(relative_name(path, root)).parts[:-1])
@@ -87,7 +88,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
 def _document_files(
     root: Path, files: list[Path], months_by_label: dict[str, str]
 ) -> dict[tuple[str, str], list[Path]]:
-    """Group document files by month and language, preferring TREC to JSON files."""
+    """Return the document files by month and language, TREC files rather than JSON files."""
     paths_by_kind: dict[tuple[str, str, str], list[Path]] = {}
     for path in files:
         folder = _parse_snapshot_folder(Path(relative_name(path, root)).parts[:-1])
@@ -98,7 +99,7 @@ def _document_files(
 
 
 def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | None:
-    """Return label, language and kind of the snapshot folder in a path, or None."""
+    """Return label, language and kind of a snapshot folder in a path; None without one."""
     for index, part in enumerate(parts):
         match = SNAPSHOT_FOLDER.fullmatch(part)
         kind = parts[index - 1].lower() if index else ""
@@ -108,13 +109,13 @@ def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | Non
 
 
 def _select_main_qrels(paths: list[Path]) -> list[Path]:
-    """Prefer processed qrels, and among them files without a language in their name."""
+    """Return processed rather than raw qrels files, preferably without language in the name."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 
 
 def _query_language(parts: tuple[str, ...]) -> str:
-    """Return the language of the innermost language folder in a path; default French."""
+    """Return the language of the innermost language folder in a path; by default French."""
     return next(
         (LANGUAGE_FOLDERS[p.lower()] for p in reversed(parts) if p.lower() in LANGUAGE_FOLDERS),
         "fr",

@@ -1,4 +1,4 @@
-"""Ids of a release, and the keys that align its snapshots over time.
+"""Ids of a release, and the keys that identify the same query or document in all snapshots.
 
 Queries and documents keep the ids of the release. In addition, each id gets a key, the id that a
 built collection would use: a hash of the folded text for queries, of the canonical URL for
@@ -25,7 +25,7 @@ UPDATE_TIME_COLUMN = "last_updated_at"
 
 
 class KeyAssigner:
-    """Assigns a unique key to each query id or document id of a snapshot.
+    """Assigns a unique key to each query or document id of a snapshot.
 
     Args:
         keys: Key of each id assigned so far.
@@ -36,7 +36,7 @@ class KeyAssigner:
         self._used: set[str] = set()
 
     def assign(self, release_id: str, *candidates: str) -> str:
-        """Return the key of an id; for a new id, use the first candidate that is free."""
+        """Return the key of an id: for a new id, the first candidate key that is not in use."""
         if release_id not in self.keys:
             self.keys[release_id] = next(key for key in candidates if key not in self._used)
             self._used.add(self.keys[release_id])
@@ -49,7 +49,7 @@ def text_keys(texts: Sequence[str]) -> list[str | None]:
 
 
 def fallback_query_keys(release_id: str, id_scope: str) -> tuple[str, ...]:
-    """Return candidate keys for a query id without text, in order of preference."""
+    """Return keys for a query id without text, in order of preference."""
     generated = query_id(key64(f"query {release_id} of {id_scope}"))
     return (release_id, generated) if re.fullmatch(QUERY_ID_PATTERN, release_id) else (generated,)
 
@@ -57,7 +57,7 @@ def fallback_query_keys(release_id: str, id_scope: str) -> tuple[str, ...]:
 def document_key_candidates(
     release_id: str, url: str | None, id_scope: str
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the canonical URL of a document, or a substitute, and its candidate keys."""
+    """Return the URL of a document, or a substitute, and keys in order of preference."""
     scoped_id = f"{id_scope}:{release_id}"
     release_key = (release_id,) if re.fullmatch(DOC_ID_PATTERN, release_id) else ()
     canonical = canonical_url(url) if url else None
@@ -67,7 +67,7 @@ def document_key_candidates(
 
 
 def read_url_database(path: Path, snapshot: str) -> Iterator[tuple[str, str, int]]:
-    """Read document numbers, URLs and update times from a SQLite database, opened read-only.
+    """Read document numbers, URLs and update times from a SQLite database of a release.
 
     Args:
         path: The database; the columns with times are optional.
@@ -94,7 +94,7 @@ def read_url_database(path: Path, snapshot: str) -> Iterator[tuple[str, str, int
 
 
 def _update_time(times_json: object, snapshots_json: object, snapshot: str) -> int:
-    """Return the time at the index of the snapshot in two parallel JSON lists; 0 if unknown."""
+    """Return the time at the position of a snapshot in two parallel JSON lists; 0 if unknown."""
     try:
         pairs = zip(orjson.loads(str(snapshots_json)), orjson.loads(str(times_json)), strict=True)
         times = {str(name)[: len(snapshot)]: time for name, time in pairs}
@@ -108,7 +108,7 @@ def _update_time(times_json: object, snapshots_json: object, snapshot: str) -> i
 
 
 def read_query_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """Read query ids and texts from a SQLite database, opened read-only.
+    """Read query ids and texts from a SQLite database of a release.
 
     Raises:
         FormatError: the file is not a SQLite database with the expected table.

@@ -1,4 +1,4 @@
-"""Log of an import: number of records read, rejects and irregularities."""
+"""Log of an import: number of records read, rejected records and irregular lines."""
 
 from collections import Counter
 from pathlib import Path
@@ -14,7 +14,7 @@ EXAMPLE_LENGTH = 80
 
 
 class ImportLog:
-    """Collects rejects and irregularities while the files of a snapshot are read."""
+    """Log of rejected and irregular records, filled while the files of a snapshot are read."""
 
     def __init__(self) -> None:
         self.records_read = 0

@@ -1,4 +1,4 @@
-"""Convert queries and qrels of a released snapshot to our tables, with the ids of the release.
+"""Converts the queries and qrels of a released snapshot to tables of a collection.
 
 Two ids with the same folded text remain two queries, as in official scores; they have the same
 `text_key` (see `schemas.ReleaseIds`).
@@ -26,7 +26,7 @@ UNKNOWN_COUNTS = ("impressions", "users", "clicks")
 def read_all_queries(
     snapshot: SnapshotFiles, root: Path, language: str, log: ImportLog
 ) -> pl.DataFrame:
-    """Read all queries of a snapshot in one language, with columns `QUERY_COLUMNS`."""
+    """Read all queries of a snapshot in one language."""
     frames = [
         read_queries(path, relative_name(path, root), split, log)
         for path, file_language, split in snapshot.queries
@@ -36,7 +36,7 @@ def read_all_queries(
 
 
 def read_shared_queries(path: Path | None, root: Path) -> pl.DataFrame:
-    """Read the queries that a release lists once for all snapshots, with columns `QUERY_COLUMNS`.
+    """Read the queries that a release lists once for all snapshots.
 
     Args:
         path: `SnapshotFiles.query_texts`; None gives an empty frame.
@@ -57,12 +57,12 @@ def read_shared_queries(path: Path | None, root: Path) -> pl.DataFrame:
 
 
 def read_judged_query_ids(snapshot: SnapshotFiles, root: Path) -> pl.Series:
-    """Return the unique query ids in the qrels of a snapshot."""
+    """Return the distinct query ids in the qrels of a snapshot."""
     return _read_all_qrels(snapshot, root, ImportLog())["query_id"].unique()
 
 
 def _read_all_qrels(snapshot: SnapshotFiles, root: Path, log: ImportLog) -> pl.DataFrame:
-    """Concatenate the qrels files of a snapshot, with columns as in `read_qrels`."""
+    """Read all qrels files of a snapshot into one table."""
     frames = [read_qrels(p, relative_name(p, root), log) for p in snapshot.qrels]
     return pl.concat([empty_qrels(), *frames])
 
@@ -95,7 +95,7 @@ def assign_query_keys(
 
 
 def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]:
-    """Map each query id of the release to the key of its first text."""
+    """Return the key of the query text of each query id; of the first text if there are several."""
     first = queries.unique("query_id", keep="first", maintain_order=True)
     keys = text_keys(first["text"].to_list())
     return {
@@ -107,7 +107,7 @@ def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]
 def read_unique_qrels(
     snapshot: SnapshotFiles, root: Path, log: ImportLog, normalise_doc_id: Callable[[str], str]
 ) -> pl.DataFrame:
-    """Read the qrels of a snapshot and keep one judgement per (query, document) pair.
+    """Read the qrels of a snapshot, with one judgement per query-document pair.
 
     The last judgement of a pair is kept, as in pytrec_eval, ir_measures and ranx, which load qrels
     into a dictionary; earlier ones are rejects.
@@ -141,13 +141,13 @@ def read_unique_qrels(
 
 
 def _map_unique(values: pl.Series, function: Callable[[str], str]) -> pl.Series:
-    """Apply a function to a string column, once per distinct value."""
+    """Apply a function to the values of a string column, once per distinct value."""
     mapped = {value: function(value) for value in values.unique().to_list()}
     return pl.Series([mapped[value] for value in values], dtype=pl.String)
 
 
 def empty_qrels() -> pl.DataFrame:
-    """Return an empty frame with the columns of `read_qrels`."""
+    """Return an empty table of qrels."""
     dtypes = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.UInt8}
     return pl.DataFrame(schema={**dtypes, "file": pl.String, "line": pl.UInt64})
 
@@ -155,7 +155,7 @@ def empty_qrels() -> pl.DataFrame:
 def build_queries_table(
     queries: pl.DataFrame, english_texts: dict[str, str], qrels: pl.DataFrame
 ) -> pl.DataFrame:
-    """Build rows of `schemas.Queries`; values that a release does not provide are empty or 0.
+    """Return the rows of the table `queries` of an imported snapshot.
 
     Args:
         queries: Columns `query_id`, `text`, `split`.
@@ -176,7 +176,7 @@ def build_queries_table(
 
 
 def build_qrels_table(qrels: pl.DataFrame) -> pl.DataFrame:
-    """Build rows of `schemas.Qrels` from judgements; counts are set to 0."""
+    """Return the rows of the table `qrels` of an imported snapshot, with counts set to 0."""
     counts = ("impressions", "examinations", "clicks", "last_clicks")
     with_counts = qrels.with_columns(
         *(pl.lit(0).alias(name) for name in counts), source=pl.lit("release")

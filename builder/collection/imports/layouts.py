@@ -1,7 +1,7 @@
-"""Find the snapshots of a published release and the files of each.
+"""Finds the snapshots of a published release, and the files of each snapshot.
 
-In: all files of the release, in any folder depth. Out: the files of each snapshot, and the files
-that belong to none. Files may be plain, `.gz` or `.zst`.
+Input: all files of the release, in any folder depth. Output: the files of each snapshot, and the
+files that belong to none. Files may be plain, `.gz` or `.zst`.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ SnapshotFinder = Callable[[Path, list[Path]], dict[str, SnapshotFiles]]
 
 @dataclass(frozen=True)
 class ReleaseLayout:
-    """A file layout of published releases.
+    """File layout of published releases.
 
     Args:
         find: Groups files by snapshot.
@@ -73,7 +73,7 @@ def find_snapshots(
 
 
 def _find_in_layout(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
-    """Find the snapshots in a layout; raise an error if only another layout matches."""
+    """Find the snapshots of a release in a layout; raise an error if another layout fits."""
     month_error = None
     try:
         snapshots = _list_snapshots(root, files, layout)
@@ -100,7 +100,7 @@ def _find_in_layout(root: Path, files: list[Path], layout: str) -> list[Snapshot
 
 
 def _list_snapshots(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
-    """List the snapshots in a layout that have queries or qrels, sorted by name."""
+    """Return the snapshots in a layout that have queries or qrels, sorted by name."""
     found = LAYOUTS[layout].find(root, files)
     return [found[name] for name in sorted(found) if found[name].queries or found[name].qrels]
 
@@ -114,7 +114,7 @@ def _has_queries_in_layout(root: Path, files: list[Path], layout: str) -> bool:
 
 
 def _drop_duplicate_links(snapshot: SnapshotFiles) -> None:
-    """Keep only one path per file if links give a file several paths."""
+    """Keep only one path of each file to which several links point."""
     seen: set[Path] = set()
 
     def is_first(path: Path) -> bool:
@@ -127,7 +127,7 @@ def _drop_duplicate_links(snapshot: SnapshotFiles) -> None:
 
 
 def _filter_qrels_variant(files: list[Path], qrels_variant: str | None) -> list[Path]:
-    """Drop qrels files of other variants than the requested one."""
+    """Drop the qrels files of variants other than the requested one."""
     if qrels_variant is None:
         return files
     variants = sorted({found for path in files if (found := files_sci.detect_qrels_variant(path))})
@@ -151,7 +151,7 @@ def detect_source_language(snapshots: Sequence[SnapshotFiles]) -> str:
 
 
 def _keep_source_language(snapshots: Sequence[SnapshotFiles]) -> None:
-    """Drop French queries if the documents are only in English."""
+    """Drop French queries if all documents are in English."""
     if detect_source_language(snapshots) == FRENCH:
         return
     for snapshot in snapshots:
@@ -160,7 +160,7 @@ def _keep_source_language(snapshots: Sequence[SnapshotFiles]) -> None:
 
 
 def find_unread_files(release: ReleaseFiles, snapshots: Sequence[SnapshotFiles]) -> dict[str, int]:
-    """Count the files that the import does not read, by path relative to the release.
+    """Return the number of files that the import does not read, by path or folder.
 
     Returns:
         Number of files by path; several unread files in one folder are counted by folder.
@@ -182,7 +182,7 @@ def find_unread_files(release: ReleaseFiles, snapshots: Sequence[SnapshotFiles])
 
 
 def _is_content_file(path: Path) -> bool:
-    """Whether a file may contain release data, unlike metadata and hidden files."""
+    """Whether a file may contain data of a release, unlike metadata and hidden files."""
     parts = [part for part in path.parts if part != ".."]
     hidden = any(NON_DOCUMENT.fullmatch(part) for part in parts)
     return not hidden and path.name not in EXPORT_FILES

@@ -1,11 +1,11 @@
-"""Read the lines of query, qrels and URL files, and log what is wrong with them.
+"""Reads the lines of query, qrels and URL files, and logs malformed lines.
 
-In: text files, plain or compressed. Out: rows with their line numbers. Lines that cannot be read
-are rejects; lines that are read despite an irregularity are counted by file.
+Input: text files, plain or compressed. Output: rows with their line numbers. Lines that cannot be
+read are rejects; lines that are read despite an irregularity are counted by file.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -28,6 +28,11 @@ REPORTED_TEXT_FAULTS = (
 )
 """Faults of query texts that are logged as irregularities."""
 _GRADE = re.compile(r"[+-]?\d{1,4}", re.ASCII)
+_HEADER = re.compile(
+    r"(?i)(?:q|query|topic)?[ _-]?id\t(?:query|topic|text|title)(?:[ _-]?text)?\s*"
+)
+"""A first line that names the columns of a query file."""
+CONTROL_CHARACTER = r"\p{Cc}"
 
 
 QUERY_COLUMNS = {
@@ -54,11 +59,14 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
     rows = []
     for number, line in _numbered_lines(path, name, log):
         query_id, tab, text = line.partition("\t")
-        if tab and query_id.strip():
+        if number == 1 and _HEADER.fullmatch(line):
+            log.add_reject("header_line", name, number)
+        elif tab and query_id.strip():
             rows.append((query_id.strip(), text, split, name, number))
         else:
             log.add_reject("no_tab", name, number)
     queries = pl.DataFrame(rows, schema=QUERY_COLUMNS, orient="row")
+    _log_control_characters(queries, ("query_id",), log)
     for fault in REPORTED_TEXT_FAULTS:
         faulty = queries.filter(FAULTS[fault])
         if faulty.height:
@@ -71,7 +79,7 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
 
 
 def _clean_text(text: pl.Expr) -> pl.Expr:
-    """Remove leaked quotes, control characters and extra spaces."""
+    """Remove surrounding quotes, control characters and repeated spaces from a query text."""
     quoted = text.str.contains(r'(?s)^".*"$') & (text.str.len_chars() > 1)
     inner = text.str.slice(1, text.str.len_chars() - 2).str.replace_all('""', '"', literal=True)
     plain = pl.when(quoted).then(inner).otherwise(text)
@@ -100,21 +108,39 @@ def read_qrels(path: Path, name: str, log: ImportLog) -> pl.DataFrame:
         "file": pl.String,
         "line": pl.UInt64,
     }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    qrels = pl.DataFrame(rows, schema=schema, orient="row")
+    _log_control_characters(qrels, ("query_id", "doc_id"), log)
+    return qrels
+
+
+def _log_control_characters(rows: pl.DataFrame, ids: Sequence[str], log: ImportLog) -> None:
+    """Log rows with a control character in one of the id columns, by file."""
+    faulty = rows.filter(pl.any_horizontal(pl.col(ids).str.contains(CONTROL_CHARACTER)))
+    if faulty.height:
+        name, line, *found = faulty.select("file", "line", *ids).row(0)
+        log.add_irregularity("control_character_in_id", name, line, " ".join(found), faulty.height)
 
 
 def read_url_list(path: Path, name: str, log: ImportLog) -> Iterator[tuple[str, str]]:
-    """Yield document ids and URLs from a file with lines `document<TAB>url`."""
+    """Yield document ids and URLs from a file with lines `document<TAB>url`.
+
+    The first URL of a document is kept; later ones are rejects.
+    """
+    urls: dict[str, str] = {}
     for number, line in _numbered_lines(path, name, log):
-        doc_id, tab, url = line.partition("\t")
-        if tab and doc_id.strip() and url.strip():
-            yield doc_id.strip(), url.strip()
-        else:
+        doc_id, _, url = (part.strip() for part in line.partition("\t"))
+        if not (doc_id and url):
             log.add_reject("no_address", name, number)
+        elif doc_id in urls:
+            reason = "repeated_address" if urls[doc_id] == url else "contradicting_address"
+            log.add_reject(reason, name, number, doc_id)
+        else:
+            urls[doc_id] = url
+            yield doc_id, url
 
 
 def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file with their numbers; log lines that cannot be read."""
+    """Yield the lines of a file with line numbers, and log lines that cannot be read."""
     line_end_counts = [0, 0]
     for chunk in read_chunks(Source(path, name), MAX_LINE_BYTES):
         lines = [] if chunk.data is None else bytes(chunk.data).split(b"\n")
@@ -144,13 +170,15 @@ def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int
 
 
 def _decode_line(raw: bytes, is_first: bool, is_too_long: bool) -> tuple[str, str | None]:
-    """Return the decoded line and no reason, or an empty line and the reject reason."""
+    """Return the decoded text of a line, or the reason to reject the line."""
     if is_too_long:
         return "", "line_too_long"
-    line = raw.removeprefix(BOM) if is_first else raw
+    line = (raw.removeprefix(BOM) if is_first else raw).removesuffix(b"\r")
     if not line.strip():
         return "", "blank_line"
+    if b"\r" in line.strip(b"\r"):
+        return "", "carriage_return"
     try:
-        return line.removesuffix(b"\r").decode("utf-8"), None
+        return line.decode("utf-8"), None
     except UnicodeDecodeError:
         return "", "not_utf8"

@@ -1,4 +1,4 @@
-"""Properties shared by all snapshots of a release."""
+"""Properties that all snapshots of a release share."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from builder.trec.released import strip_doc_prefix
 
 @dataclass(frozen=True)
 class Release:
-    """Properties shared by all snapshots of a release.
+    """Properties that all snapshots of a release share.
 
     Args:
         root: Folder of the release.
@@ -24,10 +24,10 @@ class Release:
     is_markup_escaped: bool
 
     def id_scope(self, snapshot: str, *, is_stable: bool = True) -> str:
-        """Return the scope within which ids are stable: the whole release or one snapshot."""
+        """Return the name of the scope in which ids are stable: the release, or one snapshot."""
         is_valid_everywhere = is_stable and LAYOUTS[self.layout].has_stable_ids
         return self.layout if is_valid_everywhere else f"{self.layout} {snapshot}"
 
     def to_qrels_doc_id(self, doc_id: str) -> str:
-        """Convert a document id to the form used in the qrels of this layout."""
+        """Convert a document id to the form that the qrels of this layout use."""
         return strip_doc_prefix(doc_id) if LAYOUTS[self.layout].qrels_omit_doc_prefix else doc_id

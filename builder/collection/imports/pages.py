@@ -1,7 +1,7 @@
-"""Read the documents of a release: TREC files, JSON arrays or JSON lines, with any file name.
+"""Reads the documents of a release from TREC files, JSON arrays or JSON lines.
 
-In: files, plain or compressed. Out: id, title and text of each document, and its position in the
-file. The format is detected from the first byte.
+Input: files, plain or compressed. Output: id, title and text of each document, and its position in
+the file. The format is detected from the first byte.
 """
 
 import codecs
@@ -23,6 +23,8 @@ _DOCNO = re.compile(rb"<DOCNO>\s*([^<>\s]{1,200})\s*</DOCNO>")
 _DOCID = re.compile(rb"<DOCID>\s*([^<>\s]{1,200})\s*</DOCID>")
 _JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
 """Characters between values, including the brackets and commas of an array."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""A lone surrogate; a byte that is not UTF-8 is decoded to one from U+DC80 to U+DCFF."""
 _DOC_END = re.compile(rb"^[ \t]*</DOC>[ \t\r]*$", re.MULTILINE)
 
 SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
@@ -48,7 +50,7 @@ class ReleaseDocument(NamedTuple):
 def read_documents(
     path: Path, name: str, log: ImportLog, *, is_markup_escaped: bool
 ) -> Iterator[ReleaseDocument]:
-    """Read the documents of a file.
+    """Yield the documents in a file of a release.
 
     Args:
         path: The document file.
@@ -105,7 +107,7 @@ def _parse_trec_documents(
 def _parse_trec_document(
     record: bytes, number: int, *, is_markup_escaped: bool
 ) -> ReleaseDocument | str:
-    """Parse a TREC document; return the reject reason if it is invalid."""
+    """Return the document in a TREC element, or the reason to reject it."""
     body_start, body_end = record.find(b"<TEXT>"), record.rfind(b"</TEXT>")
     head = record if body_start < 0 else record[:body_start]
     match = _DOCNO.search(head) or _DOCID.search(head)
@@ -135,7 +137,7 @@ def _parse_json_documents(
 
 def _json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
     """Yield the values of a JSON array or of JSON lines; None for a damaged value."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     parse = json.JSONDecoder().raw_decode
     text, offset = "", 0
     for chunk in chain(chunks, (b"",)):
@@ -165,8 +167,11 @@ def _parse_json_document(record: object, number: int) -> ReleaseDocument | str:
     texts = _title_and_text(record)
     if texts is None:
         return "document_without_text"
-    is_unicode = _is_valid_unicode(f"{doc_id}{''.join(texts)}")
-    return ReleaseDocument(str(doc_id), *texts, number) if is_unicode else "lone_surrogate"
+    surrogates = _SURROGATE.findall(f"{doc_id}{''.join(texts)}")
+    if surrogates:
+        is_undecoded = any("\udc80" <= surrogate <= "\udcff" for surrogate in surrogates)
+        return "not_utf8" if is_undecoded else "lone_surrogate"
+    return ReleaseDocument(str(doc_id), *texts, number)
 
 
 def _title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
@@ -179,11 +184,3 @@ def _title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
     text = "\n".join(part for part in parts if isinstance(part, str) and part.strip())
     title = title if isinstance(title, str) else ""
     return (title, text) if text else ("", title)
-
-
-def _is_valid_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

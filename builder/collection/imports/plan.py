@@ -1,4 +1,4 @@
-"""Find the files of a release that an import would read (`longeval import --explain`)."""
+"""Lists the files that an import would read: `longeval import --explain`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from builder.errors import UsageError
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """Files of a release that an import reads, skips or misses.
+    """Files of a release that an import would read, skip or miss.
 
     Args:
         root: Folder of the release.
@@ -45,7 +45,7 @@ class ImportPlan:
 def plan_import(
     release: Path | str, layout: str, version: Path, qrels_variant: str | None = None
 ) -> ImportPlan:
-    """Find the files of a release without reading queries, qrels or documents.
+    """Find the files that an import would read, without reading them.
 
     Args:
         release: Folder of the release.
@@ -71,7 +71,7 @@ def plan_import(
 
 
 def check_version_is_new(version: Path) -> None:
-    """Check that the version folder does not exist yet.
+    """Raise an error if a version folder already exists.
 
     Raises:
         UsageError: the version folder exists.

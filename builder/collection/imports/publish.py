@@ -1,4 +1,4 @@
-"""Publish imported snapshots as a version: maps, changes, drift report, data card and manifest."""
+"""Publishes imported snapshots as a version, with maps, changes, drift report and card."""
 
 import shutil
 from calendar import monthrange
@@ -37,7 +37,7 @@ def publish_release(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Derive maps, changes and drift from the snapshot tables; write data card and manifest."""
+    """Compute maps, changes and drift of imported snapshots, and publish them as a version."""
     names = [snapshot.name for snapshot in snapshots]
     _write_comparisons(folder, names, limits, progress)
     write_frame(pl.DataFrame(schema=Topics.dtypes()), folder / "topics.parquet", Topics)
@@ -95,7 +95,7 @@ JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
 
 
 def _write_keyed_tables(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
-    """Write the tables of a snapshot with keys instead of ids to the scratch folder."""
+    """Write the tables of a snapshot to the scratch folder, with keys instead of ids."""
     snapshot_folder = limits.with_scratch_folder(snapshot).scratch
     tables = {}
     with limits.connect(share=0.5) as connection:
@@ -140,7 +140,7 @@ def _build_definition(
     languages: list[str],
     has_documents: bool,
 ) -> dict[str, Any]:
-    """Describe the imported release in the format of a build's definition."""
+    """Return a definition of the imported release, in the format of a collection definition."""
     return {
         "collection": {
             "name": name,
@@ -169,7 +169,7 @@ def _describe_snapshot(snapshot: SnapshotFiles, root: Path) -> dict[str, Any]:
 
 
 def _describe_tables(folder: Path, names: list[str], limits: Limits) -> dict[str, Any]:
-    """Return row count, content hash and contract of every table, by path."""
+    """Return row count, content hash and schema of every table, by path."""
     collection = {**collection_layout.COLLECTION_TABLES, **collection_layout.CHANGE_TABLES}
     tables = {table_path: (folder, table_path, name) for name, table_path in collection.items()}
     for snapshot in names:

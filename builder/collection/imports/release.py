@@ -1,4 +1,4 @@
-"""Import a release: read all snapshots, compare consecutive ones and publish a version."""
+"""Imports a release: reads all snapshots, compares consecutive ones, publishes a version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from builder.collection import layout as collection_layout
+from builder.collection.export.markup import NOT_ESCAPED
 from builder.collection.imports.files import SnapshotFiles
 from builder.collection.imports.judged import read_shared_queries
 from builder.collection.imports.layouts import detect_source_language
@@ -118,7 +119,7 @@ def _write_snapshots(
     ledgers: dict[str, Ledger],
     rows: dict[str, dict[str, int]],
 ) -> None:
-    """Write the tables of every snapshot; add ledgers and row counts by snapshot name."""
+    """Write the tables of every snapshot, and record row counts by snapshot name."""
     texts = read_shared_queries(snapshots[0].query_texts, release.root)
     snapshot_queries = [read_snapshot_queries(release, snapshot, texts) for snapshot in snapshots]
     stable_query_keys = map_stable_query_ids(release, snapshot_queries, texts)
@@ -137,7 +138,7 @@ def _check_tables_not_empty(
     rows: Mapping[str, Mapping[str, int]],
     ledgers: Mapping[str, Ledger],
 ) -> None:
-    """Check that the files of each table yielded rows.
+    """Raise an error if the files of a table contain no valid row.
 
     Raises:
         DataError: no row was read from the files of a table.
@@ -162,9 +163,9 @@ def _check_tables_not_empty(
 
 
 def _has_escaped_markup(root: Path) -> bool:
-    """Whether the release is one of our exports, in which markup is escaped."""
+    """Whether the release was exported by this package, which escapes markup in documents."""
     try:
         description: Any = orjson.loads((root / "longeval-export.json").read_text("utf-8"))
-        return str(description["markup"]).startswith("tags")
+        return bool(description["markup"] != NOT_ESCAPED)
     except (OSError, ValueError, KeyError, TypeError):
         return False

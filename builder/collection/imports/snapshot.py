@@ -1,4 +1,4 @@
-"""Read the files of a released snapshot and write its tables, rejects and irregularities."""
+"""Reads the files of a released snapshot, and writes its tables."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ OTHER_LANGUAGE = {FRENCH: ENGLISH, ENGLISH: FRENCH}
 
 @dataclass(frozen=True)
 class SnapshotQueries:
-    """Queries of a snapshot and their keys.
+    """Queries of a released snapshot and the keys that identify them.
 
     Args:
         table: Columns `query_id`, `text`, `split`, `text_key`; each id is unique.
@@ -82,7 +82,7 @@ def read_snapshot_queries(
 def map_stable_query_ids(
     release: Release, snapshot_queries: Iterable[SnapshotQueries], shared_queries: pl.DataFrame
 ) -> dict[str, str] | None:
-    """Map query ids that have the same text in every snapshot to the key of that text.
+    """Return the key of the text of each query id that has the same text in every snapshot.
 
     This gives a key to queries that are judged in one snapshot but listed only in another one.
 
@@ -114,7 +114,7 @@ def write_snapshot(
     limits: Limits,
     progress: Progress,
 ) -> tuple[Ledger, dict[str, int]]:
-    """Write the tables of a snapshot.
+    """Write the tables of a snapshot of a release.
 
     Args:
         release: Release of the snapshot.

@@ -1,4 +1,4 @@
-"""List the files of a release, following links and prior datasets.
+"""Lists the files of a release, following links and references to earlier datasets.
 
 Links are followed if they lead to a file or folder of the release or of one of its prior datasets;
 other links are listed but not read. A prior dataset is a folder named under `prior-datasets` in
@@ -18,7 +18,7 @@ PRIOR_DATASETS = "prior-datasets"
 
 @dataclass
 class ReleaseFiles:
-    """The files of a release.
+    """Files of a release, and links and datasets that are missing.
 
     Args:
         root: Folder of the release.
@@ -34,7 +34,7 @@ class ReleaseFiles:
 
 
 def list_release_files(root: Path) -> ReleaseFiles:
-    """List the files of a release and of its prior datasets."""
+    """List the files of a release and of the earlier datasets to which it refers."""
     files = ReleaseFiles(root)
     folders = [root]
     for folder in folders:
@@ -50,7 +50,7 @@ def list_release_files(root: Path) -> ReleaseFiles:
 def _find_sibling_datasets(
     metadata: Path, root: Path, folders: list[Path], files: ReleaseFiles
 ) -> list[Path]:
-    """Return the prior dataset folders next to the release, and log missing ones."""
+    """Return the folders of earlier datasets next to the release, and log missing ones."""
     names = read_metadata_value(metadata, PRIOR_DATASETS)
     paths = [n for n in names if isinstance(n, str) and "/" in n] if isinstance(names, list) else []
     siblings = []
@@ -71,7 +71,7 @@ def _find_sibling_datasets(
 def _walk_folder(
     folder: Path, allowed_roots: tuple[Path, ...], ancestors: tuple[Path, ...], files: ReleaseFiles
 ) -> Iterator[Path]:
-    """Yield the files below a folder; links to an ancestor folder are not followed."""
+    """Yield the files below a folder; do not follow links to a parent folder."""
     resolved = folder.resolve()
     if resolved in ancestors:
         return
@@ -85,7 +85,7 @@ def _walk_folder(
 
 
 def _resolves_within(link: Path, allowed_roots: tuple[Path, ...]) -> bool:
-    """Whether a link points to an existing path within the allowed roots."""
+    """Whether a link points to an existing path in one of the permitted folders."""
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError):

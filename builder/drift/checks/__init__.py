@@ -46,7 +46,7 @@ VERDICTS = {True: "construction", False: "clear", None: "cannot tell"}
 
 
 def check_snapshot(connection: duckdb.DuckDBPyConnection, snapshot: str) -> list[dict[str, Any]]:
-    """Return the check records of one snapshot; needs the views `queries` and `qrels`."""
+    """Return the check records of one snapshot, from the views `queries` and `qrels`."""
     return [
         outcome_record(check.name, check.asks, check.answer(connection), (snapshot,))
         for check in SNAPSHOT_CHECKS
@@ -54,7 +54,7 @@ def check_snapshot(connection: duckdb.DuckDBPyConnection, snapshot: str) -> list
 
 
 def check_pair(connection: duckdb.DuckDBPyConnection, pair: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the check records of two consecutive snapshots; needs all views named above."""
+    """Return the check records of two consecutive snapshots, from the views of both."""
     return [
         outcome_record(check.name, check.asks, check.answer(connection), pair)
         for check in PAIR_CHECKS
@@ -64,7 +64,7 @@ def check_pair(connection: duckdb.DuckDBPyConnection, pair: Sequence[str]) -> li
 def check_inner_snapshots(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return the check records of snapshots between two others; needs `documents_map`."""
+    """Return the check records of all snapshots that lie between two others."""
     question = "Does the crawl contain the pages that both neighbouring crawls contain?"
     return [
         outcome_record("pages_stay", question, outcome, (name,))
@@ -75,7 +75,7 @@ def check_inner_snapshots(
 def outcome_record(
     name: str, question: str, outcome: Outcome, snapshots: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the record of one check for `drift.json`."""
+    """Return the outcome of a check as a record of `drift.json`."""
     return {
         "check": name,
         "asks": question,

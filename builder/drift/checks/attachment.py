@@ -1,4 +1,4 @@
-"""Check that judgements are attached to the queries they were made for.
+"""Checks that judgements are attached to the queries for which they were made.
 
 A published release joined old ids by a prefix: about two thirds of its lines pair a document with a
 query for which it was never judged, and one query has 726 judgements instead of at most 49. Such a
@@ -28,7 +28,7 @@ PAGES_READ = 1000
 """Maximum number of judged pages to read; the smallest ids are a random sample."""
 
 MENTION_DROP, HALVED = 0.1, 0.5
-"""Drop of the share of judged pages that mention the query: absolute, and relative."""
+"""Minimum absolute and relative drop of the share of judged pages that mention the query."""
 
 RECURRING = 0.35
 """Minimum share of recurring pairs if query and document are judged in both snapshots."""
@@ -90,7 +90,7 @@ FROM pages JOIN rarest USING (query_id)
 
 
 def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the maximum number of judgements per query."""
+    """Compare the maximum number of judgements per query between the snapshots."""
     numbers = fetch_row(connection, MOST)
     before, after = numbers["most_from"], numbers["most_to"]
     if before is None or after is None:
@@ -103,7 +103,7 @@ def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome
 
 
 def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Measure how many pairs recur among those with query and document in both snapshots."""
+    """Measure how many judged pairs recur, where both snapshots have the query and the document."""
     numbers = fetch_row(connection, RECURRENCE)
     either = numbers["pairs_from"] + numbers["pairs_to"] - numbers["pairs_common"]
     recurring = share(numbers["pairs_common"], either)
@@ -121,7 +121,7 @@ def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of judged pages that mention the rarest word of their query.
+    """Compare the share of judged pages that mention the rarest word of the query.
 
     Pages of all grades are read, because the relevant ones change with the clicks of users.
     """

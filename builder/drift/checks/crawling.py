@@ -1,4 +1,4 @@
-"""Check that the crawl contains the pages that were shown to users.
+"""Checks that the crawl contains the pages that were shown to users.
 
 Result pages reveal which documents the search engine had indexed. A crawl that lacks many of them
 is partial: the documents are missing from the collection, not from the web. The checks count the
@@ -59,7 +59,7 @@ FROM hosts
 
 
 def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of shown pages that are in the crawl."""
+    """Compare the share of shown pages that were crawled between the snapshots."""
     before, after = (fetch_row(connection, COVERAGE.format(side=side)) for side in ("from", "to"))
     if not (before["shown"] and after["shown"]):
         return cannot_tell("the crawl coverage of shown pages is not recorded")
@@ -76,7 +76,7 @@ def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count the hosts that are shown in both snapshots but crawled in only one."""
+    """Count the hosts whose pages are shown in both snapshots but crawled in only one."""
     for name, value in (("fewest_pages", FEWEST_PAGES), ("held", HELD), ("lacked", LACKED)):
         connection.execute(f"SET VARIABLE {name} = ?", [value])
     numbers = fetch_row(connection, HOSTS)

@@ -1,4 +1,4 @@
-"""Check that grades were assigned by the same rule.
+"""Checks that the grades of both snapshots were assigned by the same rule.
 
 A grade is a step function of a score, and the thresholds of a snapshot can be bounded from its
 qrels. Disjoint bounds prove that the rule changed: no user behaviour causes them. If a collection
@@ -78,7 +78,7 @@ FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id) GROUP BY ALL
 
 
 def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Bound the score threshold of each grade, and compare the bounds."""
+    """Derive bounds of each grade's minimum score from the qrels, and compare the snapshots."""
     before, after = (fetch_row(connection, CUTS.format(side=side)) for side in ("from", "to"))
     numbers: dict[str, Any] = {"from": before, "to": after}
     sentences, widths = [], []
@@ -102,7 +102,7 @@ def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare how often the most examined document of each query counts as examined.
+    """Compare how often the most examined document of a query counts as examined.
 
     The first result is at or above every click, so that it is examined in every impression,
     whatever users do, unless impressions without a click are excluded.

@@ -1,4 +1,4 @@
-"""Check that the query file and the judgements contain the same queries.
+"""Checks that the query file and the judgements contain the same queries.
 
 In a published series the export changed between two months: the overlap of the query files fell to
 .13, the overlap of the judged queries stayed at .49. A change of users affects both lists.
@@ -63,7 +63,7 @@ SIDES = ("from", "to")
 
 
 def check_judged_queries_listed(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count judged queries that are missing from the query file."""
+    """Count judged queries that are missing from the query file of their snapshot."""
     numbers = fetch_row(connection, MEMBERSHIP)
     missing = share(numbers["judged_only"], numbers["judged"])
     if missing is None:
@@ -75,7 +75,7 @@ def check_judged_queries_listed(connection: duckdb.DuckDBPyConnection) -> Outcom
 
 
 def check_listed_queries_judged(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count listed queries without a judgement."""
+    """Count queries that have no judgement although the query file of the snapshot lists them."""
     numbers = fetch_row(connection, MEMBERSHIP)
     without = share(numbers["listed_only"], numbers["listed"])
     if without is None:

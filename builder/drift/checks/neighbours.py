@@ -1,4 +1,4 @@
-"""Check that no crawl lacks pages that the crawls before and after it contain.
+"""Checks that no crawl lacks pages that the crawls before and after it contain.
 
 Reads the view `documents_map`, which lists the snapshots whose crawl contains each page. A page in
 the crawls before and after a snapshot was online in between; a crawl that lacks many such pages, or
@@ -46,7 +46,7 @@ SELECT
 def check_missing_pages(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> Iterator[tuple[str, Outcome]]:
-    """Yield each inner snapshot with the outcome of comparing its crawl with both neighbours."""
+    """Yield each snapshot between two others with the outcome of comparing the three crawls."""
     for before, between, after in zip(names, names[1:], names[2:], strict=False):
         for name, value in (("before", before), ("between", between), ("after", after)):
             connection.execute(f"SET VARIABLE {name} = ?", [value])

@@ -1,4 +1,4 @@
-"""The outcome of a check, and the comparison of two shares that most checks make."""
+"""Outcome of a check, and the comparison of two shares on which most checks are based."""
 
 import bisect
 import math
@@ -13,7 +13,7 @@ from builder.statistics.significance import fisher_exact_p_value
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one check.
+    """Outcome of a check of how a collection was constructed.
 
     Args:
         found: Whether the construction changed; None if the data are insufficient.
@@ -31,7 +31,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Check:
-    """One question about the construction of a collection.
+    """Check that answers one question about how a collection was constructed.
 
     Args:
         name: Identifier in snake case.
@@ -45,18 +45,18 @@ class Check:
 
 
 def fetch_row(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
-    """Return the only row of a query result, by column name."""
+    """Return the only row of a query result as values by column name."""
     relation = connection.sql(sql)
     return dict(zip(relation.columns, relation.fetchall()[0], strict=True))
 
 
 def format_share(value: float) -> str:
-    """Format a share: `34.2 %`."""
+    """Format a share as a percentage: `34.2 %`."""
     return f"{100 * value:.1f} %"
 
 
 def format_points(value: float) -> str:
-    """Format a difference of two shares: `5.0 points`."""
+    """Format a difference of two shares in percentage points: `5.0 points`."""
     return f"{100 * value:.1f} points"
 
 
@@ -74,7 +74,7 @@ RESOLUTION = 200
 
 @dataclass(frozen=True)
 class ShareComparison:
-    """Compares the share of rows with a property between two snapshots.
+    """Comparison of the share of rows with a property between two snapshots.
 
     Args:
         before: Rows with the property, and all rows, of the earlier snapshot.
@@ -88,7 +88,7 @@ class ShareComparison:
 
     @property
     def shares(self) -> tuple[float, float]:
-        """The earlier and the later share; 0 for a snapshot without rows."""
+        """Share of the earlier and of the later snapshot; 0 for a snapshot without rows."""
         first, second = (
             part / whole if whole else 0.0 for part, whole in (self.before, self.after)
         )
@@ -96,7 +96,7 @@ class ShareComparison:
 
     @property
     def smallest_detectable(self) -> float:
-        """The smallest significant difference from the earlier share; 1.0 if there is none."""
+        """Smallest significant difference from the earlier share; 1.0 if there is none."""
         first = self.shares[0]
         direction = 1 if first <= 0.5 else -1
         steps = range(math.ceil(self.min_difference * RESOLUTION - 1e-9), RESOLUTION)
@@ -109,7 +109,7 @@ class ShareComparison:
 
     @property
     def is_large_enough(self) -> bool:
-        """Whether the difference is large enough to matter; it may be due to chance."""
+        """Whether the difference is large enough to matter, even if it may be due to chance."""
         before, after = self.shares
         return abs(after - before) >= self.min_difference
 
@@ -119,7 +119,7 @@ class ShareComparison:
         return self.is_large_enough and self._is_significant(*self.shares)
 
     def _is_significant(self, before: float, after: float) -> bool:
-        """Whether two shares of these numbers of rows differ by more than chance."""
+        """Whether two shares, given as counts, differ significantly."""
         counts = [
             (min(max(round(share * rows), 0), rows), rows)
             for share, (_, rows) in zip((before, after), (self.before, self.after), strict=True)
@@ -134,7 +134,7 @@ def compare_shares(
     numbers: dict[str, Any],
     max_detectable: float = 0.15,
 ) -> Outcome:
-    """Return the outcome of a check that compares two shares.
+    """Return the outcome of a check that compares a share between two snapshots.
 
     Args:
         comparison: The shares before and after.

@@ -1,4 +1,4 @@
-"""Check that pages were collected, parsed and identified by the same rules.
+"""Checks that pages were collected, parsed and identified by the same rules.
 
 Languages, repeated texts, the keyed sample and the form of URLs depend on how pages are collected,
 not on the web: they do not jump between two months. Unchanged pages and pages in both snapshots
@@ -93,7 +93,7 @@ FROM document_changes
 
 
 def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the language shares of documents and the language labels of unchanged texts."""
+    """Compare the languages of all documents, and the language labels of unchanged texts."""
     numbers = fetch_row(connection, LANGUAGES) | fetch_row(connection, RELABELLED_TEXTS)
     if numbers["main"] is None or min(numbers["documents_from"], numbers["documents_to"]) < FEWEST:
         return cannot_tell(f"fewer than {FEWEST} documents, or no document has a language")
@@ -138,7 +138,7 @@ def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Detect the same small edit on a large share of all pages."""
+    """Detect an identical small edit on a large share of all pages, such as a new footer."""
     numbers = fetch_row(connection, UNIFORM_EDITS)
     part = share(numbers["pages"], numbers["common"])
     if part is None or numbers["common"] < FEWEST:
@@ -156,7 +156,7 @@ def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_sample(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count common documents that entered or left the keyed sample."""
+    """Count documents of both snapshots that entered or left the hash-based sample."""
     numbers = fetch_row(connection, SAMPLED)
     if not numbers["common"]:
         return cannot_tell("no document is in both snapshots")

@@ -1,4 +1,4 @@
-"""Check that both snapshots were built with the same recorded parameters.
+"""Checks that both snapshots were built with the same parameters.
 
 Parameters come from the manifest, if it records them, by dotted key. A DuckDB connection stores
 them in the tables `recorded_from` and `recorded_to`: `key`, `value` (JSON).
@@ -20,7 +20,7 @@ Recorded = Mapping[str, Any]
 def store_recorded_parameters(
     connection: duckdb.DuckDBPyConnection, side: str, parameters: Recorded | None
 ) -> None:
-    """Create `recorded_from` or `recorded_to`; empty if `parameters` is None."""
+    """Create the table `recorded_from` or `recorded_to` of the parameters of a snapshot."""
     connection.execute(f"CREATE OR REPLACE TEMP TABLE recorded_{side} (key VARCHAR, value VARCHAR)")
     rows = [(key, json.dumps(value)) for key, value in sorted((parameters or {}).items())]
     if rows:
@@ -32,13 +32,13 @@ def store_recorded_parameters(
 
 
 def load_recorded_parameters(connection: duckdb.DuckDBPyConnection, side: str) -> dict[str, Any]:
-    """Return the recorded parameters of side `from` or `to`; empty if there are none."""
+    """Return the parameters of a snapshot in `recorded_from` or `recorded_to`; may be empty."""
     rows = connection.execute(f"FROM recorded_{side} ORDER BY key").fetchall()
     return {key: json.loads(value) for key, value in rows}
 
 
 def check_parameters(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the recorded parameters of two snapshots."""
+    """Compare the parameters that were recorded when the snapshots were built."""
     before, after = (load_recorded_parameters(connection, side) for side in ("from", "to"))
     if not (before and after):
         return cannot_tell("no parameters are recorded")

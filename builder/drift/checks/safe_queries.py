@@ -1,4 +1,4 @@
-"""Queries that were frequent enough to stay in the other snapshot under the same rules.
+"""Finds queries frequent enough that the same rules would have selected them again.
 
 When interest fades, the rare queries of a topic fall below the selection threshold first; its
 frequent queries stay, with fewer impressions. When a topic is deleted from the list, or a filter
@@ -20,23 +20,23 @@ import duckdb
 from builder.statistics.significance import binomial_p_value
 
 MARGIN = 4
-"""A query is safe if its topic's trend predicts this many times the minimum of impressions."""
+"""Number of times the minimum of impressions that its topic's trend predicts for a safe query."""
 
 MARGIN_WITHOUT_TREND = 20
-"""The same for topics without queries in both snapshots, by the trend of all queries."""
+"""Same multiple for topics without queries in both snapshots, by the trend of all queries."""
 
 MIN_MISSING_PER_FADED = 4
-"""Missing queries per faded query from which a rule, not interest, explains them."""
+"""Minimum number of missing queries per faded query that indicates a changed rule."""
 
 MIN_SAFE_IN_TOPIC = 3
 MIN_MISSING_SHARE = 0.5
-"""Minimum share of a topic's safe queries that are missing in a changed topic, ..."""
+"""Minimum share of its safe queries that a changed topic lacks."""
 
 MIN_SHARE_ABOVE_OTHERS = 0.3
-"""... its minimum distance from the share in all other topics, ..."""
+"""Minimum difference between this share and that of all other topics."""
 
 MAX_P_VALUE = 1e-4
-"""... and the maximum probability of that many if they were missing at the rate of the others."""
+"""Maximum p-value of the hypothesis that a changed topic lacks queries at the others' rate."""
 
 TRENDS = """
 listed AS (
@@ -60,7 +60,7 @@ steepest_fall AS (
 ),
 threshold AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there})
 """
-"""Queries by topic, trends of all queries and of each topic, and the minimum of impressions."""
+"""SQL of queries by topic, trends of all queries and of each topic, and the minimum count."""
 
 OUTLASTS_STEEPEST_FALL = """(
     steepest_fall.impressions IS NULL
@@ -121,12 +121,12 @@ SELECT
 FROM listed LEFT JOIN steepest_fall ON true, overall, threshold
 GROUP BY listed.topic ORDER BY listed.topic
 """
-"""Queries of each topic that would be safe if the whole topic were deleted."""
+"""SQL that counts the queries of each topic that would be safe if it were deleted."""
 
 
 @dataclass(frozen=True)
 class SafeCounts:
-    """Counts of safe queries.
+    """Numbers of safe queries, which the same selection rules should have selected again.
 
     Args:
         safe: All of them.
@@ -145,23 +145,23 @@ class SafeCounts:
 
     @property
     def exceeds_fading(self) -> bool:
-        """Whether missing queries are too many, relative to faded ones, for fading interest."""
+        """Whether more queries are missing than fading interest explains."""
         return self.missing >= MIN_MISSING_PER_FADED * self.faded
 
     @property
     def missing_rate(self) -> float:
-        """Estimated probability that a safe query is missing, in (0, 1) (Laplace's rule)."""
+        """Probability that a safe query is missing, in (0, 1), by Laplace's rule of succession."""
         return (self.missing + 1) / (self.safe + 2)
 
     def subtract(self, part: "SafeCounts") -> "SafeCounts":
-        """Return the counts of the queries that are not in `part`."""
+        """Return the counts of the queries that are not in another set of counts, `part`."""
         return SafeCounts(
             self.safe - part.safe, self.missing - part.missing, self.faded - part.faded
         )
 
 
 def create_safe_queries(connection: duckdb.DuckDBPyConnection, here: str, there: str) -> None:
-    """Create the table `safe_queries` of snapshot `here`: `query_id, topics, missing, faded`.
+    """Create a table of the queries of one snapshot that the other one should contain too.
 
     Args:
         connection: Connection with the views of the pair.
@@ -174,7 +174,7 @@ def create_safe_queries(connection: duckdb.DuckDBPyConnection, here: str, there:
 def changed_topics(
     connection: duckdb.DuckDBPyConnection, here: str, there: str
 ) -> dict[str, SafeCounts]:
-    """Return the topics of snapshot `here` whose safe queries are missing in `there`.
+    """Return the topics of a snapshot whose safe queries are missing from the other one.
 
     Creates the table `safe_queries`; see `create_safe_queries`.
     """
@@ -189,14 +189,14 @@ def changed_topics(
 
 
 def count_without_topics(connection: duckdb.DuckDBPyConnection, topics: list[str]) -> SafeCounts:
-    """Count the safe queries that have none of the topics."""
+    """Count the safe queries that have none of the given topics."""
     return SafeCounts(*connection.execute(WITHOUT_TOPICS, [topics]).fetchall()[0])
 
 
 def detectable_topics(
     connection: duckdb.DuckDBPyConnection, here: str, there: str
 ) -> dict[str, bool]:
-    """Return for each topic of snapshot `here` whether its deletion would be detected."""
+    """Return for each topic whether the checks would notice that the topic was deleted."""
     create_safe_queries(connection, here, there)
     rate = count_without_topics(connection, []).missing_rate
     rows = connection.execute(_format(SAFE_IF_DELETED, here, there)).fetchall()
@@ -207,7 +207,7 @@ def detectable_topics(
 
 
 def _is_outlier(topic: SafeCounts, others: SafeCounts) -> bool:
-    """Whether queries are missing from a topic far more often than from the others."""
+    """Whether a topic lacks far more of its safe queries than all other topics."""
     if topic.safe < MIN_SAFE_IN_TOPIC or not topic.exceeds_fading:
         return False
     if topic.missing_share < max(MIN_MISSING_SHARE, others.missing_share + MIN_SHARE_ABOVE_OTHERS):

@@ -1,4 +1,4 @@
-"""Check that scores were computed by the same click model and prior.
+"""Checks that scores were computed by the same click model and prior.
 
 Under sDBN the attractiveness of a pair is (clicks + alpha) / (examinations + alpha + beta). This is
 linear in alpha and beta, so that the prior of a snapshot can be recovered from its scores. It is
@@ -58,13 +58,13 @@ Cell = tuple[int, int, float, int]
 
 @dataclass(frozen=True)
 class BetaPrior:
-    """A Beta prior of the click model."""
+    """A Beta prior of the click model, given by its two parameters."""
 
     alpha: float
     beta: float
 
     def is_close(self, other: "BetaPrior") -> bool:
-        """Whether two priors are equal up to rounding."""
+        """Whether this prior equals another one up to rounding."""
         return math.isclose(self.alpha, other.alpha, rel_tol=FIXED) and math.isclose(
             self.beta, other.beta, rel_tol=FIXED
         )
@@ -75,7 +75,7 @@ class BetaPrior:
 
 @dataclass(frozen=True)
 class ScoreOrigin:
-    """The recovered and the recorded origin of a snapshot's scores.
+    """Click model and prior of a snapshot, as recovered from its scores and as recorded.
 
     Args:
         pairs: Number of pairs with a score.
@@ -93,14 +93,14 @@ class ScoreOrigin:
 
     @property
     def contradicts_parameters(self) -> bool:
-        """Whether the scores contradicts_parameters the recorded parameters."""
+        """Whether the scores contradict the recorded parameters."""
         if self.model == "sdbn" and self.prior is None:
             return self.pairs >= FEWEST
         return bool(self.prior and self.implied and not self.prior.is_close(self.implied))
 
 
 def recover_prior(cells: Sequence[Cell]) -> BetaPrior | None:
-    """Solve alpha (a - 1) + beta a = clicks - a examinations by least squares.
+    """Recover the Beta prior of sDBN from click counts and scores by least squares.
 
     Args:
         cells: Clicks, examinations, attractiveness a, and number of pairs with these values.
@@ -125,7 +125,7 @@ def recover_prior(cells: Sequence[Cell]) -> BetaPrior | None:
 
 
 def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Recover the priors of both snapshots and compare them with the recorded parameters."""
+    """Recover the priors of both snapshots, and compare them with the recorded parameters."""
     before, after = (_analyse_scores(connection, side) for side in SIDES)
     if not (before.pairs and after.pairs):
         return cannot_tell("the judgements have no scores from which priors can be recovered")
@@ -164,7 +164,7 @@ def _describe_contradiction(scores: ScoreOrigin, snapshot_label: str) -> str:
 
 
 def _analyse_scores(connection: duckdb.DuckDBPyConnection, side: str) -> ScoreOrigin:
-    """Analyse the click estimates of a snapshot, or its qrels if it has no estimates."""
+    """Recover click model and prior from the click estimates or else the qrels of a snapshot."""
     cells: list[Cell] = connection.execute(
         CELLS.format(view=f"click_estimates_{side}", condition="")
     ).fetchall()
@@ -190,7 +190,7 @@ def _implied_prior(
     *,
     has_estimates: bool,
 ) -> BetaPrior | None:
-    """Return the prior that the recorded parameters imply; None if they or counts are missing."""
+    """Return the prior that the recorded parameters imply; None if it cannot be determined."""
     if parameters.get("clicks.model") != "sdbn":
         return None
     if parameters["clicks.prior"] == "beta":
@@ -206,7 +206,7 @@ def _implied_prior(
 
 
 def check_graded_score(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare which score is graded: attractiveness, or attractiveness x satisfaction."""
+    """Compare which score grades are based on: attractiveness, or attractiveness x satisfaction."""
     kinds = []
     for side in SIDES:
         counts = connection.execute(SCORE_KIND.format(view=f"qrels_{side}")).fetchall()[0]

@@ -1,4 +1,4 @@
-"""Were queries selected by another rule?
+"""Checks that the queries of both snapshots were selected by the same rules.
 
 See `safe_queries` for the queries that should be in both snapshots under the same rule.
 """
@@ -24,7 +24,7 @@ DIRECTIONS = (("from", "to", "removed"), ("to", "from", "added"))
 
 
 def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Find topics whose frequent queries were removed or added all at once."""
+    """Find topics whose frequent queries were all removed or added at the same time."""
     changed = [
         {"topic": topic, "direction": direction, "safe": counts.safe, "taken": counts.missing}
         for here, there, direction in DIRECTIONS
@@ -42,7 +42,7 @@ def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Return `clear` if the deletion of any topic would be detected, else `cannot tell`."""
+    """Return `clear` if the checks would notice any deleted topic, otherwise `cannot tell`."""
     says = "no topic lost or gained its frequent queries at once"
     undetectable = undetectable_topics(connection)
     if undetectable is None:
@@ -57,7 +57,7 @@ def _no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str] | None:
-    """Return the topics whose deletion or addition would not be detected; None if none would."""
+    """Return the topics whose deletion or addition would go unnoticed; None if there are none."""
     detectable: dict[str, bool] = {}
     for here, there, _ in DIRECTIONS:
         for topic, is_detectable in detectable_topics(connection, here, there).items():
@@ -68,7 +68,7 @@ def undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str] | No
 
 
 def check_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Find frequent queries that were removed or added across topics."""
+    """Find frequent queries that were removed or added regardless of topic."""
     numbers, sentences, found, enough = {}, [], False, False
     for here, there, direction in DIRECTIONS:
         topics = list(changed_topics(connection, here, there))

@@ -1,4 +1,4 @@
-"""Check that texts were decoded, extracted and truncated by the same rules.
+"""Checks that texts were decoded, extracted and truncated by the same rules.
 
 A length limit leaves many texts of the same length, a wrong decoder leaves characters that pages
 do not contain, and a failed text extraction leaves HTML tags. The web does not cause such a change
@@ -72,7 +72,7 @@ FROM read
 
 
 def check_text_lengths(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of texts that were truncated at the same length."""
+    """Compare the share of texts that end at the same length, which suggests truncation."""
     outcomes = [_compare_length_peaks(connection, length, unit) for length, unit in UNITS]
     found = [outcome for outcome in outcomes if outcome.found]
     blind = [outcome for outcome in outcomes if outcome.found is None]
@@ -107,7 +107,7 @@ def _compare_length_peaks(
 
 
 def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of texts with wrongly decoded characters and with HTML tags."""
+    """Compare the shares of texts that contain wrongly decoded characters or HTML tags."""
     before, after = (
         fetch_row(connection, DAMAGE.format(side=side, texts=TEXTS_READ)) for side in ("from", "to")
     )

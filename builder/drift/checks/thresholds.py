@@ -1,4 +1,4 @@
-"""Check that the minimum counts of queries and judgements did not change.
+"""Checks that the minimum counts of queries and judgements did not change.
 
 Counts that are filtered by a minimum start exactly at it. Suppose that the minimum number of users
 per query rises from 5 to 20. An earlier query with v users is expected to have v g users in the
@@ -27,7 +27,7 @@ LOG10_CHANCE = -6.0
 """log10 of the probability below which a moved minimum is not due to chance."""
 
 EXPECTED = -LOG10_CHANCE * math.log(10)
-"""Number of rows expected below a raised minimum at which their absence has this probability."""
+"""Expected number of rows for which finding no row has the probability 10^LOG10_CHANCE."""
 
 FACTOR = 4
 """A rise of a minimum by this factor must be detectable; else the check is undecided."""
@@ -69,7 +69,7 @@ WORDS = r"len(regexp_extract_all(text, '\S+'))"
 
 @dataclass(frozen=True)
 class MinimumCountModel:
-    """Predicts how the counts of one snapshot recur in another if the minimum is the same.
+    """Model of the counts to expect in another snapshot if the minimum count is the same.
 
     Args:
         counts: Counts of the snapshot.
@@ -81,11 +81,11 @@ class MinimumCountModel:
 
     @property
     def minimum(self) -> int:
-        """Smallest count of the snapshot."""
+        """Smallest count of the snapshot, which is taken as its minimum."""
         return self.counts[0][0]
 
     def expected_below(self, raised_minimum: int) -> float:
-        """Return the rows expected below a raised minimum in the other snapshot."""
+        """Return the expected number of rows below a raised minimum in the other snapshot."""
         values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
         means = values * (self.growth[1] / self.growth[0])
         inside = poisson.cdf(raised_minimum - 1, means) - poisson.cdf(self.minimum - 1, means)
@@ -96,7 +96,7 @@ class MinimumCountModel:
         return float((rows * inside).sum() * stayed * self._survival_ratio(raised_minimum))
 
     def _survival_ratio(self, raised_minimum: int) -> float:
-        """Return the ratio of rows just above the minimum to rows in the next interval, up to 1."""
+        """Return the ratio of rows just above the minimum to rows in the next range, at most 1."""
         width = raised_minimum - self.minimum
         near = sum(rows for value, rows, _ in self.counts if value < raised_minimum)
         next_to = sum(
@@ -107,7 +107,7 @@ class MinimumCountModel:
         return min(1.0, near / next_to) if next_to else 1.0
 
     def smallest_detectable(self) -> int | None:
-        """Return the smallest raised minimum that is detectable, up to `FACTOR` times; or None."""
+        """Return the smallest raised minimum that would be noticed, or None."""
         rise = (FACTOR - 1) * self.minimum
         for raised_minimum in sorted(
             {self.minimum - (-rise * n // STEPS) for n in range(1, STEPS + 1)}
@@ -118,7 +118,7 @@ class MinimumCountModel:
 
 
 def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the smallest counts of queries and judgements that are filtered by a minimum."""
+    """Compare the smallest counts of queries and judgements between the snapshots."""
     moved, blind, sees, numbers = [], [], [], {}
     for label, (table, value) in MEASURED.items():
         before, after = _count_values(connection, table, value)
@@ -148,14 +148,14 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _is_raised(model: MinimumCountModel, other_minimum: int) -> bool:
-    """Whether the other snapshot's smallest count is too high for an unchanged minimum."""
+    """Whether the smallest count of the other snapshot shows that its minimum is higher."""
     return other_minimum > model.minimum and model.expected_below(other_minimum) >= EXPECTED
 
 
 def _describe_needed_impressions(
     connection: duckdb.DuckDBPyConnection, model: MinimumCountModel
 ) -> str:
-    """Describe how many impressions are needed to detect a minimum raised by `FACTOR`."""
+    """Describe how many impressions it takes to notice that a minimum was raised."""
     raised = FACTOR * model.minimum
     change = f"a minimum of {raised} instead of {model.minimum}"
     impressions = connection.execute(IMPRESSIONS).fetchall()[0][0]
@@ -168,7 +168,7 @@ def _describe_needed_impressions(
 
 
 def log10_probability(before: Counts, after: Counts) -> float:
-    """Return log10 of the probability that the smallest count rose as it did by chance.
+    """Return log10 of the probability that the smallest count rose by chance.
 
     Args:
         before: Earlier counts.
@@ -188,7 +188,7 @@ def log10_probability(before: Counts, after: Counts) -> float:
 
 
 def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the maximum number of words per query."""
+    """Compare the length of the longest query between the snapshots."""
     before, after = _count_values(connection, "queries", f"-{WORDS}")
     if not before or not after:
         return cannot_tell("a snapshot lists no query")
@@ -203,7 +203,7 @@ def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _detectable_limit(before: Counts, rows_after: int) -> int | None:
-    """Return the largest detectable limit of words, at least half the longest query; else None."""
+    """Return the largest limit on query length that would be noticed; None if there is none."""
     longest = -before[0][0]
     total = sum(rows for _, rows, _ in before)
     for limit in range(longest - 1, max(0, longest // 2 - 1), -1):

@@ -1,4 +1,4 @@
-"""Render the drift report: one HTML file from `drift.json` alone.
+"""Renders the drift report: one HTML file, from `drift.json` alone.
 
 The report needs no network, no library and no script to be read; its script only sorts tables and
 switches between light and dark.

@@ -1,4 +1,4 @@
-"""The report section on click models: predicted and observed click rates."""
+"""Section of the drift report on click models: predicted and observed click rates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ LIMIT_OF_SDBN = (
 
 
 def clicks_section(drift: Drift) -> Markup:
-    """Render how well the click model of each snapshot predicts held-out clicks."""
+    """Render a report section on how well click models predict held-out clicks."""
     found = drift.get("clicks", ())
     if not found:
         text = "No impressions were held out, or the grades are not derived from clicks."

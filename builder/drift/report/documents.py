@@ -1,4 +1,4 @@
-"""The report section on pages."""
+"""Section of the drift report on added, removed and updated pages."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,7 +43,7 @@ STATUS_PARTS = (
 
 
 def missing_pages_reason(drift: Drift) -> str | None:
-    """Return why there are no pages to compare; None if there are."""
+    """Return why there are no pages to compare; None if there are pages."""
     if not drift["pairs"]:
         return "There is only one snapshot, so nothing to compare."
     if not any(snapshot["documents"] for snapshot in drift["snapshots"]):
@@ -52,7 +52,7 @@ def missing_pages_reason(drift: Drift) -> str | None:
 
 
 def pages_section(drift: Drift) -> Markup:
-    """Render which pages were added, removed and updated, and how much they changed."""
+    """Render a report section on which pages were added, removed and updated, and how much."""
     pairs = drift["pairs"]
     if (why := missing_pages_reason(drift)) is not None:
         return section("pages", "Pages", None, empty_note(why))

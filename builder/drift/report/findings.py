@@ -1,4 +1,4 @@
-"""Summarize `drift.json` in a few plain sentences.
+"""Summarizes `drift.json` in a few sentences.
 
 Construction changes come first, because they affect the meaning of every other number; then the
 largest change of each kind: documents, vocabulary, queries, judgements.
@@ -24,14 +24,14 @@ LEFT = (
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about the collection; `is_warning` marks a construction change."""
+    """Sentence about the collection; `is_warning` marks a changed method of construction."""
 
     text: str
     is_warning: bool = False
 
 
 def list_findings(drift: Drift) -> list[Finding]:
-    """Return all findings, construction changes first."""
+    """Return all findings, changes of construction first."""
     warnings = [
         Finding(f"{' to '.join(check['snapshots'])}: {check['evidence']}.", is_warning=True)
         for check in drift["checks"]
@@ -55,7 +55,7 @@ def list_findings(drift: Drift) -> list[Finding]:
 
 
 def list_undecided_checks(drift: Drift) -> list[str]:
-    """Return one sentence for each question that checks cannot answer, with the reasons."""
+    """Return a sentence for each check that could not be decided, with the reasons."""
     found: dict[str, list[str]] = {}
     for check in drift["checks"]:
         if check["verdict"] == "cannot tell":
@@ -81,7 +81,7 @@ def _survival_finding(drift: Drift) -> Iterator[str]:
 
 
 def _departure_finding(drift: Drift) -> Iterator[str]:
-    """Yield why pages left the collection, for the pair with the largest share."""
+    """Yield a sentence on why pages left the collection, for the pair that lost the most."""
     pairs = [
         p for p in drift["pairs"] if p["documents"]["removed"] + count_not_kept(p["documents"])
     ]
@@ -202,7 +202,7 @@ def _topic_finding(drift: Drift) -> Iterator[str]:
 def _most_changed_topic(
     mix: Sequence[Mapping[str, Any]], index: int
 ) -> tuple[Mapping[str, Any], float, float]:
-    """Return the topic whose share of impressions changed most, with both shares."""
+    """Return the topic whose share of impressions changed most, with the share before and after."""
     totals = [sum(row["impressions"][at] for row in mix) or 1 for at in (index, index + 1)]
     shares = [
         (row, row["impressions"][index] / totals[0], row["impressions"][index + 1] / totals[1])

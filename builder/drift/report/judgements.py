@@ -1,4 +1,4 @@
-"""The report section on judgements."""
+"""Section of the drift report on relevance judgements."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -31,7 +31,7 @@ GRADE_COLOURS = ("unchanged", "updated", "added")
 
 
 def judgements_section(drift: Drift) -> Markup:
-    """Render how grades changed, and how their stability depends on the evidence."""
+    """Render a report section on how grades changed, and how stability depends on evidence."""
     if not any(sum(s["grades"]) for s in drift["snapshots"]):
         return section("judgements", "Judgements", None, empty_note("There are no judgements."))
     compared = [pair for pair in drift["pairs"] if pair["qrels"]["pairs_common"]]

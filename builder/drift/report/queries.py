@@ -1,4 +1,4 @@
-"""The report section on queries."""
+"""Section of the drift report on queries."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -37,7 +37,7 @@ MOVERS = (("new", "New"), ("gone", "Gone"), ("risen", "Risen"), ("fallen", "Fall
 
 
 def queries_section(drift: Drift) -> Markup:
-    """Render which queries were added and removed, and how their frequencies changed."""
+    """Render a report section on added and removed queries and on changed frequencies."""
     listed, judged = drift["queries"]["listed"], drift["queries"]["judged"]
     names = [s["snapshot"] for s in drift["snapshots"]]
     if not listed["ids"] and not judged["ids"]:

@@ -1,4 +1,4 @@
-"""Report sections on findings, sizes and checks, and charts that several sections share."""
+"""Sections of the drift report on findings, sizes and checks, and charts of several sections."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -46,12 +46,12 @@ NOTHING_FOUND = (
 
 
 def format_pair(pair: Mapping[str, Any]) -> str:
-    """Format a pair of snapshots with an arrow between their names."""
+    """Format a pair of snapshots with an arrow between the names."""
     return f"{pair['from']} \N{RIGHTWARDS ARROW} {pair['to']}"
 
 
 def overlap_heat_map(caption: str, overlap: Mapping[str, Any]) -> Markup:
-    """Render the Jaccard coefficients of all pairs of snapshots as a heat map."""
+    """Render a heat map of the Jaccard coefficient of every pair of snapshots."""
     names = overlap["snapshots"]
     texts = [
         [
@@ -68,12 +68,12 @@ def overlap_heat_map(caption: str, overlap: Mapping[str, Any]) -> Markup:
 def snapshot_upset_plot(
     caption: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> Markup:
-    """Render the exclusive intersections of snapshots as an UpSet plot."""
+    """Render an UpSet plot of which snapshots contain the same ids."""
     return upset_plot(caption, names, [(row["snapshots"], row["ids"]) for row in rows])
 
 
 def findings_section(drift: Drift) -> Markup:
-    """Render all findings, construction changes first."""
+    """Render a report section with all findings, changes of construction first."""
     found = list_findings(drift)
     names = [snapshot["snapshot"] for snapshot in drift["snapshots"]]
     warnings = [_wrap_snapshot_names(f.text, names) for f in found if f.is_warning]
@@ -96,7 +96,7 @@ def findings_section(drift: Drift) -> Markup:
 
 
 def _wrap_snapshot_names(text: str, snapshot_names: Sequence[str]) -> Markup:
-    """Wrap snapshot names in spans, so that they are not broken across lines."""
+    """Wrap each snapshot name in a span that prevents line breaks."""
     parts = (
         re.split(f"({'|'.join(map(re.escape, snapshot_names))})", text)
         if snapshot_names
@@ -106,7 +106,7 @@ def _wrap_snapshot_names(text: str, snapshot_names: Sequence[str]) -> Markup:
 
 
 def sizes_section(drift: Drift) -> Markup:
-    """Render the number of pages, words, queries and judgements of each snapshot."""
+    """Render a report section with the numbers of pages, words, queries and judgements."""
     rows: list[Row] = [
         [
             s["snapshot"],
@@ -131,7 +131,7 @@ def sizes_section(drift: Drift) -> Markup:
 
 
 def checks_section(drift: Drift) -> Markup:
-    """Render every check; those without a difference are collapsed."""
+    """Render a report section with every check; those without a difference are collapsed."""
     checks = drift["checks"]
     found = [check for check in checks if check["verdict"] == "construction"]
     unknown = [check for check in checks if check["verdict"] == "cannot tell"]
@@ -169,7 +169,7 @@ def _check_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup:
 
 
 def status_chart(title: str, pairs: Sequence[Mapping[str, Any]], statuses: Sequence[Any]) -> Markup:
-    """Render stacked bars of document or query statuses, one bar per pair of snapshots.
+    """Render stacked bars of document or query statuses, with one bar per pair of snapshots.
 
     Args:
         title: Caption.

@@ -1,4 +1,4 @@
-"""The report section on topics of queries."""
+"""Section of the drift report on topics of queries."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -25,7 +25,7 @@ SNAPSHOTS_SHOWN = 4
 
 
 def topics_section(drift: Drift) -> Markup:
-    """Render the share of each topic in each snapshot."""
+    """Render a report section with the share of each topic in each snapshot."""
     mix = drift["queries"]["topics"]
     if not mix["mix"]:
         return section("topics", "Topics", None, empty_note("No query has a topic."))
@@ -72,14 +72,14 @@ def _divergence_table(mix: Mapping[str, Any]) -> Markup:
 
 
 def _select_snapshots(n_snapshots: int) -> list[int]:
-    """Return the indexes of the snapshots shown in the table: the first and the last ones."""
+    """Return the indexes of the snapshots to show in a table: the first and the last ones."""
     if n_snapshots <= SNAPSHOTS_SHOWN:
         return list(range(n_snapshots))
     return [0, *range(n_snapshots - SNAPSHOTS_SHOWN + 1, n_snapshots)]
 
 
 def _topic_shares(mix: Mapping[str, Any], measure: str) -> list[list[float | None]]:
-    """Return the share of each topic (row) in each snapshot, by `queries` or `impressions`."""
+    """Return the share of each topic (row) in each snapshot, of `queries` or of `impressions`."""
     snapshots = range(len(mix["snapshots"]))
     totals = [sum(row[measure][n] for row in mix["mix"]) for n in snapshots]
     return [

@@ -1,4 +1,4 @@
-"""The report section on vocabulary."""
+"""Section of the drift report on vocabulary."""
 
 import math
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ MAX_PAIRS = 36
 
 
 def words_section(drift: Drift) -> Markup:
-    """Render the divergence of vocabularies and the words that rose and fell most."""
+    """Render a report section on how vocabularies differ and which words changed most."""
     everything, core = drift["vocabulary"]["all"], drift["vocabulary"]["core"]
     if (why := missing_pages_reason(drift)) is not None:
         return section("words", "Words", None, empty_note(why))

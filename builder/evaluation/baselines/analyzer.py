@@ -48,7 +48,7 @@ STOPPED = -1
 
 
 class Analyzer:
-    """Converts texts to ids of index terms and stores the vocabulary.
+    """Text analyzer that converts texts to ids of index terms.
 
     Args:
         language: Language code. Without a stemmer for the language, words are not stemmed; stop
@@ -66,7 +66,7 @@ class Analyzer:
         self._words: dict[str, int] = {}
 
     def tokenize(self, texts: pl.Series) -> pl.Series:
-        """Split each text into a list of lowercased words without elisions; empty for null."""
+        """Split each text into lowercased words without elisions; null becomes an empty list."""
         plain = texts.cast(pl.String).fill_null("").str.normalize("NFKC").str.to_lowercase()
         plain = plain.str.replace_many(dict.fromkeys(_APOSTROPHES, "'"))
         plain = plain.str.replace_many(_LIGATURES)

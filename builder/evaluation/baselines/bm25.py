@@ -1,34 +1,31 @@
-"""BM25 baseline over the documents and queries of a snapshot in one of its languages.
+"""BM25 index over documents in memory, and search with plain or weighted queries.
 
 Scores follow Robertson & Zaragoza 2009 with Lucene's non-negative idf, computed by bm25s. Documents
 are read in batches, and only their term ids are kept in memory.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import pyarrow.parquet as pq
 
 from builder.errors import DataError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
 from builder.evaluation.baselines.collection_statistics import (
     CollectionStatistics,
-    count_statistics,
     statistics_of_terms,
 )
 from builder.extras import import_optional
-from builder.io import parquet
 from builder.runtime.progress import NoProgress, Progress
-from builder.text.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
 from builder.trec.runs import DEFAULT_DEPTH, Run, check_depth
 
-_BATCH_ROWS = 2048
+TermIds = npt.NDArray[np.int32]
+DocumentTerms = list["array[int]"]
+_HITS = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 
 
 @dataclass(frozen=True)
@@ -58,93 +55,127 @@ class Bm25:
             )
 
 
-def bm25_snapshot(
-    documents: Sequence[Path],
-    queries: Path,
-    parameters: Bm25 | None = None,
-    *,
-    suffix: str | None = None,
-    tag: str = "bm25",
-    progress: Progress | None = None,
-    statistics: CollectionStatistics | None = None,
-) -> Run:
-    """Search the documents of a published snapshot with its queries.
+class Bm25Index:
+    """BM25 index of documents; documents are numbered from 0 in input order.
 
     Args:
-        documents: Parquet files with `doc_id`, title and text columns.
-        queries: Parquet file with `query_id` and a text column.
+        documents: Batches with columns `doc_id` and `text`; ids are unique over all batches.
         parameters: Parameters of BM25; None for the defaults.
-        suffix: Suffix of the text columns, see `Collection.languages`; None for the translation if
-            the language is English, and for the source text otherwise.
-        tag: Name of the run.
+        keep_terms: Whether to keep the terms of each document, for `document_terms`.
         progress: Reports the number of indexed documents.
-        statistics: Collection statistics of another snapshot, see `snapshot_statistics`; None for
-            those of the documents.
+        statistics: Collection statistics of another collection; None for those of the documents.
 
     Raises:
-        UsageError: A file is unreadable.
-        DataError: There are no documents, or the snapshot has no texts in the language.
+        DataError: There are no documents, or a document id occurs twice.
         MissingExtraError: The extra [baseline] is not installed.
     """
-    parameters = parameters or Bm25()
-    suffix = _suffix_of(parameters) if suffix is None else suffix
-    texts, column = _read_documents(documents, suffix), f"text{suffix}"
-    query_texts = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
-    if query_texts["text"].null_count():
-        raise DataError(f"{queries}: column {column} is empty; the snapshot was not translated")
-    return bm25(texts, query_texts, parameters, tag=tag, progress=progress, statistics=statistics)
 
+    def __init__(
+        self,
+        documents: Iterable[pl.DataFrame],
+        parameters: Bm25 | None = None,
+        *,
+        keep_terms: bool = False,
+        progress: Progress | None = None,
+        statistics: CollectionStatistics | None = None,
+    ) -> None:
+        self.parameters = parameters or Bm25()
+        self.analyzer = Analyzer(self.parameters.language)
+        self.doc_ids, terms = _analyze_documents(documents, self.analyzer, progress or NoProgress())
+        self._model = _build_model(terms, self.analyzer, self.parameters, statistics)
+        self._documents = terms if keep_terms else None
 
-def snapshot_statistics(
-    documents: Sequence[Path],
-    parameters: Bm25 | None = None,
-    *,
-    suffix: str | None = None,
-    progress: Progress | None = None,
-) -> CollectionStatistics:
-    """Count the collection statistics that BM25 uses for the documents of a published snapshot.
+    def __len__(self) -> int:
+        return len(self.doc_ids)
 
-    Args:
-        documents: Parquet files with `doc_id`, title and text columns.
-        parameters: Parameters of BM25; None for the defaults.
-        suffix: Suffix of the text columns, as for `bm25_snapshot`.
-        progress: Reports the number of documents.
+    def query_terms(self, texts: pl.Series) -> list[TermIds]:
+        """Return the ids of the index terms of each text; terms of no document are omitted."""
+        return self.analyzer.term_ids(texts, add_terms=False)
 
-    Raises:
-        UsageError: A file is unreadable.
-        DataError: There are no words, or the snapshot has no texts in the language.
-        MissingExtraError: The extra [baseline] is not installed.
-    """
-    parameters = parameters or Bm25()
-    suffix = _suffix_of(parameters) if suffix is None else suffix
-    return count_statistics(
-        _read_documents(documents, suffix),
-        Analyzer(parameters.language),
-        progress or NoProgress(),
-    )
+    def document_terms(self, document: int) -> TermIds:
+        """Return the term ids of a document in text order, with repetitions.
 
+        Raises:
+            UsageError: The index was built without `keep_terms`.
+        """
+        if self._documents is None:
+            raise UsageError("BM25: the index was built without the terms of its documents")
+        return np.array(self._documents[document], dtype=np.int32)
 
-def _suffix_of(parameters: Bm25) -> str:
-    return ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
+    def postings(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """Return the documents that contain a term, and its BM25 score in each of them."""
+        matrix = self._model.scores
+        start, end = matrix["indptr"][term], matrix["indptr"][term + 1]
+        return matrix["indices"][start:end].astype(np.int64), matrix["data"][start:end]
 
+    def idf(self, terms: TermIds) -> npt.NDArray[np.float64]:
+        """Return ln(1 + (N - df + 0.5) / (df + 0.5)) of each term, for N documents."""
+        starts = self._model.scores["indptr"]
+        counts = (starts[terms + 1] - starts[terms]).astype(np.float64)
+        return np.asarray(np.log(1 + (len(self) - counts + 0.5) / (counts + 0.5)))
 
-def _read_documents(parts: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
-    """Yield batches of `doc_id` and `text`: title and text, separated by a line break."""
-    title, text = f"title{suffix}", f"text{suffix}"
-    for part in parts:
-        try:
-            file = pq.ParquetFile(part)
-        except OSError as error:
-            raise UsageError(f"{part}: cannot read Parquet file: {error}") from error
-        with file:
-            for batch in file.iter_batches(_BATCH_ROWS, columns=["doc_id", title, text]):
-                frame = pl.DataFrame(batch)
-                if frame.height and frame[text].null_count() == frame.height:
-                    raise DataError(
-                        f"{part}: column {text} is empty; the documents were not translated"
-                    )
-                joined = pl.concat_str(title, text, separator="\n", ignore_nulls=True)
-                yield frame.select("doc_id", text=joined)
+    def scores(self, terms: TermIds) -> npt.NDArray[np.float32]:
+        """Score every document; repeated terms count several times."""
+        scores: npt.NDArray[np.float32] = self._model.get_scores_from_ids(terms)
+        return scores
+
+    def weighted_scores(
+        self, terms: TermIds, weights: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Score every document by the weighted sum of the scores of distinct terms."""
+        scores = np.zeros(len(self))
+        for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
+            documents, values = self.postings(term)
+            scores[documents] += weight * values
+        return scores
+
+    def hits(self, query_id: str, scores: npt.NDArray[np.floating[Any]]) -> pl.DataFrame:
+        """Return the top `depth` documents with positive scores, and all that tie with the last.
+
+        Returns:
+            Columns `query_id`, `doc_id`, `score`.
+        """
+        indices, values = _top_with_ties(scores, self.parameters.depth)
+        columns = {"doc_id": self.doc_ids.gather(indices), "score": values.astype(np.float64)}
+        return pl.DataFrame(columns).select(pl.lit(query_id).alias("query_id"), pl.all())
+
+    def top_documents(
+        self, scores: npt.NDArray[np.floating[Any]], depth: int
+    ) -> npt.NDArray[np.int64]:
+        """Return the numbers of the top `depth` documents, with ties broken as in trec_eval."""
+        documents, values = _top_with_ties(scores, depth)
+        frame = pl.DataFrame({"document": documents, "score": values.astype(np.float32)})
+        ids = frame.with_columns(doc_id=self.doc_ids.gather(documents))
+        ranked = ids.sort("score", "doc_id", descending=True).head(depth)
+        return ranked["document"].to_numpy()
+
+    def search(self, queries: pl.DataFrame, *, tag: str = "bm25") -> Run:
+        """Search the documents with queries.
+
+        Args:
+            queries: Columns `query_id` and `text`.
+            tag: Name of the run.
+
+        Returns:
+            Run of the top `depth` documents with positive scores per query, with ties broken as in
+            trec_eval. Queries without results are not in the run.
+        """
+        return self.run(
+            (
+                (query_id, self.scores(terms))
+                for query_id, terms in zip(
+                    queries["query_id"], self.query_terms(queries["text"]), strict=True
+                )
+                if len(terms)
+            ),
+            tag,
+        )
+
+    def run(self, scored: Iterable[tuple[str, npt.NDArray[np.floating[Any]]]], tag: str) -> Run:
+        """Rank the documents of each query by their scores."""
+        results = [pl.DataFrame(schema=_HITS)]
+        results += [self.hits(query_id, scores) for query_id, scores in scored]
+        return Run.from_scores(pl.concat(results), tag, self.parameters.depth)
 
 
 def bm25(
@@ -156,52 +187,20 @@ def bm25(
     progress: Progress | None = None,
     statistics: CollectionStatistics | None = None,
 ) -> Run:
-    """Search documents with queries using BM25.
-
-    Args:
-        documents: Batches with columns `doc_id` and `text`; ids are unique over all batches.
-        queries: Columns `query_id` and `text`.
-        parameters: Parameters of BM25; None for the defaults.
-        tag: Name of the run.
-        progress: Reports the number of indexed documents.
-        statistics: Collection statistics of another collection; None for those of the documents.
-
-    Returns:
-        Run of the top `depth` documents with positive scores per query, with ties broken as in
-        trec_eval. Queries without results are not in the run.
-
-    Raises:
-        DataError: There are no documents, or a document id occurs twice.
-        MissingExtraError: The extra [baseline] is not installed.
-    """
-    parameters = parameters or Bm25()
-    analyzer = Analyzer(parameters.language)
-    doc_ids, terms = _analyze_documents(documents, analyzer, progress or NoProgress())
-    model = _build_index(terms, analyzer, parameters, statistics) if analyzer.vocabulary else None
-    query_terms = analyzer.term_ids(queries["text"], add_terms=False)
-    schema = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
-    results = [pl.DataFrame(schema=schema)]
-    for query_id, query in zip(queries["query_id"], query_terms, strict=True):
-        if model is not None and len(query):
-            indices, scores = _top_documents(model.get_scores_from_ids(query), parameters.depth)
-            columns = {"doc_id": doc_ids.gather(indices), "score": scores.astype(np.float64)}
-            hits = pl.DataFrame(columns).select(pl.lit(query_id).alias("query_id"), pl.all())
-            results.append(hits)
-    return Run.from_scores(pl.concat(results), tag, parameters.depth)
+    """Search documents with queries using BM25; arguments as for `Bm25Index` and its `search`."""
+    index = Bm25Index(documents, parameters, progress=progress, statistics=statistics)
+    return index.search(queries, tag=tag)
 
 
 def _analyze_documents(
     documents: Iterable[pl.DataFrame], analyzer: Analyzer, progress: Progress
-) -> "tuple[pl.Series, list[array[int]]]":
+) -> tuple[pl.Series, DocumentTerms]:
     doc_ids: list[pl.Series] = []
-    terms: list[array[int]] = []
+    terms: DocumentTerms = []
     progress.start("index", None, "documents")
     for batch in documents:
         doc_ids.append(batch["doc_id"])
-        # array.array is as compact as NumPy, and bm25s iterates over it faster
-        terms.extend(
-            array("i", ids.tobytes()) for ids in analyzer.term_ids(batch["text"], add_terms=True)
-        )
+        terms.extend(_to_arrays(analyzer.term_ids(batch["text"], add_terms=True)))
         progress.advance(batch.height)
     progress.finish()
     if not terms:
@@ -212,34 +211,41 @@ def _analyze_documents(
     return all_ids, terms
 
 
-def _build_index(
-    terms: "list[array[int]]",
+def _to_arrays(terms: Iterable[TermIds]) -> Iterator["array[int]"]:
+    """Convert to `array.array`, over which bm25s iterates faster than over a NumPy array."""
+    return (array("i", ids.tobytes()) for ids in terms)
+
+
+def _build_model(
+    terms: DocumentTerms,
     analyzer: Analyzer,
     parameters: Bm25,
     statistics: CollectionStatistics | None,
 ) -> Any:
+    """Build the index of bm25s; None if no document has an index term."""
     bm25s = import_optional("bm25s", "the BM25 baseline", "baseline")
+    if not analyzer.vocabulary:
+        return None
+    own = statistics_of_terms(terms, analyzer.vocabulary) if statistics else None
     k1, b = parameters.k1, parameters.b
-    own = None if statistics is None else statistics_of_terms(terms, analyzer.vocabulary)
-    if statistics is not None and own is not None:
+    if statistics and own:
         k1, b = statistics.rescale(own, k1, b)
     model = bm25s.BM25(k1=k1, b=b, method="lucene", backend="numpy")
     model.index((terms, dict(analyzer.vocabulary)), show_progress=False)
-    if statistics is not None and own is not None:
-        ratios = statistics.idf_ratios(own, analyzer.vocabulary)
-        _scale_terms(model.scores, ratios.astype(np.float32))
+    if statistics and own:
+        _scale_terms(model.scores, statistics.idf_ratios(own, analyzer.vocabulary))
     return model
 
 
-def _scale_terms(scores: dict[str, Any], factors: npt.NDArray[np.float32]) -> None:
+def _scale_terms(scores: dict[str, Any], factors: npt.NDArray[np.float64]) -> None:
     """Multiply the scores of each term, stored in compressed sparse columns, by its factor."""
     sizes = np.diff(scores["indptr"])[: len(factors)]
-    scores["data"] *= np.repeat(factors, sizes)
+    scores["data"] *= np.repeat(factors.astype(np.float32), sizes)
 
 
-def _top_documents(
-    scores: npt.NDArray[np.float32], depth: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+def _top_with_ties(
+    scores: npt.NDArray[np.floating[Any]], depth: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.floating[Any]]]:
     """Return index and score of the top `depth` documents, and of those that tie with the last."""
     positive = np.flatnonzero(scores > 0)
     values = scores[positive]

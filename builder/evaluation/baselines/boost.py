@@ -19,7 +19,7 @@ _PAIR = ["query_id", "doc_id"]
 def qrel_boost(
     run: Run, judgements: Sequence[pl.DataFrame], *, weight: float = 1.0, tag: str = "boost"
 ) -> Run:
-    """Rank documents higher that were judged relevant in earlier snapshots.
+    """Promote documents in a run that were judged relevant to the same query in earlier snapshots.
 
     Args:
         run: Run for the later snapshot.

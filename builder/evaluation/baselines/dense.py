@@ -89,7 +89,7 @@ def _merge_top_documents(
     doc_ids: pl.Series,
     depth: int,
 ) -> pl.DataFrame:
-    """Merge the top documents so far with those of a batch, keeping all that tie with the last."""
+    """Merge the top documents found so far with a batch, keeping all that tie with the last one."""
     frames = [best]
     for query, row in zip(query_ids, scores, strict=True):
         kept = np.arange(len(row))

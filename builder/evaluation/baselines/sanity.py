@@ -1,4 +1,4 @@
-"""Sanity check of a collection: effectiveness of BM25 per language and snapshot.
+"""Sanity check of a collection: effectiveness of BM25 compared with chance.
 
 Computes the mean nDCG@10 and P@10 of BM25, and its nDCG@10 by chance, with the judgements assigned
 to other queries. Low scores indicate judgements attached to the wrong queries, empty translations
@@ -11,7 +11,9 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.evaluation.baselines.bm25 import Bm25, bm25_snapshot
+from builder.collection.read import Snapshot
+from builder.evaluation.baselines.bm25 import Bm25
+from builder.evaluation.baselines.snapshots import bm25_snapshot
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.runs.qrels import read_qrels
@@ -25,7 +27,7 @@ DEPTH = 100
 
 @dataclass(frozen=True)
 class SanityRow:
-    """Effectiveness of BM25 on a snapshot in one language.
+    """Effectiveness of BM25 on one snapshot, searched in one language.
 
     Args:
         language: Language of the searched texts.
@@ -45,7 +47,7 @@ class SanityRow:
 
 
 def sanity_table(
-    snapshots: Sequence[tuple[str, Path]],
+    snapshots: Sequence[Snapshot],
     languages: Mapping[str, str],
     *,
     progress: Progress | None = None,
@@ -53,7 +55,7 @@ def sanity_table(
     """Evaluate BM25 on every snapshot, in every language in which all its queries have a text.
 
     Args:
-        snapshots: Name and folder of each snapshot in chronological order.
+        snapshots: Snapshots in chronological order.
         languages: Column suffix of each language, as in `Collection.languages`.
         progress: Reports the number of indexed documents.
 
@@ -62,10 +64,10 @@ def sanity_table(
     """
     progress = progress or NoProgress()
     return [
-        _sanity_row(name, folder, Bm25(language=language, depth=DEPTH), suffix, progress)
+        _sanity_row(snapshot, Bm25(language=language, depth=DEPTH), suffix, progress)
         for language, suffix in languages.items()
-        for name, folder in snapshots
-        if _has_texts(folder, suffix)
+        for snapshot in snapshots
+        if _has_texts(snapshot.folder, suffix)
     ]
 
 
@@ -75,16 +77,15 @@ def _has_texts(folder: Path, suffix: str) -> bool:
     return texts.height > 0 and texts.to_series().null_count() == 0
 
 
-def _sanity_row(
-    name: str, folder: Path, parameters: Bm25, suffix: str, progress: Progress
-) -> SanityRow:
-    parts = sorted((folder / "documents").glob("part-*.parquet"))
-    queries_file = folder / "queries.parquet"
-    run = bm25_snapshot(parts, queries_file, parameters, suffix=suffix, progress=progress)
-    qrels = read_qrels(folder / "qrels.parquet")
+def _sanity_row(snapshot: Snapshot, parameters: Bm25, suffix: str, progress: Progress) -> SanityRow:
+    files, queries_file = snapshot.document_files(), snapshot.folder / "queries.parquet"
+    run = bm25_snapshot(files, queries_file, parameters, suffix=suffix, progress=progress)
+    qrels = read_qrels(snapshot.folder / "qrels.parquet")
     scores = [_mean_scores(judged, run) for judged in (qrels, rotate_judgements(qrels))]
     queries = qrels["query_id"].n_unique()
-    return SanityRow(parameters.language, name, queries, scores[0][0], scores[0][1], scores[1][0])
+    return SanityRow(
+        parameters.language, snapshot.name, queries, scores[0][0], scores[0][1], scores[1][0]
+    )
 
 
 def _mean_scores(qrels: pl.DataFrame, run: Run) -> tuple[float, float]:
@@ -93,7 +94,7 @@ def _mean_scores(qrels: pl.DataFrame, run: Run) -> tuple[float, float]:
 
 
 def rotate_judgements(qrels: pl.DataFrame) -> pl.DataFrame:
-    """Assign the judgements of each query to the next query in order of ids, which are hashes.
+    """Assign the judgements of each query to the next query, as a baseline by chance.
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`.

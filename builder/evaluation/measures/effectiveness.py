@@ -26,7 +26,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class RunScores:
-    """Scores of a run.
+    """Per-query scores of one run.
 
     Args:
         values: Scores, shape (judged queries, measures).
@@ -78,7 +78,7 @@ class SnapshotScores:
         )
 
     def means(self) -> Floats:
-        """Return the mean over judged queries, shape (systems, measures); NaN without queries."""
+        """Return the mean score of each system and measure over the judged queries."""
         if not self.query_ids:
             return np.full(self.values.shape[1:], np.nan)
         return np.asarray(self.values.mean(axis=0), dtype=np.float64)
@@ -150,7 +150,7 @@ def stack_scores(
     scores: Mapping[str, RunScores],
     keys: Mapping[str, str] | None = None,
 ) -> SnapshotScores:
-    """Combine the scores of several runs of a snapshot into one array.
+    """Combine the scores of all systems on a snapshot into one array.
 
     Args:
         snapshot: Name of the snapshot.

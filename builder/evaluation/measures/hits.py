@@ -1,4 +1,4 @@
-"""Judged documents that a run retrieved, with their ranks and grades.
+"""Finds the judged documents that a run retrieved, with rank and grade.
 
 This is sufficient for all measures of this package: unjudged documents only affect the ranks of
 judged ones.
@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Hits:
-    """Judged documents retrieved by a run, sorted by query and rank.
+    """Judged documents that a run retrieved, sorted by query and rank.
 
     Args:
         query: Index of each hit's query in the sorted judged queries.
@@ -37,7 +37,7 @@ class Hits:
 
 
 def judged_queries(qrels: pl.DataFrame) -> list[str]:
-    """Return the sorted ids of the judged queries, over which means are computed."""
+    """Return the sorted ids of the judged queries."""
     return qrels["query_id"].unique().sort().to_list()
 
 

@@ -1,7 +1,8 @@
 """Measures computed by ir_measures, such as `ir_measures:infAP`.
 
 The prefix `ir_measures:` is followed by any name that ir_measures can parse. ir_measures gets the
-ranks of trec_eval as scores, so that ties are broken in the same way.
+ranks of trec_eval as scores, so that ties are broken in the same way, and row numbers as query ids,
+because gdeval (ERR, nDCG with exponential gains) only reads numbers.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from builder.extras import import_optional
 from builder.trec.runs import Run
 
 PREFIX = "ir_measures:"
+_NUMBERS = {"query_id": pl.String(), "number": pl.Int64()}
 
 
 def parse_ir_measure(name: str) -> Any:
@@ -32,7 +34,7 @@ def parse_ir_measure(name: str) -> Any:
         is_supported = any(
             provider.supports(measure) for provider in package.DefaultPipeline.providers
         )
-    except (NameError, ValueError, SyntaxError, TypeError, KeyError, AssertionError) as error:
+    except (NameError, ValueError, KeyError, AssertionError) as error:
         raise UsageError(f"measure {name!r}: unknown to ir_measures ({error})") from error
     if not is_supported:
         raise UsageError(f"measure {name!r}: no installed provider of ir_measures supports it")
@@ -54,25 +56,26 @@ def ir_measures_scores(
         Scores of shape (judged queries, measures); 0 for queries missing from the run.
 
     Raises:
-        DataError: A provider failed, for example because it only supports numeric query ids.
+        DataError: A provider failed, for example gdeval because of a grade above 4.
     """
     values = np.zeros((len(query_ids), len(names)))
-    if not names:
+    numbers = pl.DataFrame({"query_id": query_ids, "number": range(len(query_ids))}, _NUMBERS)
+    ranking = run.ranking.join(numbers, on="query_id", maintain_order="left")
+    if not names or ranking.is_empty():
         return values
     package = import_optional("ir_measures", "measures of ir_measures", "ir-measures")
     measures = [parse_ir_measure(name) for name in names]
-    judged = [package.Qrel(*row) for row in qrels.select("query_id", "doc_id", "grade").iter_rows()]
+    judged = qrels.join(numbers, on="query_id").select("number", "doc_id", "grade")
+    truth = [package.Qrel(str(query), *row) for query, *row in judged.iter_rows()]
     ranked = [
-        package.ScoredDoc(query, document, -float(rank))
-        for query, document, rank in run.ranking.select("query_id", "doc_id", "rank").iter_rows()
+        package.ScoredDoc(str(query), document, -float(rank))
+        for query, document, rank in ranking.select("number", "doc_id", "rank").iter_rows()
     ]
-    rows = {query: row for row, query in enumerate(query_ids)}
     columns = {measure: column for column, measure in enumerate(measures)}
     try:
-        metrics = list(package.iter_calc(measures, judged, ranked))
+        metrics = list(package.iter_calc(measures, truth, ranked))
     except (SubprocessError, OSError, ValueError, RuntimeError) as error:
         raise DataError(f"{', '.join(names)}: ir_measures failed ({error})") from error
     for metric in metrics:
-        if metric.query_id in rows:
-            values[rows[metric.query_id], columns[metric.measure]] = metric.value
+        values[int(metric.query_id), columns[metric.measure]] = metric.value
     return values

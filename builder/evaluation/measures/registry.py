@@ -1,4 +1,4 @@
-"""Registry of effectiveness measures, and parsing of their names.
+"""Registry of effectiveness measures, and parsing of measure names such as `nDCG@10`.
 
 A name consists of family, cutoff and parameters, such as `nDCG@10`, `AP`, `P@10(rel=2)` or
 `ERR@20(max=4)`; the order of ir_measures (`AP(rel=2)@100`) is accepted as well. The `str` of a
@@ -77,17 +77,17 @@ class Measure:
 
     @property
     def is_from_ir_measures(self) -> bool:
-        """Whether ir_measures computes the measure."""
+        """Whether the measure is computed by the package ir_measures."""
         return self.family.startswith(PREFIX)
 
     @property
     def compute(self) -> Compute | None:
-        """Function that computes the scores; None for measures of trec_eval."""
+        """Function that computes the scores of the measure; None if trec_eval computes them."""
         return find_family(self.family).compute
 
 
 def find_family(name: str) -> Family:
-    """Return the family with a name or alias, built in or from a plug-in of the group `measures`.
+    """Return a family of measures by name or alias: built-in, or from a plug-in.
 
     Raises:
         UsageError: The name is unknown, or the plug-in does not provide a valid family.

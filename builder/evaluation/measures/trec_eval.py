@@ -1,4 +1,4 @@
-"""Measures computed by trec_eval, through pytrec_eval.
+"""Effectiveness measures computed by trec_eval, through the package pytrec_eval.
 
 pytrec_eval does not get the whole run, but its judged documents at their ranks, with placeholders
 for unjudged documents and nothing after the last relevant document. This does not change the score
@@ -31,7 +31,7 @@ _TREC_NAMES = {
 
 
 def from_trec_name(name: str) -> str | None:
-    """Convert a measure name of trec_eval: `ndcg_cut_10` to `nDCG@10`; None if unknown."""
+    """Convert a measure name of trec_eval such as `ndcg_cut_10` to `nDCG@10`; None if unknown."""
     stem, _, digits = name.rpartition("_")
     for family, (whole, cut) in _TREC_NAMES.items():
         if name == whole:
@@ -71,7 +71,7 @@ class TrecEval:
         }
 
     def scores(self, hits: Hits) -> Floats:
-        """Score a run, shape (judged queries, measures); 0 for queries without a hit."""
+        """Return the scores of a run, with shape (judged queries, measures)."""
         values = np.zeros((len(self._queries), len(self._measures)))
         run = self._placeholder_run(hits)
         if not run:
@@ -86,7 +86,7 @@ class TrecEval:
         return values
 
     def _placeholder_run(self, hits: Hits) -> dict[str, dict[str, float]]:
-        """Build a run of the hits up to the last relevant one, with placeholders between them."""
+        """Build a run for pytrec_eval, with placeholders for unjudged documents."""
         deepest = np.zeros(len(self._queries), dtype=np.int64)
         relevant = hits.grade > 0
         np.maximum.at(deepest, hits.query[relevant], hits.rank[relevant])
@@ -107,11 +107,11 @@ class TrecEval:
 
 
 def _relevance_level(measure: Measure) -> int:
-    """Return the minimum grade of relevant documents, as option -l of trec_eval."""
+    """Return the minimum grade of a relevant document, which is option -l of trec_eval."""
     return dict(measure.parameters).get("rel", 1)
 
 
 def _trec_name(measure: Measure) -> str:
-    """Return the name in trec_eval; RR for RR@k, which trec_eval lacks and `scores` truncates."""
+    """Return the name of a measure in trec_eval; RR@k, which trec_eval lacks, becomes RR."""
     whole, cut = _TREC_NAMES[measure.family]
     return f"{cut}_{measure.cutoff}" if cut and measure.cutoff is not None else whole

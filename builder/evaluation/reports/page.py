@@ -21,7 +21,16 @@ from builder.reporting.charts import (
     series_colour,
 )
 from builder.reporting.numbers import DASH, format_score
-from builder.reporting.parts import Cell, Row, empty_note, grid, paragraph, section, table
+from builder.reporting.parts import (
+    Cell,
+    Row,
+    empty_note,
+    grid,
+    grid_cell,
+    paragraph,
+    section,
+    table,
+)
 from builder.reporting.render import render_page
 
 _LEGEND = (
@@ -48,7 +57,7 @@ def html_report(evaluation: Evaluation) -> str:
             topic_set,
             f"{topic_set.capitalize()} queries",
             _ABOUT[topic_set],
-            grid(_charts(evaluation, topic_set)),
+            grid(map(grid_cell, _charts(evaluation, topic_set))),
             _summary_table(
                 f"{topic_set.capitalize()} queries", summary_rows(evaluation, topic_set)
             ),
@@ -111,7 +120,7 @@ def _mean_chart(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
 
 
 def _drop_charts(evaluation: Evaluation) -> list[Markup]:
-    """Draw a bar chart of the drops per query for each system and snapshot pair."""
+    """Draw a bar chart of the score drop of each query, per system and pair of snapshots."""
     measure = evaluation.parameters.measures[0]
     rows = evaluation.query_drops.filter(pl.col("measure") == measure)
     keys = ["from_snapshot", "to_snapshot", "system"]

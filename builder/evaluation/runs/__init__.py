@@ -1,1 +1,1 @@
-"""Reading of run and qrels files, assignment to systems and snapshots, and checks of runs."""
+"""Reads run and qrels files, assigns runs to systems and snapshots, and checks runs."""

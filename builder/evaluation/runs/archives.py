@@ -1,4 +1,4 @@
-"""Extraction of zipped submissions, as downloaded from TIRA, to a temporary folder."""
+"""Extracts zipped submissions, as downloaded from TIRA, to a temporary folder."""
 
 import tempfile
 import zipfile
@@ -17,7 +17,7 @@ EXTRACTED_PREFIX = rf"^.*/{_SCRATCH}[^/]+/\d+/"
 
 @contextmanager
 def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list[Path]]:
-    """Replace zip files among the paths by folders with their contents while the context is open.
+    """Context manager that replaces zip files among the paths by folders with their contents.
 
     Args:
         paths: Files and folders; only zip archives are extracted.
@@ -40,7 +40,7 @@ def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Itera
 
 
 def _is_zip(path: Path) -> bool:
-    """Whether a file is a zip archive, by its content or, if it is truncated, by its suffix."""
+    """Whether a file is a zip archive, judging by its content or, if truncated, by its suffix."""
     return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 

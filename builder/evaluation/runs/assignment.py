@@ -1,4 +1,4 @@
-"""Assignment of run files to systems and snapshots by their paths.
+"""Assigns run files to systems and snapshots according to their paths.
 
 The snapshot is the one named in the file name, or otherwise in the nearest parent folder. The
 system is the file name without snapshot and extensions or, if this is empty, the folder name:
@@ -76,7 +76,7 @@ def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile
 
 
 def find_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
-    """Return the pivot system, which may be given as its name, one of its run files or a folder.
+    """Return the name of the pivot system, which may be given as a name, run file or folder.
 
     Raises:
         UsageError: The pivot is neither of these, or the folder contains several systems.
@@ -128,7 +128,7 @@ def _assign_run(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
 
 
 def _reject_other_month(path: Path, parts: Sequence[str], snapshots: Iterable[str]) -> None:
-    """Raise an error if a path component names a month that is not a snapshot of the collection.
+    """Raise an error if a path contains a month that is not a snapshot of the collection.
 
     Raises:
         UsageError: A component names another month.
@@ -154,7 +154,7 @@ def _system_from_folder(path: Path, snapshot: re.Pattern[str]) -> str:
 
 
 def _system_from_parents(path: Path, snapshot: re.Pattern[str]) -> str:
-    """Return the nearest folder name that is not only a snapshot or language, or the file name."""
+    """Return the nearest folder name that is not only a snapshot or language as system name."""
     for folder in list(path.parents)[:2]:
         name = _remove_snapshot(snapshot, folder.name)
         if name and not _LANGUAGE.fullmatch(name):
@@ -168,6 +168,6 @@ def _remove_snapshot(snapshot: re.Pattern[str], name: str) -> str:
 
 
 def _snapshot_pattern(snapshot: str, number: int) -> re.Pattern[str]:
-    """Compile a pattern for a snapshot's number or whole date, not `2022-06` in `2022-06-15`."""
+    """Compile a pattern that finds a snapshot's number or date in a path."""
     date = rf"(?<!\d){re.escape(snapshot)}(?!\d|-\d\d(?!\d))"
     return re.compile(rf"{date}|(?<![a-z\d])snapshot[-_]?{number}(?!\d)", re.IGNORECASE)

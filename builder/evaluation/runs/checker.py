@@ -5,13 +5,14 @@ that are not in the snapshot, or no queries of the snapshot. Warnings are proble
 effectiveness without notice.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
+from builder.collection.read import Snapshot
 from builder.errors import LongEvalError
 from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.metadata import find_metadata
@@ -43,7 +44,7 @@ class RunFinding:
 
 @dataclass(frozen=True)
 class CheckedRuns:
-    """Checked runs and the problems found in them.
+    """Runs that were checked, and the problems found in them.
 
     Args:
         runs: Columns system, snapshot, run (path), and team, metadata_system and resources of its
@@ -55,11 +56,11 @@ class CheckedRuns:
     findings: pl.DataFrame
 
 
-def check_submissions(snapshots: Mapping[str, Path], paths: Sequence[Path]) -> CheckedRuns:
+def check_submissions(snapshots: Sequence[Snapshot], paths: Sequence[Path]) -> CheckedRuns:
     """Check runs for the snapshots of a collection.
 
     Args:
-        snapshots: Folder of each snapshot.
+        snapshots: Snapshots of the collection.
         paths: Run files, or folders of run files.
 
     Raises:
@@ -68,13 +69,14 @@ def check_submissions(snapshots: Mapping[str, Path], paths: Sequence[Path]) -> C
     """
     runs: list[tuple[object, ...]] = []
     findings: list[tuple[object, ...]] = []
-    files = assign_runs(paths, sorted(snapshots))
-    ids = {name: _read_ids(snapshots[name]) for name in {file.snapshot for file in files}}
+    by_name = {snapshot.name: snapshot for snapshot in snapshots}
+    files = assign_runs(paths, sorted(by_name))
+    ids = {name: _read_ids(by_name[name]) for name in {file.snapshot for file in files}}
     for file in files:
         data = find_metadata(file.path)
         columns = (data.team, data.system, data.resources) if data else (None, None, None)
         runs.append((file.system, file.snapshot, str(file.path), *columns))
-        problems = check_run(file.path, *ids[file.snapshot], snapshots[file.snapshot])
+        problems = check_run(file.path, *ids[file.snapshot], by_name[file.snapshot].folder)
         findings += [(file.system, file.snapshot, *vars(problem).values()) for problem in problems]
     texts = ("system", "snapshot", "run", "team", "metadata_system", "resources")
     keys = ("system", "snapshot", "level", "check")
@@ -85,11 +87,10 @@ def check_submissions(snapshots: Mapping[str, Path], paths: Sequence[Path]) -> C
     )
 
 
-def _read_ids(snapshot: Path) -> tuple[pl.Series, pl.Series]:
+def _read_ids(snapshot: Snapshot) -> tuple[pl.Series, pl.Series]:
     """Read the ids of the queries and documents of a snapshot."""
-    queries = parquet.read(snapshot / "queries.parquet", ["query_id"])["query_id"]
-    parts = sorted((snapshot / "documents").glob("part-*.parquet"))
-    documents = [parquet.read(part, ["doc_id"])["doc_id"] for part in parts]
+    queries = parquet.read(snapshot.folder / "queries.parquet", ["query_id"])["query_id"]
+    documents = [parquet.read(path, ["doc_id"])["doc_id"] for path in snapshot.document_files()]
     return queries, pl.concat(documents) if documents else pl.Series("doc_id", [], pl.String)
 
 
@@ -147,7 +148,7 @@ def _check_documents(ranking: pl.DataFrame, documents: pl.Series) -> Iterator[Ru
 
 
 def _check_ignored_columns(path: Path) -> Iterator[RunFinding]:
-    """Check ranks and tags, which evaluation tools ignore."""
+    """Check the ranks and tags of a run, which evaluation tools ignore."""
     text = pl.Series("line", read_bounded(path).decode().splitlines(), dtype=pl.String)
     fields = pl.col("line").str.extract_all(r"\S+").list
     rows = pl.DataFrame(text).select(

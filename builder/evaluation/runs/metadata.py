@@ -1,4 +1,4 @@
-"""Reading of `ir-metadata.yml`: team, system and resources of a run.
+"""Reads `ir-metadata.yml`: team, system and resources of a run.
 
 Supports files in the format of https://www.ir-metadata.org and of TIRA; other fields are ignored.
 """
@@ -39,7 +39,7 @@ class RunMetadata:
 
 
 def find_metadata(run: Path) -> RunMetadata | None:
-    """Read the metadata file in the folder of a run or in its nearest parent; None if not found.
+    """Read the metadata file of a run, found in its folder or the nearest parent; None if missing.
 
     Raises:
         FormatError: The file is not a YAML mapping or is larger than 1 MiB.
@@ -53,7 +53,7 @@ def find_metadata(run: Path) -> RunMetadata | None:
 
 
 def read_metadata(path: Path) -> RunMetadata:
-    """Read a metadata file; raises the errors of `find_metadata`."""
+    """Read a metadata file in the format of ir-metadata.org."""
     yaml = import_optional("yaml", "ir-metadata.yml", "evaluation")
     try:
         data = yaml.safe_load(read_bounded(path, MAX_BYTES).decode())
@@ -73,7 +73,7 @@ def read_metadata(path: Path) -> RunMetadata:
 
 
 def _flatten(value: Any, key: str, depth: int) -> Iterator[str]:
-    """Yield the leaves of a nested mapping as `key.key=value`."""
+    """Yield the leaves of a nested mapping as texts `key.key=value`."""
     if isinstance(value, dict) and depth < 8:
         for name, part in value.items():
             yield from _flatten(part, f"{key}.{name}" if key else str(name), depth + 1)

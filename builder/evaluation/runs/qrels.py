@@ -1,4 +1,4 @@
-"""Reading of relevance judgements from a snapshot's `qrels.parquet` or a TREC qrels file."""
+"""Reads relevance judgements from a snapshot's `qrels.parquet` or a TREC qrels file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -48,7 +48,7 @@ def read_qrels(
 
 
 def check_qrels(qrels: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Check relevance judgements, cast them to `SCHEMA` and sort them by query and document.
+    """Validate relevance judgements, cast them to `SCHEMA` and sort them by query and document.
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`.

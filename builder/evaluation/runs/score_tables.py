@@ -1,10 +1,9 @@
-"""Reading of per-query scores computed by other tools: output of `trec_eval -q`, or CSV.
+"""Reads per-query scores computed by other tools: output of `trec_eval -q`, or CSV.
 
 Accepts lines `measure query value` of trec_eval, or CSV with the columns `query_id`, `measure` and
 `score`; plain, gzip or zstd. Measure names of trec_eval are converted (`ndcg_cut_10` to `nDCG@10`).
 """
 
-import io
 import re
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from builder.errors import FormatError, UsageError
 from builder.evaluation.measures.effectiveness import RunScorer, RunScores
 from builder.evaluation.measures.registry import parse_measure
 from builder.evaluation.measures.trec_eval import from_trec_name
+from builder.evaluation.runs.delimited import read_delimited
 from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, detect_compression, read_bounded
 from builder.trec.lines import first_nonblank_line
 
@@ -50,7 +50,7 @@ def _is_csv(line: bytes) -> bool:
 
 
 def read_score_table(path: Path) -> pl.DataFrame:
-    """Read per-query scores.
+    """Read per-query scores from a file.
 
     Returns:
         Columns `query_id`, `measure`, `score`, sorted by the first two. Summary rows of trec_eval
@@ -61,11 +61,7 @@ def read_score_table(path: Path) -> pl.DataFrame:
         FormatError: A row is malformed, a score is missing, or a query and measure are repeated.
     """
     data = read_bounded(path, MAX_BYTES)
-    frame = (
-        _parse_csv(data, path)
-        if _is_csv(first_nonblank_line(data))
-        else _parse_trec_eval(data, path)
-    )
+    frame = _parse_csv(path) if _is_csv(first_nonblank_line(data)) else _parse_trec_eval(data, path)
     table = frame.sort("query_id", "measure")
     repeated = table.filter(pl.struct("query_id", "measure").is_duplicated())
     if repeated.height:
@@ -74,15 +70,10 @@ def read_score_table(path: Path) -> pl.DataFrame:
     return table
 
 
-def _parse_csv(data: bytes, path: Path) -> pl.DataFrame:
-    stream = io.BytesIO(data)
-    try:
-        frame = pl.read_csv(stream, schema_overrides=COLUMNS, glob=False)
-    except pl.exceptions.PolarsError as error:
-        raise FormatError(f"expected CSV with numeric scores: {error}", path) from error
-    frame = frame.select(list(COLUMNS))
-    if sum(frame.null_count().row(0)) or not frame["score"].is_finite().all():
-        raise FormatError("every row must have a query, a measure and a finite score", path)
+def _parse_csv(path: Path) -> pl.DataFrame:
+    frame = read_delimited(path, COLUMNS)
+    if sum(frame.null_count().row(0)):
+        raise FormatError("every row must have a query, a measure and a score", path)
     names = {name: str(parse_measure(name)) for name in frame["measure"].unique()}
     return frame.with_columns(pl.col("measure").replace_strict(names, return_dtype=pl.String))
 
@@ -112,7 +103,7 @@ def _parse_number(text: str, path: Path, line: int) -> float:
 
 
 def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
-    """Read a table of scores for the judged queries; queries missing from the table score 0.
+    """Read per-query scores of the judged queries from a file; missing queries score 0.
 
     Raises:
         UsageError: The table lacks a measure.

@@ -1,4 +1,4 @@
-"""Per-query tables: scores, differences from the pivot, and drops between snapshots.
+"""Tables of per-query scores, of differences from the pivot, and of drops between snapshots.
 
 The tables are in long format with a row per query, system and measure, sorted by snapshot, system,
 measure and query.
@@ -38,7 +38,7 @@ QUERY_DROPS = {
 def query_scores(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Return the score of every judged query; columns as in `QUERY_SCORES`."""
+    """Return a table with the score of every judged query."""
     core = core_queries(snapshots)
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
     frames = [pl.DataFrame(schema=QUERY_SCORES)]
@@ -64,7 +64,7 @@ def query_scores(
 def query_drops(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Return the score drop of each query judged in both snapshots; columns as in `QUERY_DROPS`."""
+    """Return a table with the score drop of each query that is judged in both snapshots."""
     frames = [pl.DataFrame(schema=QUERY_DROPS)]
     for a, b in parameters.snapshot_pairs(len(snapshots)):
         common = core_queries([snapshots[a], snapshots[b]])
@@ -83,7 +83,7 @@ def query_drops(
 def _cross_join(
     query_ids: Sequence[str], systems: Sequence[str], measures: Sequence[str]
 ) -> pl.DataFrame:
-    """Return all combinations of system, measure and query, with the query varying fastest."""
+    """Return all combinations of system, measure and query; the query varies fastest."""
     return (
         pl.DataFrame({"system": systems}, schema={"system": pl.String})
         .join(pl.DataFrame({"measure": measures}), how="cross")

@@ -56,11 +56,11 @@ class Quantity:
 
     @property
     def needs_pivot(self) -> bool:
-        """Whether the formula compares a system with the pivot."""
+        """Whether the formula compares a system with the pivot system."""
         return "P" in self.needs or "P'" in self.needs
 
     def undefined_reason(self, terms: Terms, system: int, measure: int, pivot: int | None) -> str:
-        """Return why the quantity is undefined; `terms` have shape (systems, measures)."""
+        """Return why the quantity is undefined for a system and measure."""
         if self.needs_pivot and system == pivot:
             return "the system is the pivot"
         for symbol in self.needs:
@@ -71,7 +71,7 @@ class Quantity:
 
 
 def subtract(first: Floats, second: Floats) -> Floats:
-    """Return first minus second, with differences within rounding error set to 0."""
+    """Return `first - second`, with differences within the rounding error set to 0."""
     gap = first - second
     return np.where(np.abs(gap) <= TIE_TOLERANCE, 0.0, gap)
 
@@ -115,7 +115,7 @@ QUANTITIES = (
 
 
 def mean_terms(before: Floats, after: Floats, pivot: int | None) -> dict[str, Floats]:
-    """Return the means by symbol, as the formulas of the quantities expect them.
+    """Return the mean scores by the symbols that the formulas of the quantities use.
 
     Args:
         before: Means in the first snapshot, shape (..., systems, measures).
@@ -132,6 +132,6 @@ def mean_terms(before: Floats, after: Floats, pivot: int | None) -> dict[str, Fl
 
 
 def compute_quantities(terms: Terms) -> dict[str, Floats]:
-    """Compute each quantity by name; without a pivot, only those that do not need one."""
+    """Compute each quantity, by name; without a pivot, only the quantities that need none."""
     has_pivot = "P" in terms
     return {q.name: q.formula(terms) for q in QUANTITIES if has_pivot or not q.needs_pivot}

@@ -1,4 +1,4 @@
-"""Similarity of the result lists and scores of a system in two snapshots.
+"""Compares the result lists and scores of a system in two snapshots.
 
 Computes the per-topic RMSE of scores, and Kendall's tau-b and rank-biased overlap of result lists
 (Breuer et al. 2020), restricted to documents that both snapshots contain, as Keller et al. (2024)
@@ -137,7 +137,7 @@ def _compare_runs(
 def _paired_lists(
     first: pl.DataFrame, second: pl.DataFrame, documents: pl.Series
 ) -> list[tuple[Floats, Floats]]:
-    """Return, per common query, the scores of the same documents in both result lists."""
+    """Return for each common query the scores of the same documents in both result lists."""
     lists = [side.filter(pl.col("doc_id").is_in(documents.implode())) for side in (first, second)]
     keys = ["query_id", "doc_id"]
     one, other = (side.select(*keys, score=-pl.col("rank").cast(pl.Float64)) for side in lists)

@@ -1,4 +1,4 @@
-"""Rows of the result tables of `Evaluation` for a topic set.
+"""Rows of the result tables of an evaluation, for one set of queries.
 
 Each row has a value, its bootstrap interval and the number of resamples; undefined values are null
 and have a reason. Values are never NaN or infinite.
@@ -81,7 +81,7 @@ def _finite_or_none(value: float) -> float | None:
 
 
 def _value_and_interval(value: Floats, samples: Floats, confidence: float) -> list[Floats]:
-    """Return arrays of value, lower bound, upper bound and number of resamples."""
+    """Return the value, its confidence interval and the number of resamples, as arrays."""
     low, high, defined = percentile_interval(samples, confidence)
     # a bound that differs from the value only by rounding is set to the value
     low, high = (
@@ -98,7 +98,7 @@ def _value_cells(arrays: Sequence[Floats], index: tuple[int, ...]) -> Row:
 def effectiveness_rows(
     topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield the rows of `EFFECTIVENESS`, for each snapshot and each system with a run for it."""
+    """Yield a row of mean effectiveness for each system with a run for a snapshot."""
     for scores, means, samples in zip(topics.snapshots, topics.means, topics.samples, strict=True):
         arrays = _value_and_interval(means, samples, parameters.confidence)
         for i, system in enumerate(systems):
@@ -119,7 +119,7 @@ def effectiveness_rows(
 def significance_rows(
     topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield the rows of `SIGNIFICANCE`, for each system other than the pivot."""
+    """Yield a row of significance tests for each system other than the pivot."""
     if parameters.pivot is None:
         return
     pivot = systems.index(parameters.pivot)
@@ -153,7 +153,7 @@ def _undefined_paired_reason(queries: int, t: float | None) -> str | None:
 def persistence_rows(
     topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield the rows of `PERSISTENCE`, for each system with a run for either snapshot of a pair."""
+    """Yield a row of persistence measures for each system with a run for a pair of snapshots."""
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
     for a, b in parameters.snapshot_pairs(len(topics.snapshots)):
         first, second = topics.snapshots[a], topics.snapshots[b]
@@ -189,7 +189,7 @@ def persistence_rows(
 
 
 def _missing_p_value_reason(topics: TopicSet, a: int, b: int, system: int, min_queries: int) -> str:
-    """Return why an unpaired test with `min_queries` queries per snapshot is undefined."""
+    """Return why an unpaired test is undefined, given the queries that it requires per snapshot."""
     first, second = topics.snapshots[a], topics.snapshots[b]
     if min(first.unjudged[system], second.unjudged[system]) < 0:
         return "no run for one of the snapshots"
@@ -204,7 +204,7 @@ def _missing_p_value_reason(topics: TopicSet, a: int, b: int, system: int, min_q
 def agreement_rows(
     topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield the rows of `AGREEMENT`, for the systems with a run for both snapshots of a pair."""
+    """Yield a row per pair of snapshots on how well the rankings of systems agree."""
     for a, b in parameters.snapshot_pairs(len(topics.snapshots)):
         first, second = topics.snapshots[a], topics.snapshots[b]
         both = [i for i in range(len(systems)) if min(first.unjudged[i], second.unjudged[i]) >= 0]

@@ -1,4 +1,4 @@
-"""Means and bootstrap means over two sets of queries: `full` and `core`.
+"""Mean scores and bootstrap means over two sets of queries, `full` and `core`.
 
 `full` contains every judged query of a snapshot, `core` only the queries that are judged in every
 snapshot (Keller et al. 2024, section 4.1).
@@ -33,7 +33,7 @@ class TopicSet:
 
 
 def core_queries(snapshots: Sequence[SnapshotScores]) -> set[str]:
-    """Return the aligned ids of the queries that are judged in every snapshot."""
+    """Return the ids of the queries that are judged in every snapshot."""
     judged = [set(scores.keys) for scores in snapshots]
     return set.intersection(*judged) if judged else set()
 
@@ -41,7 +41,7 @@ def core_queries(snapshots: Sequence[SnapshotScores]) -> set[str]:
 def topic_sets(
     snapshots: Sequence[SnapshotScores], parameters: EvaluationParameters
 ) -> list[TopicSet]:
-    """Return the topic sets `full` and `core` with their means and bootstrap means."""
+    """Return the sets of queries `full` and `core`, with mean scores and bootstrap means."""
     core = core_queries(snapshots)
     scores_by_set = {
         "full": list(snapshots),

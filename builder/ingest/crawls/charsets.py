@@ -1,4 +1,4 @@
-"""Decode the bytes of a page to text.
+"""Decodes the bytes of a page to text.
 
 The charset is taken from the byte order mark, else from the label in a header, else from the page:
 its meta element, then whether the bytes are valid UTF-8, then statistics (unreliable for short
@@ -27,7 +27,7 @@ SUPERSETS = {
     "iso8859-11": "cp874",
     "shift_jis": "cp932",
 }
-"""Python codecs that cover all that the standard's decoder of the same name decodes."""
+"""Python codecs that decode at least what the standard's decoder of that name decodes."""
 MAC_CYRILLIC = dict.fromkeys(("x-mac-cyrillic", "x-mac-ukrainian"), "mac-cyrillic")
 """Labels of the standard that resiliparse does not support."""
 DECLARATION_SEARCH_BYTES = 2048
@@ -50,7 +50,7 @@ def python_codec(label: str | None) -> str | None:
 
 
 def decode(body: bytes, label: str | None, *, is_html: bool = True) -> str:
-    """Decode bytes to text; if they are invalid in their charset, try UTF-8 and windows-1252.
+    """Decode bytes to text, in a declared or detected charset.
 
     Args:
         body: Bytes of the page.
@@ -86,10 +86,10 @@ def _decode_as(data: bytes, encoding: str) -> str:
 
 
 def _decode_mixed_utf8(data: bytes) -> str | None:
-    """Decode bytes whose non-ASCII characters are mostly UTF-8; return None if they are not.
+    """Decode bytes that mix UTF-8 and windows-1252; return None if most are not UTF-8.
 
-    The other bytes, left by templates that mix charsets, are decoded as windows-1252. An incomplete
-    last character is dropped.
+    Bytes in windows-1252 are left by templates that mix charsets. An incomplete last character is
+    dropped.
     """
     if data.isascii():
         return None

@@ -1,4 +1,4 @@
-"""Validate and normalise raw pages of any format: pages, or a reject reason for each."""
+"""Validates and normalizes raw pages of any format, and rejects invalid ones with a reason."""
 
 from functools import partial
 from typing import NamedTuple
@@ -16,7 +16,7 @@ Reject = tuple[int, str]
 
 
 class PageBlock(NamedTuple):
-    """Consecutive records of a crawl file.
+    """Consecutive records of a crawl file: valid pages, and rejects.
 
     Args:
         records: Number of records.
@@ -34,7 +34,7 @@ class PageBlock(NamedTuple):
 def build_page_block(
     raw: pl.DataFrame, rejects: list[Reject], interval: Interval, params: CrawlParameters
 ) -> PageBlock:
-    """Validate a block of raw pages, and combine the result with rejects from parsing."""
+    """Return the valid pages of a block of raw pages, and all rejects."""
     pages, rejected = _validate_or_bisect(raw, interval, params)
     return PageBlock(raw.height + len(rejects), pages, rejects + rejected)
 
@@ -42,7 +42,7 @@ def build_page_block(
 def _validate_or_bisect(
     raw: pl.DataFrame, interval: Interval, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[Reject]]:
-    """Run `validate_pages`; on an unexpected error, bisect to reject only the faulty page."""
+    """Validate raw pages; if this fails unexpectedly, bisect to reject only the faulty page."""
     checked = value_or_reason(partial(validate_pages, raw, interval, params))
     if not isinstance(checked, str):
         return checked
@@ -59,12 +59,12 @@ def _validate_or_bisect(
 def validate_pages(
     raw: pl.DataFrame, interval: Interval, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[Reject]]:
-    """Normalise raw pages, and split off invalid ones with the first reason that applies.
+    """Normalize raw pages, and reject each invalid page with the first reason that applies.
 
     Args:
         raw: Columns of `page.RAW_SCHEMA`.
         interval: Pages fetched outside it are rejected, unless the parameters say otherwise.
-        params: `[crawl]`.
+        params: Section `[crawl]` of the definition.
 
     Returns:
         The valid pages, and the number and reason of every rejected record.

@@ -1,8 +1,8 @@
-"""Extract the dates at which a page says it was published and last modified.
+"""Extracts the dates on which an HTML page declares to be published and last modified.
 
-In: the document node of an HTML page. Out: unix seconds or None. Sources in order of trust: JSON-LD
-(schema.org `datePublished`, `dateModified`), meta elements, `<time>` elements. A date that cannot
-be parsed, or lies before 1990 or after the fetch, is ignored.
+Input: the document node of an HTML page. Output: unix seconds or None. Sources in order of trust:
+JSON-LD (schema.org `datePublished`, `dateModified`), meta elements, `<time>` elements. A date that
+cannot be parsed, or lies before 1990 or after the fetch, is ignored.
 """
 
 from collections import deque
@@ -64,7 +64,7 @@ NAME_ATTRIBUTES = ("property", "name", "itemprop", "http-equiv")
 
 
 def extract_dates(page: DocumentNode, fetched_at: int) -> tuple[int | None, int | None]:
-    """Return the publication and modification time of a page in unix seconds, or None."""
+    """Return the publication and modification times of a page in Unix seconds, or None."""
     linked = _json_ld_dates(page)
     meta = _date_meta(page)
     times = list(_time_elements(page))
@@ -82,7 +82,7 @@ def extract_dates(page: DocumentNode, fetched_at: int) -> tuple[int | None, int 
 
 
 def parse_date(text: str, fetched_at: int) -> int | None:
-    """Parse an ISO 8601 or RFC 5322 date to unix seconds; None if invalid or implausible."""
+    """Return an ISO 8601 or RFC 5322 date in Unix seconds; None if invalid or implausible."""
     try:
         parsed = _parse_datetime(text.strip())
         seconds = int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
@@ -92,7 +92,7 @@ def parse_date(text: str, fetched_at: int) -> int | None:
 
 
 def _parse_datetime(text: str) -> datetime:
-    """Parse an ISO 8601 date and time, its first ten characters, or an RFC 5322 date."""
+    """Parse an ISO 8601 date and time, or only its date, or an RFC 5322 date."""
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -102,18 +102,18 @@ def _parse_datetime(text: str) -> datetime:
 
 
 def _first_valid_date(texts: Iterable[str], fetched_at: int) -> int | None:
-    """Return the first text that is a plausible date, in unix seconds; None if none is."""
+    """Return the first plausible date of some texts in Unix seconds; None if there is none."""
     dates = (parse_date(text, fetched_at) for text in texts)
     return next((seconds for seconds in dates if seconds is not None), None)
 
 
 def _meta_values(meta: dict[str, str], names: Iterable[str]) -> Iterator[str]:
-    """Yield the contents of the named meta elements, in order of the names."""
+    """Yield the contents of the meta elements with the given names, in order of the names."""
     return (meta[name] for name in names if name in meta)
 
 
 def _date_meta(page: DocumentNode) -> dict[str, str]:
-    """Return the first content of each meta element that may hold a date, by lowercase name."""
+    """Return the first content of each meta element that may contain a date, by lowercase name."""
     contents: dict[str, str] = {}
     for element in page.query_selector_all(DATE_META_SELECTOR):
         for attribute in NAME_ATTRIBUTES:
@@ -124,7 +124,7 @@ def _date_meta(page: DocumentNode) -> dict[str, str]:
 
 
 def _time_elements(page: DocumentNode) -> Iterator[tuple[str, str]]:
-    """Yield the lowercase label and the `datetime` attribute of each time element."""
+    """Yield the lowercase label and the `datetime` attribute of each time element of a page."""
     for element in page.query_selector_all("time[datetime]"):
         label = f"{element.getattr('itemprop') or ''} {element.getattr('class') or ''}".lower()
         pubdate = " pubdate" if element.hasattr("pubdate") else ""
@@ -132,12 +132,12 @@ def _time_elements(page: DocumentNode) -> Iterator[tuple[str, str]]:
 
 
 def _labelled_dates(times: Iterable[tuple[str, str]], kind: str) -> Iterator[str]:
-    """Yield the dates of time elements whose label says they are of this kind."""
+    """Yield the dates of time elements with a label of the given kind."""
     return (time for label, time in times if any(word in label for word in TIME_LABELS[kind]))
 
 
 def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
-    """Return the values of both dates in the JSON-LD blocks of a page, in document order."""
+    """Return the publication and modification dates in the JSON-LD blocks of a page."""
     dates: dict[str, list[str]] = {"datepublished": [], "datemodified": []}
     for element in page.query_selector_all('script[type="application/ld+json"]'):
         try:
@@ -157,7 +157,7 @@ def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
 
 
 def _items(node: object) -> Iterable[tuple[str, object]]:
-    """Return the key-value pairs of a JSON object, or of an array with empty keys."""
+    """Return the key-value pairs of a JSON object; the items of an array have empty keys."""
     if isinstance(node, dict):
         return node.items()
     return (("", value) for value in node) if isinstance(node, list) else ()

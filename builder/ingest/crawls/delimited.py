@@ -1,4 +1,4 @@
-"""Read CSV and TSV crawls as raw pages, row by row. The first line contains the column names."""
+"""Reads CSV and TSV crawls as raw pages, row by row."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -24,7 +24,7 @@ def read_delimited_pages(
     Args:
         source: The file.
         kind: `csv` or `tsv`.
-        params: `[crawl]`.
+        params: Section `[crawl]` of the definition.
 
     Raises:
         FormatError: the first line does not name the columns.
@@ -48,7 +48,7 @@ def read_delimited_pages(
 
 
 def detect_delimited(source: Source, params: CrawlParameters) -> str | None:
-    """Return the delimited format whose header has the columns of a crawl; None if none has."""
+    """Return `csv` or `tsv` if the header of a file has the columns of a crawl; otherwise None."""
     kinds = (
         kind for kind in DELIMITERS if isinstance(detect_layout(source, kind, params), TableLayout)
     )
@@ -56,7 +56,7 @@ def detect_delimited(source: Source, params: CrawlParameters) -> str | None:
 
 
 def detect_layout(source: Source, kind: str, params: CrawlParameters) -> TableLayout | list[str]:
-    """Return the layout of a file if its header is valid, else the column names that were found."""
+    """Return the layout of a file if the header is valid, otherwise the column names found."""
     names, longest = field_names(params.fields), list[str]()
     blocks = (block.lines for block in read_blocks(source, params.max_record_bytes))
     line = next((lines[0] for lines in blocks if lines), None)

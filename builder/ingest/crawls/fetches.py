@@ -1,6 +1,6 @@
-"""Parse fetches to raw pages, in parallel where the files are large.
+"""Parses fetched documents to raw pages, in parallel if the files are large.
 
-In: fetches with undecoded bodies. Out: one raw page or reject reason per fetch. Transfer and
+Input: fetches with undecoded bodies. Output: one raw page or reject reason per fetch. Transfer and
 content encodings are decoded; a body that expands beyond the limit is rejected without decoding it
 fully. The executor parses the bodies in batches.
 """
@@ -35,7 +35,7 @@ NumberedPage = tuple[int, RawPage | str]
 
 
 class BodyType(Enum):
-    """Type of a body: HTML, plain text, or unknown and accepted only if it looks like HTML."""
+    """Type of a fetched body: HTML, text, or unknown (accepted only if it looks like HTML)."""
 
     HTML = auto()
     TEXT = auto()
@@ -43,7 +43,7 @@ class BodyType(Enum):
 
 
 class Fetch(NamedTuple):
-    """A crawled document with its undecoded body; times in unix seconds.
+    """Crawled document whose body is not yet decoded, with times in Unix seconds.
 
     `transfer_encoding` and `content_encoding` are the HTTP headers of the body, `modified_at` is
     the `Last-Modified` header, `title` a title from crawl metadata, `is_truncated` is set if the
@@ -68,7 +68,7 @@ NumberedFetch = tuple[int, Fetch | str]
 
 @dataclass(frozen=True)
 class FetchBatch:
-    """Consecutive records of a crawl file."""
+    """Consecutive records of a crawl file, as fetches or rejects."""
 
     file: str
     records: tuple[NumberedFetch, ...]
@@ -80,12 +80,12 @@ class FetchBatch:
 def parse_fetches(
     fetches: Iterable[NumberedFetch], source: Source, params: CrawlParameters, limits: Limits
 ) -> Iterator[NumberedPage]:
-    """Yield the page or reject of every fetch of a crawl file, in order.
+    """Yield the raw page or the reject of every fetch of a crawl file, in order.
 
     Args:
         fetches: Fetches and rejects of the file.
         source: The crawl file, for messages.
-        params: `[crawl]`.
+        params: Section `[crawl]` of the definition.
         limits: Threads, memory and executor.
     """
     task, batches = partial(parse_batch, params=params), _group_into_batches(fetches, source)
@@ -93,7 +93,7 @@ def parse_fetches(
 
 
 def parser_pool(files: Sequence[Source], limits: Limits) -> AbstractContextManager[Limits]:
-    """Open a process pool for parsing HTML, and return the limits under which to use it.
+    """Context manager that opens a process pool for parsing HTML, and yields limits that use it.
 
     A process can parse only one page at a time, so large files are parsed by several processes.
     """
@@ -101,7 +101,7 @@ def parser_pool(files: Sequence[Source], limits: Limits) -> AbstractContextManag
 
 
 def _file_bytes(file: Source) -> int:
-    """Return the size of a file; 0 if it is missing, which is reported when it is read."""
+    """Return the size of a file, or 0 for a missing file, which is reported when it is read."""
     try:
         return file.path.stat().st_size
     except OSError:
@@ -109,7 +109,7 @@ def _file_bytes(file: Source) -> int:
 
 
 def _group_into_batches(fetches: Iterable[NumberedFetch], source: Source) -> Iterator[FetchBatch]:
-    """Group the records of a file into batches bounded by bytes and count."""
+    """Group the records of a file into batches of limited bytes and number."""
     batch: list[NumberedFetch] = []
     size = 0
     for number, fetch in fetches:
@@ -123,7 +123,7 @@ def _group_into_batches(fetches: Iterable[NumberedFetch], source: Source) -> Ite
 
 
 def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[NumberedPage]:
-    """Parse the fetches of a batch to pages or rejects, in order."""
+    """Parse the fetches of a batch to raw pages or rejects, in order."""
     return [
         (
             number,

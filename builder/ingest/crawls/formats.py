@@ -1,4 +1,4 @@
-"""Read a crawl file of any supported format as blocks of pages and rejects.
+"""Reads a crawl file of any supported format as blocks of pages and rejects.
 
 Without `crawl.format` the format is detected from the first bytes: Parquet, WARC, a CSV or TSV
 header, else JSON lines; see `page` for the fields. JSON lines are parsed in chunks (`json_lines`),
@@ -32,9 +32,9 @@ from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 
 WARC, WARC_SUFFIXES = b"WARC/", (".warc", ".wet")
-"""Signature of a WARC file, and file names that mean WARC if the first record is damaged."""
+"""Signature of a WARC file, and file names of WARC files with a damaged first record."""
 CHUNK = 16 * 2**20
-"""Maximum bytes of lines parsed together: a fifth faster than 4 MB."""
+"""Maximum bytes of lines that are parsed together; a fifth faster than 4 MB."""
 MEMORY_SHARE = 64
 """Divisor of the memory limit that bounds a chunk."""
 BLOCK_ROWS = 8192
@@ -44,7 +44,7 @@ BLOCK_CHARS = 8 * 2**20
 def read_pages(
     source: Source, interval: Interval, params: CrawlParameters, limits: Limits
 ) -> Iterator[PageBlock]:
-    """Yield the pages and rejects of a crawl file, block by block; the executor parses HTML.
+    """Yield the valid pages and the rejects of a crawl file, block by block.
 
     Raises:
         FormatError: the file cannot be opened, or lacks the columns of a crawl.
@@ -86,7 +86,7 @@ def detect_format(source: Source, params: CrawlParameters) -> str:
 
 
 def _read_rows(source: Source, kind: str, params: CrawlParameters) -> Iterator[NumberedPage]:
-    """Yield the numbered pages and rejects of a Parquet, delimited or JSON lines file."""
+    """Yield the numbered raw pages and rejects of a Parquet, CSV, TSV or JSON lines file."""
     if kind == "parquet":
         return read_parquet_pages(source, params)
     if kind in DELIMITERS:
@@ -95,13 +95,13 @@ def _read_rows(source: Source, kind: str, params: CrawlParameters) -> Iterator[N
 
 
 def _parse_chunk(chunk: Chunk, interval: Interval, params: CrawlParameters) -> PageBlock:
-    """Parse and validate the JSON lines of a chunk."""
+    """Parse and validate the JSON lines of a chunk of a file."""
     raw, rejects = parse_page_chunk(chunk, params)
     return build_page_block(raw, rejects, interval, params)
 
 
 def _read_lines(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
-    """Yield the numbered page or reject of every JSON line."""
+    """Yield the numbered raw page or reject of every JSON line."""
     for chunk in read_chunks(source, params.max_record_bytes):
         raw, rejects = parse_page_chunk(chunk, params)
         yield from rejects
@@ -110,7 +110,7 @@ def _read_lines(source: Source, params: CrawlParameters) -> Iterator[NumberedPag
 
 
 def _html_fetches(records: Iterator[NumberedPage], interval: Interval) -> Iterator[NumberedFetch]:
-    """Convert pages whose texts are HTML to fetches with the HTML as body."""
+    """Yield raw pages whose text is HTML as fetches, with the HTML as body."""
     for number, page in records:
         if isinstance(page, str):
             yield number, page
@@ -123,7 +123,7 @@ def _html_fetches(records: Iterator[NumberedPage], interval: Interval) -> Iterat
 def _page_blocks(
     records: Iterator[NumberedPage], interval: Interval, params: CrawlParameters
 ) -> Iterator[PageBlock]:
-    """Group pages and rejects into validated blocks bounded by rows and characters."""
+    """Group raw pages and rejects into validated blocks of limited rows and characters."""
     rows: list[tuple[object, ...]] = []
     rejects: list[tuple[int, str]] = []
     chars = 0

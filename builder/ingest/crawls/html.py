@@ -1,6 +1,6 @@
-"""Extract title, main text, declared language and dates from HTML.
+"""Extracts title, main text, declared language and dates from HTML.
 
-In: the bytes of a page and the charset of the HTTP header (see `charsets`). The main text is
+Input: the bytes of a page and the charset of the HTTP header (see `charsets`). The main text is
 extracted by resiliparse (Bevendorff et al. 2018); if it is a tiny fraction of a page's visible
 text, the visible text is used instead.
 """
@@ -41,7 +41,7 @@ class HtmlPage(NamedTuple):
 
 
 def looks_like_html(body: bytes) -> bool:
-    """Whether a body without a content type starts like HTML, by the rules of browsers."""
+    """Whether a body without a content type starts like HTML, by the rules of web browsers."""
     return _HTML_START.match(body) is not None
 
 
@@ -74,7 +74,7 @@ def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
 
 
 def main_text(tree: HTMLTree) -> str:
-    """Return the main text of a page, or its visible text if the main text is too short."""
+    """Return the main text of an HTML page, or all visible text if the main text is too short."""
     main: str = extract_plain_text(tree, main_content=True, alt_texts=False)
     if len(main) >= SHORT_MAIN_CHARS:
         return main
@@ -83,13 +83,13 @@ def main_text(tree: HTMLTree) -> str:
 
 
 def visible_text(tree: HTMLTree) -> str:
-    """Return all visible text of a page."""
+    """Return all visible text of an HTML page."""
     whole: str = extract_plain_text(tree, main_content=False, alt_texts=False)
     return whole
 
 
 def _declared_language(tree: HTMLTree, page: DocumentNode) -> str | None:
-    """Return the primary subtag of `<html lang>`; None if it is missing or malformed."""
+    """Return the primary subtag of `<html lang>`; None if missing or malformed."""
     root = tree.body.parent if tree.body else page.query_selector("html")
     if not isinstance(root, ElementNode):
         return None

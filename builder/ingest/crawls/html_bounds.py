@@ -1,4 +1,4 @@
-"""Check that an HTML page can be parsed in reasonable time.
+"""Checks that an HTML page can be parsed in reasonable time.
 
 The parser compares every attribute of a tag with all others, and main-text extraction walks up the
 tree from every node. Both take quadratic time on hostile input.
@@ -68,7 +68,7 @@ def has_too_many_attributes(html: str) -> bool:
 
 
 def _has_long_tag(html: str) -> bool:
-    """Whether any tag seems to continue for `LONG_TAG_CHARS` characters without `>`."""
+    """Whether a tag seems to continue for `LONG_TAG_CHARS` characters without a `>`."""
     start = 0
     while start + LONG_TAG_CHARS <= len(html):
         end = html.rfind(">", start, start + LONG_TAG_CHARS)
@@ -83,7 +83,7 @@ def _has_long_tag(html: str) -> bool:
 
 
 def _end_of_match(pattern: re.Pattern[str], html: str, position: int) -> int:
-    """Return the end of the first match at or after a position; the end of the page without one."""
+    """Return the end of the first match at or after a position, or the end of the page."""
     match = pattern.search(html, position)
     return match.end() if match else len(html)
 

@@ -1,8 +1,9 @@
-"""Decode the transfer and content encodings of HTTP response bodies.
+"""Decodes the transfer and content encodings of HTTP response bodies.
 
-In: a body with its transfer and content encodings. Out: the decoded body. Crawlers often store a
-decoded body with the headers of the encoded one, so a body without the signature of its encoding is
-returned unchanged. A truncated body is decoded as far as possible. Decoding stops at a size limit.
+Input: a body with its transfer and content encodings. Output: the decoded body. Crawlers often
+store a decoded body with the headers of the encoded one, so a body without the signature of its
+encoding is returned unchanged. A truncated body is decoded as far as possible. Decoding stops at a
+size limit.
 """
 
 import zlib
@@ -64,7 +65,7 @@ def _decode_chunked(body: bytes) -> bytes:
 
 
 def _chunk_size(line: bytes) -> int | None:
-    """Parse the size line of a chunk; None if it is not one."""
+    """Return the size in a line that starts an HTTP chunk; None if the line is malformed."""
     digits = line.partition(b";")[0].strip()
     if not digits or len(digits) > 8 or digits.strip(b"0123456789abcdefABCDEF"):
         return None
@@ -82,7 +83,7 @@ def _gzip(body: bytes, max_bytes: int) -> bytes:
 
 
 def _deflate(body: bytes, max_bytes: int) -> bytes:
-    """Decode `deflate`: the zlib format by the standard, a raw stream from many servers."""
+    """Decode a body with the encoding `deflate`, in zlib format or, as often, without header."""
     return (
         _inflate(body, ZLIB_OR_GZIP, max_bytes)
         or _inflate(body, -zlib.MAX_WBITS, max_bytes)
@@ -91,7 +92,7 @@ def _deflate(body: bytes, max_bytes: int) -> bytes:
 
 
 def _inflate(body: bytes, window_bits: int, max_bytes: int) -> bytes:
-    """Decompress at most `max_bytes` + 1 bytes; return no bytes if the data are damaged."""
+    """Decompress at most `max_bytes + 1` bytes; return no bytes if the data are damaged."""
     decoder = zlib.decompressobj(window_bits)
     try:
         return decoder.decompress(body, max_bytes + 1)

@@ -1,4 +1,4 @@
-"""Parse the JSON lines of a crawl to raw pages and rejects, in columns where possible.
+"""Parses the JSON lines of a crawl to raw pages and rejects, in columns where possible.
 
 Lines that do not fit into columns (see `line_columns`), and rows with unclear values, are parsed
 one by one (see `page`). The result is the same as if every line was parsed one by one.
@@ -40,7 +40,7 @@ PARTIAL_LINE_REASONS = ("not_json", "not_utf8")
 def parse_page_chunk(
     chunk: Chunk, params: CrawlParameters = DEFAULT_PARAMS
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-    """Parse every line of a chunk to a raw page (`page.RAW_SCHEMA`, by line) or a reject."""
+    """Parse every line of a chunk to a raw page or a reject."""
     names = field_names(params.fields)
     layout = infer_layout(chunk, names)
     columns, indices = (None, NO_ROWS) if layout is None else parse_lines(chunk, layout)
@@ -62,7 +62,7 @@ def parse_page_chunk(
 
 
 def infer_layout(chunk: Chunk, names: FieldNames) -> ColumnLayout | None:
-    """Infer the columns of a chunk; None if field types are mixed or field names are nested."""
+    """Infer the column types of a chunk from sample lines; None if it cannot be read in columns."""
     if "." in "".join(names.all) or len(set(names.all)) < len(names.all):
         return None
     types = dict.fromkeys((names.title, *names.texts), pa.string())
@@ -85,7 +85,7 @@ def infer_layout(chunk: Chunk, names: FieldNames) -> ColumnLayout | None:
 def _pages_from_columns(
     columns: pa.RecordBatch, numbers: np.ndarray, names: FieldNames, params: CrawlParameters
 ) -> tuple[pl.DataFrame, Mask]:
-    """Return the pages of the rows that need no second look, and the mask of these rows."""
+    """Return the raw pages of all rows that are certainly valid, and a mask of these rows."""
     seconds, is_dated = _coalesce_times(columns, names, params)
     url, text = columns[names.url], _coalesce_texts(columns, names)
     is_certain: Mask = is_dated & _valid_mask(url) & _valid_mask(text)
@@ -105,14 +105,14 @@ def _pages_from_columns(
 
 
 def _valid_mask(column: pa.Array) -> Mask:
-    """Return the mask of non-null values."""
+    """Return a mask of the values that are not null."""
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _coalesce_times(
     columns: pa.RecordBatch, names: FieldNames, params: CrawlParameters
 ) -> tuple[pa.Array, Mask]:
-    """Return the first time of each row in unix seconds, and the mask of certain values."""
+    """Return the time of each row in Unix seconds, and a mask of the unambiguous times."""
     seconds = np.zeros(len(columns), dtype=np.int64)
     has_time = np.zeros(len(columns), dtype=bool)
     is_certain = has_time.copy()
@@ -129,7 +129,7 @@ def _coalesce_times(
 
 
 def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
-    """Return the first non-empty text of each row, else its first text."""
+    """Return the text of each row: the first field that is not empty."""
     texts = [columns[name] for name in names.texts]
     first = texts[0]
     if len(texts) == 1 or (not first.null_count and pc.min(pc.binary_length(first)).as_py() != 0):
@@ -141,7 +141,7 @@ def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
 def _parse_one_by_one(
     chunk: Chunk, indices: Rows, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-    """Parse the lines at these indices one by one to a frame of raw pages, and rejects."""
+    """Parse single lines to a data frame of raw pages, and rejects."""
     rows: list[tuple[object, ...]] = []
     rejects = []
     for index in indices.tolist():
@@ -160,7 +160,7 @@ def _parse_one_by_one(
 
 
 def raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
-    """Build a frame of `page.RAW_SCHEMA` from rows of line numbers and page fields."""
+    """Return a data frame of raw pages, given line numbers and page fields."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in RAW_SCHEMA)
     return pl.DataFrame(
         [
@@ -183,7 +183,7 @@ def sample_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
 
 
 def infer_type(observed: set[type], types: dict[type, pa.DataType]) -> pa.DataType | None:
-    """Return the column type of values of these Python types; the default type without values."""
+    """Return the column type for values of some Python types, or the default type."""
     if not observed:
         return next(iter(types.values()), None)
     if observed == {int, float}:

@@ -1,4 +1,4 @@
-"""Parse one record of a crawl to a raw page, or reject it with a reason.
+"""Parses one record of a crawl to a raw page, or rejects the record with a reason.
 
 JSON lines have one of two shapes, `{"url", "timestamp", "title", "text"}` or (Qwant) `{"url",
 "content", "created_at", "last_updated_at"}`, or the field names of `[crawl.fields]`. Times are unix
@@ -35,7 +35,7 @@ RAW_SCHEMA = {
 
 
 class RawPage(NamedTuple):
-    """A page as the crawl recorded it; times in unix seconds.
+    """Page as recorded by the crawl, with times in Unix seconds.
 
     `fetched_at` is None if the crawl has no time and `crawl.undated` allows that. `is_truncated` is
     set if the archive says that the body is incomplete.
@@ -52,7 +52,7 @@ class RawPage(NamedTuple):
 
 
 class FieldNames(NamedTuple):
-    """Field names of a page; of several times or texts, the first with a value is used."""
+    """Field names of a page; for times and texts, several names in order of preference."""
 
     url: str
     times: tuple[str, ...]
@@ -61,25 +61,25 @@ class FieldNames(NamedTuple):
 
     @property
     def all(self) -> tuple[str, ...]:
-        """All field names."""
+        """All field names of a page."""
         return (self.url, *self.times, self.title, *self.texts)
 
 
 def field_names(fields: PageFields) -> FieldNames:
-    """Return the field names of a definition, with defaults for missing ones."""
+    """Return the field names in a definition, with defaults for missing ones."""
     times, texts = _as_tuple(fields.time, TIME_FIELDS), _as_tuple(fields.text, TEXT_FIELDS)
     return FieldNames(fields.url, times, fields.title, texts)
 
 
 def _as_tuple(names: str | tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
-    """Return field names as a tuple; the default if they are None."""
+    """Return field names as a tuple, or the default if there are none."""
     if names is None:
         return default
     return (names,) if isinstance(names, str) else names
 
 
 def parse_page(line: bytes, params: CrawlParameters = DEFAULT_PARAMS) -> RawPage:
-    """Parse one JSON line to a raw page.
+    """Parse a JSON line to a raw page.
 
     Raises:
         RejectError: the line is not a page; the message is the reason.
@@ -104,7 +104,7 @@ def page_from_record(
 def validate_page(
     url: object, time: object, title: object, text: object, params: CrawlParameters = DEFAULT_PARAMS
 ) -> RawPage:
-    """Validate the fields of a page and convert its time to unix seconds.
+    """Validate the fields of a page, and convert the time to Unix seconds.
 
     Raises:
         RejectError: a field is missing or of the wrong type.
@@ -121,13 +121,13 @@ def validate_page(
 
 
 def _first_text(record: dict[str, Any], *names: str) -> object:
-    """Return the first non-empty value under these names, else the first value."""
+    """Return the first non-empty value among fields of a record or, without one, the first."""
     non_empty = (value for name in names if (value := get_nested(record, name)) not in (None, ""))
     return next(non_empty, _first_value(record, *names))
 
 
 def _first_value(record: dict[str, Any], *names: str) -> object:
-    """Return the first value under these names that is not null."""
+    """Return the first value among fields of a record that is not null."""
     for name in names:
         value = get_nested(record, name)
         if value is not None:

@@ -1,4 +1,4 @@
-"""Read Parquet crawls as raw pages, row by row."""
+"""Reads Parquet crawls as raw pages, row by row."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -26,7 +26,7 @@ DECODED_ROWS = 16
 
 
 def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
-    """Yield the page or reject of every row.
+    """Yield the raw page or the reject of every row of a Parquet file.
 
     A truncated file has no readable rows and yields one reject.
 
@@ -49,7 +49,7 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
 
 
 def _lacks_footer(source: Source) -> bool:
-    """Whether a file starts like Parquet but does not end so, or is too short to be Parquet."""
+    """Whether a file is a truncated Parquet file: it starts like one, but does not end like one."""
     if source.path.stat().st_size < MIN_FILE_BYTES:
         return True
     with source.path.open("rb") as file:
@@ -59,7 +59,7 @@ def _lacks_footer(source: Source) -> bool:
 
 
 def _page_columns(schema: pa.Schema, source: Source, params: CrawlParameters) -> list[str]:
-    """Return the configured field names that exist in the schema."""
+    """Return the configured field names that exist as columns of the file."""
     names = field_names(params.fields)
     present = set(existing_names(schema, names.all))
     is_dated = present & set(names.times) or params.undated == "start"

@@ -1,7 +1,8 @@
 """The stage `crawl`: reads the crawls of a snapshot, and keeps the latest fetch per URL key.
 
-In: crawl files of a snapshot. Out: `fetches`, the texts in reading order; `pages`, everything else
-about the latest fetches; and a reject with file and line for every invalid or superseded record.
+Input: crawl files of a snapshot. Output: `fetches`, the texts in reading order; `pages`, everything
+else about the latest fetches; and a reject with file and line for every invalid or superseded
+record.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,13 +38,13 @@ def ingest_crawl(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Read the crawls of a snapshot to `fetches`, `pages` and `rejects`.
+    """Stage: read the crawls of a snapshot, and keep the latest fetch of each page.
 
     Args:
         out: Folder that receives `fetches`, `pages` and `rejects`.
         files: Crawl files, in reading order.
         interval: Interval of the snapshot; pages fetched outside it are rejected by default.
-        params: `[crawl]`.
+        params: Section `[crawl]` of the definition.
         limits: Threads, memory and scratch space.
         progress: Counts the records read.
 
@@ -82,7 +83,7 @@ def ingest_crawl(
 def _read_blocks(
     files: Sequence[Source], interval: Interval, params: CrawlParameters, limits: Limits
 ) -> Iterator[tuple[int, PageBlock]]:
-    """Yield the page blocks of all files, each with the index of its file."""
+    """Yield blocks of pages from all crawl files, each with the index of the file."""
     with parser_pool(files, limits) as readers:
         for index, file in enumerate(files):
             for block in read_pages(file, interval, params, readers):
@@ -90,7 +91,7 @@ def _read_blocks(
 
 
 def _add_keys(pages: pl.DataFrame, file: int, first_number: int) -> pl.DataFrame:
-    """Add document keys, the file index, and consecutive fetch numbers."""
+    """Add document keys, file index and consecutive fetch numbers to the pages."""
     return pages.with_columns(
         pl.Series("doc", keys64(pages["url_key"])),
         pl.lit(file, pl.UInt32).alias("file"),

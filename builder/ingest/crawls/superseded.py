@@ -1,8 +1,8 @@
-"""Find the latest fetch of every URL key; the others are superseded.
+"""Finds the latest fetch of every canonical URL; all other fetches are superseded.
 
-In: the columns of each fetch except its text. Out: `pages`, and the superseded fetches. Ties are
-resolved by a total order: the latest time, then the greatest URL, then the text with the greatest
-MD5, then the last fetch read.
+Input: the columns of each fetch except its text. Output: `pages`, and the superseded fetches. Ties
+are resolved by a total order: the latest time, then the greatest URL, then the text with the
+greatest MD5, then the last fetch read.
 """
 
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ PAGES = "SELECT * FROM fetched ANTI JOIN superseded USING (number) ORDER BY numb
 
 
 class LatestFetches:
-    """Collects fetches of a snapshot and selects the latest per URL key; a context manager.
+    """Context manager that collects fetches, and selects the latest one of each URL.
 
     Args:
         limits: Scratch space and memory.
@@ -70,7 +70,7 @@ class LatestFetches:
         self._connection.execute("CREATE TABLE superseded (number UBIGINT)")
 
     def add(self, fetches: pl.DataFrame) -> None:
-        """Add fetches with the columns of `schemas.Pages`, `file` and `line`."""
+        """Add fetches of pages, without texts."""
         self._connection.register("added", fetches.select(self._columns).to_arrow())
         self._connection.execute("INSERT INTO fetched FROM added")
         self._connection.unregister("added")
@@ -99,7 +99,7 @@ class LatestFetches:
             yield from zip(batch["file"].to_pylist(), batch["line"].to_pylist(), strict=True)
 
     def write(self, path: Path) -> int:
-        """Write `pages`, after `superseded` has been read; returns the number of rows."""
+        """Write the table `pages` after reading all superseded fetches; return the row count."""
         return write_query(self._connection, PAGES, path, Pages)
 
     def __enter__(self) -> Self:

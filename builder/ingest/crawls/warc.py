@@ -1,6 +1,6 @@
-"""Read the fetches of a WARC archive, plain or compressed, and continue after damage.
+"""Reads the fetches of a WARC archive, plain or compressed, and continues after damage.
 
-In: a WARC file. Out: numbered fetches and rejects. Only responses, revisits, resources and
+Input: a WARC file. Output: numbered fetches and rejects. Only responses, revisits, resources and
 conversions are numbered; other record types are skipped. See `warc_record` for the conversion of a
 record, `warc_recovery` for the search after damage, and `fetches` for parsing the bodies.
 """
@@ -44,7 +44,7 @@ def read_archive(source: Source, params: CrawlParameters) -> Iterator[NumberedFe
 
 
 def _read_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield the fetches of an archive that was compressed as a whole."""
+    """Yield the fetches of an archive that was compressed as one stream."""
     number, has_lf_headers = 0, _has_lf_headers(source)
     with DecompressedStream(source) as stream:
         try:
@@ -76,7 +76,7 @@ def _read_records(source: Source, params: CrawlParameters) -> Iterator[NumberedF
 
 
 class _Section:
-    """Consecutive records of an archive, up to its end or the first unreadable byte.
+    """Section of an archive, which ends at the first unreadable byte or at the end of the file.
 
     Attributes:
         has_fetches: Whether any record was a fetch or the reject of one.
@@ -114,7 +114,7 @@ class _Section:
             yield from self._check_end()
 
     def _check_length(self, record: WarcRecord, fetch: Fetch | str | None) -> str | None:
-        """Return the reject reason of a record that ends the section; None if reading can go on."""
+        """Return the reason to reject a record of wrong length; None if the length is correct."""
         is_overrun = fetch is not None and _overruns(self._file, record, self._length, fetch)
         if is_overrun:
             self.next_start = find_record(self._file, self._offset + 1)
@@ -125,7 +125,7 @@ class _Section:
         return "bad_length" if is_overrun else None
 
     def _check_end(self) -> Iterator[str]:
-        """Yield a reason if the archive ends before the end of the file or within a record."""
+        """Yield a reason if the archive ends within a record or before the end of the file."""
         stop = find_stop(self._file, self._offset, self._length)
         if stop is not None and (
             stop.is_truncated or not self.has_fetches or stop.offset > self._offset
@@ -134,7 +134,7 @@ class _Section:
             self.next_start = find_record(self._file, stop.offset + 1)
 
     def _recover(self) -> Iterator[str]:
-        """Yield the reason of a read error, and find the next section."""
+        """Yield the reason for a read error, and find the start of the next section."""
         stop = find_stop(self._file, self._offset, self._length)
         if stop is not None and stop.is_truncated:
             yield FILE_TRUNCATED
@@ -148,7 +148,7 @@ class _Section:
 
 
 def _overruns(file: IO[bytes], record: WarcRecord, length: int, fetch: Fetch | str) -> bool:
-    """Whether the body of a record, as declared, includes the next record.
+    """Whether a record, as long as it is declared, would include the next record.
 
     Only bodies that contain a record start are checked, and records that were too large to read.
     """
@@ -161,6 +161,6 @@ def _overruns(file: IO[bytes], record: WarcRecord, length: int, fetch: Fetch | s
 
 
 def _has_lf_headers(source: Source) -> bool:
-    """Whether header lines end with LF instead of CRLF, as in hand-made archives."""
+    """Whether header lines end with LF instead of CRLF."""
     line, end, _ = read_head(source, FIRST_LINE_BYTES).partition(b"\n")
     return bool(end) and not line.endswith(b"\r")

@@ -1,8 +1,8 @@
-"""Convert one WARC record to a fetch, or find the reason to reject it.
+"""Converts one WARC record to a fetch, or rejects the record with a reason.
 
-In: a record of an archive, positioned before its body. Out: a `Fetch` with the undecoded body.
-Fetches are HTTP responses, resources (pages without an HTTP header) and conversions (extracted
-text, as in WET files). Revisits have no body and are rejected.
+Input: a record of an archive, positioned before its body. Output: a `Fetch` with the undecoded
+body. Fetches are HTTP responses, resources (pages without an HTTP header) and conversions
+(extracted text, as in WET files). Revisits have no body and are rejected.
 """
 
 import re
@@ -31,7 +31,7 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 
 
 def fetch_or_reason(record: WarcRecord, params: CrawlParameters) -> Fetch | str | None:
-    """Return the fetch of a record, or its reject reason; None for a skipped record type."""
+    """Return the fetch in a record, or the reason to reject it; None to skip the record."""
     if _is_skipped(record):
         return None
     return value_or_reason(partial(_read_fetch, record, params), READ_ERRORS)
@@ -45,7 +45,7 @@ def has_complete_body(record: WarcRecord) -> bool:
 
 
 def _is_skipped(record: WarcRecord) -> bool:
-    """Whether a record is of a type that holds no fetch.
+    """Whether a record is of a type that contains no fetch.
 
     A record of unknown type without `Content-Length` has a damaged header and is not skipped.
     """
@@ -55,7 +55,7 @@ def _is_skipped(record: WarcRecord) -> bool:
 
 
 def _read_fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
-    """Read the fetch of a response, resource or conversion; raise RejectError for other records."""
+    """Read the fetch of a response, resource or conversion record."""
     if record.record_type in (WarcRecordType.unknown, WarcRecordType.no_type):
         raise RejectError("bad_header")
     if record.record_type == WarcRecordType.revisit:
@@ -76,7 +76,7 @@ def _read_fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
 
 
 def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
-    """Read the fetch of a response record; raise RejectError unless it is HTML with status 200."""
+    """Read the fetch of a response record with status 200 and an HTML body."""
     if record.is_http:
         record.parse_http(quirks_mode=True)  # servers that end lines with LF alone
     if record.http_headers is None:
@@ -116,7 +116,7 @@ def _target_url(record: WarcRecord) -> str:
 
 
 def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
-    """Return the fetch time of a record in unix seconds, after checking the record's size.
+    """Return the fetch time of a record in Unix seconds, after checking the size of the record.
 
     Raises:
         RejectError: the record is larger than `crawl.max_record_bytes`, or has no valid time.
@@ -130,9 +130,9 @@ def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
 
 
 def _parse_day_of_year(text: str) -> datetime | None:
-    """Parse a ClueWeb09 date, or return None if it is not one.
+    """Parse a ClueWeb09 date with the day of the year; return None for other dates.
 
-    `2009-03-65T08:43:19-0800` is day 65 of 2009, which must lie in March.
+    `2009-03-65T08:43:19-0800` is day 65 of 2009; the month must be that of the day.
     """
     match = DAY_OF_YEAR.fullmatch(text)
     if match is None:
@@ -145,7 +145,7 @@ def _parse_day_of_year(text: str) -> datetime | None:
 
 
 def _content_type(record: WarcRecord) -> tuple[str, str | None]:
-    """Return media type and charset from the `Content-Type` header of the WARC record itself."""
+    """Return media type and charset in the `Content-Type` header of a record."""
     header = Message()
     header["Content-Type"] = str(record.headers.get("Content-Type") or "")
     return header.get_content_type(), header.get_content_charset()

@@ -1,4 +1,4 @@
-"""Find where a damaged WARC archive can be read again: the offset of the next intact record.
+"""Finds the next intact record in a damaged WARC archive.
 
 Uncompressed archives are searched for the version line of a header, compressed archives for a gzip
 member or zstd frame that decompresses to one. A record start within the body of a damaged record
@@ -23,7 +23,7 @@ BLANK = len(b"\r\n\r\n")
 EMBEDDED_RECORD = re.compile(rb"\r?\n\r?\nWARC/\d\.\d{1,2}\r?\nWARC-")
 """Start of a record within a body, which suggests that the declared length is too large."""
 BLANK_LINE_OR_END = re.compile(rb"\r?\n\r?\n|\Z")
-"""What follows a complete record."""
+"""Bytes that follow a complete WARC record."""
 MEMBER_MAGIC = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
 """First bytes of compressed files, and of their gzip members or zstd frames."""
 PEEK_BYTES = 512
@@ -38,7 +38,7 @@ MAX_EMPTY_RESTARTS = 1000
 
 
 def find_record(file: IO[bytes], after: int) -> int | None:
-    """Return the offset of the first record start at or after `after`; None if there is none.
+    """Return the offset of the first record start at or after an offset; None without one.
 
     Args:
         file: A non-empty archive.
@@ -55,7 +55,7 @@ def find_record(file: IO[bytes], after: int) -> int | None:
 
 
 def offset_after_record(file: IO[bytes], offset: int, length: int) -> int:
-    """Return an offset after the start of a record, at or before its end.
+    """Return an offset that is after the start and not after the end of a record.
 
     Args:
         file: A non-empty archive.
@@ -71,7 +71,7 @@ def offset_after_record(file: IO[bytes], offset: int, length: int) -> int:
 
 
 def contains_record_start(body: bytes) -> bool:
-    """Whether a body contains the start of a WARC record, as a page about archives may."""
+    """Whether a body contains the start of a WARC record."""
     return WARC_MAGIC in body and EMBEDDED_RECORD.search(body) is not None
 
 
@@ -97,7 +97,7 @@ def overruns_next_record(file: IO[bytes], offset: int, length: int, body: bytes 
 
 
 class ReadStop(NamedTuple):
-    """Position at which an archive becomes unreadable.
+    """Position from which an archive is unreadable.
 
     Args:
         offset: First byte of the unreadable record or compressed member.
@@ -109,7 +109,7 @@ class ReadStop(NamedTuple):
 
 
 def find_stop(file: IO[bytes], offset: int, length: int = 0) -> ReadStop | None:
-    """Find where an archive becomes unreadable; None if it is intact from `offset` to its end.
+    """Return the position from which an archive is unreadable; None if it is intact.
 
     A gzip member with a damaged header may seem to extend to the end of the file.
 
@@ -146,13 +146,13 @@ def _is_truncated(data: mmap.mmap, offset: int, length: int) -> bool:
 
 
 def _starts_header(rest: bytes) -> bool:
-    """Whether bytes start with a record header, or are a prefix of a header or member."""
+    """Whether bytes start with a record header, or with the first bytes of one."""
     starts = (WARC_MAGIC, *MEMBER_MAGIC.values())
     return bool(rest) and (rest.startswith(WARC_MAGIC) or any(s.startswith(rest) for s in starts))
 
 
 def is_compressed_as_a_whole(file: IO[bytes]) -> bool:
-    """Whether the first compressed member of an archive contains more than one record.
+    """Whether an archive was compressed as one stream instead of record by record.
 
     Args:
         file: A non-empty archive.
@@ -174,7 +174,7 @@ def is_compressed_as_a_whole(file: IO[bytes]) -> bool:
 
 
 def _member_magic(data: mmap.mmap) -> bytes | None:
-    """Return the first bytes of every compressed member; None for an uncompressed archive."""
+    """Return the first bytes of every compressed record; None for an uncompressed archive."""
     return next((long for short, long in MEMBER_MAGIC.items() if data[: len(short)] == short), None)
 
 
@@ -187,7 +187,7 @@ def _find_plain_record(data: mmap.mmap, after: int) -> int | None:
 
 
 def _find_all(data: mmap.mmap, magic: bytes, after: int) -> Iterator[int]:
-    """Yield every offset of `magic` at or after `after`."""
+    """Yield every offset of a byte string at or after an offset."""
     offset = data.find(magic, after)
     while offset >= 0:
         yield offset
@@ -195,7 +195,7 @@ def _find_all(data: mmap.mmap, magic: bytes, after: int) -> Iterator[int]:
 
 
 def _starts_record(data: mmap.mmap, offset: int) -> bool:
-    """Whether the compressed member at an offset decompresses to the start of a record."""
+    """Whether the bytes at an offset decompress to the start of a record."""
     head = data[offset : offset + PEEK_BYTES]
     try:
         if head.startswith(GZIP):
@@ -214,7 +214,7 @@ def _member_size(data: mmap.mmap, offset: int, magic: bytes) -> int | None:
 
 
 class _Member(NamedTuple):
-    """A gzip member or zstd frame: end offset, decompressed size, whether it is complete."""
+    """Compressed member (gzip or zstd): end offset, decompressed size, whether it is complete."""
 
     end: int
     size: int
@@ -222,7 +222,7 @@ class _Member(NamedTuple):
 
 
 def _read_member(data: mmap.mmap, offset: int, magic: bytes) -> _Member | None:
-    """Decompress the member at an offset to find its end and size; None if it is damaged."""
+    """Decompress the member at an offset to determine end and size; None if it is damaged."""
     size = 0
     chunks = _decompress_member(data, offset, magic)
     while True:

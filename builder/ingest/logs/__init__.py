@@ -1,4 +1,4 @@
-"""Readers for query logs: converts every supported format to impressions and rejects."""
+"""Readers of query logs, which convert every supported format to impressions and rejects."""
 
 from builder.ingest.logs.detection import detect_format, inspect_log
 from builder.ingest.logs.formats import read_impressions

@@ -32,7 +32,7 @@ NULLS = frozenset({"NULL", "null", "\\N", "None", "NaN", "nan", "NA"})
 
 
 def split_list(cell: str, separator: str) -> list[Any]:
-    """Parse the items of a cell.
+    """Parse the list of items in a CSV or TSV cell.
 
     Args:
         cell: Text of the cell.
@@ -78,7 +78,7 @@ def _parse_bracketed(text: str) -> list[Any]:
 
 
 def _parse_item(token: str) -> object:
-    """Convert a token to text without quotes, a number, a boolean or None; a tuple to a list."""
+    """Convert an item to text without quotes, a number, a boolean or None; a tuple to a list."""
     if token[0] == "(":
         return [_parse_item(item[0]) for item in TUPLE_ITEM.finditer(token)]
     if token[0] in "'\"":

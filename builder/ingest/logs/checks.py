@@ -1,4 +1,4 @@
-"""Checks raw records: converts each one to an impression or a reject.
+"""Checks raw records of logs, and converts each to an impression or a reject.
 
 Columnar records are checked in SQL. Records that the SQL cannot decide, such as those with unusual
 times or queries that need cleaning, are passed one by one to the reference implementation,
@@ -77,7 +77,7 @@ def check_records(
     Args:
         raw: The batch.
         interval: Accepted time interval; None: times are ignored and set to 0.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
         connection: DuckDB connection, used through cursors.
     """
     kept, rejects, unclear = [], list[tuple[int, str]](), list[int]()
@@ -110,7 +110,7 @@ def _cleaned_columns(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.Table:
-    """Return `record`, `seconds`, `user`, `query`, `results` and `ranks`; null where undecided."""
+    """Return columns of cleaned values, null where SQL cannot decide."""
     ranks = _nulls_to_empty(table["clicks"].combine_chunks())
     if params.click_form == "flags":
         with connection.cursor() as cursor:
@@ -138,7 +138,7 @@ def _reject_reasons(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.ChunkedArray:
-    """Reject reason per record: null if accepted, `unclear` if undecided."""
+    """Return the reject reason of each record: null if accepted, `unclear` if undecided."""
     wanted = interval or ANY_TIME
     values = {"start": wanted.start, "stop": wanted.stop, "max_results": params.max_results}
     with connection.cursor() as cursor:
@@ -156,7 +156,7 @@ def _unix_seconds(
 
 
 def _clean_queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
-    """Clean the queries, each distinct text once; null where rejected."""
+    """Clean queries, each distinct text once; rejected queries become null."""
     encoded = texts.combine_chunks().dictionary_encode()
     distinct = pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String)
     is_clean = distinct.str.contains(CLEAN_LINE) & (
@@ -168,7 +168,7 @@ def _clean_queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
 
 
 def _clean_or_none(text: str, params: LogParameters) -> str | None:
-    """Clean a query; None if rejected."""
+    """Return a cleaned query; None if it is rejected."""
     try:
         return clean_query(text, params)
     except RejectError:
@@ -178,7 +178,7 @@ def _clean_or_none(text: str, params: LogParameters) -> str | None:
 def _check_individually(
     numbered: Iterable[NumberedRecord], interval: Interval | None, params: LogParameters
 ) -> tuple[list[tuple[int, Impression]], list[tuple[int, str]]]:
-    """Check records with the reference implementation; returns numbered impressions and rejects."""
+    """Check records one by one, and return numbered impressions and rejects."""
     impressions, rejects = [], []
     for number, record in numbered:
         try:

@@ -40,7 +40,7 @@ def detect_layout(
     Args:
         source: The file.
         kind: `csv` (quoted) or `tsv` (unquoted unless the header requires quotes).
-        params: `[log]`.
+        params: Section `[log]` of the definition.
         encoding: Text encoding of the file.
         needs_time: A time column is required.
 
@@ -73,7 +73,7 @@ def detect_layout(
 def _headerless_layouts(
     line: bytes | None, kind: str, params: LogParameters
 ) -> Iterator[TableLayout]:
-    """Yield candidate layouts for `log.columns`; a first line that repeats the names is skipped."""
+    """Yield the possible layouts of a file without a header, given `log.columns`."""
     names, is_quoted = list(params.columns), kind == "csv"
     for delimiter in DELIMITERS[kind]:
         cells = split_cells(line, delimiter, is_quoted)
@@ -85,20 +85,20 @@ def _headerless_layouts(
 def read_log_rows(
     source: Source, layout: TableLayout, params: LogParameters, encoding: str
 ) -> Iterator[Row]:
-    """Yield (line number, row) for every row; see `delimited.read_rows`."""
+    """Yield every row of a log with its line number, or the reason to reject it."""
     return read_rows(source, layout, params.max_line_bytes, MAX_SPANNED_LINES, encoding)
 
 
 def parse_wide_rows(
     rows: Iterator[tuple[int, dict[str, str] | str]], params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Convert wide-form rows to records keyed by the column names of the file."""
+    """Convert rows with one impression each to records by the column names of the file."""
     for number, row in rows:
         yield number, row if isinstance(row, str) else _parse_lists(row, params)
 
 
 def _parse_lists(row: dict[str, str], params: LogParameters) -> Record | str:
-    """Parse the list cells of a row and drop a missing user; returns a reject reason on failure."""
+    """Parse the cells of a row that contain lists; return the reject reason on failure."""
     fields = params.fields
     record: Record = dict(row)
     if record.get(fields.user) in MISSING_USERS:
@@ -115,6 +115,6 @@ def _parse_lists(row: dict[str, str], params: LogParameters) -> Record | str:
 
 
 def _integer_or_text(click: object) -> object:
-    """Convert a click to an integer if possible."""
+    """Convert a click to an integer if possible, otherwise return it unchanged."""
     number = parse_integer(click) if isinstance(click, str) else None
     return click if number is None else number

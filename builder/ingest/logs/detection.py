@@ -52,7 +52,8 @@ def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
 
     Args:
         source: The file.
-        params: `[log]`; if `log.columns` is set, any file other than Parquet is CSV or TSV.
+        params: Section `[log]` of the definition; if `columns` is set, any file other than Parquet
+            is CSV or TSV.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -77,7 +78,7 @@ def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
 
 
 def _first_lines(source: Source, count: int) -> list[bytes]:
-    """Return the first `count` non-blank lines, padded with empty ones."""
+    """Return the first `count` lines that are not blank, padded with empty lines."""
     lines: list[bytes] = []
     for block in read_blocks(source, 2**20):
         lines += [line for line in block.lines if line and line.strip()]

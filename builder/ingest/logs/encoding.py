@@ -19,7 +19,7 @@ FRENCH_BYTES = frozenset("àâäçéèêëîïôöùûüÿœæÀÂÄÇÉÈÊËÎ
 
 
 def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
-    """Resolve the codec name of a file, with a note if it was detected.
+    """Return the text encoding of a file, with a note for the user if it was detected.
 
     With `log.encoding = "auto"`, UTF-8 is used unless more than half of the sampled lines with
     non-ASCII bytes are invalid UTF-8; the encoding is then detected from those lines; of
@@ -27,7 +27,7 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
 
     Args:
         source: The file.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
 
     Returns:
         Python codec name, and a note to the user, empty unless an encoding was detected.
@@ -53,5 +53,5 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
 
 
 def _is_french(text: bytes) -> bool:
-    """Whether all non-ASCII bytes are French in windows-1252; detectors need more text to tell."""
+    """Whether all non-ASCII bytes are French letters or punctuation in windows-1252."""
     return FRENCH_BYTES.issuperset(byte for byte in set(text) if byte > 127)

@@ -1,4 +1,4 @@
-"""Dispatches a log file of any format to its reader and checks the records.
+"""Reads a log file of any format and checks the records.
 
 Built-in formats are JSON lines, Parquet, CSV and TSV, each with one record per impression or per
 result, and those of `LOG_READERS`; plug-ins add others. The format is detected from the first bytes
@@ -59,7 +59,7 @@ def read_impressions(
     Args:
         source: The file.
         interval: Accepted time interval; None: times are ignored, may be missing, and are set to 0.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
         limits: Threads, memory and scratch space.
 
     Yields:
@@ -80,7 +80,7 @@ def read_impressions(
 def raw_batches(
     file: LogFile, interval: Interval | None, params: LogParameters, limits: Limits
 ) -> Iterator[Batch]:
-    """Yield the batches of a log file in file order; see `read_impressions`."""
+    """Yield the unchecked records of a log file in batches, in file order."""
     source, kind, needs_time = file.source, file.kind, interval is not None
     if kind == "parquet":
         yield from _parquet_batches(source, params, limits, needs_time=needs_time)
@@ -96,7 +96,7 @@ def raw_batches(
 
 
 def get_reader(name: str) -> LogReader:
-    """Look up a reader in `LOG_READERS` or among the plug-ins of the group `log_readers`.
+    """Return a reader of log files by name: built-in, or a plug-in of the group `log_readers`.
 
     Raises:
         UsageError: no reader has this name.
@@ -110,7 +110,7 @@ def get_reader(name: str) -> LogReader:
 
 
 def _already_parsed(batches: Iterator[RawRecords]) -> Iterator[Batch]:
-    """Wrap parsed batches as `Batch` callables."""
+    """Yield each batch that is already parsed as a function that returns it."""
     for batch in batches:
 
         def parsed(_: duckdb.DuckDBPyConnection, batch: RawRecords = batch) -> RawRecords:
@@ -122,7 +122,7 @@ def _already_parsed(batches: Iterator[RawRecords]) -> Iterator[Batch]:
 def _json_batches(
     source: Source, params: LogParameters, encoding: str, limits: Limits
 ) -> Iterator[Batch]:
-    """Yield the batches of a JSON lines file, in native or long form."""
+    """Yield the batches of a JSON lines file, with one impression or one result per line."""
     reject_json_array(source)
     objects = partial(read_result_objects, source, params, encoding)
     first = next((row for _, row in objects() if not isinstance(row, str)), {})
@@ -141,7 +141,7 @@ def _json_batches(
 def _delimited_batches(
     file: LogFile, params: LogParameters, limits: Limits, *, needs_time: bool
 ) -> Iterator[Batch]:
-    """Yield the batches of a CSV or TSV file, in wide or long form."""
+    """Yield the batches of a CSV or TSV file, with one impression or one result per row."""
     source, encoding = file.source, file.encoding
     layout = detect_layout(source, file.kind, params, encoding, needs_time=needs_time)
     rows = read_log_rows(source, layout, params, encoding)
@@ -161,7 +161,7 @@ def _long_form_batches(
     params: LogParameters,
     limits: Limits,
 ) -> Iterator[Batch]:
-    """Group long-form rows into impressions; rows rejected by the reader are passed through."""
+    """Group rows of one result each into impressions; rejects are passed through."""
 
     def batches() -> Iterator[RawRecords]:
         while batch := list(islice(rows, RECORDS_PER_BATCH)):
@@ -175,7 +175,7 @@ def _long_form_batches(
 def _group_batches(
     batches: Iterator[RawRecords], params: LogParameters, limits: Limits
 ) -> Iterator[Batch]:
-    """Group batches of long-form rows into impressions, on a connection of their own."""
+    """Group batches of rows of one result each into impressions, on a separate connection."""
     with limits.connect(ENGINE_SHARE) as connection:
         is_click = params.click_form == "rows"
         yield from _already_parsed(group_rows(batches, connection, row_is_click=is_click))
@@ -184,7 +184,7 @@ def _group_batches(
 def _parquet_batches(
     source: Source, params: LogParameters, limits: Limits, *, needs_time: bool
 ) -> Iterator[Batch]:
-    """Yield the batches of a Parquet file, in wide or long form."""
+    """Yield the batches of a Parquet file, with one impression or one result per row."""
     with explain_parquet_errors(source), pq.ParquetFile(source.path) as file:
         names = parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
     faults: list[str] = []

@@ -1,4 +1,4 @@
-"""Parses a single record into an impression: the reference implementation for all log formats.
+"""Parses a single record of a log to an impression: the reference for all log formats.
 
 In the native format, each line is a JSON object: `{"time": Unix seconds or ISO 8601, "user": opaque
 id or null, "query": text, "results": [URL in rank order], "clicks": [1-based rank in click
@@ -20,7 +20,7 @@ from builder.parameters import LogParameters
 
 
 class Impression(NamedTuple):
-    """A checked impression.
+    """Impression that has been checked: a query with results and clicks.
 
     Args:
         time: Unix time in seconds.
@@ -38,7 +38,7 @@ class Impression(NamedTuple):
 
 
 def parse_impression(line: bytes, interval: Interval | None, params: LogParameters) -> Impression:
-    """Parse and check a JSON line; see `make_impression`.
+    """Parse a JSON line to an impression.
 
     Raises:
         RejectError: the line is not an impression within the interval; the message is the reason.
@@ -49,12 +49,12 @@ def parse_impression(line: bytes, interval: Interval | None, params: LogParamete
 def make_impression(
     record: dict[str, Any], interval: Interval | None, params: LogParameters
 ) -> Impression:
-    """Check the fields of a record and convert it to an impression.
+    """Convert a record to an impression, checking all fields.
 
     Args:
         record: Field values under the project's names (see `fields.rename_fields`).
         interval: Accepted time interval; None: the time is ignored and set to 0.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
 
     Raises:
         RejectError: a field is missing or invalid, or the time is outside the interval.
@@ -79,7 +79,7 @@ def _parse_user(value: object) -> str | None:
 
 
 def clean_query(value: object, params: LogParameters) -> str:
-    """Normalise the text or numeric id of a query to NFC with single spaces.
+    """Normalize the text or numeric id of a query to NFC with single spaces.
 
     Raises:
         RejectError: the value is neither text nor an id, or the text is empty or too long.

@@ -71,14 +71,14 @@ def infer_layout(records: Sequence[dict[str, Any]], params: LogParameters) -> Js
 
 
 def _flatten(lists: Iterable[Any]) -> list[Any]:
-    """Concatenate all values that are lists."""
+    """Concatenate all values that are lists; ignore all others."""
     return [item for items in lists if isinstance(items, list) for item in items]
 
 
 def _most_common_type(
     values: Iterable[Any], types: ArrowTypes, default: pa.DataType
 ) -> pa.DataType:
-    """Return the Arrow type of the most common Python type; float for mixed integers and floats."""
+    """Return the Arrow type for the most common Python type of the values."""
     counts = Counter(type(value) for value in values if type(value) in types)
     if not counts:
         return default
@@ -90,7 +90,7 @@ def _most_common_type(
 def _infer_item_type(
     items: Sequence[Any], types: ArrowTypes, object_type: pa.DataType | None, default: pa.DataType
 ) -> pa.DataType | None:
-    """Return the item type of a list column: `object_type` for mostly objects, else a scalar."""
+    """Return the Arrow type for most of the items in a list column."""
     objects = sum(isinstance(item, dict) for item in items)
     return object_type if objects * 2 > len(items) else _most_common_type(items, types, default)
 
@@ -127,7 +127,7 @@ def _flat_struct(types: dict[str, pa.DataType]) -> pa.DataType | None:
 
 
 def _nested_schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
-    """Return a schema with dotted names as nested structs; None if names conflict."""
+    """Return a schema in which dotted names are nested structs; None if names conflict."""
     if len(types) < len(RECORD_FIELDS):
         return None
     tree: dict[str, Any] = {}

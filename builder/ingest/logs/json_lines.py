@@ -1,4 +1,4 @@
-"""Reader for JSON lines in bulk.
+"""Reads logs of JSON lines in bulk.
 
 Arrow parses the lines of a chunk under their most common schema (see `json_layout`); the remaining
 lines are parsed one by one. Arrow takes 2.4 us per line of ten results; DuckDB's `json_structure`,
@@ -67,7 +67,7 @@ CASE WHEN list_max(list_transform({list}, lambda click: abs(click.{time}::DOUBLE
 
 
 def chunk_bytes(memory: int) -> int:
-    """Return the chunk size in bytes under a memory limit in bytes."""
+    """Return the size of a chunk in bytes, given the memory limit in bytes."""
     least, most = CHUNK_BYTES
     return max(least, min(int(memory * CHUNK_SHARE), most))
 
@@ -75,11 +75,11 @@ def chunk_bytes(memory: int) -> int:
 def parse_chunk(
     chunk: Chunk, params: LogParameters, connection: duckdb.DuckDBPyConnection
 ) -> RawRecords:
-    """Parse a chunk of lines to raw records.
+    """Parse a chunk of JSON lines to raw records.
 
     Args:
         chunk: The lines.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
         connection: DuckDB connection, used through a cursor.
     """
     layout = infer_layout(_sample_records(chunk), params)
@@ -105,7 +105,7 @@ def _sample_records(chunk: Chunk) -> list[Record]:
 
 
 def _load_json(line: bytes) -> object:
-    """Parse a JSON line; None if invalid."""
+    """Parse a JSON line; return None if it is invalid."""
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -120,7 +120,7 @@ def _canonical_columns(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.Table:
-    """Convert parsed lines to the columns of `RawRecords.tables`."""
+    """Convert parsed lines to columns with standard names and types."""
     numbers = pa.array((chunk.first + rows).astype(np.uint64))
     parsed = pa.Table.from_batches([batch]).append_column("record", numbers)
     own = {name: getattr(params.fields, name) for name in ("time", "user", "query")}
@@ -136,13 +136,13 @@ def _canonical_columns(
 
 
 def _is_flat(layout: JsonLayout, names: Sequence[str]) -> bool:
-    """Whether no field is nested and no list contains objects."""
+    """Whether a layout has neither nested fields nor lists of objects."""
     has_objects = layout.has_result_objects or layout.has_click_objects
     return not has_objects and all("." not in name for name in names)
 
 
 def _build_query(layout: JsonLayout, params: LogParameters) -> str:
-    """Build the SQL query that converts parsed lines to the columns of `RawRecords.tables`."""
+    """Return SQL that converts parsed lines to columns with standard names and types."""
     fields, latest = params.fields, LATEST * (1000 if params.time_unit == "ms" else 1)
     results, clicks = _field_expression(fields.results), _field_expression(fields.clicks)
     found = {"results": f"{results}::VARCHAR[]", "clicks": clicks}
@@ -158,7 +158,7 @@ def _build_query(layout: JsonLayout, params: LogParameters) -> str:
 
 
 def _field_expression(name: str) -> str:
-    """Return the SQL expression of a field of the parsed lines; dots access struct fields."""
+    """Return the SQL expression of a possibly nested field of the parsed lines."""
     return ".".join(["parsed", *map(_quote_identifier, name.split("."))])
 
 
@@ -170,7 +170,7 @@ def _quote_identifier(name: str) -> str:
 def _parse_individually(
     chunk: Chunk, fields: LogFields, numbers: Iterable[int]
 ) -> Iterator[NumberedRecord]:
-    """Yield the records of the lines with the given numbers, or their reject reasons."""
+    """Parse lines one by one, and yield each record or the reason to reject the line."""
     for number in map(int, numbers):
         line = chunk.line(number - chunk.first)
         try:

@@ -1,4 +1,4 @@
-"""Reader for JSON lines in the long form, with one object per result."""
+"""Reads logs of JSON lines in which each object is one result (long form)."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ FORBIDDEN_TYPES = {
 def read_result_objects(
     source: Source, params: LogParameters, encoding: str
 ) -> Iterator[NumberedRecord]:
-    """Yield the numbered lines as rows with the configured fields, or with their reject reason."""
+    """Yield every line as a numbered row with the configured fields, or as a reject."""
     names = dict.fromkeys(params.fields.model_dump().values())
     for block in read_blocks(source, params.max_line_bytes, encoding):
         for number, line in enumerate(block.lines, block.first):
@@ -35,7 +35,7 @@ def read_result_objects(
 
 
 def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) -> Record:
-    """Parse a line and select the configured fields that are not null.
+    """Parse a line, and return the configured fields that are not null.
 
     Raises:
         RejectError: the line is not an object, or a time, user, query or URL has a wrong type.

@@ -41,7 +41,7 @@ KEYED_COLUMNS = pa.schema(
 
 
 class KeyedRecords(NamedTuple):
-    """Impressions of a batch in keys, its rejects and its distinct strings.
+    """Batch of impressions with keys instead of strings, rejects, and the distinct strings.
 
     Args:
         impressions: Table with the schema `KEYED_COLUMNS`, in record order.
@@ -114,7 +114,7 @@ class KeyEncoder:
         )
 
     def _count_added_schemes(self, urls: pa.DictionaryArray, written: pl.Series) -> int:
-        """Count the results whose URL had no scheme, given the resulting distinct URLs."""
+        """Count the results whose URL had no scheme in the log."""
         given = pl.Series(pl.from_arrow(urls.dictionary), dtype=pl.String)
         if self.address is not None or self.scheme is None or given.equals(written):
             return 0
@@ -122,14 +122,14 @@ class KeyEncoder:
         return int(bare.to_numpy()[urls.indices.to_numpy()].sum()) if bare.any() else 0
 
     def _encode_queries(self, texts: pa.Array) -> pl.DataFrame:
-        """Fold and hash distinct queries: `surface`, `query`, `text`, `folded`."""
+        """Fold and hash the distinct queries of a batch."""
         text = pl.Series("text", pl.from_arrow(texts), dtype=pl.String)
         folded = fold_series(text)
         keys = {"surface": self._md5_keys(text), "query": self._md5_keys(folded)}
         return pl.DataFrame({**keys, "text": text, "folded": folded})
 
     def _encode_urls(self, texts: pa.Array) -> pl.DataFrame:
-        """Canonicalise and hash distinct URLs: `key`, `url_key`, `url`."""
+        """Canonicalize and hash the distinct URLs of a batch."""
         urls = to_urls(pl.Series(pl.from_arrow(texts), dtype=pl.String), self.address, self.scheme)
         canonical = url_keys(urls)
         if not canonical.equals(urls):
@@ -137,18 +137,18 @@ class KeyEncoder:
         return pl.DataFrame({"key": self._md5_keys(canonical), "url_key": canonical, "url": urls})
 
     def _md5_keys(self, texts: pl.Series) -> Keys:
-        """Return the first 64 bits of each text's MD5, big-endian; 0 for null or empty texts."""
+        """Return the first 64 bits of the MD5 of each text as an integer; 0 for empty texts."""
         present = (texts != "").fill_null(value=False)
         keys = np.zeros(len(texts), dtype=np.uint64)
         keys[present.to_numpy()] = self._digest_keys(MD5, texts.filter(present).to_arrow(), {})
         return keys
 
     def _pseudonym_keys(self, texts: pa.Array) -> Keys:
-        """Return the first 64 bits of the SHA-256 of the secret and each text, big-endian."""
+        """Return a 64-bit pseudonym of each user id: a SHA-256 with a secret."""
         return self._digest_keys(PSEUDONYM, texts, {"secret": self.secret})
 
     def _digest_keys(self, sql: str, texts: pa.Array, values: dict[str, str]) -> Keys:
-        """Return the first 64 bits of the digest that a query computes per text, as uint64."""
+        """Return the first 64 bits of a digest that a query computes for each text, as uint64."""
         with self.connection.cursor() as cursor:
             cursor.register("texts", pa.table({"text": texts}))
             found = cursor.sql(sql, params=values).to_arrow_table()["digest"].combine_chunks()
@@ -158,7 +158,7 @@ class KeyEncoder:
 
 
 def _reject_missing_keys(keyed: pa.Table, docs: Keys) -> tuple[pa.Table, list[tuple[int, str]]]:
-    """Split impressions into those with all keys and the rejects."""
+    """Split impressions into those in which all strings have keys, and rejects."""
     lacks_query = keyed["query"].to_numpy() == 0
     has_bad_url = np.zeros(len(keyed), dtype=np.bool_)
     if not docs.all():

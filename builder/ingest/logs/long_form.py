@@ -1,4 +1,4 @@
-"""Groups logs with one row per result into impressions.
+"""Groups the rows of logs with one row per result (long form) into impressions.
 
 Rows may be in any order. Rows with equal time, user and query form one impression, except that a
 repeated rank starts another one. Without a rank column, row order is rank order. Impressions are
@@ -77,7 +77,7 @@ def is_long_form(names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bo
 
 
 def rows_to_table(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFields) -> pa.Table:
-    """Convert numbered rows to a table with the schema `ROWS`, renaming the columns of the file."""
+    """Convert numbered rows to a table with standard column names."""
     names = {own: getattr(fields, own) for own in ROWS.names[1:]}
     columns: dict[str, list[Any]] = {
         own: [_to_text(row.get(name)) for _, row in records] for own, name in names.items()
@@ -87,14 +87,14 @@ def rows_to_table(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFiel
 
 
 def _to_text(value: Any) -> str | None:
-    """Convert a cell value to text, preserving None."""
+    """Convert a cell value to text; None remains None."""
     return value if value is None or isinstance(value, str) else str(value)
 
 
 def group_rows(
     batches: Iterable[RawRecords], connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
 ) -> Iterator[RawRecords]:
-    """Group result rows into impressions; rejected rows are yielded as soon as they are found.
+    """Group rows of one result each into impressions.
 
     Args:
         batches: Tables with the schema `ROWS` and rejected rows of a single file.
@@ -136,13 +136,13 @@ def group_rows(
 
 
 def _count_complete_rows(first: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> int:
-    """Number of leading rows whose impressions are complete or have reached `MAX_RESULTS`."""
+    """Return the number of leading rows that form complete impressions."""
     start = int(np.searchsorted(first, first[-1]))
     return start if len(first) - start < MAX_RESULTS else len(first)
 
 
 def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
-    """Convert sorted rows to impressions.
+    """Convert sorted rows to impressions, given as raw records.
 
     A `clicked` value that cannot be interpreted becomes a null rank, which rejects the impression.
     """
@@ -177,7 +177,7 @@ def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRec
 
 
 def _read_records(table: pa.Table, numbers: Sequence[int]) -> Iterator[NumberedRecord]:
-    """Yield impressions of a table as records, given their numbers in ascending order."""
+    """Yield the impressions with the given numbers as records."""
     indices = np.searchsorted(table["record"].to_numpy(), np.asarray(numbers, dtype=np.uint64))
     for row in table.take(pa.array(indices)).to_pylist():
         yield row.pop("record"), {name: v for name, v in row.items() if v is not None}

@@ -1,4 +1,4 @@
-"""Reader for Parquet logs, with one row per impression, or per result in the long form.
+"""Reads Parquet logs, with one row per impression or (long form) per result.
 
 Columns of common types are processed as Arrow arrays; batches with other types are read row by row.
 """
@@ -30,7 +30,7 @@ from builder.parameters import LogFields, LogParameters
 def resolve_columns(
     schema: pa.Schema, source: Source, params: LogParameters, *, needs_time: bool = True
 ) -> list[str]:
-    """Return the names in `[log.fields]` that exist in the schema.
+    """Return the field names in `[log.fields]` that exist as columns.
 
     Raises:
         FormatError: a required column is missing.
@@ -53,7 +53,7 @@ def resolve_columns(
 def read_batches(
     source: Source, columns: Sequence[str], faults: list[str]
 ) -> Iterator[NumberedBatch]:
-    """Yield numbered batches of the columns; the reason for stopping early is appended to `faults`.
+    """Yield numbered batches of some columns of a Parquet file.
 
     Raises:
         FormatError: the file is not readable as Parquet.
@@ -66,7 +66,7 @@ def read_batches(
 
 
 def parse_batch(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
-    """Convert a batch to raw records, columnar if all column types are supported."""
+    """Convert a batch to raw records, in columns if all types are supported."""
     first, batch = numbered
     get_rows = partial(_read_rows, numbered, params.fields)
     try:
@@ -78,7 +78,7 @@ def parse_batch(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
 
 
 def _canonical_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Table:
-    """Convert a batch to the columns of `RawRecords.tables`.
+    """Convert a batch to columns with standard names and types.
 
     Raises:
         TypeError: a column has an unsupported type.
@@ -105,7 +105,7 @@ def _canonical_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Tab
 
 
 def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Return a possibly nested column; nulls if it is missing.
+    """Return a possibly nested column; a column of nulls if it is missing.
 
     Raises:
         KeyError: the name is both a column and a path into a struct.
@@ -117,7 +117,7 @@ def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 
 def _time_column(times: pa.Array) -> pa.Array:
-    """Convert a column of times to int64, float, timestamp or string."""
+    """Convert a column of times to one of the supported types."""
     kind = times.type
     if pa.types.is_integer(kind):
         return times.cast(pa.int64())
@@ -127,7 +127,7 @@ def _time_column(times: pa.Array) -> pa.Array:
 
 
 def _text_column(values: pa.Array, *, integers: bool = True) -> pa.Array:
-    """Convert text, null and (if allowed) integer columns to text."""
+    """Convert a column of texts or, if allowed, integers to texts."""
     kind = values.type
     if not (is_text(kind) or pa.types.is_null(kind) or (integers and pa.types.is_integer(kind))):
         raise TypeError(kind)
@@ -135,7 +135,7 @@ def _text_column(values: pa.Array, *, integers: bool = True) -> pa.Array:
 
 
 def _click_lists(clicks: pa.Array) -> pa.Array:
-    """Convert clicks to lists of int64; fails on fractional values."""
+    """Convert clicks to lists of int64; raise an error for fractional values."""
     if pa.types.is_null(clicks.type):
         return pa.nulls(len(clicks), pa.list_(pa.int64()))
     if not is_list(clicks.type):
@@ -147,7 +147,7 @@ def _click_lists(clicks: pa.Array) -> pa.Array:
 
 
 def _replace_items(lists: pa.Array, items: pa.Array) -> pa.Array:
-    """Replace the flattened items of a list array, keeping offsets and validity."""
+    """Replace the items of a list array, keeping offsets and nulls."""
     found = build_list_array(lengths(lists), items)
     return pc.if_else(lists.is_valid(), found, None) if lists.null_count else found
 
@@ -155,7 +155,7 @@ def _replace_items(lists: pa.Array, items: pa.Array) -> pa.Array:
 def _read_rows(
     numbered: NumberedBatch, fields: LogFields, numbers: Sequence[int]
 ) -> Iterator[NumberedRecord]:
-    """Yield the rows with the given numbers as records under the project's field names."""
+    """Yield the rows with the given numbers as records with standard field names."""
     first, batch = numbered
     chosen = batch.take(pa.array([number - first for number in numbers], pa.int64()))
     for number, row in zip(numbers, batch_rows(chosen), strict=True):
@@ -163,7 +163,7 @@ def _read_rows(
 
 
 def long_form_tables(batches: Iterable[NumberedBatch], fields: LogFields) -> Iterator[pa.Table]:
-    """Convert long-form batches to tables with the schema `long_form.ROWS`."""
+    """Convert batches of rows of one result each to tables with standard columns."""
     for first, batch in batches:
         numbers = np.arange(first, first + len(batch), dtype=np.uint64)
         columns = {
@@ -176,7 +176,7 @@ def long_form_tables(batches: Iterable[NumberedBatch], fields: LogFields) -> Ite
 
 
 def _to_text_column(column: pa.Array) -> pa.Array:
-    """Convert a column to text: ISO 8601 timestamps, whole floats as integers, NaN as null."""
+    """Convert a column to text: timestamps in ISO 8601, whole floats as integers, NaN as null."""
     if is_text(column.type) or pa.types.is_null(column.type) or pa.types.is_integer(column.type):
         return column.cast(pa.string())
     return pa.array(

@@ -1,4 +1,4 @@
-"""Reader for the example files of PyClick (`oneQueryTrain`, `trainSample`).
+"""Reads the example files of PyClick (`oneQueryTrain`, `trainSample`).
 
 Result pages are separated by semicolons, within or across lines: `query<TAB>id,id,... : id , id`,
 with results in rank order and clicked results in click order. There are no users or times. Unlike
@@ -15,12 +15,12 @@ from builder.parameters import LogParameters
 
 
 def read_pages(source: Source, _: Interval, params: LogParameters) -> Iterator[NumberedRecord]:
-    """Yield the result pages, numbered by their position in the file."""
+    """Yield the result pages of a file, numbered by position."""
     yield from enumerate(_read_pages(source, params), 1)
 
 
 def _read_pages(source: Source, params: LogParameters) -> Iterator[Record | str]:
-    """Yield the result pages, or their reject reasons."""
+    """Yield the result pages of a file, or the reasons to reject them."""
     for block in read_blocks(source, params.max_line_bytes):
         for line in block.lines:
             yield from _parse_line(line)
@@ -29,7 +29,7 @@ def _read_pages(source: Source, params: LogParameters) -> Iterator[Record | str]
 
 
 def _parse_line(line: bytes | None) -> Iterator[Record | str]:
-    """Yield the pages of a line, or their reject reasons; empty pages are skipped."""
+    """Yield the result pages in a line, or the reasons to reject them."""
     if line is None:
         yield LINE_TOO_LONG
         return
@@ -42,7 +42,7 @@ def _parse_line(line: bytes | None) -> Iterator[Record | str]:
 
 
 def _parse_page(text: str) -> Record | str:
-    """Parse a page, or return its reject reason."""
+    """Parse a result page, or return the reason to reject it."""
     query, tab, rest = text.strip().partition("\t")
     shown, colon, clicked = rest.partition(":")
     if not tab or not colon or "\t" in rest or ":" in clicked:
@@ -53,5 +53,5 @@ def _parse_page(text: str) -> Record | str:
 
 
 def _split_ids(text: str) -> list[str]:
-    """Split comma-separated ids; empty ids are preserved so that their page is rejected."""
+    """Split comma-separated ids; empty ids are kept so that their page is rejected."""
     return [part.strip() for part in text.split(",")] if text.strip() else []

@@ -1,4 +1,4 @@
-"""Data structures of the log readers: raw records of a file, and checked impressions."""
+"""Data classes of the log readers: raw records, and checked impressions."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ IMPRESSIONS = pa.schema(
 
 
 class RawRecords(NamedTuple):
-    """A batch of raw records with consecutive numbers.
+    """Batch of raw records of a log, numbered consecutively.
 
     Args:
         tables: Records in columnar form: `record` (uint64), `time` (number, timestamp or string),
@@ -51,7 +51,7 @@ class RawRecords(NamedTuple):
 
 @dataclass
 class CheckedRecords:
-    """The impressions and rejects of a batch.
+    """Impressions and rejects of a batch of records.
 
     Args:
         impressions: Table with the schema `IMPRESSIONS`, in record order.
@@ -66,7 +66,7 @@ class CheckedRecords:
 
 
 def impressions_to_table(impressions: Sequence[tuple[int, Impression]]) -> pa.Table:
-    """Convert numbered impressions to a table with the schema `IMPRESSIONS`."""
+    """Convert numbered impressions to an Arrow table."""
     rows = [(number, *impression) for number, impression in impressions]
     columns = zip(*rows, strict=True) if rows else ((),) * len(IMPRESSIONS)
     arrays = [
@@ -78,7 +78,7 @@ def impressions_to_table(impressions: Sequence[tuple[int, Impression]]) -> pa.Ta
 def batch_records(
     records: Iterable[NumberedRecord], *, clicks_are_ranks: bool = False
 ) -> Iterator[RawRecords]:
-    """Group individual records into batches of `RECORDS_PER_BATCH`."""
+    """Group single records into batches of `RECORDS_PER_BATCH`."""
     iterator = iter(records)
     while batch := list(islice(iterator, RECORDS_PER_BATCH)):
         yield RawRecords(rows=batch, clicks_are_ranks=clicks_are_ranks)

@@ -1,4 +1,4 @@
-"""Parses the results and clicks of a record.
+"""Parses the results and clicks of a record of a log.
 
 Results are URLs or ids in rank order, or objects; clicks are ranks, URLs, ids, flags or objects.
 Clicks are sorted by time if all of them have one.
@@ -18,13 +18,13 @@ from builder.parameters import LogParameters
 def parse_results(
     results: object, clicks: object, params: LogParameters
 ) -> tuple[list[str], list[int]]:
-    """Parse results and clicks.
+    """Return the results of a record in rank order, and the clicked ranks.
 
     Args:
         results: URLs or ids, or objects with `url` and optional `rank` and `clicked`.
         clicks: Ranks or URLs, objects with `rank` or `url`, or flags (see `log.click_form`); a
             single URL or id need not be in a list; None: use the `clicked` fields of the results.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
 
     Returns:
         URLs or ids in rank order, and 1-based ranks in click order.
@@ -72,7 +72,7 @@ def _parse_result_objects(
 
 
 def _urls_or_ids(values: list[Any]) -> list[str]:
-    """Convert URLs or numeric ids to text; a missing one rejects the record."""
+    """Convert URLs or numeric ids to text; a missing value rejects the record."""
     names = [name for value in values if (name := parse_id(value))]
     if len(names) < len(values):
         raise RejectError("bad_results")
@@ -84,7 +84,7 @@ def _is_integer(value: object) -> TypeGuard[int]:
 
 
 def _flags_to_ranks(flags: object, ranks: Sequence[int]) -> list[int] | None:
-    """Convert one click flag per result to clicked ranks; None if flags are missing.
+    """Convert one click flag per result to clicked ranks; None if there are too few flags.
 
     Surplus flags, as in lists padded to a fixed length, are ignored if they are all 0.
     """
@@ -106,7 +106,7 @@ def _click_positions(
     params: LogParameters,
     positions: Mapping[int, int] | None = None,
 ) -> list[int]:
-    """Parse clicks to 1-based positions; `positions` maps the ranks of result objects to them."""
+    """Return the 1-based position among the results of each click."""
     if value is None:
         return []
     are_ids = params.click_form == "ids"
@@ -129,7 +129,7 @@ def _click_positions(
 def _click_position(
     click: object, urls: list[str], positions: Mapping[int, int] | None, *, are_ids: bool
 ) -> int:
-    """Return the position of a click given as rank, URL, object or list of one; 0 if not shown."""
+    """Return the 1-based position of a click among the results; 0 if it was not shown."""
     if isinstance(click, list):
         click = click[0] if click else None
     if isinstance(click, dict):

@@ -1,4 +1,4 @@
-"""SQL conditions under which a record is not an impression.
+"""SQL conditions under which a record is rejected as not being an impression.
 
 They apply to the columns `results` (list of text) and `ranks` (list of integers).
 """

@@ -1,4 +1,4 @@
-"""Parses numbers and click flags as written in logs: `1`, `1.0`, `"1"`, `true`."""
+"""Parses numbers and click flags in the notations that logs use, such as `1.0` or `true`."""
 
 import math
 from typing import Any
@@ -37,7 +37,7 @@ def _parse_digits(text: str) -> int | None:
 
 
 def parse_click_order(value: Any) -> float:
-    """Parse the `clicked` value of a result: 0 if not clicked, otherwise its click order.
+    """Return the click order in the `clicked` value of a result; 0 if it was not clicked.
 
     Plain flags give 1. Positive numbers are positions or click counts; both mean clicked.
 

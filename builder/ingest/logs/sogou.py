@@ -1,4 +1,4 @@
-"""Reader for the Sogou click log (SogouQ, 2006 to 2012).
+"""Reads the Sogou click log (SogouQ, 2006 to 2012).
 
 Each line is a click in GB18030, tab-separated: `time user [query] rank order url`, with a space or
 tab between rank and order, and URLs without a scheme. Only clicked results are logged, so an
@@ -38,7 +38,7 @@ than they open."""
 
 
 class Click(NamedTuple):
-    """A click, parsed from one line of the log."""
+    """Click in one line of the Sogou log."""
 
     number: int
     time: int
@@ -52,7 +52,7 @@ class Click(NamedTuple):
 def read_clicks(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Yield the clicked impressions, by the line of their first click, and rejected lines."""
+    """Yield impressions built from clicks, numbered by the line of the first click, and rejects."""
     start = interval.start
     if params.session_start is not None:
         start = int(params.session_start.timestamp())
@@ -74,12 +74,12 @@ def read_clicks(
 
 
 def _is_complete(clicks: list[Click], now: int) -> bool:
-    """Whether no further click at time `now` can belong to the impression."""
+    """Whether no further click from time `now` on can belong to the impression of these clicks."""
     return abs(now - clicks[-1].time) > MAX_GAP or len(clicks) >= MAX_CLICKS
 
 
 def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, bytes | str | None]]:
-    """Yield numbered lines; if reading fails, the last item is the reject reason."""
+    """Yield the numbered lines of a file; if reading fails, the last item is the reason."""
     encoding = ENCODING if params.encoding == "auto" else params.encoding
     for block in read_blocks(source, params.max_line_bytes, encoding):
         yield from enumerate(block.lines, block.first)
@@ -90,7 +90,7 @@ def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, by
 def _parse_click(
     number: int, line: bytes | str | None, start: int, params: LogParameters
 ) -> Click | str:
-    """Parse a line, or return its reject reason."""
+    """Parse a line to a click, or return the reason to reject it."""
     if line is None:
         return LINE_TOO_LONG
     if isinstance(line, str):
@@ -127,7 +127,7 @@ def _parse_time(text: str, start: int, params: LogParameters) -> int:
 
 
 def _build_impression(clicks: list[Click]) -> NumberedRecord:
-    """Build an impression from its clicks; its results are the distinct clicked URLs by rank."""
+    """Return the impression of some clicks; the results are the distinct clicked URLs."""
     ranks: dict[str, int] = {}
     for click in clicks:
         ranks.setdefault(click.url, click.rank)

@@ -1,4 +1,4 @@
-"""The stage `log`: converts the query logs of a snapshot to impressions in keys.
+"""The stage `log`: converts the query logs of a snapshot to impressions.
 
 Writes `impressions` (without texts, times or user identifiers), `log_queries`, `log_urls`, and a
 reject with file and line for every other record.
@@ -51,13 +51,13 @@ def ingest_log(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Read the query logs of a snapshot.
+    """Stage: read the query logs of a snapshot as impressions, with keys instead of texts.
 
     Args:
         out: Output folder for `impressions`, `log_queries`, `log_urls` and `rejects`.
         files: Log files in reading order.
         interval: Time interval of the snapshot; impressions outside it are rejected.
-        params: `[log]`.
+        params: Section `[log]` of the definition.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
 
@@ -100,7 +100,7 @@ def ingest_log(
 def _encode_batches(
     logs: Sequence[LogFile], interval: Interval, params: LogParameters, limits: Limits
 ) -> Iterator[tuple[int, KeyedRecords]]:
-    """Yield the file index and keyed records of each batch, in log order."""
+    """Yield the impressions of each batch as keys, with the index of the file, in log order."""
     with limits.connect(ENGINE_SHARE) as connection:
         secret = _derive_secret([log.source for log in logs])
         encoder = KeyEncoder(secret, params.address, params.scheme, connection)
@@ -117,13 +117,13 @@ def _encode_batches(
 
 
 def _find_dropped(staging: StagedLog, params: LogParameters, limits: Limits) -> pl.DataFrame:
-    """Find the impressions that the user rules drop; see `user_rules.find_dropped_impressions`."""
+    """Return the impressions that the user rules drop, such as impressions of bots."""
     with limits.connect(USER_RULES_SHARE) as connection:
         return pl.DataFrame(find_dropped_impressions(connection, staging.log, params).read_all())
 
 
 def _derive_secret(files: Sequence[Source]) -> str:
-    """Derive the pseudonym secret, a hexadecimal digest, from the raw logs."""
+    """Return the secret for pseudonyms of users, a hexadecimal digest of the raw logs."""
     digest = hashlib.sha256()
     for file in files:
         with file.path.open("rb") as raw:
@@ -132,7 +132,7 @@ def _derive_secret(files: Sequence[Source]) -> str:
 
 
 def _check_not_empty(ledger: Ledger, staging: StagedLog, params: LogParameters) -> None:
-    """Raise a DataError for a log without impressions or clicks, unless `[log]` allows it."""
+    """Raise a DataError if a log has no impressions or no clicks, unless `[log]` permits it."""
     counts = ", ".join(f"{rows:,} {reason}" for reason, rows in ledger.rejected.most_common(5))
     if not ledger.rows_out and params.empty == "refuse":
         raise DataError(

@@ -1,4 +1,4 @@
-"""Stores the impressions of a log in scratch space until the user rules are applied.
+"""Stores the impressions of a log in temporary files until users are filtered.
 
 Impressions are appended batch by batch: the inputs of the user rules to `log.parquet`, the output
 columns to Arrow files. Once the rules have run, these files are copied to the table `impressions`
@@ -40,7 +40,7 @@ Numbers = npt.NDArray[np.uint64]
 
 
 class StagedLog:
-    """Impressions of a log in scratch space.
+    """Impressions of a log in temporary files.
 
     Args:
         scratch: Existing folder for temporary files.
@@ -63,7 +63,7 @@ class StagedLog:
         )
 
     def add(self, keyed: pa.Table, file: int) -> None:
-        """Append impressions with the schema `keys.KEYED_COLUMNS`.
+        """Append a batch of impressions of one log file.
 
         Args:
             keyed: The impressions.
@@ -84,7 +84,7 @@ class StagedLog:
         self.clicked += pc.sum(pc.greater(sizes, 0), min_count=0).as_py()
 
     def _current_writer(self) -> pa.ipc.RecordBatchFileWriter:
-        """Return the writer of the current part; start a new part if it is full."""
+        """Return the writer of the current part file, starting a new one if it is full."""
         if self._part is None or not self._room:
             self._close_part()
             self._parts.append(self._scratch / f"part-{len(self._parts):05d}.arrow")
@@ -93,13 +93,13 @@ class StagedLog:
         return self._part
 
     def _close_part(self) -> None:
-        """Close the current part, if any."""
+        """Close the current part file, if there is one."""
         if self._part is not None:
             self._part.close()
             self._part = None
 
     def write(self, folder: Path, dropped: Numbers, threads: int) -> int:
-        """Write the table `impressions` and return its number of rows.
+        """Write the table `impressions`, and return the number of rows.
 
         Args:
             folder: Output folder; receives at least one part.
@@ -120,7 +120,7 @@ class StagedLog:
 
 
 def _write_part(dropped: Numbers, files: tuple[Path | None, Path]) -> int:
-    """Copy a part to its Parquet file without the dropped impressions; return the row count."""
+    """Copy a part to a Parquet file without dropped impressions; return the number of rows."""
     source, target = files
     with TableWriter(target, Impressions, compression="lz4", use_dictionary=False) as table:
         for batch in _read_batches(source) if source is not None else ():
@@ -129,7 +129,7 @@ def _write_part(dropped: Numbers, files: tuple[Path | None, Path]) -> int:
 
 
 def _drop_impressions(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch:
-    """Remove the impressions with the given ascending numbers from a batch."""
+    """Return a batch without the impressions that have the given numbers."""
     numbers = batch["impression"].to_numpy()
     first, last = (
         np.searchsorted(dropped, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)
@@ -139,7 +139,7 @@ def _drop_impressions(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch
 
 
 def _read_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """Yield the record batches of a part."""
+    """Yield the record batches of a part file."""
     with pa.OSFile(str(path)) as file:
         part = pa.ipc.open_file(file)
         for index in range(part.num_record_batches):

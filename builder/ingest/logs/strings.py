@@ -67,7 +67,7 @@ class RecentKeys:
         self._old = self._new = np.zeros(0, dtype=np.uint64)
 
     def insert(self, keys: Keys) -> npt.NDArray[np.bool_]:
-        """Insert distinct keys and return a mask of those that were not in the set."""
+        """Insert distinct keys, and return a mask of the keys that were not in the set."""
         order = np.argsort(keys)  # sorted lookups are faster because they hit the cache
         ordered = keys[order]
         insert = ~(_is_in_sorted(self._new, ordered) | _is_in_sorted(self._old, ordered))
@@ -82,7 +82,7 @@ class RecentKeys:
 
 
 def _is_in_sorted(known: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
-    """Return the mask of the keys found in `known`; both arrays are sorted."""
+    """Return a mask of the keys that occur in `known`; both arrays are sorted."""
     if not len(known):
         return np.zeros(len(keys), dtype=np.bool_)
     index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
@@ -90,7 +90,7 @@ def _is_in_sorted(known: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
 
 
 class StringTableWriter:
-    """Collects and writes the distinct queries and URLs of a log.
+    """Writer of the distinct queries and URLs of a log.
 
     Args:
         limits: Memory limit and scratch space.
@@ -127,7 +127,7 @@ class StringTableWriter:
                 self._urls.write_table(rows.to_arrow().cast(URL_COLUMNS))
 
     def write(self, out: Path) -> None:
-        """Remove duplicates and write `log_queries` and `log_urls`.
+        """Write the tables `log_queries` and `log_urls` without duplicates, sorted by key.
 
         Raises:
             DataError: two distinct strings have the same key.

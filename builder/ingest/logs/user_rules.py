@@ -1,4 +1,4 @@
-"""User-level filters that need the whole log: duplicate impressions and bots.
+"""Filters of users that need the whole log: duplicate impressions and bots.
 
 The filters, in order of precedence:
 
@@ -58,12 +58,12 @@ FROM first_rule JOIN logged USING (impression) ORDER BY impression
 def find_dropped_impressions(
     connection: duckdb.DuckDBPyConnection, log: Path, params: LogParameters
 ) -> pa.RecordBatchReader:
-    """Find the impressions to drop, with the filter that applies first.
+    """Return the impressions to drop, each with the first filter that applies.
 
     Args:
         connection: DuckDB connection.
         log: Path of `log.parquet` (schema `staging.USER_RULE_COLUMNS`).
-        params: `[log]`.
+        params: Section `[log]` of the definition.
 
     Returns:
         Reader of `impression`, `file`, `record`, `reason`, sorted by impression.

@@ -1,4 +1,4 @@
-"""Readers for logs of the Yandex relevance prediction (2011) and personalised search (2014) tasks.
+"""Reads the logs of the Yandex challenges of 2011 and 2014.
 
 2011, tab-separated: `SessionID TimePassed Q QueryID RegionID URL1 URL2 ...` and
 `SessionID TimePassed C URLID`. The session is used as the user. A click is attributed to the latest
@@ -54,7 +54,7 @@ def detect_challenge(first: Sequence[bytes]) -> str | None:
 def read_2011(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Yield the result pages of a 2011 log, numbered by the line of their query."""
+    """Yield the result pages of a 2011 log, numbered by the line of the query."""
     start, address = _log_start(interval, params), params.address or URL_TEMPLATE
     session, pages = "", list[Page]()
     for number, action in _read_actions(source, params, ACTIONS_2011):
@@ -75,7 +75,7 @@ def read_2011(
 def read_2014(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Yield the result pages of a 2014 log, numbered by the line of their query."""
+    """Yield the result pages of a 2014 log, numbered by the line of the query."""
     address = params.address or URL_TEMPLATE
     session = _Session("", "", 0)
     for number, action in _read_actions(source, params, ACTIONS_2014):
@@ -93,7 +93,7 @@ def read_2014(
 
 
 class _Session:
-    """A session of a 2014 log.
+    """Session of a user in a log of 2014.
 
     Args:
         name: Session id.
@@ -109,7 +109,7 @@ class _Session:
         self.pages: dict[str, Page] = {}
 
     def add(self, number: int, action: Action, address: str) -> str | None:
-        """Add a query or click action; returns the reject reason if invalid, else None."""
+        """Add a query or a click to the session; return the reject reason if it is invalid."""
         kind, page = action[2], self.pages.get(action[3])
         if kind == "C":
             is_shown = page and _record_click([page], address.replace(ID_PLACEHOLDER, action[4]))
@@ -125,14 +125,14 @@ class _Session:
 
 
 def _log_start(interval: Interval, params: LogParameters) -> int:
-    """Start of the log as Unix time in seconds."""
+    """Return the time at which the log starts, in Unix seconds."""
     return interval.start if params.session_start is None else int(params.session_start.timestamp())
 
 
 def _read_actions(
     source: Source, params: LogParameters, patterns: Sequence[re.Pattern[str]]
 ) -> Iterator[tuple[int, Action | str]]:
-    """Yield the numbered lines as fields, or with their reject reason."""
+    """Yield the fields of each numbered line, or the reason to reject the line."""
     for block in read_blocks(source, params.max_line_bytes):
         for number, line in enumerate(block.lines, block.first):
             yield number, _split_action(line, patterns)
@@ -141,7 +141,7 @@ def _read_actions(
 
 
 def _split_action(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Action | str:
-    """Split a line into fields if it matches a pattern; otherwise return the reject reason."""
+    """Split a line into fields if it matches a pattern; otherwise return a reject reason."""
     if line is None:
         return LINE_TOO_LONG
     if not line.strip():
@@ -153,12 +153,12 @@ def _split_action(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Ac
 
 
 def _result_page(time: int, user: str, query: str, results: list[str]) -> dict[str, Any]:
-    """Create the record of a result page without clicks."""
+    """Return the record of a result page without clicks."""
     return {"time": time, "user": user, "query": query, "results": results, "clicks": []}
 
 
 def _record_click(pages: Sequence[Page], address: str) -> bool:
-    """Add a click to the latest page showing the URL; returns whether such a page exists."""
+    """Add a click to the latest result page that shows the URL; return whether one does."""
     for _, page in reversed(pages):
         if address in page["results"]:
             page["clicks"].append(page["results"].index(address) + 1)

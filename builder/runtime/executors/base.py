@@ -19,7 +19,7 @@ ATTEMPTS = 3
 
 
 class Executor(Protocol):
-    """Runs a task for every item.
+    """Interface of executors, which run a task for every item.
 
     Attributes:
         in_process: Tasks run sequentially in this process, each with all threads.
@@ -30,21 +30,21 @@ class Executor(Protocol):
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
-        """Yield the results in the order of the items."""
+        """Run a task for every item, and yield the results in the order of the items."""
 
     def close(self) -> None:
-        """Stop the workers."""
+        """Stop the workers of the executor."""
 
 
 class LocalExecutor:
-    """Runs tasks sequentially in this process, each with all threads."""
+    """Executor that runs tasks one after another in this process, each with all threads."""
 
     in_process = True
 
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
-        """Yield the results in the order of the items; see `map_partitions`."""
+        """Run a task for every item, and yield the results in the order of the items."""
         for item in items:
             yield task(item, limits)
 
@@ -59,7 +59,7 @@ def run_in_scratch(task: Task[Item, Result], limits: "Limits", item: Item) -> Re
 
 
 def worker_limits(limits: "Limits", workers: int) -> "Limits":
-    """Return the limits of a worker: one thread, an equal share of memory, the local executor."""
+    """Return the limits of one of several workers: one thread and an equal share of memory."""
     return replace(
         limits, threads=1, memory=max(1, limits.memory // workers), executor=LocalExecutor()
     )

@@ -39,7 +39,7 @@ class RayExecutor:
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
-        """Yield the results in the order of the items; see `map_partitions`."""
+        """Run a task for every item, and yield the results in the order of the items."""
         workers = self._start(limits.threads)
         share = worker_limits(limits, limits.threads)
         call = self._ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(_run)
@@ -61,7 +61,7 @@ class RayExecutor:
             raise DataError(f"Ray failed to run the task for {item}: {error}") from None
 
     def _start(self, threads: int) -> int:
-        """Connect to the cluster, or start a local one, and return its number of CPUs."""
+        """Connect to the Ray cluster, or start a local one, and return the number of CPUs."""
         if not self._started and not self._ray.is_initialized():
             here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
             self._ray.init(
@@ -71,7 +71,7 @@ class RayExecutor:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def close(self) -> None:
-        """Disconnect from the cluster; a local cluster is shut down."""
+        """Disconnect from the Ray cluster; a local cluster is shut down."""
         if self._started:
             self._ray.shutdown()
             self._started = False

@@ -53,7 +53,7 @@ class ProcessExecutor:
     def map(
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
-        """Yield the results in the order of the items; see `map_partitions`."""
+        """Run a task for every item, and yield the results in the order of the items."""
         self._is_closed = False
         workers = min(limits.threads, self._max_workers or limits.threads)
         call: Callable[[Item], Result] = partial(
@@ -62,7 +62,7 @@ class ProcessExecutor:
         return ordered_map(partial(self._call, call), items, workers)
 
     def _call(self, call: Callable[[Item], Result], item: Item) -> Result:
-        """Run a call in a worker and return its result; called from one thread per worker."""
+        """Run a function in a worker process and return its result."""
         for _ in range(ATTEMPTS):
             worker = self._acquire()
             try:
@@ -83,7 +83,7 @@ class ProcessExecutor:
         )
 
     def _acquire(self) -> "_Worker":
-        """Return an idle worker, or start a new one."""
+        """Return an idle worker process, or start a new one."""
         if self._is_closed:
             raise CancelledError
         try:
@@ -92,21 +92,21 @@ class ProcessExecutor:
             return _Worker()
 
     def _release(self, worker: "_Worker") -> None:
-        """Return a worker to the pool, or stop it if the executor is closed."""
+        """Return a worker process to the pool, or stop it if the executor is closed."""
         if self._is_closed:
             worker.close()
         else:
             self._idle.put(worker)
 
     def close(self) -> None:
-        """Stop the worker processes; busy ones stop after their current task."""
+        """Stop all worker processes; a busy one stops after its current task."""
         self._is_closed = True
         while not self._idle.empty():
             self._idle.get().close()
 
 
 class _Worker:
-    """Worker process that runs `builder.runtime.executors.worker`, with a connection to it."""
+    """Worker process, with a connection to send calls and receive results."""
 
     def __init__(self) -> None:
         self._connection, child_end = Pipe()
@@ -119,7 +119,7 @@ class _Worker:
             )
 
     def call(self, function: Callable[[Item], Result], item: Item) -> tuple[bool, Any]:
-        """Run a function in the process and return (True, result) or (False, exception).
+        """Run a function in the worker process and return (True, result) or (False, exception).
 
         Raises:
             EOFError, ConnectionError: the process died.
@@ -129,6 +129,6 @@ class _Worker:
         return reply
 
     def close(self) -> None:
-        """Close the connection, which makes the process exit, and wait for it."""
+        """Stop the worker process by closing the connection, and wait until it has exited."""
         self._connection.close()
         self._process.wait()

@@ -1,4 +1,4 @@
-"""Main loop of a worker process: receives calls from its parent and sends back the results.
+"""Main loop of a worker process: receives calls from its parent and sends the results.
 
 The parent passes a connection as a file descriptor. Each message is a pair of a function and its
 argument; the reply is `(True, result)` or `(False, exception)`. The process exits as soon as the
@@ -15,7 +15,7 @@ from typing import Any
 
 
 def serve(descriptor: int) -> None:
-    """Run calls until the parent process closes the connection; SIGINT is ignored."""
+    """Run calls received from the parent process until it closes the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_exit_with_parent, args=(descriptor,), daemon=True).start()
     connection: Connection[Any, Any] = Connection(descriptor)
@@ -39,7 +39,7 @@ def _exit_with_parent(descriptor: int) -> None:
 
 
 def _run_next(connection: "Connection[Any, Any]") -> tuple[bool, Any]:
-    """Receive and run the next call, and return (True, result) or (False, exception)."""
+    """Receive a call, run it, and return (True, result) or (False, exception)."""
     try:
         call, item = connection.recv()
         return True, call(item)

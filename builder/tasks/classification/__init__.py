@@ -1,4 +1,4 @@
-"""Collections of labelled posts that measure how the accuracy of classifiers changes over time.
+"""Collections of labelled posts, which show how the accuracy of classifiers changes over time.
 
 A collection consists of a training set, a development set, three test sets at increasing distances
 in time and an unlabelled corpus, as in the classification task of LongEval 2023.
@@ -6,7 +6,11 @@ in time and an unlabelled corpus, as in the classification task of LongEval 2023
 
 from builder.tasks.classification.agreement import AgreementReport, agreement_paths
 from builder.tasks.classification.baseline import classification_baseline
-from builder.tasks.classification.build import ClassificationBuild, build_classification
+from builder.tasks.classification.build import (
+    ClassificationBuild,
+    build_classification,
+    explain_classification,
+)
 from builder.tasks.classification.definition import ClassificationDefinition, load_definition
 from builder.tasks.classification.evaluate import (
     ClassificationScores,
@@ -23,6 +27,7 @@ __all__ = [
     "build_classification",
     "classification_baseline",
     "evaluate_classification",
+    "explain_classification",
     "load_definition",
     "validate_classification",
 ]

@@ -135,7 +135,7 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Coeffici
 
 
 def _disagreement(labels: Sequence[Hashable]) -> float:
-    """Return the number of ordered pairs of different labels, divided by the label count - 1."""
+    """Return the number of ordered pairs of labels that differ, divided by the label count - 1."""
     n = len(labels)
     same = sum(count * (count - 1) for count in Counter(labels).values())
     return (n * (n - 1) - same) / (n - 1)
@@ -151,7 +151,7 @@ def agreement_paths(paths: Sequence[Path]) -> AgreementReport:
 
 
 def measure_agreement(annotations: pl.DataFrame) -> AgreementReport:
-    """Measure the agreement between annotators, from columns id, annotator, label."""
+    """Measure the agreement between annotators, given the columns id, annotator, label."""
     labels_by_post: dict[str, dict[str, str]] = {}
     for post, annotator, label in annotations.select("id", "annotator", "label").iter_rows():
         labels_by_post.setdefault(post, {})[annotator] = label
@@ -174,14 +174,14 @@ def measure_agreement(annotations: pl.DataFrame) -> AgreementReport:
 def _compare_annotators(
     labels_by_post: LabelsByPost, first: str, second: str
 ) -> tuple[object, ...]:
-    """Return the row of `PAIR_SCHEMA` for two annotators."""
+    """Return the agreement of two annotators as a row of `PAIR_SCHEMA`."""
     common = [labels for labels in labels_by_post.values() if first in labels and second in labels]
     kappa = cohen_kappa([labels[first] for labels in common], [labels[second] for labels in common])
     return first, second, kappa.units, kappa.observed, kappa.value, kappa.reason
 
 
 def _count_labels(labels_by_post: LabelsByPost) -> list[list[int]]:
-    """Count labels per post, for the posts with the most frequent number (2 or more) of labels."""
+    """Return label counts per post, for posts with the most frequent number of labels."""
     posts_by_size = Counter(len(labels) for labels in labels_by_post.values() if len(labels) > 1)
     if not posts_by_size:
         return []

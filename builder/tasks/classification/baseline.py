@@ -1,4 +1,4 @@
-"""Baseline classifier: logistic regression on TF-IDF of word unigrams and bigrams.
+"""Baseline classifier: logistic regression on TF-IDF weights of unigrams and bigrams.
 
 Requires scikit-learn (extra [classification]).
 """
@@ -20,7 +20,7 @@ MAX_ITERATIONS = 1000
 def classification_baseline(
     collection: Path, predictions: Path, regularisation: float = 1.0
 ) -> int:
-    """Fit the baseline on the training set and write predictions for the test sets.
+    """Train the baseline classifier, and write its predictions for the test sets.
 
     Args:
         collection: Version folder of a classification collection.
@@ -47,7 +47,7 @@ def classification_baseline(
 
 
 def _create_model(regularisation: float) -> Any:
-    """Return an unfitted scikit-learn pipeline."""
+    """Return a scikit-learn pipeline of TF-IDF and logistic regression, not yet trained."""
     text, linear, pipeline = (
         import_optional(f"sklearn.{module}", "the classification baseline", "classification")
         for module in ("feature_extraction.text", "linear_model", "pipeline")
@@ -71,7 +71,7 @@ def _read_posts(collection: Path, split: str) -> pl.DataFrame:
 
 
 def _predict(model: Any, posts: pl.DataFrame) -> pl.DataFrame:
-    """Return the id and predicted label of each post."""
+    """Return the id and the predicted label of each post."""
     labels = model.predict(posts["text"].to_list()) if posts.height else []
     return pl.DataFrame(
         {"id": posts["id"], "label": [str(label) for label in labels]},

@@ -1,4 +1,4 @@
-"""Build a classification collection from timestamped posts, as in task 2 of LongEval 2023.
+"""Builds a classification collection from timestamped posts, as in task 2 of LongEval 2023.
 
 A published version contains
 
@@ -24,6 +24,7 @@ import polars as pl
 from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.io.tables import write_query
+from builder.runtime.fingerprint import Identity, change_reasons
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
@@ -135,11 +136,7 @@ def build_classification(
     definition = load_definition(definition_file)
     inputs = InputFiles.from_definition(definition, definition_file)
     folder = out / definition.collection.version
-    provenance = {
-        "stage": f"{STAGE}/{STAGE_VERSION}",
-        "definition": definition.model_dump(mode="json"),
-        "inputs": inputs.sha256_by_name(),
-    }
+    provenance = _create_provenance(definition, inputs)
     with lock_collection(out):
         published = read_provenance(folder)
         if published == provenance:
@@ -161,6 +158,41 @@ def build_classification(
     return _create_report(folder, inputs, rebuilt=True)
 
 
+def explain_classification(definition_file: Path, out: Path) -> tuple[str, ...]:
+    """Return the reasons why a build would run, without running it; empty if it is up to date.
+
+    Raises:
+        DefinitionError: the definition is invalid, or an input file is missing.
+    """
+    definition = load_definition(definition_file)
+    inputs = InputFiles.from_definition(definition, definition_file)
+    published = read_provenance(out / definition.collection.version)
+    return change_reasons(
+        _to_identity(published) if published else None,
+        _to_identity(_create_provenance(definition, inputs)),
+    )
+
+
+def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles) -> dict[str, Any]:
+    """Return what a version is made from, as JSON values for its manifest."""
+    return {
+        "stage": f"{STAGE}/{STAGE_VERSION}",
+        "definition": definition.model_dump(mode="json"),
+        "inputs": inputs.sha256_by_name(),
+    }
+
+
+def _to_identity(provenance: dict[str, Any]) -> Identity:
+    """Return the identity of a version as a single unit of a build."""
+    return {
+        "version": str(provenance["stage"]).partition("/")[2],
+        "contracts": {},
+        "parameters": provenance["definition"],
+        "context": {},
+        "inputs": {"file": provenance["inputs"]},
+    }
+
+
 def _write_tables(
     definition: ClassificationDefinition,
     inputs: InputFiles,
@@ -168,7 +200,7 @@ def _write_tables(
     limits: Limits,
     scratch: Path,
 ) -> None:
-    """Write all tables of a version."""
+    """Write all tables of a version of the collection."""
     human_labels = majority_labels(inputs.read_human_labels())
     markers = read_markers(inputs.markers[0].path if inputs.markers else None)
     work = scratch / "work.parquet"
@@ -191,7 +223,7 @@ def _write_tables(
 
 
 def _write_splits(connection: duckdb.DuckDBPyConnection, folder: Path) -> int:
-    """Write the posts and labels of every split and return the number of posts."""
+    """Write the posts and labels of every split, and return the number of posts."""
     rows = 0
     for split in SPLITS:
         posts = folder / "posts" / f"{split}.parquet"

@@ -42,7 +42,7 @@ Size = Annotated[int, Field(ge=1)] | None
 
 
 class CollectionSection(Section):
-    """`[collection]`: name, version and licence."""
+    """Section `[collection]`: name, version and licence."""
 
     name: str = Field(pattern=NAME_PATTERN, description="Short name of the collection")
     version: str = Field(
@@ -53,24 +53,24 @@ class CollectionSection(Section):
 
     @property
     def is_draft(self) -> bool:
-        """Whether a build may overwrite a published version."""
+        """Whether the version is a draft, which later builds may replace."""
         return self.version.startswith("0.") or not re.fullmatch(r"\d+\.\d+\.\d+", self.version)
 
 
 class Period(Section):
-    """Half-open interval of dates or times, in UTC."""
+    """Time interval in UTC, from a start up to but excluding an end."""
 
     start: datetime | date = Field(description="First day, or start time")
     end: datetime | date = Field(description="Day after the last day, or end time (exclusive)")
 
     @property
     def interval(self) -> Interval:
-        """Interval in Unix seconds."""
+        """Start and end of the period in Unix seconds."""
         return Interval(_to_unix_seconds(self.start), _to_unix_seconds(self.end))
 
 
 class IntervalsSection(Section):
-    """`[intervals]`: the periods t (train), t' (short) and t'' (long)."""
+    """Section `[intervals]`: the periods of the training, short-term and long-term splits."""
 
     train: Period = Field(
         description="Period t of training, development and within-time test posts"
@@ -99,13 +99,13 @@ class IntervalsSection(Section):
         return self
 
     def by_name(self) -> dict[str, Interval]:
-        """Return the intervals by name: t, short, long."""
+        """Time intervals by name: `t`, `short`, `long`."""
         periods = {"t": self.train, "short": self.short, "long": self.long}
         return {name: period.interval for name, period in periods.items()}
 
 
 class LabelsSection(Section):
-    """`[labels]`: sources of distant and human labels."""
+    """Section `[labels]`: sources of distant and human labels."""
 
     markers: str | None = Field(
         default=None,
@@ -119,7 +119,7 @@ class LabelsSection(Section):
 
 
 class AuthorsSection(Section):
-    """`[authors]`: share of authors in each split; authors are assigned by hash."""
+    """Section `[authors]`: share of authors in each split; authors are assigned by hash."""
 
     train: Share = Field(default=0.35, description="Share of authors of the training set")
     dev: Share = Field(default=0.05, description="Share of authors of the development set")
@@ -136,7 +136,7 @@ class AuthorsSection(Section):
 
 
 class SamplingSection(Section):
-    """`[sampling]`: maximum number of posts in each split; posts are sampled by hash."""
+    """Section `[sampling]`: maximum number of posts in each split; posts are sampled by hash."""
 
     kind: Literal["balanced", "natural"] = Field(
         default="balanced",
@@ -159,7 +159,7 @@ class SamplingSection(Section):
 
 
 class TextSection(Section):
-    """`[text]`: near-duplicate detection and minimum length."""
+    """Section `[text]`: near-duplicate detection and minimum length."""
 
     near_duplicate: float = Field(
         default=0.6,
@@ -206,7 +206,7 @@ def load_definition(path: Path) -> ClassificationDefinition:
 
 
 def find_files(patterns: Sequence[str], definition_file: Path, key: str) -> list[Source]:
-    """Find the files that match the paths and globs of a definition.
+    """Return the files that match the paths and globs of a definition.
 
     Args:
         patterns: Paths and globs, relative to the folder of the definition.

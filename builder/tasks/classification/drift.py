@@ -49,7 +49,7 @@ WHERE period IS NOT NULL GROUP BY period, marked ORDER BY period, marked
 
 
 def measure_drift(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """Measure the drift of every split, and count distant labels by period.
+    """Return the size, labels and vocabulary of every split, and the drift from the training set.
 
     Args:
         connection: Connection with the view `work` and the table `candidate` of a finished build.
@@ -67,7 +67,7 @@ def measure_drift(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def _describe_split(connection: duckdb.DuckDBPyConnection, split: str) -> dict[str, Any]:
-    """Return size, label distribution and vocabulary of a split, and its drift."""
+    """Return the size, labels and vocabulary of one split, and the drift from the training set."""
     row = connection.execute(SPLIT_STATISTICS, {"split": split}).fetchall()[0]
     posts, authors, first, last, positive, negative, human = row
     types, tokens = connection.execute(VOCABULARY_SIZE, {"split": split}).fetchall()[0]

@@ -1,4 +1,4 @@
-"""Evaluation of classifiers over time, as in task 2 of LongEval 2023.
+"""Evaluates classifiers over time, as in task 2 of LongEval 2023.
 
 Prediction files are tab-separated with columns id and label (positive or negative); the header is
 optional. A post without a prediction counts as wrong; predictions for other posts are ignored. The
@@ -43,7 +43,7 @@ SUMMARY_SCHEMA = {"system": pl.String, "weighted_f1": pl.Float64, "ignored": pl.
 
 @dataclass(frozen=True, slots=True)
 class ClassificationScores:
-    """Scores of classification systems.
+    """Scores of classification systems on the test sets.
 
     Args:
         scores: One row per system and test set (`SCORE_SCHEMA`); rpd_gain_positive is the relative
@@ -63,7 +63,7 @@ def evaluate_classification(
     predictions: Sequence[Path],
     weights: Mapping[str, float] | None = None,
 ) -> ClassificationScores:
-    """Score predictions on the test sets of a collection.
+    """Score predictions on the test sets of a classification collection.
 
     Args:
         collection: Version folder of a classification collection, including labels.

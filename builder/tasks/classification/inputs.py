@@ -13,7 +13,7 @@ from builder.tasks.classification.definition import ClassificationDefinition, fi
 
 @dataclass(frozen=True, slots=True)
 class InputFiles:
-    """Input files named in a definition: posts, marker list and human labels."""
+    """Input files that a definition names: posts, marker list and human labels."""
 
     posts: list[Source]
     markers: list[Source]
@@ -23,7 +23,7 @@ class InputFiles:
     def from_definition(
         cls, definition: ClassificationDefinition, definition_file: Path
     ) -> "InputFiles":
-        """Find the input files named in a definition.
+        """Return the input files that a definition names.
 
         Args:
             definition: The definition.
@@ -41,10 +41,10 @@ class InputFiles:
         )
 
     def sha256_by_name(self) -> dict[str, str]:
-        """Return the SHA-256 of each file, keyed by its path relative to the definition."""
+        """Return the SHA-256 of each file by path, relative to the folder of the definition."""
         sources = (*self.posts, *self.markers, *self.annotations)
         return {source.name: sha256(source.path) for source in sources}
 
     def read_human_labels(self) -> pl.DataFrame:
-        """Read the human labels: columns id, annotator, label."""
+        """Read the human labels into the columns id, annotator, label."""
         return read_annotations([source.path for source in self.annotations])

@@ -54,7 +54,7 @@ or `reason` is null.
 
 
 def deduplication_key(text: pl.Expr) -> pl.Expr:
-    """Return an expression that is equal for duplicate texts.
+    """Return an expression that has equal values for duplicate texts.
 
     The key contains the folded words, without URLs and mentions, and with numbers replaced by 0.
     """
@@ -76,7 +76,7 @@ class AuthorSplits:
 
     @classmethod
     def from_shares(cls, shares: AuthorsSection, seed: str) -> "AuthorSplits":
-        """Create an assignment with the given share of authors in each split."""
+        """Create an assignment in which each split has the given share of authors."""
         cumulative = accumulate(getattr(shares, split) for split in SPLITS)
         return cls(seed, tuple(round(share * 2**64) for share in cumulative))
 
@@ -152,7 +152,7 @@ class Labeller:
         return assigned.with_columns(reason=self._reject_reason_expr())
 
     def _period_expr(self) -> pl.Expr:
-        """Return the name of the period that contains the time of a post, or null."""
+        """Return an expression for the name of the period in which a post was written, or null."""
         period = pl.lit(None, dtype=pl.String)
         for name, interval in self.definition.intervals.by_name().items():
             inside = pl.col("time").is_between(interval.start, interval.stop, closed="left")
@@ -160,7 +160,7 @@ class Labeller:
         return period
 
     def _reject_reason_expr(self) -> pl.Expr:
-        """Return the first reason that excludes a post from all splits, or null."""
+        """Return an expression for the first reason that excludes a post from all splits."""
         words = pl.col("identity").str.count_matches(r"\S+")
         split_period = pl.col("split").replace_strict(SPLIT_INTERVALS, default=None)
         reasons = {

@@ -34,7 +34,7 @@ CONTRACTS = {"posts": Posts, "labels": Labels, "rejects": Rejects}
 
 
 def read_provenance(folder: Path) -> dict[str, Any] | None:
-    """Read the definition and input hashes of a published version; None if there is no version."""
+    """Return the definition and input hashes of a published version; None if it does not exist."""
     provenance = (find_manifest(folder) or {}).get("made_from")
     return dict(provenance) if isinstance(provenance, dict) else None
 
@@ -74,7 +74,7 @@ def _describe_table(path: Path) -> dict[str, Any]:
 
 
 def write_card(folder: Path, definition: ClassificationDefinition, drift: dict[str, Any]) -> None:
-    """Write the dataset card `README.md`: file paths and sizes of the splits."""
+    """Write the dataset card `README.md` with file paths and sizes of the splits."""
     collection = definition.collection
     lines = ["---", f"license_name: {json.dumps(collection.licence)}", "configs:"]
     for kind, splits in (("posts", SPLITS), ("labels", LABELLED_SPLITS)):

@@ -44,7 +44,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class MarkerMatch:
-    """Occurrence of a marker, at text[start:end]."""
+    """Occurrence of a marker in a text, at text[start:end]."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class MarkerMatch:
 
 
 class MarkerList:
-    """List of markers, compiled for searching in texts.
+    """List of sentiment markers, compiled for searching in texts.
 
     Args:
         markers: Distinct markers, at least one.
@@ -71,24 +71,24 @@ class MarkerList:
         }
 
     def _sorted_texts(self, kind: str) -> list[str]:
-        """Return the markers of a kind, longest first, so that a regex matches the longest."""
+        """Return the markers of a kind, longest first, so that a pattern prefers the longest."""
         texts = (marker.text for marker in self.markers if marker.kind == kind)
         return sorted(texts, key=lambda text: (-len(text), text))
 
     @property
     def prefilter_strings(self) -> list[str]:
-        """Substrings of markers; a text that contains none of them contains no marker."""
+        """Strings one of which occurs in every text that contains a marker."""
         return sorted({marker.text.partition("\ufe0f")[0] for marker in self.markers})
 
     def find_all(self, text: str) -> list[MarkerMatch]:
-        """Return all markers in a text, except in URLs, in order of position."""
+        """Return all markers in a text in order of position, ignoring URLs."""
         matches = [*self._find_emoji(text), *self._find_emoticons(text)]
         urls = [url.span() for url in _URL.finditer(text)] if matches else []
         outside_urls = (m for m in matches if not any(a <= m.start < b for a, b in urls))
         return sorted(outside_urls, key=lambda match: match.start)
 
     def remove_all(self, text: str) -> str:
-        """Remove markers from a text repeatedly, until it contains none."""
+        """Remove markers from a text repeatedly, until it contains no marker."""
         while matches := self.find_all(text):
             text = remove_matches(text, matches)
         return text
@@ -127,7 +127,7 @@ def _compile_emoji(texts: list[str]) -> re.Pattern[str]:
 
 
 def _compile_emoticons(texts: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a pattern of one emoticon, with a named group each, and of a run of emoticons."""
+    """Return a pattern for one emoticon, with a group each, and one for a run of emoticons."""
     if not texts:
         return re.compile(r"(?!)"), re.compile(r"(?!)")
     repeated = [f"{re.escape(text)}{re.escape(text[-1])}*+" for text in texts]
@@ -150,7 +150,7 @@ def distant_label(matches: Iterable[MarkerMatch]) -> DistantLabel:
 
 
 def remove_matches(text: str, matches: Iterable[MarkerMatch]) -> str:
-    """Remove markers from a text, with the double, leading or trailing spaces that result."""
+    """Remove markers from a text, with the superfluous spaces that this leaves."""
     result, position = "", 0
     for match in matches:
         result += text[position : match.start]

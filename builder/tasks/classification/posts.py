@@ -1,4 +1,4 @@
-"""Reader of timestamped posts: JSON lines (plain, gzip or zstd) or Parquet.
+"""Reads timestamped posts from JSON lines (plain, gzip or zstd) or Parquet.
 
 Records have the fields id, time, author and text; time is in Unix seconds or ISO 8601 (UTC unless
 an offset is given). Malformed records are returned with their line number and a reject reason.
@@ -36,7 +36,7 @@ POST_SCHEMA = {
 
 @dataclass(slots=True)
 class PostBlock:
-    """Block of records of a file.
+    """Block of consecutive records of a file.
 
     Args:
         posts: Posts (`POST_SCHEMA`); line is the line or record number, from 1.
@@ -111,7 +111,7 @@ def _parse_records(rows: Iterable[tuple[int, Any]]) -> PostBlock:
 
 
 def _parse_post(record: Any) -> tuple[str, int, str, str] | str:
-    """Return id, time, author and text of a record, or the reject reason if it is malformed."""
+    """Return id, time, author and text of a record, or the reason why it is malformed."""
     if not isinstance(record, dict):
         return "not_json_object"
     post_id, author, text = (_to_string(record.get(name)) for name in ("id", "author", "text"))

@@ -12,7 +12,7 @@ from builder.evaluation.checks import require
 
 @dataclass(frozen=True, slots=True)
 class ClassCounts:
-    """Numbers of true positives, false positives and false negatives of a class."""
+    """True positives, false positives and false negatives of one class."""
 
     tp: int
     fp: int

@@ -1,4 +1,4 @@
-"""Deduplication of candidate posts within and across splits, and sampling.
+"""Removes duplicates within and across splits from candidate posts, and samples the rest.
 
 Reject reasons, in this order:
 
@@ -118,7 +118,7 @@ SELECT marked, count(*) FROM candidate WHERE reason IS NULL AND split = $split G
 def select_posts(
     connection: duckdb.DuckDBPyConnection, definition: ClassificationDefinition
 ) -> None:
-    """Create the table `candidate`, with a reject reason for every post that is not selected.
+    """Create the table `candidate`, with the reason for each post that is not selected.
 
     Args:
         connection: Connection with the view `work`. The new table has the columns of the work table
@@ -134,7 +134,7 @@ def select_posts(
 
 
 def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, theta: float) -> None:
-    """Reject posts that are similar to a post of another split with a lower rank.
+    """Reject posts that are near-duplicates of a post in a preferred split.
 
     Args:
         connection: Connection with the table `candidate`.
@@ -150,7 +150,7 @@ def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, theta: float) 
 def sample_split(
     connection: duckdb.DuckDBPyConnection, split: str, sampling: SamplingSection
 ) -> None:
-    """Reject all posts of a split except those with the smallest hashes, up to its maximum size."""
+    """Reject the posts of a split with the largest hashes, so that the maximum size is kept."""
     counts = dict(connection.execute(COUNT_LABELS, {"split": split}).fetchall())
     size = getattr(sampling, split) or sum(counts.values())
     balanced = sampling.kind == "balanced" and split in LABELLED_SPLITS

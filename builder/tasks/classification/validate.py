@@ -1,4 +1,4 @@
-"""Validation of a published classification collection.
+"""Checks a published classification collection for errors.
 
 Checks files against the manifest, rows against the table schemas, times against the periods of
 splits, and that splits share no post, author, text or near-duplicate text.
@@ -40,7 +40,7 @@ ORDER BY c.id
 
 
 def validate_classification(folder: Path, markers: Path | None = None) -> list[Finding]:
-    """Check a version of a classification collection and return the findings.
+    """Check a version of a classification collection, and return the errors found.
 
     Args:
         folder: Version folder, with `manifest.json`.
@@ -138,7 +138,7 @@ def _check_tables(folder: Path) -> Iterator[Finding]:
 
 
 def _read_posts(folder: Path, markers: Path | None) -> pl.DataFrame:
-    """Read the posts of all splits: rank, split, id, time, author, identity, reason (null)."""
+    """Read the posts of all splits, with the rank of each split, for duplicate detection."""
     frames = [
         parquet.read(folder / "posts" / f"{split}.parquet").with_columns(split=pl.lit(split))
         for split in SPLITS
@@ -189,7 +189,7 @@ def _check_shared_values(
 def _check_near_duplicates(
     connection: duckdb.DuckDBPyConnection, theta: float
 ) -> Iterator[Finding]:
-    """Find posts that are similar to a post of another split (LC205)."""
+    """Find posts that are near-duplicates of a post in another split (LC205)."""
     connection.execute(FEATURES)
     connection.execute(NEAR_DUPLICATES, {"theta": theta})
     rows = connection.execute(SELECT_NEAR_DUPLICATES).fetchall()

@@ -91,14 +91,14 @@ def batch_seconds(granularity: str) -> int | None:
 
 
 def _month_edges(start: int, end: int) -> Seconds:
-    """Return the start of every month of the period and of the month after it."""
+    """Return the start of every month of a period, and of the month after the period."""
     first = np.datetime64(start, "s").astype("datetime64[M]")
     last = np.datetime64(end - 1, "s").astype("datetime64[M]")
     return np.arange(first, last + 2).astype("datetime64[s]").astype(np.int64)
 
 
 def slope_per_second(slope_per_batch: float, seconds: float) -> float:
-    """Convert a slope per batch to a slope per second; section 5.2.
+    """Convert a slope per batch to a slope per second (Kenter et al. 2015, section 5.2).
 
     Args:
         slope_per_batch: Change of the score from one batch to the next.

@@ -29,7 +29,7 @@ OFFICIAL, ENDPOINTS = "F1", ("f_pr", "f_pra")
 def compare_rankings(
     truth: Path, runs: Sequence[Path], parameters: FilteringTrendParameters | None = None
 ) -> pl.DataFrame:
-    """Compare rankings of systems by F1 over the whole period and by end points of trends.
+    """Compare the rankings of systems by F1 and by end points of trends.
 
     Each system is ranked by its best cut-off, as in the track. F1 is the harmonic mean of
     precision and recall over the whole period.
@@ -71,7 +71,7 @@ def compare_granularities(
     parameters: FilteringTrendParameters | None = None,
     granularities: Sequence[str] = GRANULARITIES,
 ) -> pl.DataFrame:
-    """Compare the slopes per second between the first and every other granularity.
+    """Compare the slopes of trends between the first granularity and every other one.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
@@ -175,7 +175,7 @@ def _fit_all_measures(
     parameters: FilteringTrendParameters | None,
     granularity: str,
 ) -> pl.DataFrame:
-    """Return the trends of all measures at a granularity; `is_zero`: whether all scores are 0."""
+    """Fit the trends of all measures at one granularity, and mark those whose scores are all 0."""
     chosen = parameters or FilteringTrendParameters()
     result = evaluate_filtering(truth, runs, replace(chosen.filtering, granularity=granularity))
     frames = []
@@ -189,5 +189,5 @@ def _fit_all_measures(
 
 
 def _index_by_name(names: Sequence[str]) -> dict[str, int]:
-    """Return the index of every name in the list, for sorting."""
+    """Return the position of every name in the list, for sorting."""
     return {name: index for index, name in enumerate(names)}

@@ -44,7 +44,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class FilteringRun:
-    """Assertions of one system.
+    """Run of one filtering system: pairs of document and target with confidences.
 
     Args:
         system: Name of the system: the file name without extension.
@@ -112,12 +112,12 @@ def system_name(path: Path) -> str:
 
 
 def _read_assertions(path: Path) -> pl.DataFrame:
-    """Read all assertions of a file; see `_parse_assertions`."""
+    """Read all assertions of a run or truth file."""
     return pl.concat([_parse_assertions(block, path) for block in line_blocks(path)])
 
 
 def _parse_assertions(block: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """Parse lines into document, target, time, confidence, rating and text_bytes."""
+    """Parse lines of a run or truth file into the columns of an assertion."""
     fields = pl.col("text").str.extract_all(r"\S+")
     split = block.with_columns(fields=fields, count=fields.list.len())
     expected = f"{MIN_FIELDS} to {MAX_FIELDS} whitespace-separated fields"

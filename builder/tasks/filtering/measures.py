@@ -18,7 +18,7 @@ TargetCounts: TypeAlias = tuple[int, int, int]
 
 
 def aptness(false_positives: int, zeta: float = 1.0) -> float:
-    """Return the aptness zeta / (zeta + false positives); equation 1.
+    """Return the aptness `zeta / (zeta + false_positives)` of Kenter et al. (2015), equation 1.
 
     Args:
         false_positives: Number of false positives, at least 0.
@@ -44,7 +44,7 @@ def harmonic_mean(values: Iterable[float | None]) -> float | None:
 def f_pra(
     precision: float | None, recall: float | None, aptness_score: float | None
 ) -> float | None:
-    """Return the harmonic mean of precision, recall and aptness, ignoring None; equation 2."""
+    """Return F_pra, the harmonic mean of precision, recall and aptness; equation 2."""
     return harmonic_mean((precision, recall, aptness_score))
 
 
@@ -80,5 +80,5 @@ def batch_measures(
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    """Return the arithmetic mean; None if there are no values."""
+    """Return the arithmetic mean of values; None if there are no values."""
     return sum(values) / len(values) if values else None

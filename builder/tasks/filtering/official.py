@@ -1,4 +1,4 @@
-"""Averages of the official scorer of TREC KBA (cumulative citation recommendation).
+"""Averages computed by the official scorer of TREC KBA (cumulative citation recommendation).
 
 Computes precision, recall, F and scaled utility per confidence cut-off, averaged over target
 entities (macro) or over pairs (micro), and their maxima over the cut-offs.
@@ -32,7 +32,7 @@ OFFICIAL_BEST_SCHEMA = pl.Schema(
 def official_averages(
     truth: Truth, runs: Sequence[FilteringRun], parameters: FilteringParameters
 ) -> pl.DataFrame:
-    """Return the official averages per system and cut-off (`OFFICIAL_SCHEMA`).
+    """Return the averages of the official TREC KBA scorer, per system and confidence cut-off.
 
     Args:
         truth: Judged pairs.
@@ -57,7 +57,7 @@ def official_averages(
 
 
 def best_official_averages(averages: pl.DataFrame) -> pl.DataFrame:
-    """Return the best averages per system, sorted by macro F (`OFFICIAL_BEST_SCHEMA`).
+    """Return the best averages of each system over all cut-offs, sorted by macro F.
 
     Precision and recall are taken at the lowest cut-off with maximum F. Maximum utility may be at
     another cut-off.
@@ -81,7 +81,7 @@ def best_official_averages(averages: pl.DataFrame) -> pl.DataFrame:
 
 
 def _count_pairs(returned: pl.DataFrame, positives: pl.DataFrame, cutoff: int) -> pl.DataFrame:
-    """Return one row per target: target, tp, fp, fn."""
+    """Return true positives, false positives and false negatives of each target."""
     above = returned.filter(pl.col("confidence").floor() > cutoff)
     relevant = pl.col("relevant")
     hits = above.group_by("target").agg(tp=relevant.sum(), fp=relevant.not_().sum())
@@ -91,7 +91,7 @@ def _count_pairs(returned: pl.DataFrame, positives: pl.DataFrame, cutoff: int) -
 
 
 def _average_targets(counts: pl.DataFrame) -> dict[str, float]:
-    """Return the number of targets and their macro and micro averages, by column name."""
+    """Return the number of targets, and macro and micro averages over them, by column name."""
     targets = [_compute_measures(*row) for row in counts.select("tp", "fp", "fn").iter_rows()]
     means = [sum(column) / len(targets) for column in zip(*targets, strict=True)]
     macro = [*means[:2], _f1(*means[:2]), means[2]]

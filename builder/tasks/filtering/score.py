@@ -42,7 +42,7 @@ BATCH_SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class FilteringResult:
-    """Scores of filtering runs.
+    """Scores of filtering runs, per time batch and over the whole period.
 
     Args:
         batches: One row per system, cut-off and batch (`BATCH_SCHEMA`); `batch` is the first
@@ -89,7 +89,7 @@ def evaluate_filtering(
 def score_filtering(
     truth: Truth, runs: Sequence[FilteringRun], parameters: FilteringParameters
 ) -> FilteringResult:
-    """Score runs in memory, with the same time batches for all systems; see `evaluate_filtering`.
+    """Score filtering runs that are in memory, with the same time batches for all systems.
 
     Args:
         truth: Judged pairs.
@@ -118,7 +118,7 @@ def score_filtering(
 def _find_period(
     tables: Sequence[pl.DataFrame], parameters: FilteringParameters
 ) -> tuple[int, int]:
-    """Return start and end of the period: as set in the parameters, else of all documents."""
+    """Return start and end of the period in the parameters or, by default, of all documents."""
     times = pl.concat([table["time"] for table in tables])
     if parameters.start is not None and parameters.end is not None:
         return parameters.start, parameters.end
@@ -134,7 +134,7 @@ def _find_period(
 
 @dataclass(frozen=True, slots=True)
 class _MatchedRun:
-    """Returned and relevant (document, target) pairs of one system within the period.
+    """Pairs of document and target that a system returned or that are relevant.
 
     Args:
         system: Name of the system.
@@ -156,7 +156,7 @@ class _MatchedRun:
         period: tuple[int, int],
         parameters: FilteringParameters,
     ) -> "_MatchedRun":
-        """Match the pairs of a run with the judged pairs."""
+        """Match the pairs that a run returned with the judged pairs."""
         inside = pl.col("time").is_between(*period, closed="left")
         pairs = run.pairs.filter(inside)
         judged = truth.pairs.select("document", "target", "relevant")
@@ -183,7 +183,7 @@ class _MatchedRun:
 def _score_runs(
     systems: Sequence[_MatchedRun], batches: Batches, parameters: FilteringParameters
 ) -> pl.DataFrame:
-    """Score every system at every cut-off in every batch (`BATCH_SCHEMA`)."""
+    """Score every system at every confidence cut-off in every batch."""
     frames = [
         _score_cutoff(system, cutoff, batches, parameters)
         for system in systems
@@ -195,7 +195,7 @@ def _score_runs(
 def _score_cutoff(
     system: _MatchedRun, cutoff: float, batches: Batches, parameters: FilteringParameters
 ) -> pl.DataFrame:
-    """Score a system at one cut-off in every batch (`BATCH_SCHEMA`)."""
+    """Score a system at one confidence cut-off in every batch."""
     confidence = pl.col("confidence")
     above = confidence > cutoff if parameters.cutoff_rule == "above" else confidence >= cutoff
     returned = _with_batch_index(system.returned.filter(above), batches)
@@ -229,7 +229,7 @@ def _count_documents(
 
 
 def _count_pairs(returned: pl.DataFrame, relevant: pl.DataFrame) -> pl.DataFrame:
-    """Return tp, fp and true (relevant documents) per batch and target, sorted."""
+    """Return true positives, false positives and relevant documents per batch and target."""
     keys = ["batch_index", "target"]
     hit = pl.col("hit")
     returned_counts = returned.group_by(keys).agg(tp=hit.sum(), fp=hit.not_().sum())

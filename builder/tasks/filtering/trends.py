@@ -25,7 +25,7 @@ KENTER_FILTERING = FilteringParameters(cutoffs=KENTER_SWEEP)
 
 @dataclass(frozen=True, slots=True)
 class FilteringTrendParameters:
-    """Parameters of the trends of filtering runs.
+    """Parameters of trends of filtering runs.
 
     Args:
         measure: Measure per batch, one of `MEASURES`.
@@ -70,7 +70,7 @@ def filtering_trend(
 def fit_trends(
     result: FilteringResult, measure: str, residuals: ResidualKind = "raw"
 ) -> TrendReport:
-    """Fit the trends of one measure to scores per batch; see `filtering_trend`.
+    """Fit trends of one measure to the scores per batch.
 
     Args:
         result: Scores of filtering runs.
@@ -89,6 +89,6 @@ def fit_trends(
 
 
 def _share_of_total(column: str) -> pl.Expr:
-    """Return a column divided by its sum, or 0 if the sum is 0 (weights of section 5.1)."""
+    """Return a column divided by its sum, as weights of a trend; 0 if the sum is 0."""
     total = pl.col(column).sum()
     return pl.when(total > 0).then(pl.col(column) / total).otherwise(0.0)

@@ -1,4 +1,4 @@
-"""Temporal summarization task: evaluates systems that push updates about an unfolding event.
+"""Temporal summarization task: scores systems that push updates about an unfolding event.
 
 Reads the nuggets, pooled updates, matches and runs of the TREC Temporal Summarization track, and
 computes the measures of its metrics document and of its official scorer.

@@ -33,7 +33,7 @@ _CONFIDENCE = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf)", re.ASCII |
 
 @dataclass(frozen=True, slots=True)
 class JudgedNugget:
-    """A nugget extracted by assessors.
+    """Nugget (fact) about an event, extracted by assessors.
 
     Args:
         time: Time in Unix seconds.
@@ -48,7 +48,7 @@ class JudgedNugget:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match of a nugget with the span [start, end) in the text of an update."""
+    """Match of a nugget with the text of an update, from character `start` up to `end`."""
 
     nugget: str
     start: int
@@ -72,7 +72,7 @@ class PooledUpdate:
 
 @dataclass(slots=True)
 class Event:
-    """Nuggets and pooled updates of an event.
+    """Nuggets and pooled updates of one event.
 
     Args:
         nuggets: Nuggets by id.
@@ -85,7 +85,7 @@ class Event:
     interval: tuple[int, int] | None = None
 
     def resolve(self, update_id: str) -> PooledUpdate | None:
-        """Return a pooled update, or the original of a duplicate; None if it is not pooled."""
+        """Return a pooled update, or the original of a duplicate; None if it was not pooled."""
         pooled = self.pool.get(update_id)
         if pooled is None or pooled.original is None:
             return pooled
@@ -94,7 +94,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class PushedUpdate:
-    """A line of a run: id of an update, and the time in Unix seconds when it was pushed."""
+    """Update pushed by a system: id, and time in Unix seconds."""
 
     update: str
     time: int
@@ -102,7 +102,7 @@ class PushedUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Fields of a line, with the file and line number for error messages."""
+    """Fields of a line in a file, with file and line number for error messages."""
 
     file: Path
     line: int
@@ -129,14 +129,14 @@ class Row:
         return " ".join(self.fields[start:])
 
     def _match_field(self, pattern: re.Pattern[str], index: int, expected: str) -> str:
-        """Return a field if it matches a pattern, otherwise raise a `FormatError`."""
+        """Return a field that matches a pattern; raise a `FormatError` if it does not match."""
         text = self.fields[index]
         if not pattern.fullmatch(text):
             raise self.error(f"{expected} (field {index + 1})", text)
         return text
 
     def error(self, expected: str, found: object) -> FormatError:
-        """Return an error with the file and line number of this row."""
+        """Return a `FormatError` that names the file and line of this row."""
         return FormatError(f"expected {expected}, found {found!r}", self.file, self.line)
 
 
@@ -146,7 +146,7 @@ def normalize_event_id(event_id: str) -> str:
 
 
 def read_rows(path: Path, min_fields: int, numeric: Sequence[int]) -> Iterator[Row]:
-    """Yield the rows of a tab-separated file, without header and blank lines.
+    """Yield the rows of a tab-separated file, without the header and blank lines.
 
     Args:
         path: Tab-separated file.
@@ -169,7 +169,7 @@ def read_rows(path: Path, min_fields: int, numeric: Sequence[int]) -> Iterator[R
 
 
 def read_nuggets(path: Path) -> dict[str, Event]:
-    """Read a file of nuggets and return the events that have nuggets, by id.
+    """Read a file of nuggets, and return the nuggets of each event, by event id.
 
     Raises:
         FormatError: a line is malformed or has no text, or a nugget occurs twice.
@@ -189,7 +189,7 @@ def read_nuggets(path: Path) -> dict[str, Event]:
 
 
 def read_run(path: Path) -> dict[str, dict[str, list[PushedUpdate]]]:
-    """Read a run file: pushed updates by system (`team-run`) and event, in file order.
+    """Read a run file, and return the pushed updates by system (`team-run`) and event.
 
     Raises:
         FormatError: a line is malformed.
@@ -211,7 +211,7 @@ def read_run(path: Path) -> dict[str, dict[str, list[PushedUpdate]]]:
 
 
 def read_runs(paths: Sequence[Path]) -> dict[str, dict[str, list[PushedUpdate]]]:
-    """Read several run files: pushed updates by system and event; see `read_run`.
+    """Read several run files, and return the pushed updates by system and event.
 
     Raises:
         FormatError: a line is malformed.
@@ -228,7 +228,7 @@ def read_runs(paths: Sequence[Path]) -> dict[str, dict[str, list[PushedUpdate]]]
 
 
 def read_events(path: Path) -> dict[str, tuple[int, int]]:
-    """Read start and end of events in Unix seconds, by event id, from a TSV file or XML topics.
+    """Read the start and end of each event from a TSV file or XML topics, by event id.
 
     Raises:
         FormatError: a line is malformed, an event occurs twice or does not end after its start.

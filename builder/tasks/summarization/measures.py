@@ -22,7 +22,7 @@ WordIndexes: TypeAlias = frozenset[int]
 
 @dataclass(frozen=True, slots=True)
 class Nugget:
-    """A piece of information that a summary should contain.
+    """Piece of information that a summary should contain.
 
     Args:
         time: n.t, in Unix seconds.
@@ -99,12 +99,12 @@ def latency_discount(nugget_time: int, update_time: int, step: float = LATENCY_S
 
 
 def updates_before(updates: Sequence[Update], time: float) -> list[Update]:
-    """Return S_tau, the updates pushed strictly before a time; equation 1."""
+    """Return the updates that were pushed strictly before a time; equation 1."""
     return [update for update in updates if update.time < time]
 
 
 def earliest_matches(updates: Sequence[Update]) -> dict[str, int]:
-    """Return M(n, S), the index of the earliest update matching each nugget; equation 7.
+    """Return the earliest update that matches each nugget, M(n, S); equation 7.
 
     Of several updates with the same time, the first in `updates` counts.
     """
@@ -116,7 +116,7 @@ def earliest_matches(updates: Sequence[Update]) -> dict[str, int]:
 
 
 def verbosity(update: Update, new_nuggets: Sequence[str], mean_nugget_words: float) -> float:
-    """Return V(u), 1 + unmatched words / mean words of a nugget; equations 24 and 25.
+    """Return the verbosity of an update, V(u); equations 24 and 25.
 
     Args:
         update: Update to score.
@@ -142,7 +142,7 @@ class EventMeasures:
     latency_step: float | None
 
     def gain(self, update: Update, nugget: str) -> float:
-        """Return the gain g_F or g_L of an update for a nugget; equations 4 and 5."""
+        """Return the gain of an update for a nugget, g_F or g_L; equations 4 and 5."""
         relevance = self.relevance[nugget]
         if self.latency_step is None:
             return relevance
@@ -150,14 +150,14 @@ class EventMeasures:
         return relevance * latency_discount(time, update.time, self.latency_step)
 
     def gains(self, updates: Sequence[Update]) -> list[float]:
-        """Return the total gain G(u, S) of every update; equation 9."""
+        """Return the total gain of every update, G(u, S); equation 9."""
         gains = [0.0] * len(updates)
         for nugget, index in sorted(earliest_matches(updates).items()):
             gains[index] += self.gain(updates[index], nugget)
         return gains
 
     def verbosities(self, updates: Sequence[Update]) -> list[float]:
-        """Return the verbosity V(u) of every update; equations 24 and 25."""
+        """Return the verbosity of every update, V(u); equations 24 and 25."""
         mean_words = sum(n.words for n in self.nuggets.values()) / len(self.nuggets)
         new_nuggets: list[list[str]] = [[] for _ in updates]
         for nugget, index in earliest_matches(updates).items():
@@ -181,7 +181,7 @@ class EventMeasures:
     def comprehensiveness_integral(
         self, updates: Sequence[Update], start: int, end: int
     ) -> float | None:
-        """Return the integral of C_tau over [start, end] in seconds; equation 18.
+        """Return the integral of comprehensiveness over time in seconds; equation 18.
 
         C_tau is a step function, so the integral is an exact sum. None if no nugget is relevant.
 
@@ -204,6 +204,6 @@ class EventMeasures:
 
 
 def f_equation_26(expected_gain_verbosity: float, comprehensiveness: float) -> float:
-    """Return F as printed in equation 26, half of a harmonic mean; 0 if both arguments are 0."""
+    """Return F as printed in equation 26, which is half of a harmonic mean."""
     both = expected_gain_verbosity + comprehensiveness
     return expected_gain_verbosity * comprehensiveness / both if both > 0.0 else 0.0

@@ -75,7 +75,7 @@ def official_table(
     systems: Mapping[str, Mapping[str, Sequence[PushedUpdate]]],
     parameters: SummarizationParameters,
 ) -> pl.DataFrame:
-    """Return the official scores, one row per system and event with updates (`OFFICIAL_SCHEMA`).
+    """Return the official scores, one row per system and event.
 
     As in the scorer, events without a pool or without a nugget of importance above 0 are skipped.
 
@@ -95,7 +95,7 @@ def official_table(
 
 
 def official_means(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the mean scores per system, sorted by harmonic mean (`OFFICIAL_MEAN_SCHEMA`).
+    """Return the mean official scores of each system over events, best system first.
 
     Args:
         table: See `official_table`.
@@ -112,7 +112,7 @@ def official_means(table: pl.DataFrame) -> pl.DataFrame:
 def official_scores(
     event: Event, pushed: Sequence[PushedUpdate], parameters: SummarizationParameters
 ) -> dict[str, float]:
-    """Return the number of updates and the official scores (`COLUMNS`) of a system for an event.
+    """Return the official scores of a system for one event, with the number of updates.
 
     Args:
         event: An event with at least one nugget of importance above 0.
@@ -136,7 +136,7 @@ def official_scores(
 
 
 def ideal_gain(relevance: Sequence[float], n_updates: int) -> float:
-    """Return the mean relevance of the `n_updates` most relevant nuggets, or of all if it is 0.
+    """Return the mean relevance of the most relevant nuggets, as many as there are updates.
 
     Args:
         relevance: Relevance of every nugget; at least one.
@@ -147,7 +147,7 @@ def ideal_gain(relevance: Sequence[float], n_updates: int) -> float:
 
 
 def marked_words(text: bytes, start: int, end: int) -> range:
-    """Return the indexes of the words marked by a match in the text of an update.
+    """Return the indexes of the words that a match marks in the text of an update.
 
     Args:
         text: Text in UTF-8; word i follows the i-th space.
@@ -166,7 +166,7 @@ def _score_updates(
     pushed: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
 ) -> Iterator[ScoredUpdate]:
-    """Yield the scores of all updates in chronological order; ties in file order."""
+    """Yield the scores of all updates in chronological order."""
     mean_words = sum(_count_words(nugget.text) for nugget in nuggets.values()) / len(nuggets)
     matched: set[str] = set()
     for rank in sorted(range(len(pushed)), key=lambda i: pushed[i].time):
@@ -201,7 +201,7 @@ def _compute_measures(
     ideal_gain: float,
     total_relevance: float,
 ) -> list[float]:
-    """Return `MEASURES`, with every update weighted by its weight / total weight."""
+    """Return the official measures, with every update weighted by its weight / total weight."""
 
     def weighted_sum(values: Iterator[float]) -> float:
         weighted = (value * weight for value, weight in zip(values, weights, strict=True))

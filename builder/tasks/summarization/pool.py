@@ -24,7 +24,7 @@ _WORD = re.compile(r"\S+")
 
 
 def read_pool(events: dict[str, Event], updates: Path, matches: Path) -> Counter[str]:
-    """Read pooled updates and their matches, and add them to the events.
+    """Read pooled updates and the matches of nuggets in them, and add both to the events.
 
     Args:
         events: Events with nuggets, by id; their `pool` is filled.
@@ -60,7 +60,7 @@ def matched_words(update: PooledUpdate) -> dict[str, WordIndexes]:
 
 @dataclass(slots=True)
 class _PoolReader:
-    """Reads pooled updates and matches into events, and counts ignored lines.
+    """Reader of pooled updates and matches, which counts ignored lines.
 
     Args:
         events: Events with nuggets, by id.
@@ -86,7 +86,7 @@ class _PoolReader:
             event.pool[name] = PooledUpdate(text, original if copied else None)
 
     def read_matches(self, path: Path) -> None:
-        """Read a file of matches of pooled updates with nuggets."""
+        """Read a file of matches between pooled updates and nuggets."""
         for row in read_rows(path, 5, (3, 4)):
             event = self._find_event(row)
             if event is None:
@@ -103,7 +103,7 @@ class _PoolReader:
                 update.matches.append(Match(nugget, start, end))
 
     def _find_event(self, row: Row) -> Event | None:
-        """Return the event of a row; if it has no nuggets, count the row and return None."""
+        """Return the event of a row; None, counting the row as ignored, if it has no nuggets."""
         event = self.events.get(normalize_event_id(row.fields[0]))
         if event is None:
             self.ignored["update or match of an event without nuggets"] += 1

@@ -1,4 +1,4 @@
-"""Evaluates temporal summaries of events: completeness, timeliness and brevity.
+"""Scores temporal summaries of events by completeness, timeliness and brevity.
 
 Computes expected gain, with and without normalization by verbosity, comprehensiveness and F per
 system and event, each with discount-free and latency-discounted gain. The measures are also
@@ -49,7 +49,7 @@ INTEGRALS = ("comprehensiveness_integral", "comprehensiveness_integral_mean")
 
 
 def _schema(strings: Sequence[str], integers: Sequence[str], floats: Sequence[str]) -> pl.Schema:
-    """Return a schema of string, integer and float columns, in this order."""
+    """Return a schema with string, integer and float columns, in this order."""
     groups = ((strings, pl.String()), (integers, pl.Int64()), (floats, pl.Float64()))
     return pl.Schema([(name, dtype) for names, dtype in groups for name in names])
 
@@ -65,7 +65,7 @@ TAU_MEAN_SCHEMA = _schema(MEAN_KEYS, ("tau", "events"), SCORES)
 
 @dataclass(frozen=True, slots=True)
 class SummarizationReport:
-    """Scores of temporal summaries.
+    """Scores of temporal summaries, per event and averaged over events.
 
     Args:
         official: Measures of the official scorer, one row per system and event for which it
@@ -133,7 +133,7 @@ def score_summaries(
     parameters: SummarizationParameters,
     ignored: Mapping[str, int] | None = None,
 ) -> SummarizationReport:
-    """Score events and runs in memory; see `evaluate_summaries`.
+    """Score temporal summaries that are in memory.
 
     Args:
         events: Events by id.
@@ -171,7 +171,7 @@ def _iter_summaries(
     parameters: SummarizationParameters,
     ignored: Counter[str],
 ) -> Iterator[tuple[dict[str, str], EventMeasures, list[Update]]]:
-    """Yield key, measures and updates for every combination of system, event and gain.
+    """Yield the key, measures and updates of every combination of system, event and gain.
 
     Events without nuggets are skipped. Their updates and unpooled ones are counted in `ignored`.
     """
@@ -191,7 +191,7 @@ def _iter_summaries(
 
 
 def _select_nuggets(event: Event, parameters: SummarizationParameters) -> dict[str, Nugget]:
-    """Return the nuggets of an event by id, without those dropped by `zero_importance`."""
+    """Return the nuggets of an event by id, without nuggets of importance 0 if so configured."""
     keep_all = parameters.zero_importance == "kept"
     return {
         name: Nugget(nugget.time, nugget.importance, count_words(nugget.text))
@@ -206,7 +206,7 @@ def _match_updates(
     pushed: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
 ) -> tuple[list[Update], int]:
-    """Return the updates of a system for an event with their matches, and the number unpooled."""
+    """Return a system's updates for an event with matches, and the number of unpooled ones."""
     mean_words = sum(nugget.words for nugget in nuggets.values()) / len(nuggets)
     updates, unpooled = [], 0
     for push in pushed:
@@ -224,7 +224,7 @@ def _match_updates(
 def _event_measures(
     nuggets: Mapping[str, Nugget], gain: str, parameters: SummarizationParameters
 ) -> EventMeasures:
-    """Return the measures of an event with the given gain, `free` or `latency`."""
+    """Return the measures of an event with discount-free or latency-discounted gain."""
     max_importance = parameters.max_importance
     if max_importance is None:
         max_importance = max(nugget.importance for nugget in nuggets.values())
@@ -240,7 +240,7 @@ def _event_measures(
 def _score_event(
     measures: EventMeasures, updates: Sequence[Update], interval: tuple[int, int] | None
 ) -> dict[str, object]:
-    """Return the scores and integrals of an event, by column name."""
+    """Return the scores of a system for an event, by column name."""
     row = asdict(measures.scores(updates)) | {"nuggets": len(measures.nuggets)}
     if interval is None:
         return row | dict.fromkeys(INTEGRALS)
@@ -256,7 +256,7 @@ def _score_taus(
     interval: tuple[int, int] | None,
     taus: Sequence[int],
 ) -> Iterator[dict[str, object]]:
-    """Yield the scores over the first tau seconds of an event, per tau; equations 14 and 17."""
+    """Yield the scores over the first tau seconds of an event, for each tau."""
     if interval is None:
         return
     for tau in taus:
@@ -264,7 +264,7 @@ def _score_taus(
 
 
 def _average_events(scored: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return the means of all measures over events, per group of `keys`; equation 13."""
+    """Return the mean of each measure over events, per group of `keys`; equation 13."""
     rows = []
     measures = [name for name in schema if name in scored.columns and name not in keys]
     for key, group in scored.sort(*keys, "event").group_by(*keys, maintain_order=True):

@@ -41,5 +41,5 @@ def test_detected_encodings(tmp_path: Path, text: str, codec: str) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(f'{{"query": "{text}"}}\n'.encode(codec) * 5)
     name, note = resolve_encoding(Source(path, "log.jsonl"), LogParameters())
-    assert path.read_bytes().decode(name) == path.read_bytes().decode(codec)
+    assert name == codec
     assert note == f"detected encoding {name}; set log.encoding to confirm"

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
@@ -17,6 +19,7 @@ from builder import Simulation, simulate
 from builder.errors import FormatError
 from builder.ingest import ingest_crawl, ingest_log
 from builder.ingest.crawls.formats import read_pages
+from builder.ingest.logs import checks
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
@@ -333,6 +336,19 @@ def test_parquet_logs_are_read_like_json_lines(tmp_path: Path) -> None:
         assert (ledger.rows_in, ledger.rows_out) == (500, 500)
         tables[kind] = pl.read_parquet(out / "impressions").drop("user")
     assert tables["jsonl"].equals(tables["parquet"])
+
+
+def test_integers_of_parquet_logs_are_converted_by_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ids of users and queries that are numbers need no row of their own in Python."""
+    monkeypatch.delattr(checks, "make_impression")
+    urls = ["https://a.example/1"]
+    rows = [{"time": 5, "user": 7, "query": 17, "results": urls, "clicks": [1]}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "log")
+    (records,) = read_impressions(Source(tmp_path / "log", "log"), Interval(0, 10), LogParameters())
+    (impression,) = records.impressions.to_pylist()
+    assert (impression["user"], impression["query"]) == ("7", "17")
 
 
 def test_rows_of_parquet_logs_are_checked(tmp_path: Path) -> None:

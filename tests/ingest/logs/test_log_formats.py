@@ -11,6 +11,7 @@ import zstandard
 
 from builder.errors import FormatError
 from builder.ingest.crawls.formats import read_pages
+from builder.ingest.decompression import CHUNK
 from builder.ingest.logs.formats import detect_format
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
@@ -163,6 +164,12 @@ def test_actions_of_sessions(tmp_path: Path) -> None:
 def test_formats_are_detected_by_first_bytes(tmp_path: Path, data: bytes, kind: str) -> None:
     (tmp_path / "f").write_bytes(data)
     assert detect_format(Source(tmp_path / "f", "f")) == kind
+
+
+def test_blank_lines_before_the_first_do_not_hide_the_format(tmp_path: Path) -> None:
+    """However many there are: more than one block of them."""
+    (tmp_path / "f").write_bytes(b"\n" * (CHUNK + 1) + b"time,query\n")
+    assert detect_format(Source(tmp_path / "f", "f")) == "csv"
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from builder.ingest.logs.long_form import _count_complete_rows
 from tests.ingest.logs.log_files import ingest, seen
 
 ROW = {"time": 5, "user": "u", "query": "eau", "url": "https://a.example/1"}
@@ -81,6 +83,16 @@ def test_files_without_rows_have_no_records(tmp_path: Path, name: str) -> None:
     ledger, found = ingest(tmp_path, {"a": EMPTY[name], "b.jsonl": json.dumps(ROW).encode()})
     assert (ledger.rows_in, ledger.rows_out) == (1, 1)
     assert found["impression"].to_list() == [0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "complete"), [(2**16 - 1, 0), (2**16, 2**16), (2**16 + 1, 2**16 + 1)]
+)
+def test_impressions_that_do_not_end_are_bounded(rows: int, complete: int) -> None:
+    """Rows of one impression are kept in memory up to 65,536; then it is taken as it is."""
+    assert _count_complete_rows(np.zeros(rows, dtype=np.uint64)) == complete
+    two = np.repeat(np.array([3, 9], dtype=np.uint64), [rows, 5])
+    assert _count_complete_rows(two) == rows
 
 
 def test_empty_row_groups(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """Ordinary variants of a log that once lost clicks, each through the whole stage.
 
-The numbers are those of `review/logs-and-clicks.md`; point 5 (`[log]` of each snapshot) is tested
-with the definition, point 7 (Yandex) in `test_yandex`.
+The numbers are those of `review/logs-and-clicks.md`; point 7 (Yandex) is tested in `test_yandex`,
+points 9 to 11 (click models) in `tests/clicks`, point 13 (hashes of inputs) in
+`tests/runtime/test_store.py`, point 14 (what ids depend on) in `tests/text/test_keys.py`.
 """
 
+import csv
 import json
 import random
 import subprocess
@@ -11,12 +13,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import builder
 from builder.errors import DataError
+from builder.ingest.lists import build_list_array
+from builder.io.sources import Source
+from builder.judging.assessments import read_assessments
 from builder.text.keys import key64
 from tests.ingest.logs.log_files import ingest, seen
 
@@ -227,6 +234,38 @@ def test_the_pseudonym_key_depends_on_every_file(tmp_path: Path) -> None:
     assert users[0] == users[2]
 
 
+# 5: the format of each snapshot
+
+
+def test_snapshots_may_be_written_in_different_formats(tmp_path: Path) -> None:
+    """One `[log]` and one `[crawl]` once described the files of all snapshots."""
+    june, july = 1_654_300_000, 1_657_000_000
+    definition = _definition(tmp_path, json.dumps({**LINE, "time": june}).encode())
+    (tmp_path / "july.csv").write_text(
+        f"when|query|results|ranks\n{july}|loi|{URL.format(2)}|1\n", "utf-8"
+    )
+    page = {"where": URL.format(2), "when": july, "title": "Loi", "body": "La loi."}
+    (tmp_path / "july.jsonl").write_text(json.dumps(page) + "\n", "utf-8")
+    with definition.open("a", encoding="utf-8") as file:
+        file.write(
+            '[[snapshots]]\nname = "2022-07"\nstart = 2022-07-01\nend = 2022-08-01\n'
+            'log = ["july.csv"]\ncrawl = ["july.jsonl"]\n'
+            '[snapshots.overrides.log]\nformat = "csv"\n'
+            'fields = { time = "when", clicks = "ranks" }\n'
+            "[snapshots.overrides.crawl]\n"
+            'fields = { url = "where", time = "when", text = "body" }\n'
+        )
+    builder.build(definition, tmp_path / "out", until="crawl")
+    work = tmp_path / "out/.work"
+    for month, query, text in (
+        ("2022-06", "eau", "De l'eau."),
+        ("2022-07", "loi", "La loi."),
+    ):
+        (log,), (crawl,) = (list((work / stage).glob(f"{month}/*/")) for stage in ("log", "crawl"))
+        assert seen(pl.read_parquet(log / "impressions")) == [(query, [1])]
+        assert pl.read_parquet(crawl / "fetches.parquet")["text"].to_list() == [text]
+
+
 # 6: addresses without a scheme
 
 
@@ -382,3 +421,32 @@ def test_float_ranks_of_clicks_in_parquet(tmp_path: Path) -> None:
     ledger, found = ingest(tmp_path, {"log": (tmp_path / "wide").read_bytes()})
     assert seen(found) == [("eau", [1])]
     assert dict(ledger.rejected) == {"bad_clicks": 1}
+
+
+# 12: limits of the process and of Arrow
+
+
+def test_reading_a_sheet_of_judgements_leaves_long_cells_of_logs_readable(tmp_path: Path) -> None:
+    """The `csv` module has one limit of cells in a process; each reader once set its own."""
+    (tmp_path / "sheet.tsv").write_text("query_id\tdoc_id\tassessor\tgrade\nq1\td1\tada\t1\n")
+    assert read_assessments([Source(tmp_path / "sheet.tsv", "sheet.tsv")]).height == 1
+    before = csv.field_size_limit()
+    note = "x" * (2**24 + 1)
+    data = f'time,query,results,clicks,note\n5,"eau",{URL.format(1)},1,{note}\n'.encode()
+    ledger, found = ingest(tmp_path, {"log.csv": data}, max_line_bytes=2**25)
+    assert seen(found) == [("eau", [1])]
+    assert not ledger.rejected
+    assert csv.field_size_limit() == before
+
+
+def test_offsets_of_lists_do_not_wrap() -> None:
+    sizes = np.array([2**31 - 1, 1])
+    with pytest.raises(
+        pa.ArrowInvalid, match=r"^Integer value 2147483648 not in range: -2147483648 to 2147483647$"
+    ):
+        build_list_array(sizes, pa.nulls(0))
+    assert build_list_array(np.array([2, 0, 1]), pa.array([7, 8, 9])).to_pylist() == [
+        [7, 8],
+        [],
+        [9],
+    ]

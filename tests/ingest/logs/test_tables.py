@@ -47,6 +47,16 @@ def test_tables_without_a_header(tmp_path: Path, delimiter: str) -> None:
     assert _read(headed, COLUMNS) == (PAGES, [])
 
 
+def test_a_wide_table_of_one_row_without_a_header(tmp_path: Path) -> None:
+    """Columns beyond those that are needed do not matter, however many there are."""
+    others = [f"column{n}" for n in range(300)]
+    params = COLUMNS.model_copy(update={"columns": (*COLUMNS.columns, *others)})
+    row = [*ROWS[0], *others[:-1], "x"]
+    for name, delimiter in (("tabs", "\t"), ("bars", "|")):
+        path = _write(tmp_path / name, [row], delimiter)
+        assert _read(path, params) == (PAGES[:1], [])
+
+
 def test_rows_that_do_not_fit_are_rejects(tmp_path: Path) -> None:
     path = _write(tmp_path / "log", [ROWS[0][:-1], ROWS[1]], "\t")
     assert _read(path, COLUMNS) == (PAGES[1:], [(1, "wrong_number_of_cells")])

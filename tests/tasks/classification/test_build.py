@@ -6,7 +6,9 @@ from itertools import combinations
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
+from builder.cli import app
 from builder.errors import DataError, DefinitionError
 from builder.runtime.limits import Limits
 from builder.tasks.classification import build_classification, validate_classification
@@ -193,3 +195,25 @@ def test_a_split_without_posts_is_an_error(tmp_path):
     with pytest.raises(DataError, match=r"none in train; rejected: no_marker 1"):
         tiny(tmp_path, [post(1, "nothing to see")])
     assert not (tmp_path / "out" / "0.1.0").exists()
+
+
+def test_the_reasons_of_a_build_are_explained(tmp_path, capsys):
+    def explained(definition):
+        command = ["classification", "build", str(definition), "--out", str(tmp_path / "out")]
+        result = CliRunner().invoke(app, [*command, "--explain"])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    simulate_posts(PostWorld(posts=600, authors=150)).drop("truth").write_ndjson(
+        tmp_path / "posts.jsonl"
+    )
+    definition = define(tmp_path)
+    assert explained(definition) == "run   not built yet\n"
+    assert not (tmp_path / "out").exists()
+    build_classification(definition, tmp_path / "out")
+    assert explained(definition) == "skip  up to date\n"
+    with (tmp_path / "posts.jsonl").open("a") as file:
+        file.write("\n")
+    define(tmp_path, more="\n[text]\nnear_duplicate = 0.9\n")
+    reasons = "text near_duplicate 0.6 -> 0.9; input file posts.jsonl changed"
+    assert explained(definition) == f"run   {reasons}\n"

@@ -143,6 +143,11 @@ def test_a_split_without_share_has_no_author():
     assert names == {"train", "within", "short", "long"}
     assert splits.find_split(0) == "train"
     assert splits.find_split(2**64 - 1) in names | {"unlabelled"}
+    # a sum of shares that was rounded down leaves the largest hashes to the last split
+    low = AuthorSplits("seed", (1, 2, 3, 4, 5, 6))
+    assert [low.find_split(value) for value in (0, 1, 5, 6, 2**64 - 1)] == [
+        *("train", SPLITS[1], SPLITS[5], SPLITS[5], SPLITS[5])
+    ]
 
 
 @given(st.text(min_size=1), st.text())

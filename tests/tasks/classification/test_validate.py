@@ -72,6 +72,20 @@ def test_what_crosses_a_split_is_found(collection, copied, check, change):
     assert check in checks(folder)
 
 
+def test_a_finding_has_three_examples_and_the_number_of_all(collection, copied):
+    changed = copied(
+        lambda f: rewrite(
+            f, "posts/dev.parquet", lambda posts: posts.with_columns(time=pl.col("time") - 10**9)
+        )
+    )
+    (finding,) = [found for found in validate_classification(changed) if found.check == "LC204"]
+    ids = read(collection, "posts", "dev")["id"].to_list()
+    assert finding.where == "posts/dev.parquet"
+    assert finding.count == len(ids) > 3
+    assert sorted(finding.examples) == sorted(set(finding.examples) & set(ids))
+    assert len(finding.examples) == 3
+
+
 def test_what_is_no_collection(tmp_path):
     with pytest.raises(UsageError, match="manifest"):
         validate_classification(tmp_path)

@@ -44,6 +44,11 @@ def test_months_differ_in_length():
     assert batches.seconds is None
 
 
+def test_a_period_that_ends_with_a_month_needs_no_further_month():
+    batches = time_batches(seconds(2022, 1, 31), seconds(2022, 3, 1), "month")
+    assert dates(batches) == ["2022-01-01 00", "2022-02-01 00", "2022-03-01 00"]
+
+
 def test_seconds_count_from_the_start():
     assert time_batches(5, 16, "4").edges.tolist() == [5, 9, 13, 17]
 

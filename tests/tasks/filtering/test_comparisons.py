@@ -139,6 +139,11 @@ def test_assumptions(files, level):
     assert 0 < table["both"].sum() < table["trends"].sum()
 
 
+def test_the_share_is_zero_if_no_trend_satisfies_an_assumption(files):
+    table = check_assumptions(*files, PARAMETERS, ["day"], 0.999999)
+    assert table.row(0) == ("day", 32, 0, 0, 0, 0.0)
+
+
 def test_wrong_requests(files):
     truth, runs = files
     with pytest.raises(UsageError, match="two or more runs"):

@@ -1,0 +1,86 @@
+"""Search with expanded queries, which are weighted terms of the index.
+
+Expansions use documents that were judged relevant to the same query in earlier snapshots, as Keller
+et al. (2025, Counterfactual Query Rewriting) do; see `rm3` and `keyqueries`.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from builder.evaluation.baselines.bm25 import Bm25Index, TermIds
+from builder.trec.runs import Run
+
+EXPANDED = {
+    "query_id": pl.String(),
+    "source": pl.String(),
+    "terms": pl.List(pl.String()),
+    "weights": pl.List(pl.Float64()),
+}
+"""`source`: `judged` (earlier judgements), `pseudo` (top documents of BM25) or `none` (the query is
+unchanged); `terms` and `weights`: distinct index terms, null for an unchanged query."""
+
+Floats = npt.NDArray[np.float64]
+Judged = tuple[list[TermIds], list[float], list[str]]
+
+
+def search_expanded(
+    index: Bm25Index, queries: pl.DataFrame, expanded: pl.DataFrame, *, tag: str = "expanded"
+) -> Run:
+    """Search the documents of an index with expanded queries, or with the query if not expanded.
+
+    Args:
+        index: Index of the snapshot.
+        queries: Columns `query_id` and `text`.
+        expanded: Columns as in `EXPANDED`, with a row per query.
+        tag: Name of the run.
+    """
+    plain = dict(query_terms(index, queries))
+
+    def scores() -> Iterator[tuple[str, npt.NDArray[np.floating]]]:
+        for query_id, _, terms, weights in expanded.select(list(EXPANDED)).iter_rows():
+            if terms is not None:
+                ids = [index.analyzer.vocabulary[term] for term in terms]
+                yield query_id, index.weighted_scores(np.array(ids), np.array(weights))
+            elif len(plain[query_id]):
+                yield query_id, index.scores(plain[query_id])
+
+    return index.run(scores(), tag)
+
+
+def expansion_frame(
+    index: Bm25Index, rows: Iterator[tuple[str, str, TermIds, Floats]]
+) -> pl.DataFrame:
+    """Convert rows of query id, source, term ids and weights to a frame as in `EXPANDED`."""
+    names = list(index.analyzer.vocabulary)
+    values = [
+        (query_id, source, [names[term] for term in terms.tolist()], weights.tolist())
+        if len(terms)
+        else (query_id, "none", None, None)
+        for query_id, source, terms, weights in rows
+    ]
+    return pl.DataFrame(values, schema=EXPANDED, orient="row")
+
+
+def query_terms(index: Bm25Index, queries: pl.DataFrame) -> Iterator[tuple[str, TermIds]]:
+    """Yield the id and the term ids of each query."""
+    return zip(queries["query_id"], index.query_terms(queries["text"]), strict=True)
+
+
+def judged_documents(index: Bm25Index, feedback: pl.DataFrame, limit: int) -> dict[str, Judged]:
+    """Return the terms, grades and ids of the first `limit` relevant documents of each query.
+
+    Terms that are not in the index, and documents without any term of it, are omitted.
+    """
+    terms = index.query_terms(feedback["text"])
+    columns = feedback.select("query_id", "grade", "doc_id").iter_rows()
+    judged: dict[str, Judged] = {}
+    for (query_id, grade, doc_id), ids in zip(columns, terms, strict=True):
+        texts, grades, doc_ids = judged.setdefault(query_id, ([], [], []))
+        if len(ids) and len(texts) < limit:
+            texts.append(ids)
+            grades.append(float(grade))
+            doc_ids.append(doc_id)
+    return judged

@@ -1,0 +1,56 @@
+"""Relevance feedback from earlier snapshots: texts of the documents that were judged relevant.
+
+Documents keep the text that was judged, even if the later snapshot has another one or no longer
+contains them. Ids are those of the later snapshot, also if both are imported releases.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from builder.collection.read import Snapshot
+from builder.evaluation.baselines.texts import read_document_texts
+from builder.evaluation.runs.qrels import read_qrels
+from builder.trec.released import replace_ids_with_keys, replace_keys_with_ids
+
+FEEDBACK = {
+    "query_id": pl.String(),
+    "doc_id": pl.String(),
+    "grade": pl.Int32(),
+    "text": pl.String(),
+}
+
+
+def earlier_feedback(earlier: Sequence[Snapshot], snapshot: Snapshot, suffix: str) -> pl.DataFrame:
+    """Read the relevant documents of earlier snapshots with their texts.
+
+    Args:
+        earlier: Earlier snapshots in chronological order.
+        snapshot: Snapshot to search.
+        suffix: Suffix of the text columns, see `Collection.languages`.
+
+    Returns:
+        Columns as in `FEEDBACK`, one row per query and document, by descending grade. A pair that
+        was relevant in several snapshots has its latest grade and text. Documents without a text
+        are omitted.
+
+    Raises:
+        UsageError: A file is unreadable.
+        FormatError: A file is not a Parquet table.
+        DataError: Judgements contain nulls or duplicates.
+    """
+    frames = [pl.DataFrame(schema=FEEDBACK)]
+    frames += [_relevant_documents(source, suffix) for source in earlier]
+    latest = pl.concat(frames).unique(["query_id", "doc_id"], keep="last", maintain_order=True)
+    rows = replace_keys_with_ids(latest, snapshot.folder)
+    return rows.sort("query_id", "grade", "doc_id", descending=[False, True, False])
+
+
+def _relevant_documents(source: Snapshot, suffix: str) -> pl.DataFrame:
+    qrels = read_qrels(source.folder / "qrels.parquet").filter(pl.col("grade") > 0)
+    files = source.document_files()
+    if qrels.is_empty() or not files:
+        return pl.DataFrame(schema=FEEDBACK)
+    texts = read_document_texts(files, qrels["doc_id"].unique(), suffix)
+    found = qrels.join(texts.drop_nulls(), on="doc_id", maintain_order="left")
+    return replace_ids_with_keys(found.select(list(FEEDBACK)), source.folder)

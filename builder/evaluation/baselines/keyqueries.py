@@ -1,0 +1,145 @@
+"""Keyqueries: short queries that rank the documents known to be relevant on top.
+
+Hagen et al. 2016 (Supporting Scholarly Search with Keyqueries) define a keyquery of documents as a
+minimal query whose results contain them at the top. Keller et al. 2025 (Counterfactual Query
+Rewriting) derive them from documents that were relevant in earlier snapshots.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import fsum, log2
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from builder.errors import UsageError
+from builder.evaluation.baselines.bm25 import Bm25Index, TermIds
+from builder.evaluation.baselines.expansion import (
+    Floats,
+    Judged,
+    expansion_frame,
+    judged_documents,
+    query_terms,
+)
+from builder.evaluation.baselines.rm3 import most_probable, relevance_model
+
+MAX_TERMS = 4
+"""Maximum length of keyqueries; the number of candidates grows with this power."""
+
+
+@dataclass(frozen=True)
+class KeyQuery:
+    """Parameters of keyqueries.
+
+    Args:
+        fb_docs: Maximum number of relevant documents per query.
+        fb_terms: Number of candidate terms from the relevant documents, beside those of the query.
+        max_terms: Maximum number of terms of a keyquery, up to `MAX_TERMS`.
+        top: Last rank that counts as top.
+        min_results: Minimum number of documents that a keyquery retrieves.
+
+    Raises:
+        UsageError: A value is out of range.
+    """
+
+    fb_docs: int = 10
+    fb_terms: int = 10
+    max_terms: int = 3
+    top: int = 10
+    min_results: int = 10
+
+    def __post_init__(self) -> None:
+        if min(vars(self).values()) < 1 or self.max_terms > MAX_TERMS:
+            values = ", ".join(f"{name}={value}" for name, value in vars(self).items())
+            raise UsageError(
+                f"keyqueries: expected values >= 1 and max_terms <= {MAX_TERMS}, found {values}"
+            )
+
+
+def keyquery(
+    index: Bm25Index,
+    queries: pl.DataFrame,
+    feedback: pl.DataFrame,
+    parameters: KeyQuery | None = None,
+) -> pl.DataFrame:
+    """Replace queries by keyqueries of the documents that were relevant in earlier snapshots.
+
+    Candidates are all sets of up to `max_terms` terms of the query and of its relevance model, in
+    which terms are weighted by idf. Among those with `min_results` results, the keyquery has the
+    highest DCG@`top` of the relevant documents that the index contains, and among these the fewest
+    terms. Documents with equal scores get the lowest rank.
+
+    Args:
+        index: Index of the snapshot.
+        queries: Columns `query_id` and `text`.
+        feedback: Relevant documents, as from `earlier_feedback`.
+        parameters: Parameters of keyqueries; None for the defaults.
+
+    Returns:
+        Columns as in `EXPANDED`, a row per query; queries are unchanged if no candidate ranks a
+        relevant document on top.
+    """
+    parameters = parameters or KeyQuery()
+    numbers = {doc_id: number for number, doc_id in enumerate(index.doc_ids)}
+    judged = judged_documents(index, feedback, parameters.fb_docs)
+
+    def rows() -> Iterator[tuple[str, str, TermIds, Floats]]:
+        for query_id, query in query_terms(index, queries):
+            documents = judged.get(query_id, ([], [], []))
+            targets = [numbers[doc_id] for doc_id in documents[2] if doc_id in numbers]
+            terms = _best_candidate(index, query, documents, targets, parameters)
+            yield query_id, "judged", terms, np.ones(len(terms))
+
+    return expansion_frame(index, rows())
+
+
+def _best_candidate(
+    index: Bm25Index,
+    query: TermIds,
+    documents: Judged,
+    targets: Sequence[int],
+    parameters: KeyQuery,
+) -> TermIds:
+    """Return the terms of the keyquery; empty if there is none."""
+    if not targets:
+        return np.zeros(0, np.int32)
+    terms = _candidate_terms(index, query, documents, parameters.fb_terms)
+    found, scores = _score_matrix(index, terms)
+    columns = np.flatnonzero(np.isin(found, targets))
+    best, best_gain = np.zeros(0, np.int32), 0.0
+    for size in range(1, parameters.max_terms + 1):
+        for candidate in combinations(range(len(terms)), size):
+            total = scores[list(candidate)].sum(axis=0)
+            if np.count_nonzero(total) >= parameters.min_results:
+                gain = _target_dcg(total, columns, parameters.top)
+                if gain > best_gain:
+                    best, best_gain = terms[list(candidate)], gain
+    return best
+
+
+def _candidate_terms(index: Bm25Index, query: TermIds, documents: Judged, limit: int) -> TermIds:
+    """Return the terms of the query, followed by the terms with the highest P(w|R) idf(w)."""
+    terms, probabilities = relevance_model(documents[0], np.array(documents[1]))
+    new = ~np.isin(terms, query)
+    weights = probabilities[new] * index.idf(terms[new])
+    own = np.array(list(dict.fromkeys(query.tolist())), dtype=np.int32)
+    return np.concatenate([own, most_probable(terms[new], weights, limit)[0]])
+
+
+def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return the documents with any of the terms, and their scores of shape (terms, documents)."""
+    postings = [index.postings(term) for term in terms.tolist()]
+    found = np.unique(np.concatenate([documents for documents, _ in postings]))
+    scores = np.zeros((len(terms), len(found)))
+    for row, (documents, values) in enumerate(postings):
+        scores[row, np.searchsorted(found, documents)] = values
+    return found, scores
+
+
+def _target_dcg(scores: Floats, targets: npt.NDArray[np.int64], top: int) -> float:
+    """Sum 1 / log2(rank + 1) over the targets that are retrieved at the top."""
+    retrieved = targets[scores[targets] > 0]
+    ranks = [np.count_nonzero(scores >= scores[target]) for target in retrieved]
+    return fsum(1 / log2(rank + 1) for rank in ranks if rank <= top)

@@ -1,0 +1,132 @@
+"""RM3 query expansion: interpolates a query with a relevance model of its feedback documents.
+
+Lavrenko & Croft 2001 (Relevance-Based Language Models) define the relevance model, Abdul-Jaleel et
+al. 2004 (UMass at TREC 2004) the interpolation.
+
+Feedback documents are those judged relevant in earlier snapshots. Queries without any use the top
+documents of BM25 (pseudo-relevance feedback).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from builder.errors import UsageError
+from builder.evaluation.baselines.bm25 import Bm25Index, TermIds
+from builder.evaluation.baselines.expansion import (
+    Floats,
+    expansion_frame,
+    judged_documents,
+    query_terms,
+)
+
+
+@dataclass(frozen=True)
+class Rm3:
+    """Parameters of RM3.
+
+    Args:
+        fb_docs: Maximum number of feedback documents per query.
+        fb_terms: Number of terms of the relevance model.
+        original_weight: Weight of the original query, from 0 to 1.
+
+    Raises:
+        UsageError: A value is out of range.
+    """
+
+    fb_docs: int = 10
+    fb_terms: int = 10
+    original_weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        if min(self.fb_docs, self.fb_terms) < 1 or not 0 <= self.original_weight <= 1:
+            raise UsageError(
+                "RM3: expected fb_docs >= 1, fb_terms >= 1 and original_weight in [0, 1], found "
+                f"fb_docs={self.fb_docs}, fb_terms={self.fb_terms}, "
+                f"original_weight={self.original_weight}"
+            )
+
+
+def rm3(
+    index: Bm25Index,
+    queries: pl.DataFrame,
+    feedback: pl.DataFrame,
+    parameters: Rm3 | None = None,
+) -> pl.DataFrame:
+    """Expand queries with the most probable terms of their relevance models.
+
+    The weight of a term is `original_weight` P(w|Q) + (1 - `original_weight`) P(w|R). P(w|R) is the
+    relevance model, see `relevance_model`, with documents weighted by grade if they were judged and
+    by BM25 score otherwise, restricted to its `fb_terms` most probable terms and renormalized.
+
+    Args:
+        index: Index of the snapshot, built with `keep_terms` if a query has no feedback.
+        queries: Columns `query_id` and `text`.
+        feedback: Relevant documents, as from `earlier_feedback`.
+        parameters: Parameters of RM3; None for the defaults.
+
+    Returns:
+        Columns as in `EXPANDED`, a row per query; queries without any feedback are unchanged.
+    """
+    parameters = parameters or Rm3()
+    judged = judged_documents(index, feedback, parameters.fb_docs)
+
+    def rows() -> Iterator[tuple[str, str, TermIds, Floats]]:
+        for query_id, query in query_terms(index, queries):
+            documents, weights, _ = judged.get(query_id, ([], [], []))
+            source = "judged" if documents else "pseudo"
+            if not documents and len(query):
+                documents, weights = _top_ranked(index, query, parameters.fb_docs)
+            model = relevance_model(documents, np.array(weights))
+            yield query_id, source, *_interpolate(query, *model, parameters)
+
+    return expansion_frame(index, rows())
+
+
+def _top_ranked(index: Bm25Index, query: TermIds, limit: int) -> tuple[list[TermIds], list[float]]:
+    """Return the terms and the BM25 scores of the top documents for a query."""
+    scores = index.scores(query)
+    documents = index.top_documents(scores, limit).tolist()
+    return [index.document_terms(n) for n in documents], [float(scores[n]) for n in documents]
+
+
+def relevance_model(documents: Sequence[TermIds], weights: Floats) -> tuple[TermIds, Floats]:
+    """Estimate the relevance model P(w|R) = sum over d of P(d) tf(w, d) / |d| (RM1).
+
+    Args:
+        documents: Term ids of each document, with repetitions; no document is empty.
+        weights: Positive weights of the documents, proportional to P(d).
+
+    Returns:
+        Distinct term ids, ascending, and their probabilities; empty without documents.
+    """
+    if not documents:
+        return np.zeros(0, np.int32), np.zeros(0)
+    lengths = np.array([len(terms) for terms in documents])
+    terms, inverse = np.unique(np.concatenate(documents), return_inverse=True)
+    shares = np.repeat(weights / weights.sum() / lengths, lengths)
+    return terms, np.asarray(np.bincount(inverse, weights=shares), dtype=np.float64)
+
+
+def most_probable(terms: TermIds, weights: Floats, limit: int) -> tuple[TermIds, Floats]:
+    """Return the `limit` terms with the highest weights, descending, ties by term id."""
+    order = np.lexsort((terms, -weights))[:limit]
+    return terms[order], weights[order]
+
+
+def _interpolate(
+    query: TermIds, terms: TermIds, probabilities: Floats, parameters: Rm3
+) -> tuple[TermIds, Floats]:
+    """Mix the query with its relevance model; empty if the model is empty."""
+    if not len(terms):
+        return terms, probabilities
+    terms, kept = most_probable(terms, probabilities, parameters.fb_terms)
+    alpha = parameters.original_weight if len(query) else 0.0
+    shares = np.concatenate(
+        [np.full(len(query), alpha / max(len(query), 1)), (1 - alpha) * kept / kept.sum()]
+    )
+    mixed, inverse = np.unique(np.concatenate([query, terms]), return_inverse=True)
+    weights = np.asarray(np.bincount(inverse, weights=shares), dtype=np.float64)
+    return most_probable(mixed[weights > 0], weights[weights > 0], len(mixed))

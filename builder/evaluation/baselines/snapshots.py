@@ -1,0 +1,127 @@
+"""BM25 runs of published snapshots, with plain or expanded queries."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from builder.collection.read import Snapshot
+from builder.evaluation.baselines.analyzer import Analyzer
+from builder.evaluation.baselines.bm25 import Bm25, Bm25Index
+from builder.evaluation.baselines.collection_statistics import (
+    CollectionStatistics,
+    count_statistics,
+)
+from builder.evaluation.baselines.expansion import search_expanded
+from builder.evaluation.baselines.feedback import earlier_feedback
+from builder.evaluation.baselines.keyqueries import KeyQuery, keyquery
+from builder.evaluation.baselines.rm3 import Rm3, rm3
+from builder.evaluation.baselines.texts import read_documents, read_query_texts
+from builder.runtime.progress import NoProgress, Progress
+from builder.text.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
+from builder.trec.runs import Run
+
+
+def bm25_snapshot(
+    documents: Sequence[Path],
+    queries: Path,
+    parameters: Bm25 | None = None,
+    *,
+    suffix: str | None = None,
+    tag: str = "bm25",
+    progress: Progress | None = None,
+    statistics: CollectionStatistics | None = None,
+) -> Run:
+    """Search the documents of a published snapshot with its queries.
+
+    Args:
+        documents: Parquet files with `doc_id`, title and text columns.
+        queries: Parquet file with `query_id` and a text column.
+        parameters: Parameters of BM25; None for the defaults.
+        suffix: Suffix of the text columns, see `Collection.languages`; None for the translation if
+            the language is English, and for the source text otherwise.
+        tag: Name of the run.
+        progress: Reports the number of indexed documents.
+        statistics: Collection statistics of another snapshot, see `snapshot_statistics`; None for
+            those of the documents.
+
+    Raises:
+        UsageError: A file is unreadable.
+        DataError: There are no documents, or the snapshot has no texts in the language.
+        MissingExtraError: The extra [baseline] is not installed.
+    """
+    parameters = parameters or Bm25()
+    suffix = _suffix_of(parameters) if suffix is None else suffix
+    query_texts = read_query_texts(queries, suffix)
+    index = Bm25Index(
+        read_documents(documents, suffix), parameters, progress=progress, statistics=statistics
+    )
+    return index.search(query_texts, tag=tag)
+
+
+def snapshot_statistics(
+    documents: Sequence[Path],
+    parameters: Bm25 | None = None,
+    *,
+    suffix: str | None = None,
+    progress: Progress | None = None,
+) -> CollectionStatistics:
+    """Count the collection statistics that BM25 uses for the documents of a published snapshot.
+
+    Args:
+        documents: Parquet files with `doc_id`, title and text columns.
+        parameters: Parameters of BM25; None for the defaults.
+        suffix: Suffix of the text columns, as for `bm25_snapshot`.
+        progress: Reports the number of documents.
+
+    Raises:
+        UsageError: A file is unreadable.
+        DataError: There are no words, or the snapshot has no texts in the language.
+        MissingExtraError: The extra [baseline] is not installed.
+    """
+    parameters = parameters or Bm25()
+    suffix = _suffix_of(parameters) if suffix is None else suffix
+    texts = read_documents(documents, suffix)
+    return count_statistics(texts, Analyzer(parameters.language), progress or NoProgress())
+
+
+def _suffix_of(parameters: Bm25) -> str:
+    return ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
+
+
+def expanded_snapshot(
+    snapshot: Snapshot,
+    earlier: Sequence[Snapshot],
+    expansion: Rm3 | KeyQuery,
+    parameters: Bm25,
+    *,
+    suffix: str,
+    tag: str = "expanded",
+) -> tuple[Run, pl.DataFrame]:
+    """Search a snapshot with queries that are expanded by the judgements of earlier snapshots.
+
+    Args:
+        snapshot: Snapshot to search; its judgements are not used.
+        earlier: Snapshots whose judgements are known, in chronological order.
+        expansion: Parameters of RM3 or of keyqueries.
+        parameters: Parameters of BM25.
+        suffix: Suffix of the text columns, see `Collection.languages`.
+        tag: Name of the run.
+
+    Returns:
+        Run, and the expanded queries with columns as in `EXPANDED`.
+
+    Raises:
+        UsageError: A file is unreadable.
+        DataError: There are no documents, or the snapshot has no texts in the language.
+        MissingExtraError: The extra [baseline] is not installed.
+    """
+    queries = read_query_texts(snapshot.folder / "queries.parquet", suffix)
+    documents = read_documents(snapshot.document_files(), suffix)
+    index = Bm25Index(documents, parameters, keep_terms=isinstance(expansion, Rm3))
+    feedback = earlier_feedback(earlier, snapshot, suffix)
+    if isinstance(expansion, Rm3):
+        expanded = rm3(index, queries, feedback, expansion)
+    else:
+        expanded = keyquery(index, queries, feedback, expansion)
+    return search_expanded(index, queries, expanded, tag=tag), expanded

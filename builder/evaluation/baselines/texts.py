@@ -1,0 +1,67 @@
+"""Texts of a published snapshot in one of its languages, for search.
+
+Columns of a language have a suffix, see `Collection.languages`.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from builder.errors import DataError, UsageError
+from builder.io import parquet
+
+_BATCH_ROWS = 2048
+
+
+def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
+    """Read the queries of a snapshot as columns `query_id` and `text`.
+
+    Raises:
+        UsageError: The file is unreadable.
+        DataError: The queries were not translated to the language of the suffix.
+    """
+    column = f"text{suffix}"
+    texts = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
+    if texts["text"].null_count():
+        raise DataError(f"{queries}: column {column} is empty; the snapshot was not translated")
+    return texts
+
+
+def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
+    """Yield batches of `doc_id` and `text`: title and text, separated by a line break.
+
+    Raises:
+        UsageError: A file is unreadable.
+        DataError: The documents were not translated to the language of the suffix.
+    """
+    text = f"text{suffix}"
+    for path in files:
+        try:
+            file = pq.ParquetFile(path)
+        except OSError as error:
+            raise UsageError(f"{path}: cannot read Parquet file: {error}") from error
+        with file:
+            for batch in file.iter_batches(_BATCH_ROWS, columns=["doc_id", f"title{suffix}", text]):
+                frame = pl.DataFrame(batch)
+                if frame.height and frame[text].null_count() == frame.height:
+                    raise DataError(
+                        f"{path}: column {text} is empty; the documents were not translated"
+                    )
+                yield frame.select("doc_id", text=_full_text(suffix))
+
+
+def _full_text(suffix: str) -> pl.Expr:
+    return pl.concat_str(f"title{suffix}", f"text{suffix}", separator="\n", ignore_nulls=True)
+
+
+def read_document_texts(files: Sequence[Path], doc_ids: pl.Series, suffix: str) -> pl.DataFrame:
+    """Read the texts of some documents as columns `doc_id` and `text`, as in `read_documents`.
+
+    Raises:
+        UsageError: A file is missing.
+        FormatError: A file is not a Parquet table.
+    """
+    documents = parquet.scan_checked(*files).filter(pl.col("doc_id").is_in(doc_ids.implode()))
+    return documents.select("doc_id", text=_full_text(suffix)).collect()

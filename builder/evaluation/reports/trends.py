@@ -1,0 +1,91 @@
+"""Chart of trends over time: scores of the batches and the fitted line of each system, as SVG."""
+
+import math
+from datetime import UTC, datetime
+
+import polars as pl
+
+from builder.errors import UsageError
+from builder.evaluation.trend_reports import TrendReport
+from builder.reporting.charts import LETTER, Chart, LinearScale, format_tick, series_colour
+from builder.reporting.numbers import format_decimal
+
+WIDTH, LEGEND_WIDTH, LINE_HEIGHT = 640, 180, 18
+_DAY = 86_400
+
+
+def trend_chart(report: TrendReport) -> str:
+    """Draw the trend of each system as an SVG image; of several trends, the best-ranked one.
+
+    Dots are the scores of the batches, lines the fitted trends from the first to the last batch.
+
+    Args:
+        report: Trends of one measure.
+
+    Raises:
+        UsageError: The report has several measures.
+    """
+    measures = report.trends["measure"].unique().sort().to_list()
+    if len(measures) != 1:
+        raise UsageError(f"trend chart: expected one measure, found {', '.join(measures)}")
+    keys = [name for name in report.ranking.columns if name in report.scores.columns]
+    best = report.ranking.select(keys).join(
+        report.trends, on=keys, nulls_equal=True, maintain_order="left"
+    )
+    scores = report.scores.join(best, on=keys, how="semi", nulls_equal=True)
+    drawing = Chart(f"Trend of {measures[0]}", WIDTH, right_margin=LEGEND_WIDTH)
+    times = scores["time"].unique().sort().to_list()
+    lines = {
+        row["system"]: _line_ends(row, times[-1] - times[0]) for row in best.iter_rows(named=True)
+    }
+    _draw(drawing, scores, lines, times)
+    return drawing.render_image()
+
+
+def _line_ends(trend: dict[str, float | None], seconds: int) -> tuple[float, float] | None:
+    """Return the values of a fitted line at the first and the last batch; None if undefined."""
+    start, slope = trend["intercept"], trend["slope_per_second"]
+    return None if start is None or slope is None else (start, start + slope * seconds)
+
+
+def _draw(
+    drawing: Chart,
+    scores: pl.DataFrame,
+    lines: dict[str, tuple[float, float] | None],
+    times: list[int],
+) -> None:
+    left, right, top, bottom = drawing.plot_area
+    ends = [value for line in lines.values() for value in line or ()]
+    y = LinearScale([*scores["score"].drop_nulls(), *ends], bottom, top)
+    drawing.add_axis(y, format_tick, is_vertical=True)
+    xs = dict(zip(times, _spread(times, left + 10, right - 10), strict=True))
+    labels = _time_labels(times)
+    every = max(1, math.ceil(len(times) * len(labels[0]) * LETTER * 1.3 / (right - left)))
+    for time, label in list(zip(times, labels, strict=True))[::every]:
+        drawing.labels.append((xs[time], bottom + 16, label, "middle", ""))
+    for number, (system, line) in enumerate(lines.items()):
+        colour = series_colour(number)
+        drawing.labels.append(
+            (right + 12, top + 10 + LINE_HEIGHT * number, system, "start", colour)
+        )
+        if line is not None:
+            path = f"M{xs[times[0]]} {y(line[0])}L{xs[times[-1]]} {y(line[1])}"
+            drawing.paths.append((path, f"line {colour}"))
+        points = scores.filter(pl.col("system") == system, pl.col("score").is_not_null())
+        drawing.dots += [
+            (xs[time], y(score), colour, f"{system}, {label}: {format_decimal(score)}")
+            for time, score in points.sort("time").select("time", "score").iter_rows()
+            for label in [labels[times.index(time)]]
+        ]
+
+
+def _spread(times: list[int], left: float, right: float) -> list[float]:
+    """Map times linearly to coordinates between two edges."""
+    seconds = max(times[-1] - times[0], 1)
+    return [round(left + (time - times[0]) / seconds * (right - left), 2) for time in times]
+
+
+def _time_labels(times: list[int]) -> list[str]:
+    """Format times as dates in UTC, with hours if any of them is not midnight."""
+    pattern = "%Y-%m-%d %H:%M" if any(time % _DAY for time in times) else "%Y-%m-%d"
+    return [datetime.fromtimestamp(time, UTC).strftime(pattern) for time in times]

@@ -1,0 +1,80 @@
+"""Reading of small CSV and TSV tables with a header line, such as tables of scores."""
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from builder.errors import FormatError
+from builder.io.sources import Source
+from builder.trec.bounded import read_text
+
+
+def read_delimited(
+    path: Path, schema: Mapping[str, pl.DataType], *, separator: str = ",", quoted: bool = True
+) -> pl.DataFrame:
+    """Read the known columns of a delimited text file, plain or compressed.
+
+    Args:
+        path: UTF-8 text with a header line. Blank lines are skipped.
+        schema: Columns to read, `String` or `Float64`; other columns are ignored.
+        separator: Character between fields.
+        quoted: Whether fields can be quoted with `"`.
+
+    Returns:
+        The columns of the schema that the file has, in the order of the schema. Empty fields are
+        null.
+
+    Raises:
+        UsageError: The path is not a readable file.
+        FormatError: The file is not UTF-8 or empty, a column is repeated, a line has another number
+            of fields than the header, or a number is malformed or not finite.
+    """
+    text = io.StringIO(read_text(Source(path, str(path))), newline="")
+    reader = csv.reader(
+        text,
+        delimiter=separator,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=True,
+    )
+    rows = []
+    try:
+        header = next(reader, [])
+        _check_header(header, path)
+        kept = {name: kind for name, kind in schema.items() if name in header}
+        for row in filter(None, reader):
+            if len(row) != len(header):
+                message = f"expected {len(header)} fields, found {len(row)}"
+                raise FormatError(message, path, reader.line_num)
+            fields = dict(zip(header, row, strict=True))
+            rows.append([_parse(fields[name], name, kind) for name, kind in kept.items()])
+    except (csv.Error, _FieldError) as error:
+        raise FormatError(str(error), path, reader.line_num) from None
+    return pl.DataFrame(rows, schema=kept, orient="row")
+
+
+class _FieldError(ValueError):
+    """Error raised for a malformed field of the current line."""
+
+
+def _check_header(header: list[str], path: Path) -> None:
+    if not header:
+        raise FormatError("expected a header line, found an empty file", path)
+    if repeated := [name for name in header if header.count(name) > 1]:
+        raise FormatError(f"column {repeated[0]!r} occurs more than once", path, 1)
+
+
+def _parse(text: str, name: str, kind: pl.DataType) -> str | float | None:
+    if not text or kind == pl.String():
+        return text or None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        found = f"found {text[:40]!r}"
+        raise _FieldError(f"expected a finite number in column {name!r}, {found}")
+    return value

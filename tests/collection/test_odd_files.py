@@ -1,0 +1,188 @@
+"""Release files that are slightly wrong: each oddity is read, or named and counted."""
+
+import bz2
+import gzip
+import lzma
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builder.collection.imports.import_log import ImportLog
+from builder.collection.imports.layouts import find_snapshots, find_unread_files
+from builder.collection.imports.lines import read_qrels, read_queries, read_url_list
+from builder.collection.imports.pages import read_documents
+from builder.collection.imports.walk import list_release_files
+from builder.collection.validate import validate
+from builder.errors import FormatError
+from tests.collection.releases import imported, opened, write
+
+ENGLISH = "2024-11"
+FRENCH = "French/LongEval Train Collection"
+QUERIES = {
+    "longeval-web": f"{FRENCH}/queries/2022-06_queries.txt",
+    "longeval-2023": "publish/French/Queries/train.tsv",
+    "longeval-sci": f"{ENGLISH}/queries.txt",
+}
+QRELS = {
+    "longeval-web": f"{FRENCH}/qrels/2022-06_fr/qrels_processed.txt",
+    "longeval-2023": "publish/French/Qrels/train.txt",
+    "longeval-sci": f"{ENGLISH}/qrels.txt",
+}
+Named = tuple[dict[str, int], dict[str, int]]
+"""Number of rejects by reason, and of irregular lines by kind."""
+
+
+def _named(log: ImportLog, folder: Path) -> Named:
+    """What the tables of an import say."""
+    log.write_tables(folder)
+    rejects = pl.read_parquet(folder / "rejects.parquet")["reason"].to_list()
+    odd = pl.read_parquet(folder / "irregularities.parquet").select("kind", "lines").rows()
+    return dict(Counter(rejects)), dict(odd)
+
+
+@pytest.mark.parametrize(
+    ("data", "texts", "named"),
+    [
+        (b"\xef\xbb\xbf1\teau\n2\tpain\n", ["eau", "pain"], ({}, {})),
+        (b"query_id\tquery\n1\teau\n", ["eau"], ({"header_line": 1}, {})),
+        (b"qid\ttext\r\n1\teau\r\n", ["eau"], ({"header_line": 1}, {"crlf": 2})),
+        (b"id\teau\nid2\tquery\n", ["eau", "query"], ({}, {})),
+        (b"1\teau\r2\tpain\r3\tsel\n4\tlait\n", ["lait"], ({"carriage_return": 1}, {})),
+        (b"1\x00\teau\n2\tpain\n", ["eau", "pain"], ({}, {"control_character_in_id": 1})),
+        (b"1 eau\n2\tpain\n", ["pain"], ({"no_tab": 1}, {})),
+        (b"1\t\xe9t\xe9\n2\tpain\n", ["pain"], ({"not_utf8": 1}, {})),
+    ],
+)
+def test_odd_lines_of_queries(data: bytes, texts: list[str], named: Named, tmp_path: Path) -> None:
+    write(tmp_path / "queries.txt", data)
+    log = ImportLog()
+    queries = read_queries(tmp_path / "queries.txt", "queries.txt", "train", log)
+    assert queries["text"].to_list() == texts
+    assert _named(log, tmp_path) == named
+    assert log.records_read == data.count(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "grades", "named"),
+    [
+        (b"1\t0\t11  2\n1 0 12 +1\n", [2, 1], ({}, {})),
+        (b"qid 0 docid rel\n1 0 12 1\n", [1], ({"grade_unknown": 1}, {})),
+        (b"1 0 11 1.0\n1 0 12 -1\n1 0 13 3\n1 0 14 1\n", [1], ({"grade_unknown": 3}, {})),
+        (b"1 11 1\n1,0,11,2\n1 0 11 2 x\n1 0 14 1\n", [1], ({"not_four_columns": 3}, {})),
+        (b"1 0 11 2\r1 0 12 1\n1 0 13 1\n", [1], ({"carriage_return": 1}, {})),
+        (b"1 0 1\x001 2\n2 0 12 1\n", [2, 1], ({}, {"control_character_in_id": 1})),
+    ],
+)
+def test_odd_lines_of_judgements(
+    data: bytes, grades: list[int], named: Named, tmp_path: Path
+) -> None:
+    write(tmp_path / "qrels.txt", data)
+    log = ImportLog()
+    assert read_qrels(tmp_path / "qrels.txt", "qrels.txt", log)["grade"].to_list() == grades
+    assert _named(log, tmp_path) == named
+
+
+def test_of_several_addresses_the_first_counts(tmp_path: Path) -> None:
+    write(tmp_path / "urls.txt", "a\tx\nb\ty\na\tx\na\tz\nc \n")
+    log = ImportLog()
+    assert list(read_url_list(tmp_path / "urls.txt", "urls.txt", log)) == [("a", "x"), ("b", "y")]
+    reasons = {"repeated_address": 1, "contradicting_address": 1, "no_address": 1}
+    assert _named(log, tmp_path) == (reasons, {})
+
+
+def test_bytes_of_json_that_are_not_utf8(tmp_path: Path) -> None:
+    """They were replaced without a word; `json` and ir_datasets refuse them."""
+    lines = b'{"id": "1", "contents": "\xe9t\xe9"}\n'
+    lines += b'{"id": "2", "contents": "\xc3\xa9t\xc3\xa9 \xef\xbf\xbd"}\n'
+    lines += b'{"id": "3", "contents": "\\ud800"}\n{"id": "4", "contents": "d", "x": "\xe9"}\n'
+    write(tmp_path / "a.jsonl", lines)
+    log = ImportLog()
+    documents = list(read_documents(tmp_path / "a.jsonl", "a.jsonl", log, is_markup_escaped=False))
+    assert [(d.doc_id, d.text) for d in documents] == [("2", "été \ufffd"), ("4", "d")]
+    assert _named(log, tmp_path) == ({"not_utf8": 1, "lone_surrogate": 1}, {})
+    assert log.records_read == 4
+
+
+def _release(root: Path, layout: str, queries: str = "", qrels: str = "") -> None:
+    """A release of one month whose files have these suffixes."""
+    write(root / (QUERIES[layout] + queries), "1\teau\n")
+    write(root / (QRELS[layout] + qrels), "1 0 11 1\n")
+
+
+def _renamed(root: Path, name: str, change: Callable[[str], str]) -> None:
+    path = root / name
+    path.rename(path.with_name(change(path.name)))
+
+
+@pytest.mark.parametrize("layout", QUERIES)
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda name: name.replace(".t", ".T"),
+        lambda name: f"{name}.GZ",
+        lambda name: name.replace("queries.", "Queries.").replace("qrels", "Qrels"),
+    ],
+)
+def test_names_in_capitals(layout: str, change: Callable[[str], str], tmp_path: Path) -> None:
+    _release(tmp_path / "r", layout)
+    for name in (QUERIES[layout], QRELS[layout]):
+        _renamed(tmp_path / "r", name, change)
+    files = list_release_files(tmp_path / "r")
+    (snapshot,) = find_snapshots(files, layout)
+    assert (len(snapshot.queries), len(snapshot.qrels)) == (1, 1)
+    assert find_unread_files(files, [snapshot]) == {}
+
+
+@pytest.mark.parametrize("layout", QUERIES)
+@pytest.mark.parametrize(
+    ("suffix", "pack", "kind"),
+    [(".xz", lzma.compress, "an xz file"), (".bz2", bz2.compress, "a bzip2 file")],
+)
+def test_queries_in_a_compression_that_is_not_read_are_refused(
+    layout: str, suffix: str, pack: Callable[[bytes], bytes], kind: str, tmp_path: Path
+) -> None:
+    """They were left out as unread, and the import went on without queries."""
+    write(tmp_path / "r" / QRELS[layout], "1 0 11 1\n")
+    write(tmp_path / "r" / (QUERIES[layout] + suffix), pack(b"1\teau\n"))
+    message = f"expected text, found {kind}; decompress it, or compress it with gzip or zstd"
+    with pytest.raises(FormatError, match=message):
+        imported(tmp_path / "r", layout)
+
+
+@pytest.mark.parametrize("layout", QUERIES)
+def test_hidden_files_are_not_read(layout: str, tmp_path: Path) -> None:
+    """macOS puts `._name` beside each file that it copies to another file system."""
+    _release(tmp_path / "r", layout)
+    for name in (QUERIES[layout], QRELS[layout]):
+        path = tmp_path / "r" / name
+        write(path.with_name(f"._{path.name}"), b"\x00\x05\x16\x07\x00\x02\n1 0 11 2\n")
+    (snapshot,) = find_snapshots(list_release_files(tmp_path / "r"), layout)
+    assert not any(path.name.startswith(".") for path in snapshot.paths)
+
+
+def test_validate_names_each_oddity(tmp_path: Path) -> None:
+    home = tmp_path / "r/publish/French"
+    write(home / "Queries/train.tsv", "1\teau\n2\tpain\r3\tsel\n4\x01\tlait\n")
+    write(home / "Qrels/train.txt", "1 0 11 1\n4\x01 0 11 1\n")
+    write(home / "urls.txt", "11\thttps://a.example\n11\thttps://b.example\n12\n")
+    texts = b'[{"id": "11", "contents": "une page"}, {"id": "12", "contents": "\xe9"}, 7, {"a"]'
+    write(home / "Documents/Json/a.json.gz", gzip.compress(texts))
+    report = imported(tmp_path / "r", "longeval-2023")
+    report.ledgers["2022-06"].check("import")
+    url = opened(report).snapshot("2022-06").documents.select("url").collect().item()
+    assert url == "https://a.example"
+    messages = {finding.message: finding.count for finding in validate(report.version)}
+    for message in (
+        "lines contain a CR, which may separate two records",
+        "documents have several URLs in a list with one of each",
+        "lines of a URL list have no id or no URL",
+        "records are not valid UTF-8",
+        "JSON values are not documents",
+        "documents are not valid JSON",
+        "publish/French/Queries/train.tsv: ids contain control characters",
+        "publish/French/Qrels/train.txt: ids contain control characters",
+    ):
+        assert messages[message] == 1, messages

@@ -1,0 +1,118 @@
+"""Import, export and import again: every column that the layout can hold comes back."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builder.collection.compare import compare
+from builder.collection.export import export
+from builder.collection.imports.release import ImportReport
+from tests.collection.releases import imported, opened, write
+
+TREC = "<DOC>\n<DOCNO>{id}</DOCNO>\n<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
+TEXTS = (
+    "Une page sur l'eau. \n\n  Deux lignes\tet une tabulation \n fin.",
+    "Du pain &lt;TEXT> et <b>du</b> sel.",
+)
+PARTS = ("documents", "judgements")
+
+
+def _write_2023(root: Path, parts: tuple[str, ...]) -> None:
+    for label, month in (("publish", "0622"), ("test-collection/B-2022-07", "0722")):
+        for language in ("French", "English"):
+            home = root / label / language
+            pages = "".join(
+                TREC.format(id=f"doc{month}{n}", text=f"{language} {text}")
+                for n, text in enumerate(TEXTS)
+            )
+            if "documents" in parts:
+                write(home / "Documents/Trec/collector_1.txt", pages)
+            split = "train" if label == "publish" else "test"
+            lines = (f"q{month}{n}\t{language} {n}\n" for n in range(3))
+            write(home / f"Queries/{split}.tsv", "".join(lines))
+    write(root / "publish/French/Queries/heldout.tsv", "q06229\tEau\n")
+    write(root / "publish/French/Qrels/train.txt", "q06220 0 doc06220 2\nq06221 0 doc06221 0\n")
+    write(root / "longeval-relevance-judgements/heldout-test.txt", "q06229 0 doc06221 1\n")
+    if "judgements" in parts:
+        write(root / "longeval-relevance-judgements/b-2022-07.txt", "q07220 0 doc07220 1\n")
+
+
+def _write_web(root: Path, parts: tuple[str, ...]) -> None:
+    home = root / "French/LongEval Train Collection"
+    for month in ("2022-06", "2022-07"):
+        pages = "".join(
+            TREC.format(id=f"doc{n}", text=f"{month} {text}") for n, text in enumerate(TEXTS)
+        )
+        if "documents" in parts:
+            write(home / f"Trec/{month}_fr/a.trec", pages)
+        write(home / f"queries/{month}_queries.txt", "5\teau potable\n6\tÉau potable\n")
+        if month == "2022-06" or "judgements" in parts:
+            write(home / f"qrels/{month}_fr/qrels_processed.txt", "5 0 1 2\n6 0 2 1\n6 0 1 0\n")
+
+
+def _write_sci(root: Path, parts: tuple[str, ...]) -> None:
+    papers = [
+        {"id": str(11 + n), "title": f"On water {n}", "abstract": text}
+        for n, text in enumerate(TEXTS)
+    ]
+    for month in ("2024-11", "2025-01"):
+        if "documents" in parts:
+            lines = "".join(json.dumps(paper) + "\n" for paper in papers)
+            write(root / f"{month}/documents/documents_000001.jsonl", lines)
+        write(root / f"{month}/queries.txt", "aa-1\twater\naa-2\tWater\n")
+        if month == "2024-11" or "judgements" in parts:
+            write(root / f"{month}/qrels.txt", "aa-1 0 11 2\naa-1 0 99 0\n")
+
+
+RELEASES = {
+    "longeval-2023": _write_2023,
+    "longeval-web": _write_web,
+    "longeval-sci": _write_sci,
+}
+
+
+def _tables(report: ImportReport) -> dict[str, pl.DataFrame]:
+    """Every table of an import but the lines of its files that were odd."""
+    return {
+        path.relative_to(report.version).as_posix(): pl.read_parquet(path)
+        for path in sorted(report.version.rglob("*.parquet"))
+        if path.stem not in ("irregularities", "rejects")
+    }
+
+
+@pytest.mark.parametrize("parts", [PARTS, ("documents",), ("judgements",)])
+@pytest.mark.parametrize("layout", RELEASES)
+def test_no_column_differs(layout: str, parts: tuple[str, ...], tmp_path: Path) -> None:
+    """Also where a month has no judgements, or no month has documents."""
+    RELEASES[layout](tmp_path / "r", parts)
+    first = imported(tmp_path / "r", layout)
+    out = export(first.version, layout, tmp_path / "again/r")
+    second = imported(out, layout)
+    assert second.rows == first.rows
+    assert opened(second).languages == opened(first).languages
+    before, after = _tables(first), _tables(second)
+    assert list(after) == list(before)
+    for name, table in before.items():
+        assert after[name].equals(table), name
+    assert compare(first.version, second.version).is_empty
+    assert all(not ledger.rejected for ledger in second.ledgers.values())
+
+
+@pytest.mark.parametrize("layout", RELEASES)
+def test_a_table_without_rows_has_no_file(layout: str, tmp_path: Path) -> None:
+    """An empty file was taken for a damaged one, and refused when it was imported again."""
+    RELEASES[layout](tmp_path / "r", ())
+    report = imported(tmp_path / "r", layout)
+    out = export(report.version, layout, tmp_path / "export")
+    documents = [
+        p for p in out.rglob("*") if p.suffix in (".trec", ".jsonl") or "kodicare" in p.name
+    ]
+    assert [path for path in documents if path.parent.name != "Queries"] == []
+    qrels = [
+        p for p in out.rglob("*.txt") if "qrels" in p.name or p.parent.name.startswith("longe")
+    ]
+    assert all(path.stat().st_size for path in qrels)
+    later = opened(report).snapshots[1]
+    assert not [path for path in qrels if later in path.relative_to(out).as_posix()]

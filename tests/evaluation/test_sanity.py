@@ -1,0 +1,47 @@
+"""The sanity check on two tiny snapshots, by hand."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from builder.collection.read import Snapshot
+from builder.evaluation.baselines.sanity import SanityRow, rotate_judgements, sanity_table
+
+pytest.importorskip("bm25s")
+pytest.importorskip("pytrec_eval")
+
+
+def write_snapshot(root: Path, name: str, english: list[str | None]) -> Snapshot:
+    snapshot = Snapshot(root, name, 3)
+    (snapshot.folder / "documents").mkdir(parents=True)
+    words = ["chat", "chien", "lapin"]
+    documents = {"doc_id": ["d1", "d2", "d3"], "title": words, "text": words}
+    documents |= {"title_en": ["cat", "dog", "rabbit"], "text_en": ["cat", "dog", "rabbit"]}
+    pl.DataFrame(documents).write_parquet(snapshot.folder / "documents/part-00000.parquet")
+    queries = {"query_id": ["q1", "q2", "q3"], "text": words, "text_en": english}
+    schema = dict.fromkeys(queries, pl.String)
+    pl.DataFrame(queries, schema=schema).write_parquet(snapshot.folder / "queries.parquet")
+    qrels = {"query_id": ["q1", "q2", "q3"], "doc_id": ["d1", "d2", "d3"], "grade": [1, 1, 1]}
+    pl.DataFrame(qrels).write_parquet(snapshot.folder / "qrels.parquet")
+    return snapshot
+
+
+def test_bm25_finds_every_document_and_no_document_of_another_query(tmp_path: Path) -> None:
+    june = write_snapshot(tmp_path, "2022-06", ["cat", "dog", "rabbit"])
+    july = write_snapshot(tmp_path, "2022-07", ["cat", None, "rabbit"])
+    assert sanity_table([june, july], {"fr": "", "en": "_en"}) == [
+        SanityRow("fr", "2022-06", 3, 1.0, pytest.approx(0.1), 0.0),
+        SanityRow("fr", "2022-07", 3, 1.0, pytest.approx(0.1), 0.0),
+        SanityRow("en", "2022-06", 3, 1.0, pytest.approx(0.1), 0.0),
+    ]
+
+
+def test_judgements_move_to_the_next_query(make_qrels) -> None:
+    qrels = make_qrels([("q1", "a", 1), ("q2", "b", 2), ("q3", "c", 0), ("q3", "d", 1)])
+    assert rotate_judgements(qrels).rows() == [
+        ("q1", "c", 0),
+        ("q1", "d", 1),
+        ("q2", "a", 1),
+        ("q3", "b", 2),
+    ]

@@ -1,0 +1,24 @@
+"""Values do not change: every dataclass is frozen, except those that are filled while reading."""
+
+import dataclasses
+import inspect
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import builder
+
+ROOT = Path(builder.__file__).parent
+MODULES = [
+    "builder." + ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in sorted((ROOT / "tasks").rglob("[!_]*.py"))
+]
+FILLED = {"PostBlock", "Event", "_PoolReader"}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_dataclasses_are_frozen(module: str) -> None:
+    for _, value in inspect.getmembers(import_module(module), inspect.isclass):
+        if dataclasses.is_dataclass(value) and value.__module__ == module:
+            assert value.__dataclass_params__.frozen is (value.__name__ not in FILLED), value
