@@ -17,7 +17,8 @@ import polars as pl
 import pyarrow as pa
 
 from builder.clicks.estimation import choose_priors, create_estimates
-from builder.clicks.log import STANDALONE, LogSummary, count_rejects, open_log
+from builder.clicks.log import STANDALONE, count_rejects, open_log
+from builder.clicks.log_summary import LogSummary
 from builder.clicks.model_estimates import create_model_estimates
 from builder.clicks.models import get_model
 from builder.clicks.priors import Priors

@@ -12,7 +12,7 @@ from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
 from builder.errors import UsageError, suggest
-from builder.io.threads import BackgroundThread, ordered_map
+from builder.io.threads import ordered_map
 from builder.runtime.executors.base import (
     ATTEMPTS,
     Executor,
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ATTEMPTS",
-    "BackgroundThread",
     "Executor",
     "LocalExecutor",
     "ProcessExecutor",
