@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import polars as pl
 from markupsafe import Markup
 from PIL import Image, ImageChops
 
@@ -71,6 +72,7 @@ def main(demo: Path) -> None:
         changes = attribute_paths(qrels, version / "changes/documents.parquet", runs[:1], [MEASURE])
     draw_body(grid(map(attribution_figure, changes)), "attribution")
     draw_body(funnel_figure(version), "funnel")
+    draw_explorer(version)
 
 
 def write_runs(version: Path, folder: Path) -> list[Path]:
@@ -139,6 +141,31 @@ def funnel_figure(version: Path) -> Markup:
     return figure(f"Queries of {first.name}, rule by rule", stacked_bars(rows))
 
 
+def draw_explorer(version: Path) -> None:
+    """Draw the list of queries, the query with most changed grades, and an edited page."""
+    collection = builder.open_collection(version)
+    changed = pl.col("grade_from") != pl.col("grade_to")
+    query = _most_frequent(collection.table("qrel_changes").filter(changed), "query_id")
+    edited = collection.table("document_changes").filter(band="edited").sort("doc_id")
+    page, *pair = edited.select("doc_id", "from_snapshot", "to_snapshot").head(1).collect().row(0)
+    versions = "from={}&to={}".format(*pair)
+    command = [sys.executable, "-m", "builder", "explore", str(version), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            address = server.stdout.readline().split()[0] if server.stdout else ""
+            draw(f"{address}queries?sort=flips", "explore-queries", 700, 1180)
+            draw(f"{address}query/{query}", "explore-query", 2250, 1180, top=960)
+            draw(f"{address}page/{page}?{versions}", "explore-page", 1500, 1180, top=940)
+        finally:
+            server.terminate()
+
+
+def _most_frequent(table: pl.LazyFrame, column: str) -> str:
+    """Return the most frequent value of a column, the least of equally frequent ones."""
+    counts = table.group_by(column).len().sort("len", column, descending=[True, False])
+    return str(counts.head(1).collect()[column].item())
+
+
 def draw_body(body: Markup | str, name: str, height: int | None = None, width: int = 880) -> None:
     """Draw a part of a report; `height` is where the picture ends, by default below its content."""
     style = read_template_file("report.css")
@@ -147,20 +174,33 @@ def draw_body(body: Markup | str, name: str, height: int | None = None, width: i
 
 
 def draw_page(page: str, name: str, height: int | None = None, width: int = 880) -> None:
-    """Render a page in Chromium and write it as a PNG of few colours.
+    """Draw an HTML page; see `draw`."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "page.html")
+        source.write_text(page, "utf-8")
+        draw(source.as_uri(), name, height, width)
+
+
+def draw(address: str, name: str, height: int | None, width: int, top: int = 0) -> None:
+    """Render an address in Chromium and write it as a PNG of few colours.
+
+    Args:
+        address: URL of the page.
+        name: Name of the picture, without `.png`.
+        height: Height in pixels; None for the height of the content.
+        width: Width in pixels.
+        top: Pixels to cut off at the top.
 
     Raises:
         ValueError: the picture has more than `MAX_BYTES` bytes.
     """
     with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder, "page.html"), Path(folder, "page.png")
-        source.write_text(page, "utf-8")
+        target = Path(folder, "page.png")
         window = (f"--window-size={width},{height or 1200}", f"--user-data-dir={folder}/profile")
-        shot = (*CHROMIUM, *window, f"--screenshot={target}", source.as_uri())
+        shot = (*CHROMIUM, *window, f"--screenshot={target}", address)
         subprocess.run(shot, check=True, capture_output=True)
         image = Image.open(target).convert("RGB")
-    if height is None:
-        image = image.crop((0, 0, width, _content_end(image) + MARGIN))
+    image = image.crop((0, top, width, height or _content_end(image) + MARGIN))
     path = IMAGES / f"{name}.png"
     image.quantize(COLOURS).save(path, optimize=True)
     if path.stat().st_size > MAX_BYTES:

@@ -8,6 +8,7 @@ import typer
 from builder.cli.help import CommandGroup
 from builder.cli.options import Format, OutputFormat, Quiet
 from builder.cli.output import print_frames, print_rows
+from builder.reporting.numbers import pluralize
 
 VersionFolder = Annotated[
     Path, typer.Argument(help="Version folder of a classification collection.")
@@ -60,7 +61,7 @@ def validate_posts(collection: VersionFolder) -> None:
     findings = validate_classification(collection)
     for finding in findings:
         typer.echo(format_text(finding))
-    typer.echo(f"{len(findings)} findings" if findings else "no findings")
+    typer.echo(pluralize(len(findings), "finding") if findings else "no findings")
     if findings:
         raise typer.Exit(1)
 

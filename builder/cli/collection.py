@@ -11,6 +11,7 @@ from builder.cli.json_output import print_json
 from builder.cli.options import CollectionFolder, Format, OutputFormat
 from builder.cli.output import escape_control, format_table
 from builder.errors import UsageError, suggest
+from builder.reporting.numbers import pluralize
 
 
 class FindingFormat(StrEnum):
@@ -70,7 +71,7 @@ def validate(
         for finding in findings:
             typer.echo(escape_control(render(finding)))
         if format is FindingFormat.TEXT:
-            typer.echo(f"{len(findings)} findings" if findings else "no findings")
+            typer.echo(pluralize(len(findings), "finding") if findings else "no findings")
     if any(finding.severity == "error" for finding in findings):
         raise typer.Exit(1)
 

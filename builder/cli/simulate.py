@@ -16,6 +16,7 @@ from builder.cli.options import (
     parse_options,
 )
 from builder.cli.output import print_step, print_step_warning
+from builder.reporting.numbers import pluralize
 
 if TYPE_CHECKING:
     from builder.commands.build import BuildReport
@@ -55,7 +56,7 @@ def demo(
         _print_sanity(report.sanity)
         typer.echo(_format_next_steps(report.world, report.build))
     if report.findings:
-        typer.echo(f"longeval validate: {len(report.findings)} findings", err=True)
+        typer.echo(f"longeval validate: {pluralize(len(report.findings), 'finding')}", err=True)
     if any(finding.severity == "error" for finding in report.findings):
         raise typer.Exit(1)
 

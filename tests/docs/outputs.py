@@ -2,8 +2,8 @@
 
 A ```sh block is run by bash, a ```python block by Python; a ```text block shows the output of the
 last block before it. A line `...` stands for any number of lines, and `...` in a
-line for any characters. Durations, sizes and rates may differ. Commands that a test must not run
-are ```bash blocks.
+line for any characters. Durations, sizes, rates and blank lines at the end may differ. Commands
+that a test must not run are ```bash blocks.
 """
 
 import os
@@ -17,7 +17,7 @@ from pathlib import Path
 FENCE = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 VOLATILE = re.compile(r" *\b[\d.,]*\d(?= ?(?:m?s|min|[kKMG]i?B)(?:/s)?\b)")
 """Numbers followed by a unit of time, size or rate, with the spaces that align them."""
-NOT_RUN = ("make ", "git clone", "cd ")
+NOT_RUN = ("make ", "git clone", "cd ", "source ")
 """Commands of a fresh clone; CI runs `make` itself."""
 END = "-- end of block --"
 
@@ -81,7 +81,7 @@ def run_blocks(blocks: list[Block], folder: Path) -> list[str]:
 
 def compare(shown: str, output: str) -> str:
     """Return the unified diff of a shown and a real output; empty if they agree."""
-    expected, found = (VOLATILE.sub(" #", text).splitlines() for text in (shown, output))
+    expected, found = (VOLATILE.sub(" #", text.rstrip()).splitlines() for text in (shown, output))
     if matches(expected, [line.rstrip() for line in found]):
         return ""
     lines = unified_diff(shown.splitlines(), output.splitlines(), "shown", "real", n=1, lineterm="")
