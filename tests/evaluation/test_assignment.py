@@ -120,3 +120,15 @@ def test_a_run_of_another_month_is_refused(tmp_path: Path) -> None:
             assign_runs([tmp_path / name], ["2022-06"])
     (run,) = assign_runs([Path("runs/bm25.txt")], ["2022-06"])
     assert (run.system, run.snapshot) == ("bm25", "2022-06")
+
+
+def test_the_name_of_a_run_and_its_two_folders_must_not_be_of_another_month() -> None:
+    (run,) = assign_runs([Path("2023-06/team/bm25/run.txt")], ["2022-06"])
+    assert (run.system, run.snapshot) == ("run", "2022-06")
+    for path in ("2023-06/bm25/run.txt", "bm25/2023-06/run.txt", "bm25/2023-06.txt"):
+        with pytest.raises(UsageError) as caught:
+            assign_runs([Path(path)], ["2022-06"])
+        assert str(caught.value) == (
+            f"{path}: '2023-06' names the month 2023-06, but the only snapshot is 2022-06; omit "
+            "the file, or rename it if it is not a run of 2023-06"
+        )
