@@ -21,7 +21,7 @@ def split_by_size(
 ) -> Iterator[pl.DataFrame]:
     """Split a data frame into consecutive batches whose sizes sum to about `limit`.
 
-    A row above the limit is a batch of its own, or ends one.
+    A row larger than the limit is the last row of its batch.
     """
     if rows.is_empty():
         return

@@ -2,20 +2,34 @@
 
 import json
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from builder.cli.arguments import DefaultGroup
+from builder.cli.click_options import (
+    Iterations,
+    LastClick,
+    LastClickRule,
+    LogFile,
+    NoClick,
+    NoClickRule,
+    Prior,
+    PriorAlpha,
+    PriorBeta,
+    PriorKind,
+    ResultPageRule,
+    VoteUnit,
+    create_click_parameters,
+    read_log_parameters,
+)
 from builder.cli.options import (
     DefinitionFile,
     Format,
     Memory,
     OutputFormat,
     Quiet,
-    parse_options,
     temporary_limits,
 )
 from builder.cli.output import escape_control, format_table
@@ -23,61 +37,6 @@ from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     from builder.clicks import Comparison, ModelReport
-    from builder.parameters import ClickParameters, LogParameters
-
-LogFile = Annotated[Path, typer.Argument(help="Query log: JSON lines, Parquet, CSV or TSV.")]
-Iterations = Annotated[
-    int, typer.Option(min=1, help="Number of EM iterations, for models trained by EM.")
-]
-
-
-class NoClickRule(StrEnum):
-    """How impressions without a click are handled."""
-
-    ALL_EXAMINED = "all_examined"
-    SKIP = "skip"
-
-
-class PriorKind(StrEnum):
-    """How the priors of attractiveness and satisfaction are chosen."""
-
-    EMPIRICAL_BAYES = "empirical_bayes"
-    BETA = "beta"
-
-
-class LastClickRule(StrEnum):
-    """How the last click of an impression is chosen."""
-
-    RANK = "rank"
-    TIME = "time"
-
-
-class VoteUnit(StrEnum):
-    """Unit that casts one vote for a clicked result: an impression or a user."""
-
-    IMPRESSION = "impression"
-    USER = "user"
-
-
-class ResultPageRule(StrEnum):
-    """How consecutive result pages of the same query are combined."""
-
-    SEPARATE = "separate"
-    JOINED = "joined"
-
-
-NoClick = Annotated[
-    NoClickRule,
-    typer.Option(help="Impressions without a click: count all results as examined, or skip."),
-]
-Prior = Annotated[PriorKind, typer.Option(help="Prior: fitted to the log, or a fixed beta prior.")]
-PriorAlpha = Annotated[float, typer.Option(help="Pseudo-clicks of --prior beta.")]
-PriorBeta = Annotated[float, typer.Option(help="Pseudo-skips of --prior beta.")]
-LastClick = Annotated[
-    LastClickRule,
-    typer.Option(help="Last click of an impression: the deepest in rank, or the latest."),
-]
-
 
 clicks = typer.Typer(
     name="clicks",
@@ -120,7 +79,7 @@ def run_model(
     """
     from builder.clicks import model_log
 
-    params = _create_click_parameters(
+    params = create_click_parameters(
         no_click=no_click,
         prior=prior,
         prior_alpha=prior_alpha,
@@ -137,7 +96,7 @@ def run_model(
             out,
             params=params,
             limits=limits,
-            log_params=_read_log_parameters(definition),
+            log_params=read_log_parameters(definition),
         )
     if quiet:
         return
@@ -214,7 +173,7 @@ def compare_models(
             tuple(model or DEFAULT_MODELS),
             test=test,
             held_out=held_out,
-            params=_create_click_parameters(
+            params=create_click_parameters(
                 no_click=no_click,
                 prior=prior,
                 prior_alpha=prior_alpha,
@@ -223,7 +182,7 @@ def compare_models(
                 iterations=iterations,
             ),
             limits=limits,
-            log_params=_read_log_parameters(definition),
+            log_params=read_log_parameters(definition),
         )
     if format is OutputFormat.JSON:
         typer.echo(json.dumps(asdict(comparison), ensure_ascii=False, indent=1, default=str))
@@ -261,21 +220,3 @@ def _print_comparison(comparison: "Comparison", *, by_rank: bool) -> None:
             ranks = [str(rank) for rank in range(1, len(scores[0][1].by_rank) + 1)]
             lines = [(name, *(f"{value:.4f}" for value in s.by_rank)) for name, s in scores]
             typer.echo(format_table(lines, ("perplexity by rank", *ranks)))
-
-
-def _read_log_parameters(definition: Path | None) -> "LogParameters":
-    """Return section `[log]` of a definition file, or the defaults if no file is given."""
-    from builder.clicks.log import STANDALONE, standalone_parameters
-    from builder.definition.files import read_section
-    from builder.parameters import LogParameters
-
-    if definition is None:
-        return STANDALONE
-    return standalone_parameters(read_section(definition, LogParameters, "log"))
-
-
-def _create_click_parameters(**options: StrEnum | float) -> "ClickParameters":
-    """Create the parameters of a click model from command-line options."""
-    from builder.parameters import ClickParameters
-
-    return parse_options(ClickParameters, **options)

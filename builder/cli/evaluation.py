@@ -126,6 +126,13 @@ def attribute(
     measures: Measures = None,
     depth: EvaluationDepth = 1000,
     split: Splits = None,
+    earlier_statistics: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Runs of the same systems, ranked with the collection statistics of the snapshot "
+            "before, to split the residual; see `longeval baseline --earlier-statistics`."
+        ),
+    ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
     """Attribute score changes to changes of documents, queries and judgements.
@@ -145,6 +152,7 @@ def attribute(
             tuple(measures or ("nDCG@10",)),
             depth=depth,
             splits=tuple(split) if split else None,
+            earlier_statistics=tuple(earlier_statistics or ()),
         )
     if format is OutputFormat.JSON:
         typer.echo(json.dumps([change.to_json() for change in attributions], indent=1))

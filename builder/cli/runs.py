@@ -1,6 +1,6 @@
 """Commands that create, combine and check runs, such as `baseline`, `fuse` and `runs check`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +10,7 @@ import typer
 from builder.cli.help import CommandGroup
 from builder.cli.options import CollectionFolder, Format, OutputFormat, Quiet, RunDepth
 from builder.cli.output import print_frames
+from builder.errors import UsageError
 from builder.io.disk import check_output_differs
 
 if TYPE_CHECKING:
@@ -56,6 +57,14 @@ def baseline(
     original_weight: Annotated[
         float, typer.Option(min=0, max=1, help="RM3: weight of the original query.")
     ] = 0.5,
+    earlier_statistics: Annotated[
+        bool,
+        typer.Option(
+            "--earlier-statistics",
+            help="Search every snapshot but the first with the collection statistics of the "
+            "snapshot before it, for `longeval attribute`.",
+        ),
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Search every snapshot with BM25 and write the runs.
@@ -66,9 +75,18 @@ def baseline(
     Example: longeval baseline demo/collection --out runs/bm25
     """
     from builder.collection.read import open_collection
-    from builder.evaluation import Bm25, KeyQuery, Rm3, bm25_snapshot, expanded_snapshot
+    from builder.evaluation import (
+        Bm25,
+        KeyQuery,
+        Rm3,
+        bm25_snapshot,
+        expanded_snapshot,
+        snapshot_statistics,
+    )
 
     opened = open_collection(collection)
+    if earlier_statistics:
+        _check_earlier_statistics(opened.snapshots, expand)
     searched, suffix = opened.resolve_language(language)
     parameters = Bm25(language=searched, depth=depth)
     expansions: dict[Expansion, Rm3 | KeyQuery] = {
@@ -78,9 +96,20 @@ def baseline(
     snapshots = [opened.snapshot(name) for name in opened.snapshots]
     for number, snapshot in enumerate(snapshots):
         path = out / f"{snapshot.name}.txt.gz"
+        if earlier_statistics and not number:
+            continue
         if expand is None:
-            files, queries = snapshot.document_files(), snapshot.folder / "queries.parquet"
-            run = bm25_snapshot(files, queries, parameters, suffix=suffix, tag=f"bm25-{searched}")
+            before = snapshots[number - 1].document_files() if earlier_statistics else None
+            run = bm25_snapshot(
+                snapshot.document_files(),
+                snapshot.folder / "queries.parquet",
+                parameters,
+                suffix=suffix,
+                tag=f"bm25-{searched}",
+                statistics=snapshot_statistics(before, parameters, suffix=suffix)
+                if before
+                else None,
+            )
             _write_run(run, path, quiet=quiet)
             continue
         tag = f"bm25-{searched}-{expand}"
@@ -90,6 +119,18 @@ def baseline(
         sources = expanded["source"].to_list()
         counts = ", ".join(f"{text}: {sources.count(s):,}" for s, text in FEEDBACK_SOURCES.items())
         _write_run(run, path, f" (queries with {counts})", quiet=quiet)
+
+
+def _check_earlier_statistics(snapshots: Sequence[str], expand: Expansion | None) -> None:
+    """Raise `UsageError` if no snapshot can be searched with the statistics of an earlier one."""
+    if expand is not None:
+        raise UsageError(
+            f"--earlier-statistics: expected queries without expansion, found --expand {expand}"
+        )
+    if len(snapshots) < 2:
+        raise UsageError(
+            f"--earlier-statistics: expected at least two snapshots, found {', '.join(snapshots)}"
+        )
 
 
 def dense(

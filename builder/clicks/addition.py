@@ -35,9 +35,9 @@ def add_estimates(
     """Sum the click counts of several logs, and recompute the estimates.
 
     Args:
-        estimates: Tables of days, shards or snapshots (contract `ClickEstimates`), all counted with
+        estimates: Tables of days, shards or snapshots (schema `ClickEstimates`), all counted with
             the same parameters.
-        out: Parquet file to write (contract `ClickEstimates`).
+        out: Parquet file to write (schema `ClickEstimates`).
         params: Parameters of the counts; an empirical prior is fitted to the sums.
         limits: Threads, memory and scratch space.
 

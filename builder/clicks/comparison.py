@@ -11,7 +11,8 @@ from pathlib import Path
 import duckdb
 
 from builder.clicks.encoding import EncodedLog, encode_pages
-from builder.clicks.log import STANDALONE, LogSummary, count_rejects, open_log
+from builder.clicks.log import STANDALONE, count_rejects, open_log
+from builder.clicks.log_summary import LogSummary
 from builder.clicks.models import TrainingOptions, get_model
 from builder.clicks.scores import Score, evaluate
 from builder.clicks.standalone import check_model, limits_or_default

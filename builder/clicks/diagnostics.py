@@ -105,7 +105,7 @@ def write_diagnostics(
 
     Args:
         connection: Has `used_impressions`, `pages` and `pair_counts`; see `count_pairs`.
-        path: Parquet file to write (contract `ClickDiagnostics`).
+        path: Parquet file to write (schema `ClickDiagnostics`).
         params: Click model and its options.
         limits: Memory limit for arrays.
     """

@@ -89,14 +89,14 @@ def estimate(
 
     Args:
         out: Empty output folder of the stage.
-        impressions: Result pages shown (contract `Impressions`).
-        candidates: Candidate queries of the collection (contract `Candidates`).
+        impressions: Result pages shown (schema `Impressions`).
+        candidates: Candidate queries of the collection (schema `Candidates`).
         params: Click model and its options.
         limits: Threads, memory and scratch space.
         progress: Receives the number of impressions counted.
-        variants: Representative of each query (contract `Variants`), under which the clicks of its
+        variants: Representative of each query (schema `Variants`), under which the clicks of its
             variants are counted.
-        verdicts: Verdicts of lists and plug-ins (contract `Verdicts`).
+        verdicts: Verdicts of lists and plug-ins (schema `Verdicts`).
         filters: Verdicts that exclude users, such as bots.
 
     Returns:

@@ -142,15 +142,15 @@ def grade(
 
     Args:
         out: Empty output folder of the stage.
-        click_estimates: Estimates of every pair shown (contract `ClickEstimates`).
-        candidates: Candidate queries of the collection (contract `Candidates`).
+        click_estimates: Estimates of every pair shown (schema `ClickEstimates`).
+        candidates: Candidate queries of the collection (schema `Candidates`).
         documents: Documents of the snapshot; only `doc_id` is read.
         params: Score, policy, minimum evidence, precedence of manual grades.
         limits: Threads, memory and scratch space.
         progress: Receives the number of pairs graded.
         cuts: Under `target_shares`, the `grade_cuts` of the first snapshot; empty on the first
             snapshot, where they are fitted.
-        judgements: Files of manual judgements (TSV or Parquet, contract `Judgements`).
+        judgements: Files of manual judgements (TSV or Parquet, schema `Judgements`).
 
     Returns:
         The ledger, in pairs that were shown or judged manually. Reject reasons: `REASONS`.

@@ -5,31 +5,20 @@ canonicalised, and times are ignored. Invalid records are counted by reject reas
 Parquet file that is read in place gives the same impressions and rejects as when it is converted.
 """
 
-from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from builder.errors import DataError, FormatError, UsageError
-from builder.ingest.lists import is_text
-from builder.ingest.logs import detect_format, inspect_log, read_impressions
+from builder.clicks.log_conversion import convert_to_parquet, count_readable_rows
+from builder.clicks.log_summary import LogSummary
+from builder.errors import DataError, UsageError
 from builder.ingest.logs.checks import CLEAN_LINE
-from builder.ingest.logs.rules import (
-    HAS_BAD_RANKS,
-    HAS_BAD_RESULTS,
-    RANK_REASONS,
-)
-from builder.ingest.parquet_bounds import is_list
+from builder.ingest.logs.rules import HAS_BAD_RANKS, HAS_BAD_RESULTS, RANK_REASONS
 from builder.io import parquet
-from builder.io.sources import Source
 from builder.parameters import LogParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 
-MAX_EXAMPLES = 3
 MAX_RESULTS = 2**16 - 1
 STANDALONE = LogParameters(
     max_query_chars=2**16, max_results=MAX_RESULTS, max_line_bytes=16 * 2**20
@@ -41,16 +30,6 @@ def standalone_parameters(params: LogParameters) -> LogParameters:
     """Return the parameters for standalone logs, overridden by values set explicitly in `[log]`."""
     return STANDALONE.model_copy(update={n: getattr(params, n) for n in params.model_fields_set})
 
-
-PAGES = pa.schema(
-    {
-        "user": pa.string(),
-        "query": pa.string(),
-        "results": pa.list_(pa.string()),
-        "clicks": pa.list_(pa.uint16()),
-    }
-)
-REQUIRED = {name: PAGES.field(name).type for name in ("query", "results", "clicks")}
 
 CREATE_CHECKED = """
 CREATE VIEW checked AS
@@ -87,37 +66,6 @@ SELECT reason, count(*) FROM checked WHERE reason IS NOT NULL GROUP BY reason OR
 """
 
 
-@dataclass
-class LogSummary:
-    """Number of records read from a log and rejected, with examples of rejected records.
-
-    Args:
-        file: Path of the log.
-        impressions: Number of records read.
-        rejected: Number of rejected records by reason.
-        examples: First record numbers per reject reason; empty for a Parquet file read directly.
-        notes: Messages to the user, such as a detected encoding.
-    """
-
-    file: str
-    impressions: int = 0
-    rejected: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[int]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    def reject(self, reason: str, line: int) -> None:
-        """Count a rejected record and record its number as an example."""
-        self.rejected[reason] += 1
-        examples = self.examples.setdefault(reason, [])
-        if len(examples) < MAX_EXAMPLES:
-            examples.append(line)
-
-    @property
-    def used(self) -> int:
-        """Number of records that are valid impressions."""
-        return self.impressions - sum(self.rejected.values())
-
-
 def open_log(
     connection: duckdb.DuckDBPyConnection,
     log: Path,
@@ -147,14 +95,14 @@ def open_log(
             f"{log}: file not found; expected a query log as JSON lines, Parquet, CSV or TSV"
         )
     summary = LogSummary(str(log))
-    rows = _count_readable_rows(log) if log_params == STANDALONE else None
+    rows = count_readable_rows(log) if log_params == STANDALONE else None
     if rows is not None:
         _create_records_view(connection, log)
     if rows is not None and not _has_unclean_queries(connection):
         summary.impressions = rows
     else:
         decoded = limits.scratch / "decoded.parquet"
-        _convert_to_parquet(log, decoded, summary, limits, progress, log_params)
+        convert_to_parquet(log, decoded, summary, limits, progress, log_params)
         _create_records_view(connection, decoded)
     _create_views(connection)
     return summary
@@ -202,60 +150,9 @@ def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:
     return bool(found)
 
 
-def _count_readable_rows(log: Path) -> int | None:
-    """Return the number of rows of a Parquet file readable in place; None for other files."""
-    if detect_format(Source(log, str(log))) != "parquet":
-        return None
-    try:
-        with pq.ParquetFile(log) as file:
-            schema, rows = file.schema_arrow, file.metadata.num_rows
-    except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"expected a Parquet file: {error}", log) from None
-    users = [schema.field("user").type] if "user" in schema.names else []
-    kinds = [schema.field(name).type for name in REQUIRED if name in schema.names]
-    fits = len(kinds) == len(REQUIRED) and all(map(_is_compatible, kinds, REQUIRED.values()))
-    fits = fits and all(map(is_text, users))
-    return int(rows) if fits else None
-
-
 def _create_records_view(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Create the view `records`, with null users if the file has no user column."""
     rows = parquet.relation(connection, path, file_row_number=True)
     if "user" not in rows.columns:
         rows = rows.project('NULL::VARCHAR AS "user", *')
     rows.create_view("records", replace=True)
-
-
-def _is_compatible(kind: pa.DataType, needed: pa.DataType) -> bool:
-    """Whether a column can be read as the required type: text, integer, or a list of either."""
-    if pa.types.is_list(needed):
-        return is_list(kind) and _is_compatible(kind.value_type, needed.value_type)
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_integer(needed):
-        return bool(pa.types.is_integer(kind))
-    return is_text(kind)
-
-
-def _convert_to_parquet(
-    log: Path,
-    out: Path,
-    summary: LogSummary,
-    limits: Limits,
-    progress: Progress,
-    log_params: LogParameters,
-) -> None:
-    """Convert a log to Parquet (schema `PAGES`), and count records and rejects in `summary`."""
-    progress.start(f"read {log.name}", None, "records")
-    source = Source(log, str(log))
-    if note := inspect_log(source, log_params).note:
-        summary.notes.append(note)
-    batches = read_impressions(source, None, log_params, limits)
-    with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:
-        for records in batches:
-            summary.impressions += len(records)
-            for number, reason in sorted(records.rejects):
-                summary.reject(reason, number)
-            writer.write_table(records.impressions.select(PAGES.names).cast(PAGES))
-            progress.advance(len(records))
-    progress.finish()

@@ -36,9 +36,9 @@ class Selection:
     """Impressions of a log, with the queries to count and the users to exclude.
 
     Args:
-        impressions: Result pages shown (contract `Impressions`).
-        candidates: Queries whose impressions are counted (contract `Candidates`).
-        variants: Representative of each query (contract `Variants`), or None.
+        impressions: Result pages shown (schema `Impressions`).
+        candidates: Queries whose impressions are counted (schema `Candidates`).
+        variants: Representative of each query (schema `Variants`), or None.
         excluded_users: Users whose impressions are not counted.
     """
 

@@ -48,7 +48,7 @@ def write_sensitivity(
         priors: Priors of the published grades; None for a model without priors.
         cuts: Cuts of the published grades.
         params: Policy, score, minimum evidence.
-        path: Parquet file to write (contract `GradeSensitivity`).
+        path: Parquet file to write (schema `GradeSensitivity`).
     """
     counts = _fetch_columns(connection, EVIDENCE)
     score = counts.pop("score").astype(np.float64)

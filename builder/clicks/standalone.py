@@ -1,6 +1,6 @@
 """Runs a click model on a query log outside a collection: `longeval clicks`.
 
-Writes one row per query and URL shown (contract `PairStatistics`), sorted by both, as Parquet or
+Writes one row per query and URL shown (schema `PairStatistics`), sorted by both, as Parquet or
 TSV. DuckDB computes sDBN within a small memory limit; other models keep the distinct pages in
 arrays.
 """
@@ -17,7 +17,8 @@ import polars as pl
 import pyarrow as pa
 
 from builder.clicks.estimation import choose_priors, create_estimates
-from builder.clicks.log import STANDALONE, LogSummary, count_rejects, open_log
+from builder.clicks.log import STANDALONE, count_rejects, open_log
+from builder.clicks.log_summary import LogSummary
 from builder.clicks.model_estimates import create_model_estimates
 from builder.clicks.models import get_model
 from builder.clicks.priors import Priors

@@ -8,18 +8,18 @@ from typing import Any
 from builder.collection.evidence import evidence_shares, format_percent
 from builder.collection.layout import snapshot_folder
 from builder.collection.markdown import table_cell
+from builder.reporting.render import markdown_table
 
 
 def provenance_table(snapshots: list[dict[str, Any]]) -> str:
     """Return a table of the input files of each snapshot with their SHA-256."""
-    lines = ["| snapshot | input | file | sha256 |", "|---|---|---|---|"]
-    for snapshot in snapshots:
-        for kind in ("log", "crawl", "judgements", "release"):
-            for name, digest in snapshot.get(kind, {}).items():
-                lines.append(
-                    f"| {snapshot['name']} | {kind} | {table_cell(name)} | `{digest[:16]}...` |"
-                )
-    return "\n".join(lines)
+    rows = [
+        (snapshot["name"], kind, table_cell(name), f"`{digest[:16]}...`")
+        for snapshot in snapshots
+        for kind in ("log", "crawl", "judgements", "release")
+        for name, digest in snapshot.get(kind, {}).items()
+    ]
+    return markdown_table(("snapshot", "input", "file", "sha256"), ["---"] * 4, rows)
 
 
 def funnel_table(funnels: dict[str, Any]) -> str:
@@ -36,34 +36,42 @@ def funnel_table(funnels: dict[str, Any]) -> str:
         if any(removed):
             rows.append((step["rule"].replace("_", " "), removed))
     rows.append(("selected", [steps[-1]["remaining"] for steps in funnels.values()]))
-    lines = [f"| rule | {' | '.join(names)} |", f"|---|{'--:|' * len(names)}"]
-    lines += [f"| {rule} | {' | '.join(f'{n:,}' for n in counts)} |" for rule, counts in rows]
-    return "\n".join(lines) + "\n\n"
+    return _table_by_snapshot(
+        "rule", names, [(rule, *(f"{n:,}" for n in counts)) for rule, counts in rows]
+    )
 
 
 def evidence_table(version: Path, snapshots: list[str]) -> str:
     """Return a table of click, coverage and translation shares, one column per snapshot."""
     rows = evidence_shares([snapshot_folder(version, name) for name in snapshots])
-    lines = [f"| share | {' | '.join(snapshots)} |", f"|---|{'--:|' * len(snapshots)}"]
-    lines += [f"| {name} | {' | '.join(map(format_percent, shares))} |" for name, shares in rows]
-    return "\n".join(lines) + "\n\n"
+    return _table_by_snapshot(
+        "share", snapshots, [(name, *map(format_percent, shares)) for name, shares in rows]
+    )
 
 
-def snapshot_row(snapshot: dict[str, Any], tables: dict[str, Any]) -> str:
-    """Return a table row with the time interval and the table sizes of a snapshot."""
-    name = snapshot["name"]
-    counts = [
-        tables[f"snapshots/{name}/{kind}"]["rows"] for kind in ("documents", "queries", "qrels")
+def _table_by_snapshot(heading: str, snapshots: list[str], rows: list[tuple[str, ...]]) -> str:
+    return markdown_table((heading, *snapshots), ("---", *["--:"] * len(snapshots)), rows)
+
+
+def snapshot_table(snapshots: list[dict[str, Any]], tables: dict[str, Any]) -> str:
+    """Return a table of the interval and the table sizes of each snapshot."""
+    rows = [
+        (s["name"], f"{s['start']} to {s['end']}", *_format_sizes(s["name"], tables))
+        for s in snapshots
     ]
-    cells = " | ".join(f"{count:,}" for count in counts)
-    return f"| {name} | {snapshot['start']} to {snapshot['end']} | {cells} |\n"
+    columns = ("snapshot", "interval", "documents", "queries", "judgements")
+    return markdown_table(columns, ("---", "---", "--:", "--:", "--:"), rows)
+
+
+def _format_sizes(snapshot: str, tables: dict[str, Any]) -> list[str]:
+    kinds = ("documents", "queries", "qrels")
+    return [f"{tables[f'snapshots/{snapshot}/{kind}']['rows']:,}" for kind in kinds]
 
 
 def parameter_table(parameters: dict[str, Any]) -> str:
     """Return a table of all parameters and their values, one row per parameter."""
-    lines = ["| parameter | value |", "|---|---|"]
-    lines += [f"| {table_cell(key)} | {value} |" for key, value in _flatten_parameters(parameters)]
-    return "\n".join(lines)
+    rows = [(table_cell(key), value) for key, value in _flatten_parameters(parameters)]
+    return markdown_table(("parameter", "value"), ("---", "---"), rows)
 
 
 def _flatten_parameters(section: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Checks that a build runs before its stages, and before it publishes a version.
+"""Checks made by a build before it runs the stages, and before it publishes a version.
 
 They protect released versions from changes and prevent publishing empty snapshots. Each check
 raises an error that lists the differences.

@@ -16,7 +16,9 @@ Let c(S) be the change of the mean score while the components in S are held. c o
 the total change, c of all three the residual: the change on equal queries, documents and qrels. It
 comes from the system itself and from the collection statistics that its ranker uses (document
 frequencies and lengths for BM25), which depend on documents that are not held: in simulated worlds
-where only documents changed, the residual was 5 to 13 % of the change. Holding the components one
+where only documents changed, the residual was 5 to 13 % of the change. A run on the later snapshot
+that was ranked with the statistics of the earlier one splits the residual: the change to that run
+comes from the system, the rest from the statistics. Holding the components one
 after another leads from the first value to the second; how much each step removes depends on the
 order, so that the contribution is the mean over all six orders: the Shapley value (Shapley 1953).
 Contributions and residual add up to the change. All eight cells are returned with their numbers of
@@ -24,7 +26,7 @@ queries, because a mean over few queries is unreliable.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 from math import fsum
 
@@ -33,6 +35,7 @@ import polars as pl
 from builder.errors import DataError
 
 COMPONENTS = ("documents", "queries", "judgements")
+RESIDUAL_PARTS = ("statistics", "system")
 
 HeldComponents = frozenset[str]
 Scorer = Callable[[pl.DataFrame, pl.DataFrame], Mapping[str, float]]
@@ -90,16 +93,23 @@ class Attribution:
             collection statistics of the ranker and from the system itself. None if no query
             remains.
         cells: All eight cells, from no component held to all three.
+        residual_parts: `statistics` and `system`, which add up to the residual; None if no query
+            remains. Empty without a run that was ranked with earlier statistics.
     """
 
     change: float
     contributions: Mapping[str, float | None]
     statistics_and_system: float | None
     cells: tuple[AttributionCell, ...]
+    residual_parts: Mapping[str, float | None] = field(default_factory=dict)
 
 
 def attribute_change(
-    before: RunWithQrels, after: RunWithQrels, unchanged_ids: pl.Series, score: Scorer
+    before: RunWithQrels,
+    after: RunWithQrels,
+    unchanged_ids: pl.Series,
+    score: Scorer,
+    earlier_statistics: pl.DataFrame | None = None,
 ) -> Attribution:
     """Split the change of a mean score into contributions of documents, queries and judgements.
 
@@ -109,6 +119,8 @@ def attribute_change(
         unchanged_ids: Ids of the documents in both snapshots with the same words (status
             `unchanged` of `document_changes`).
         score: Measure that returns a score for each judged query.
+        earlier_statistics: Run of the same system on the later snapshot, ranked with the collection
+            statistics of the earlier snapshot; it splits the residual.
 
     Raises:
         DataError: A snapshot has no judgement, or the measure scores no query.
@@ -127,12 +139,32 @@ def attribute_change(
     whole = changes[frozenset()]
     if whole is None:
         raise DataError("expected a score for every judged query, found none; check the measure")
+    residual = changes[frozenset(COMPONENTS)]
     return Attribution(
         change=whole,
         contributions={name: shapley_value(changes, name) for name in COMPONENTS},
-        statistics_and_system=changes[frozenset(COMPONENTS)],
+        statistics_and_system=residual,
         cells=tuple(cells.values()),
+        residual_parts={}
+        if earlier_statistics is None
+        else _split_residual(
+            residual, before, replace(after, run=earlier_statistics), unchanged_ids, score
+        ),
     )
+
+
+def _split_residual(
+    residual: float | None,
+    before: RunWithQrels,
+    after: RunWithQrels,
+    unchanged_ids: pl.Series,
+    score: Scorer,
+) -> dict[str, float | None]:
+    """Split the residual by a later run that was ranked with the earlier statistics."""
+    system = _score_cell(before, after, unchanged_ids, frozenset(COMPONENTS), score).change
+    if residual is None or system is None:
+        return dict.fromkeys(RESIDUAL_PARTS)
+    return {"statistics": residual - system, "system": system}
 
 
 def shapley_value(changes: Mapping[HeldComponents, float | None], component: str) -> float | None:

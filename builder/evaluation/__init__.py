@@ -12,7 +12,11 @@ from builder.evaluation.baselines.fusion import read_scores, reciprocal_rank_fus
 from builder.evaluation.baselines.keyqueries import KeyQuery
 from builder.evaluation.baselines.rm3 import Rm3
 from builder.evaluation.baselines.sanity import SanityRow, sanity_table
-from builder.evaluation.baselines.snapshots import bm25_snapshot, expanded_snapshot
+from builder.evaluation.baselines.snapshots import (
+    bm25_snapshot,
+    expanded_snapshot,
+    snapshot_statistics,
+)
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
 from builder.evaluation.measures.registry import DEFAULT_MEASURES, Measure, parse_measure
 from builder.evaluation.parameters import EvaluationParameters
@@ -66,6 +70,7 @@ __all__ = [
     "reproducibility",
     "rerank",
     "sanity_table",
+    "snapshot_statistics",
     "snapshot_trend",
     "snapshot_trend_path",
     "summary_rows",

@@ -52,6 +52,7 @@ class AttributedChange:
             "change": attribution.change,
             **attribution.contributions,
             "statistics_and_system": attribution.statistics_and_system,
+            **attribution.residual_parts,
             "least_queries": min(min(cell.n_from, cell.n_to) for cell in attribution.cells),
         }
 
@@ -78,6 +79,7 @@ def attribute_paths(
     *,
     depth: int = DEFAULT_DEPTH,
     splits: tuple[str, ...] | None = None,
+    earlier_statistics: Sequence[Path] = (),
 ) -> list[AttributedChange]:
     """Attribute score changes between consecutive snapshots to documents, queries and judgements.
 
@@ -88,20 +90,24 @@ def attribute_paths(
         measures: Names of measures, such as `nDCG@10`.
         depth: Documents evaluated per query.
         splits: Evaluate only queries of these splits.
+        earlier_statistics: Runs of the same systems on every later snapshot, ranked with the
+            collection statistics of the snapshot before it, to split the residual; see
+            `bm25_snapshot`.
 
     Raises:
-        UsageError: No system has runs for consecutive snapshots, or a path cannot be assigned.
+        UsageError: No system has runs for consecutive snapshots, a path cannot be assigned, or a
+            system lacks a run that was ranked with earlier statistics.
         FormatError: A run or qrels file is malformed.
         DataError: A snapshot has no judgements, or a pair of snapshots has no documents.
     """
-    files = assign_runs(runs, sorted(qrels))
-    paths = {(file.system, file.snapshot): file.path for file in files}
+    paths = _assign_paths(runs, qrels)
+    frozen = _assign_paths(earlier_statistics, qrels)
     judged = {name: read_qrels(path, splits) for name, path in qrels.items()}
     names = list(qrels)
     changes = [
         AttributedChange(system, str(measure), pair, attribution)
         for pair in pairwise(names)
-        for system in sorted({file.system for file in files})
+        for system in sorted({system for system, _ in paths})
         if all((system, name) in paths for name in pair)
         for measure, attribution in _attribute_measures(
             [
@@ -111,6 +117,7 @@ def attribute_paths(
             unchanged_documents(document_changes, pair),
             parse_measures(measures),
             depth,
+            _read_frozen(frozen, (system, pair[1]), judged, depth, qrels) if frozen else None,
         )
     ]
     if not changes:
@@ -119,6 +126,31 @@ def attribute_paths(
             f"{', '.join(names)}, found {', '.join(f'{s} for {n}' for s, n in sorted(paths))}"
         )
     return sorted(changes, key=lambda change: (change.system, change.measure, change.pair))
+
+
+def _assign_paths(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[Pair, Path]:
+    """Return the run file of each system and snapshot."""
+    files = assign_runs(runs, sorted(qrels)) if runs else []
+    return {(file.system, file.snapshot): file.path for file in files}
+
+
+def _read_frozen(
+    frozen: Mapping[Pair, Path],
+    wanted: Pair,
+    judged: Mapping[str, pl.DataFrame],
+    depth: int,
+    qrels: Mapping[str, Path],
+) -> pl.DataFrame:
+    """Read the run of a system on a snapshot that was ranked with earlier statistics."""
+    system, snapshot = wanted
+    if wanted not in frozen:
+        found = ", ".join(f"{s} for {n}" for s, n in sorted(frozen))
+        raise UsageError(
+            f"expected a run of {system} for {snapshot} that was ranked with the statistics of the "
+            f"snapshot before it, found {found}; name its folder as that of the other runs"
+        )
+    run, _ = _read_aligned(frozen[wanted], judged[snapshot], depth, qrels[snapshot].parent)
+    return run.ranking
 
 
 def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
@@ -151,6 +183,7 @@ def _attribute_measures(
     same: pl.Series,
     measures: Sequence[Measure],
     depth: int,
+    earlier_statistics: pl.DataFrame | None,
 ) -> Iterator[tuple[Measure, Attribution]]:
     before, after = (RunWithQrels(run.ranking, qrels) for run, qrels in sides)
     for measure in measures:
@@ -163,4 +196,4 @@ def _attribute_measures(
             values = scorer.score(ranked).values[:, 0]
             return dict(zip(scorer.query_ids, values.tolist(), strict=True))
 
-        yield measure, attribute_change(before, after, same, score)
+        yield measure, attribute_change(before, after, same, score, earlier_statistics)

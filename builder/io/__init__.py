@@ -1,1 +1,1 @@
-"""Reading and writing files: Parquet tables, raw input files, DuckDB connections, disk errors."""
+"""Reads and writes Parquet tables, opens DuckDB connections, and explains errors of the disk."""

@@ -1,13 +1,13 @@
 """Raises the cell limit of the `csv` module, so that cells of any length can be read.
 
-The limit of the module belongs to the process. Readers that each set their own would change what
-the others accept, so that all of them set this one and limit lines or files instead.
+The limit applies to the whole process: if one reader set a limit of its own, it would change the
+limit of all others. Readers use this one, and limit the length of lines or files instead.
 """
 
 import csv
 
 MAX_CELL_CHARS = 2**31 - 1
-"""The largest limit that the module takes on every platform."""
+"""Largest cell limit that the `csv` module accepts on every platform."""
 
 
 def allow_long_cells() -> None:

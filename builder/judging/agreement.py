@@ -72,8 +72,8 @@ def agreement_report(
     """Measure the agreement of assessors with each other and with click grades.
 
     Args:
-        judgements: Rows of the contract `Judgements`.
-        qrels: Rows of the contract `Qrels` with the `click_grade` to compare; None: no comparison.
+        judgements: Rows with the schema `Judgements`.
+        qrels: Rows with the schema `Qrels` with the `click_grade` to compare; None: no comparison.
     """
     rows = judgements.select(*PAIR, "assessor", "grade").collect()
     counts = _rating_counts(rows)

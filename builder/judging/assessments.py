@@ -49,8 +49,8 @@ def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
     """Validate judging sheets and write their judgements to one table.
 
     Args:
-        files: Sheets (TSV) or tables (Parquet, contract `Judgements`).
-        out: Parquet file to write (contract `Judgements`).
+        files: Sheets (TSV) or tables (Parquet, schema `Judgements`).
+        out: Parquet file to write (schema `Judgements`).
 
     Raises:
         FormatError: a file has invalid judgements, or an assessor judged a pair more than once.

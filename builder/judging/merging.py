@@ -20,7 +20,7 @@ def majority_vote(judgements: pl.LazyFrame) -> pl.LazyFrame:
     """Return the majority grade of each query-document pair: query_id, doc_id, manual_grade.
 
     Args:
-        judgements: Rows of the contract `Judgements`.
+        judgements: Rows with the schema `Judgements`.
     """
     votes = judgements.group_by(*PAIR, "grade").agg(pl.len().alias("votes"))
     ordered = votes.sort(*PAIR, "votes", "grade", descending=[False, False, True, False])

@@ -51,7 +51,7 @@ def pool_runs(
         seed: Key of the hash that samples pairs.
         assessors: Names of the assessors, each of whom judges the whole pool; if empty, a single
             unnamed sheet is written.
-        judgements: Existing judgements, excluded from the pool (contract `Judgements`).
+        judgements: Existing judgements, excluded from the pool (schema `Judgements`).
         snapshot: Folder of the snapshot, used to resolve the original ids of an imported release.
 
     Raises:

@@ -61,7 +61,7 @@ class Pool:
     """A pool and the number of pairs excluded from it.
 
     Args:
-        pairs: Rows of the contract `PooledPairs`, in its sort order.
+        pairs: Rows with the schema `PooledPairs`, in its sort order.
         eligible: Number of distinct pairs within the strata, before sampling.
         unknown_queries: Pairs excluded because the snapshot lacks their query.
         unknown_documents: Pairs excluded because the snapshot lacks their document.
@@ -93,7 +93,7 @@ def draw_pool(
         documents: Documents of the snapshot; only `doc_id` is read.
         strata: Ranges of ranks with their sampling rates; other ranks are not pooled.
         seed: Key of the hash that samples pairs.
-        judgements: Existing judgements, excluded from the pool (contract `Judgements`).
+        judgements: Existing judgements, excluded from the pool (schema `Judgements`).
         snapshot: Folder of the snapshot, used to resolve the original ids of an imported release.
 
     Raises:

@@ -6,16 +6,15 @@ plain text only, and has a content security policy that permits its own script a
 connection; cells of the sheet are escaped against formula injection.
 """
 
-import base64
-import hashlib
 import json
 import re
-from importlib import resources
 from pathlib import Path
 
 import polars as pl
+from markupsafe import Markup
 
 from builder.errors import UsageError
+from builder.reporting.render import render_document
 from builder.text.keys import key64
 from schemas import GRADES
 
@@ -24,6 +23,10 @@ MAX_TEXT_CHARS = 20_000
 FORMULA_STARTS = ("=", "+", "-", "@")
 SHEET_COLUMNS = ("query_id", "doc_id", "assessor", "grade", "query", "title", "url", "text")
 PAIR = ("query_id", "doc_id")
+POLICY = (
+    "default-src 'none'; connect-src 'none'; form-action 'none'; base-uri 'none'; style-src {style}"
+)
+"""Content security policy of a judging page, apart from its script."""
 
 
 def write_sheet(
@@ -107,25 +110,16 @@ def _write_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
         ensure_ascii=False,
         separators=(",", ":"),
     )
-    template = resources.files("builder.judging").joinpath("judge.html").read_text(encoding="utf-8")
-    policy = (
-        "default-src 'none'; connect-src 'none'; form-action 'none'; base-uri 'none'; "
-        f"script-src {_csp_hash(template, 'script')}; style-src {_csp_hash(template, 'style')}"
+    page = render_document(
+        "judge.html", "judge", POLICY, title="Relevance judging", pool=_escape_json(pool)
     )
-    page = template.replace("{{policy}}", policy).replace("{{pool}}", _escape_json(pool))
     out.write_text(page, encoding="utf-8", newline="\n")
 
 
-def _escape_json(data: str) -> str:
+def _escape_json(data: str) -> Markup:
     """Escape `<`, `>`, `&` and line separators in JSON, to embed it in a script element."""
-    return re.sub(r"[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", data)
-
-
-def _csp_hash(template: str, element: str) -> str:
-    """Return the CSP hash source of the only inline script or style element of the template."""
-    found = re.search(rf"<{element}>(.*?)</{element}>", template, re.DOTALL)
-    text = found[1] if found else ""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    escaped = re.sub(r"[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", data)
+    return Markup(escaped)  # noqa: S704 - no character of it can end the element
 
 
 def _pool_id(rows: pl.DataFrame) -> str:

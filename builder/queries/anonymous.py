@@ -92,7 +92,7 @@ class AnonymousQueries:
         """Count the users of each candidate, write table `candidates`, and return its row count.
 
         Args:
-            path: Parquet file to write (contract `Candidates`).
+            path: Parquet file to write (schema `Candidates`).
         """
         count_users(self.connection, self.params)
         return write_query(self.connection, CANDIDATES, path, Candidates)

@@ -64,7 +64,7 @@ def run_plugin(plugin: VerdictPlugin, subjects: pl.DataFrame) -> pl.DataFrame:
     """Run a plug-in on a batch of queries, users or documents, and validate the verdicts.
 
     Returns:
-        Rows of the contract `Verdicts`, sorted.
+        Rows with the schema `Verdicts`, sorted.
 
     Raises:
         ContractError: a column is missing, a label or score is invalid, or a key is not among

@@ -42,7 +42,7 @@ def build_variant_sets(
         split: `[split]`; only signatures of the same split are merged.
 
     Returns:
-        One row per candidate, sorted by `query` (contract `Variants`).
+        One row per candidate, sorted by `query` (schema `Variants`).
     """
     earlier_sets = _earlier_sets(earlier, manual_sets)
     groups = (

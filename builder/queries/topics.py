@@ -96,7 +96,7 @@ def read_topic_table(path: Path) -> pl.DataFrame:
 
     Raises:
         UsageError: the file does not exist.
-        FormatError: the file is malformed, or rows violate the contract.
+        FormatError: the file is malformed, or rows violate the schema.
     """
     if path.suffix != ".parquet":
         return parse_topics(Source(path, str(path)))[0]

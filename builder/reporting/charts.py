@@ -20,8 +20,8 @@ COLOURS = 8
 """Number of CSS classes `series-0`, `series-1`, ... with the colours of Okabe and Ito."""
 
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 26, 34
-LETTER = 6.5
-"""Width of a character in a label, in SVG units."""
+LETTER = 7.7
+"""Width of a digit in a label of 12 units, in the widest of the usual fonts."""
 
 
 @dataclass(frozen=True)
@@ -157,9 +157,10 @@ def line_chart(
     step = (right - left) / max(len(positions), 1)
     places = [round(left + step * (n + 0.5), 2) for n in range(len(positions))]
     widest = max(map(len, positions), default=0) * LETTER
-    every = max(1, math.ceil(widest / step))
+    every = max(1, math.ceil((widest + LETTER) / step))
     for n in range(0, len(positions), every):
-        drawing.labels.append((places[n], bottom + 16, positions[n], "middle", ""))
+        x = min(places[n], drawing.width - widest / 2)
+        drawing.labels.append((x, bottom + 16, positions[n], "middle", ""))
     for number, one in enumerate(series):
         shift = 3 * (number - (len(series) - 1) / 2) if one.low else 0.0
         at = [round(place + shift, 2) for place in places]

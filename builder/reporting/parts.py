@@ -152,18 +152,22 @@ def legend(entries: Sequence[tuple[str, str]]) -> Markup:
     return render_macro("key", entries)
 
 
-def table(caption: str, columns: Sequence[str], rows: Sequence[Row]) -> Markup:
+def table(
+    caption: str, columns: Sequence[str], rows: Sequence[Row], *, stacks: bool = False
+) -> Markup:
     """Render a table that readers can sort by any column.
 
     Args:
         caption: Table caption.
         columns: Column headings.
         rows: Texts or cells; the first of each row is its heading.
+        stacks: Whether a narrow window shows the cells of a row below each other, as sentences
+            need, each with its column heading; for at most six columns.
     """
     cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
     numeric = [cell.value is not None for cell in cells[0]] if cells else []
     numeric += [False] * (len(columns) - len(numeric))
-    return render_macro("table", caption, list(zip(columns, numeric, strict=True)), cells)
+    return render_macro("table", caption, list(zip(columns, numeric, strict=True)), cells, stacks)
 
 
 def html_table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:

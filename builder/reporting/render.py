@@ -1,16 +1,18 @@
-"""Renders the Jinja2 templates of reports; text is escaped unless it is already markup.
+"""Renders the Jinja2 templates of this package: HTML pages and Markdown cards.
 
-All HTML reports of the project are built from these templates, never by joining strings.
+All HTML reports, judging pages and dataset cards are built from these templates, never by joining
+strings. In HTML, text is escaped unless it is already markup; in Markdown (`*.md`) it is not, so
+that untrusted text has to be formatted as code first.
 """
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
 Content: TypeAlias = "str | int | Iterable[Content] | None"
@@ -22,7 +24,7 @@ def template_environment() -> Environment:
     """Return the Jinja2 environment with the templates of this package."""
     return Environment(
         loader=PackageLoader("builder.reporting"),
-        autoescape=True,
+        autoescape=select_autoescape(disabled_extensions=("md",), default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -31,8 +33,13 @@ def template_environment() -> Environment:
 
 def render_macro(name: str, *values: Any, **named: Any) -> Markup:
     """Call a macro of `parts.html` and return its markup."""
-    macro = getattr(template_environment().get_template("parts.html").module, name)
+    macro = _get_macro("parts.html", name)
     return Markup(macro(*values, **named))  # noqa: S704 - macros escape their values
+
+
+def _get_macro(template: str, name: str) -> Callable[..., str]:
+    macro: Callable[..., str] = getattr(template_environment().get_template(template).module, name)
+    return macro
 
 
 def join_markup(*content: Content) -> Markup:
@@ -68,23 +75,64 @@ def render_page(
         body: Sections.
         footer: Text at the end of the page.
     """
-    script, style = (read_template_file(name) for name in ("report.js", "report.css"))
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return render_document(
+        "page.html",
+        "report",
+        "default-src 'none'; style-src 'unsafe-inline'",
+        title=title,
+        heading=heading,
+        subtitle=subtitle,
+        contents=contents,
+        body=join_markup(body),
+        footer=footer,
+    )
+
+
+def render_document(template: str, assets: str, policy: str, **values: Any) -> str:
+    """Render a self-contained HTML document with one inline style sheet and script.
+
+    Args:
+        template: Name of a template that extends `document.html`.
+        assets: Name of the style sheet and of the script, without `.css` and `.js`.
+        policy: Content security policy, without that of the inline script. `{style}` stands for
+            the hash of the style sheet.
+        values: Variables of the template.
+    """
+    style, script = (read_template_file(f"{assets}.{kind}") for kind in ("css", "js"))
+    allowed = f"{policy.format(style=_csp_hash(style))}; script-src {_csp_hash(script)}"
     return (
         template_environment()
-        .get_template("page.html")
+        .get_template(template)
         .render(
-            title=title,
-            heading=heading,
-            subtitle=subtitle,
-            contents=contents,
-            body=join_markup(body),
-            footer=footer,
-            script=Markup(script),  # noqa: S704 - a file of this package
+            policy=allowed,
             style=Markup(style),  # noqa: S704 - a file of this package
-            policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
+            script=Markup(script),  # noqa: S704 - a file of this package
+            **values,
         )
     )
+
+
+def _csp_hash(text: str) -> str:
+    """Return the hash source of an inline element for a content security policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def render_markdown(template: str, **values: Any) -> str:
+    """Render a Markdown template, such as `card.md`, with a line break at its end."""
+    return template_environment().get_template(template).render(**values) + "\n"
+
+
+def markdown_table(
+    columns: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]
+) -> str:
+    """Render a Markdown table without a line break at its end.
+
+    Args:
+        columns: Column headings.
+        rules: Rule below each heading, which aligns the column: `---` or `--:`.
+        rows: Cells; untrusted text must be formatted as code.
+    """
+    return _get_macro("card_parts.md", "table")(columns, rules, list(rows)).rstrip("\n")
 
 
 def read_template_file(name: str) -> str:

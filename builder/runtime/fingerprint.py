@@ -1,6 +1,6 @@
 """Fingerprints of units, which determine whether a unit must run again.
 
-The identity of a unit consists of its stage and version, the contracts of its outputs, its
+The identity of a unit consists of its stage and version, the schemas of its outputs, its
 parameters, its settings and the hashes of its inputs. Runs with equal identities write equal bytes;
 differences between two identities are the reasons why a unit runs again.
 """

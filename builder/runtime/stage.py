@@ -1,6 +1,6 @@
 """Stages: functions whose decorator and annotations declare what they read and write.
 
-The decorator `@stage` declares name, version, scope and the contracts of the tables that the stage
+The decorator `@stage` declares name, version, scope and the schemas of the tables that the stage
 writes; the annotations of its arguments declare what it reads (see `references`). A stage can still
 be called like a function.
 """
@@ -34,7 +34,7 @@ class Stage(Generic[Arguments]):
         name: Name of the stage and of its work folder.
         version: Version of the code; must change whenever the output may change.
         scope: Whether the stage runs per snapshot, per pair of snapshots, or per collection.
-        contracts: Contracts of the tables that it writes, except `rejects`.
+        contracts: Schemas of the tables that the stage writes, except `rejects`.
         fingerprints: Files that affect the output but are not passed as arguments, by label.
         plugins: Function from a definition to the plug-ins used, by name, with package and version.
     """

@@ -80,7 +80,7 @@ def single_segment(text: str) -> Layout:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the wrapped lines that form one logical line each time, with their line endings."""
+    """Yield each logical line as one or more wrapped lines and their line endings."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]

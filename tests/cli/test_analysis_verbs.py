@@ -373,6 +373,28 @@ def test_a_change_of_score_is_attributed(
         assert len(row["cells"]) == 8
         if row["measure"] == "nDCG@10":
             assert row["change"] == pytest.approx(means[row["to"]] - means[row["from"]])
+    earlier = tmp_path / "earlier/bm25"
+    assert run("baseline", built.root, "--out", earlier, "--earlier-statistics", "--quiet") == 0
+    assert sorted(path.name for path in earlier.iterdir()) == ["2022-07.txt.gz", "2022-08.txt.gz"]
+    assert run("attribute", built.root, runs, *options, "--earlier-statistics", earlier) == 0
+    split = json.loads(capsys.readouterr().out)
+    assert any(abs(row["statistics"]) > 1e-4 for row in split)
+    for row, whole in zip(split, found, strict=True):
+        assert row["statistics"] + row["system"] == pytest.approx(whole["residual"], abs=1e-12)
+        assert row["system"] == pytest.approx(0.0, abs=1e-4)  # single precision breaks ties
+    options = ("--out", earlier, "--earlier-statistics", "--expand", "rm3")
+    assert run("baseline", built.root, *options) == 2
+    assert (
+        "--earlier-statistics: expected queries without expansion, found --expand rm3"
+    ) in " ".join(capsys.readouterr().err.split())
+    other = tmp_path / "earlier/other"
+    earlier.rename(other)
+    assert run("attribute", built.root, runs, "--earlier-statistics", other) == 2
+    assert (
+        "expected a run of bm25 for 2022-07 that was ranked with the statistics of the snapshot "
+        "before it, found other for 2022-07, other for 2022-08; name its folder as that of the "
+        "other runs"
+    ) in " ".join(capsys.readouterr().err.split())
     only = tmp_path / "only/2022-06.txt.gz"
     only.parent.mkdir()
     only.write_bytes((runs / "2022-06.txt.gz").read_bytes())

@@ -26,4 +26,4 @@ def test_exit_codes_agree(
     monkeypatch.setattr(demo, "demo", lambda *_, **__: report)
     said = CliRunner().invoke(app, ["demo", str(tmp_path), "--quiet"])
     assert said.exit_code == code, said.output
-    assert "longeval validate: 1 finding" in said.output
+    assert "longeval validate: 1 finding\n" in said.output

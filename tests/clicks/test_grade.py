@@ -130,6 +130,15 @@ def test_sensitivity_counts_flips(graded: Any) -> None:
     assert flips["other_no_click_rule"] == [(0, -1), (1, 1), (2, 2)]
 
 
+def test_sensitivity_counts_every_graded_pair(graded: Any) -> None:
+    """Those with the minimum of examinations, too: all three graded pairs have eight."""
+    out, _, pairs = graded(params=PARAMS.model_copy(update={"min_examinations": 8}))
+    table = pl.read_parquet(out / "grade_sensitivity.parquet").filter(scenario="published")
+    counts = sorted(table.select("grade", "other_grade", "pairs").rows())
+    assert counts == [(0, 0, 1), (1, 1, 1), (2, 2, 1)]
+    assert pairs["grade"].drop_nulls().len() == 3
+
+
 def test_fitted_prior_is_refitted_under_the_other_rule(
     run_estimate: Any, run_grade: Any, candidates: Any, documents: Any
 ) -> None:

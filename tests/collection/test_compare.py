@@ -65,6 +65,8 @@ def test_rows_are_counted(built: BuildReport, tmp_path: Path) -> None:
     edit_manifest(copy, other)
     seal(copy)
     found = compare(built.version, copy)
+    signatures = [builder.open_collection(path).signature for path in (built.version, copy)]
+    assert [found.old, found.new] == signatures
     rows = {t.table: (t.added, t.removed, t.changed) for t in found.tables}
     lost = pl.read_parquet(built.version / "topics.parquet").height - 3
     assert rows == {"snapshots/2022-06/qrels": (0, 2, 1), "topics": (0, lost, 0)}
@@ -74,7 +76,7 @@ def test_rows_are_counted(built: BuildReport, tmp_path: Path) -> None:
     assert judged.judged == qrels.height
     log = format_changelog(found)
     assert "- `snapshots/2022-06/qrels`: 0 added, 2 removed, 1 changed" in log
-    assert "- 2022-06: 1 grades changed (cause: code)" in log
+    assert "- 2022-06: 1 grade changed (cause: code)\n" in log
 
 
 def test_columns_of_another_version_are_named(built: BuildReport, tmp_path: Path) -> None:
@@ -170,11 +172,55 @@ def test_a_minimum_of_users_is_the_cause_and_not_the_log(
     assert "changed parameters that affect grades: select.min_users" in format_changelog(found)
 
 
+def test_a_parameter_that_drops_judgements_attaches_none_to_another_text(
+    world: Path, built: BuildReport, tmp_path: Path
+) -> None:
+    assert built.version is not None
+    definition = (world / "workflow.toml").read_text()
+    assert "[qrels]" not in definition
+    other = world / "min_examinations.toml"
+    other.write_text(definition + "\n[qrels]\nmin_examinations = 15\n")
+    report = builder.build(other, out=tmp_path / "other")
+    assert report.version is not None
+    found = compare(built.version, report.version)
+    assert {judged.other_text_cause for judged in found.judgements} == {"parameters"}
+    assert {judged.parameters for judged in found.judgements} == {("qrels.min_examinations",)}
+    log = format_changelog(found)
+    assert "different query text" not in log
+    assert "judges their document for other queries (cause: parameters)" in log
+
+
+def test_causes_of_missing_pairs_by_hand() -> None:
+    evidence, thresholds = ("select.min_users",), ("qrels.min_examinations",)
+    assert DefinitionChanges(evidence, inputs=True).cause_of_judged_pairs == "parameters"
+    assert DefinitionChanges(thresholds=thresholds).cause_of_judged_pairs == "parameters"
+    assert DefinitionChanges(thresholds=thresholds).cause_of_evidence == "code"
+    assert DefinitionChanges(inputs=True).cause_of_judged_pairs == "inputs"
+    assert DefinitionChanges().cause_of_judged_pairs == "code"
+
+
 def test_shares_are_of_the_judgements_that_can_be_compared() -> None:
-    found = JudgementDifference("2022-06", 100, {}, (), 10, 5)
+    assert _label_line("unknown") == (
+        "- 2022-06: 5 of 10 comparable judgements of the old version (50%) are attached to a "
+        "different query text in the new version; 90 others cannot be compared, because their "
+        "query has no text or their document is not judged in both"
+    )
+
+
+def test_judgements_that_the_log_lost_are_not_attached_to_another_text() -> None:
+    assert _label_line("inputs") == (
+        "- 2022-06: 5 of 10 comparable judgements of the old version (50%) are missing from the "
+        "new version, which judges their document for other queries (cause: inputs); 90 others "
+        "cannot be compared, because their query has no text or their document is not judged in "
+        "both"
+    )
+
+
+def _label_line(cause: str) -> str:
+    found = JudgementDifference("2022-06", 100, {}, (), 10, 5, cause)
     difference = VersionDifference("a|", "b|", (), (), (), (), (found,))
-    assert "5 of 10 comparable judgements of the old version (50%)" in format_changelog(difference)
-    assert "(50%)" in format_changelog(difference)
+    (line,) = (x for x in format_changelog(difference).splitlines() if "comparable" in x)
+    return line
 
 
 def test_definitions_key_by_key() -> None:

@@ -13,6 +13,7 @@ from builder.cli import app
 from builder.collection.compare import compare
 from builder.collection.export import export
 from builder.collection.imports import import_release
+from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import UsageError
 from builder.evaluation import EvaluationParameters, evaluate_paths
@@ -111,6 +112,19 @@ def test_links_and_prior_datasets_are_read(tmp_path: Path) -> None:
     said = CliRunner().invoke(app, command)
     assert "skipped links to files outside the release: away\n" in said.output
     assert "prior datasets not found: ../none/\n" in said.output
+
+
+def test_a_prior_dataset_elsewhere_is_named(tmp_path: Path) -> None:
+    """It was left out without a word: neither within the release nor next to it, but there."""
+    for name in ("all/group/first", "all/second", "all/second/inner"):
+        write(tmp_path / name / "queries.txt", "1\twater\n")
+        write(tmp_path / name / "qrels.txt", "1 0 11 1\n")
+        write(tmp_path / name / "metadata.json", '{"timestamp": "2024-11"}')
+    named = {"timestamp": "2025-01", "prior-datasets": ["../group/first/", "./inner/"]}
+    write(tmp_path / "all/second/metadata.json", json.dumps(named))
+    files = list_release_files(tmp_path / "all/second")
+    assert files.missing_datasets == ["../group/first/"]
+    assert [path.name for path in files.paths].count("queries.txt") == 2
 
 
 def test_labels_whose_metadata_say_the_month(tmp_path: Path) -> None:

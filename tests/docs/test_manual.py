@@ -11,8 +11,12 @@ from types import ModuleType
 
 import pytest
 
+import builder
 from builder import BuildReport
 from builder.cli import main
+from builder.collection.compare import compare as compare_versions
+from builder.collection.compare.judgements import CAUSES
+from builder.collection.validate import FINDINGS_SCHEMA
 from builder.pipeline import STAGES
 from tests.docs.outputs import compare, has_commands, read_blocks, run_blocks
 
@@ -108,6 +112,37 @@ def test_shapes_of_json_are_those_that_are_described(
     for verb, arguments in asked.items():
         described = set(re.findall(r"`([a-z_]+)`", rows[verb])) - {"good", "note", "bad"}
         assert keys(*arguments) == described, verb
+
+
+def test_findings_and_differences_are_those_that_are_described(
+    built: BuildReport, world: Path, tmp_path: Path
+) -> None:
+    page = (ROOT / "docs/json.md").read_text("utf-8")
+    rows = {row.split("`")[1]: row for row in page.splitlines() if row.startswith("| `longeval")}
+    finding = FINDINGS_SCHEMA["properties"]["findings"]["items"]["required"]
+    described = re.findall(r"`([a-z_]+)`", rows["longeval validate"])
+    assert described == [*FINDINGS_SCHEMA["required"], *finding]
+    other = world / "json.toml"
+    other.write_text((world / "workflow.toml").read_text() + "\n[qrels]\nmin_examinations = 15\n")
+    report = builder.build(other, out=tmp_path / "other")
+    assert built.version is not None
+    assert report.version is not None
+    found = compare_versions(built.version, report.version).to_dict()
+    described = re.findall(r"`([a-z_]+)`", rows["longeval diff"])
+    assert set(found) | set(found["judgements"][0]) - {"snapshot"} | set(CAUSES) == set(described)
+
+
+@pytest.mark.parametrize(
+    ("page", "rule"),
+    [
+        ("queries.md", "Two texts are one query when they fold to the same: NFKD, lowercase"),
+        ("queries.md", "the same first letter, no digit in either"),
+        ("crawls.md", "the last within the snapshot's interval counts"),
+        ("crawls.md", "The others are rejects, `superseded`"),
+    ],
+)
+def test_rules_that_decide_on_identity_are_described(page: str, rule: str) -> None:
+    assert rule in " ".join((ROOT / "docs" / page).read_text("utf-8").split())
 
 
 def test_the_workflow_engine_has_a_rule_for_each_stage() -> None:

@@ -5,6 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from random import Random
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -67,6 +68,33 @@ def _gather(
     )
     ledger.check("documents")
     return [path.read_bytes() for path in sorted((folder / "gathered").iterdir())], ledger
+
+
+def test_parts_are_of_similar_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = import_module("builder.documents.stage")
+    monkeypatch.setattr(stage, "PART_BYTES", 100)
+    sizes = [(0, 60), (0, 30), (1, 20), (2, 90), (200, 100), (255, 10)]
+    rows = [(prefix << 56 | n, size) for n, (prefix, size) in enumerate(sizes)]
+    fingerprinted = pl.DataFrame(rows, {"doc": pl.UInt64, "text_bytes": pl.Int64}, orient="row")
+    with duckdb.connect() as connection:
+        connection.register("fingerprinted", fingerprinted.to_arrow())
+        assert stage._part_ends(connection) == [0, 2, 200]  # at least 310 / 4 bytes each
+        connection.register("fingerprinted", fingerprinted.clear().to_arrow())
+        assert stage._part_ends(connection) == []
+
+
+def test_rows_are_split_where_parts_end() -> None:
+    stage = import_module("builder.documents.stage")
+    keys = [5, 1 << 56, (2 << 56) - 1, 2 << 56, 200 << 56, 2**64 - 1]
+    batches = [pl.DataFrame({"doc": part}, {"doc": pl.UInt64}) for part in (keys[:2], keys[2:])]
+    (first, none), *found = stage._split_at_parts(batches, [1, 200])
+    assert (first, none.height) == (0, 0)
+    assert [(part, rows["doc"].to_list()) for part, rows in found] == [
+        (0, keys[:2]),
+        (0, keys[2:3]),
+        (1, keys[3:5]),
+        (2, keys[5:]),
+    ]
 
 
 def test_the_same_bytes(

@@ -206,3 +206,22 @@ def test_judgements_are_needed() -> None:
     nothing = RunWithQrels(world.run, world.qrels.clear())
     with pytest.raises(DataError, match="expected judgements of the later snapshot"):
         attribute_change(world.evaluated, nothing, world.ids, ndcg)
+
+
+def test_a_run_with_earlier_statistics_splits_the_residual() -> None:
+    world = World(3)
+    order = world.run.sort("query_id", "doc_id")
+    noise = pl.Series("score", np.random.default_rng(1).normal(0, 1, order.height))
+    later = RunWithQrels(order.with_columns(pl.col("score") + noise), world.qrels)
+    same = attribute_change(world.evaluated, later, world.ids, ndcg, world.run)
+    assert same.statistics_and_system
+    assert same.residual_parts == {"statistics": same.statistics_and_system, "system": 0.0}
+    other = attribute_change(world.evaluated, later, world.ids, ndcg, later.run)
+    assert other.residual_parts == {"statistics": 0.0, "system": same.statistics_and_system}
+    assert attribute_change(world.evaluated, later, world.ids, ndcg).residual_parts == {}
+
+
+def test_a_residual_of_no_query_is_not_split() -> None:
+    world = World(3)
+    found = attribute_change(world.evaluated, world.evaluated, world.ids.head(0), ndcg, world.run)
+    assert found.residual_parts == {"statistics": None, "system": None}

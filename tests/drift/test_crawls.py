@@ -13,6 +13,7 @@ import pytest
 
 import builder
 from builder import Simulation
+from builder.documents import key_order
 from builder.documents.tokens import document_tokens
 from builder.drift import compare_crawls
 from builder.errors import FormatError, UsageError
@@ -84,6 +85,14 @@ def test_formats_do_not_matter(plain: tuple[Path, Path], tmp_path: Path) -> None
     table = tmp_path / "new.parquet"
     pl.read_ndjson(plain[1]).write_parquet(table)
     assert compare(packed, table, tmp_path / "two") == expected
+
+
+def test_passes_over_the_texts_do_not_matter(
+    plain: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = compare(*plain, tmp_path / "one")
+    monkeypatch.setattr(key_order, "MEMORY_SHARE", 2**30 // 10)  # 10 bytes of text in a pass
+    assert compare(*plain, tmp_path / "many") == expected
 
 
 def test_records_that_are_no_pages_are_counted(plain: tuple[Path, Path], tmp_path: Path) -> None:

@@ -218,6 +218,13 @@ def test_a_topical_shift_is_a_finding(tmp_path: Path) -> None:
     assert topics["js_bits_impressions"][0] > 0.2
     (sentence,) = (f.text for f in list_findings(found) if "topic mix" in f.text)
     assert "went from 50.0 % to 98.4 % of impressions" in sentence
+    document = render_report(found)
+    table = document[document.index("<caption><span>Divergence of the topic mix") :]
+    row = table[table.index("2022-06 → 2022-07</th>") : table.index("</tr>\n</tbody>")]
+    assert re.findall(r">([\d.]+)</td>", row) == [
+        numbers.format_decimal(topics["js_bits_impressions"][0], 4),
+        "0.0000",
+    ]
 
 
 def test_queries_that_were_never_shown_do_not_move(tmp_path: Path) -> None:
@@ -255,10 +262,44 @@ def test_many_snapshots(many: dict[str, Any]) -> None:
     count = len(many["snapshots"])
     assert (document.count('class="upset tall wide"') > 0) == (count > 6)
     assert (document.count("tiny wide") > 0) == (count > 12)
-    headings = re.search(r"<caption>Topic mix</caption>.*?</thead>", document, re.DOTALL)
+    headings = re.search(
+        r"<caption><span>Topic mix</span></caption>.*?</thead>", document, re.DOTALL
+    )
     assert headings is not None
     assert headings[0].count("<th scope") <= 9
     assert len(document) < 150_000 + 40_000 * count
+
+
+def test_what_each_pair_has_is_one_line_where_there_are_many(many: dict[str, Any]) -> None:
+    """The list of summaries that a reader sees does not grow with the number of snapshots."""
+    pairs = len(many["pairs"])
+    summaries = shown_summaries(render_report(many))
+    assert len(summaries) <= 16
+    assert (f"Hosts: {pairs} pairs of snapshots" in summaries) == (pairs > 4)
+    assert any(s.startswith("Hosts, 2022-01") for s in summaries) == (pairs <= 4)
+    assert ("Vocabulary of all pairs of snapshots" in summaries) == (pairs == 8)
+
+
+def shown_summaries(document: str) -> list[str]:
+    """Summaries that are not themselves collapsed."""
+    found, depth = [], 0
+    for mark, text in re.findall(r"<(details|/details|summary)[^>]*>([^<]*)", document):
+        depth += {"details": 1, "/details": -1}.get(mark, 0)
+        if mark == "summary" and depth == 1:
+            found.append(html.unescape(text))
+    return found
+
+
+def test_sentences_of_checks_stack_in_a_narrow_window(drift: dict[str, Any]) -> None:
+    document = render_report(drift)
+    labels = (
+        "--label-1:'Snapshots: ';--label-2:'Question: ';--label-3:'Answer: ';"
+        "--label-4:'Evidence: ';--label-5:'Detectable change: ';"
+    )
+    assert document.count(f'class="sortable stacked" style="{labels}"') == 3
+    assert document.count("stacked") == document.count(".stacked") + 3
+    width = max(int(n) for n in re.findall(r"var\(--label-(\d)\)", document))
+    assert width >= 5
 
 
 CHROMIUM = (
@@ -270,8 +311,11 @@ PROBE = """
 addEventListener("error", (event) => { document.title = "error: " + event.message; });
 addEventListener("load", () => {
   for (const button of document.querySelectorAll("thead button")) button.click();
+  const overflows = () => document.documentElement.scrollWidth > innerWidth;
+  let wide = overflows();
   document.getElementById("theme").click();
-  const wide = document.documentElement.scrollWidth > innerWidth;
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+  wide = wide || overflows();
   const sorted = document.querySelectorAll('th[aria-sort]').length;
   const requests = performance.getEntriesByType("resource").length;
   const probe = document.createElement("pre");

@@ -1,10 +1,12 @@
 """The matrix of planted causes (`make truth`), in one small world."""
 
+import gzip
 from pathlib import Path
 
 import pytest
 
 from tests.truth import __main__ as truth
+from tests.truth import matrix
 from tests.truth.matrix import Laboratory, Verdict
 from tests.truth.planted import CAUSES
 
@@ -42,5 +44,43 @@ def test_finished_cells_are_not_judged_again(
     assert truth.main() == 0
     one = ["noise 10%"]
     assert judged == [("2,500", 0, one), ("2,500", 1, one), ("2,500", 1, []), ("2,500", 2, one)]
-    assert "| noise 10% | world | 3 clear |" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "| noise 10% | world | 3 clear |" in printed
+    assert printed.endswith(
+        "\n\nWorlds of seed 0, 1, 2; the checks were tuned on seeds 0 to 4 alone.\n"
+    )
     assert len(cells.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_seeds_of_unchanged_worlds_are_named() -> None:
+    verdicts = [Verdict("noise 10%", "2,500", 7, "clear", ())]
+    verdicts += [Verdict("nothing", "2,500", seed, "clear", ()) for seed in (7, 10, 11, 12, 20)]
+    assert truth.as_table(verdicts, ["2,500"]).splitlines()[2:] == [
+        "| noise 10% | world | 1 clear |",
+        "| nothing | world | 5 clear |",
+        "",
+        (
+            "Worlds of seed 7 (unchanged worlds: also 10 to 12, 20); the checks were tuned on "
+            "seeds 0 to 4 alone."
+        ),
+    ]
+
+
+def test_damaged_records_are_left_out() -> None:
+    lines = [
+        b'{"url": "u", "title": "t", "text": "x"}',
+        b'{"title": "t", "text": "x"}',
+        b'{"url": "u", "title": null, "text": "x"}',
+        b'["url"]',
+        b'{"url": "u"',
+    ]
+    found = matrix.read_records(gzip.compress(b"\n".join(lines)), matrix.FIELDS["crawls"])
+    assert [*found] == [{"url": "u", "title": "t", "text": "x"}]
+    lines = [
+        b'{"query": "q", "results": ["a"], "clicks": [1]}',
+        b'{"query": "q", "results": ["a"], "clicks": ["1"]}',
+        b'{"query": "q", "results": "a", "clicks": []}',
+        b'{"query": "q", "results": [1], "clicks": []}',
+    ]
+    found = matrix.read_records(gzip.compress(b"\n".join(lines)), matrix.FIELDS["logs"])
+    assert [record["clicks"] for record in found] == [[1]]

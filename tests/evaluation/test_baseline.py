@@ -7,7 +7,8 @@ import pytest
 from builder.errors import DataError, MissingExtraError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
 from builder.evaluation.baselines.bm25 import Bm25, bm25
-from builder.evaluation.baselines.snapshots import bm25_snapshot
+from builder.evaluation.baselines.collection_statistics import CollectionStatistics
+from builder.evaluation.baselines.snapshots import bm25_snapshot, snapshot_statistics
 from builder.text.keys import strip_accents
 
 pytest.importorskip("bm25s")
@@ -75,6 +76,48 @@ def test_scores_are_those_of_the_formula() -> None:
     found = dict(run.ranking.select("doc_id", "score").rows())
     assert found == pytest.approx(expected, rel=1e-6)
     assert run.ranking["doc_id"].to_list() == ["d1", "d2"]
+
+
+def test_scores_by_the_statistics_of_another_collection_are_those_of_the_formula() -> None:
+    corpus = {"d1": "chat chat noir", "d2": "chat blanc", "d3": "chien"}
+    earlier = CollectionStatistics(10, 5.0, {"chat": 4})
+    asked = queries(q="chat", unknown="blanc")
+    run = bm25([documents(**corpus)], asked, Bm25(k1=1.2, b=0.75), statistics=earlier)
+    idf = {"chat": math.log(1 + (10 - 4 + 0.5) / 4.5), "blanc": math.log(1 + 10.5 / 0.5)}
+    expected = {
+        ("q", "d1"): idf["chat"] * 2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 5)),
+        ("q", "d2"): idf["chat"] / (1 + 1.2 * (0.25 + 0.75 * 2 / 5)),
+        ("unknown", "d2"): idf["blanc"] / (1 + 1.2 * (0.25 + 0.75 * 2 / 5)),
+    }
+    found = {
+        (q, d): score for q, d, score in run.ranking.select("query_id", "doc_id", "score").rows()
+    }
+    assert found == pytest.approx(expected, rel=1e-6)
+    none = bm25([documents(**corpus)], asked, Bm25(k1=0.0), statistics=earlier)
+    assert none.ranking["score"].to_list() == pytest.approx(
+        [idf["chat"], idf["chat"], idf["blanc"]], rel=1e-6
+    )
+
+
+def test_statistics_of_a_snapshot(tmp_path: Path) -> None:
+    parts, _ = snapshot(tmp_path)
+    assert snapshot_statistics(parts) == CollectionStatistics(
+        2, 2.0, {"eau": 1, "chaud": 1, "feu": 1, "froid": 1}
+    )
+    assert snapshot_statistics(parts, Bm25("en")).mean_length == 2.0
+    assert snapshot_statistics([parts[0], parts[0]]).frequencies == {"eau": 2, "chaud": 2}
+    with pytest.raises(
+        DataError, match="BM25: expected documents with words, found none to count statistics of"
+    ):
+        snapshot_statistics([])
+
+
+def test_own_statistics_change_no_score(tmp_path: Path) -> None:
+    parts, asked = snapshot(tmp_path)
+    own = bm25_snapshot(parts, asked)
+    again = bm25_snapshot(parts, asked, statistics=snapshot_statistics(parts))
+    assert again.ranking["score"].to_list() == pytest.approx(own.ranking["score"].to_list())
+    assert again.ranking.drop("score").equals(own.ranking.drop("score"))
 
 
 def test_search_over_batches_keeps_only_matches_and_breaks_ties() -> None:

@@ -431,3 +431,32 @@ def test_json_holds_every_table(make_qrels, make_run) -> None:
     assert [row["measure"] for row in rows] == ["P@1"] * 4 + ["AP"] * 4
     assert all(row["re_delta_drop"] is None for row in rows if row["snapshot"] == "2022-06")
     assert math.isclose(rows[-1]["delta_ri"], 0.5)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "pooled", "welch"),
+    [
+        ((1, 0), (1, 0), None, None),
+        ((1, 0), (1,), None, "Welch's test needs at least two queries in each snapshot"),
+        ((1,), (0,), "the test needs a query in each snapshot and three in total", ""),
+        ((1, 0, 1), (), "the test needs a query in each snapshot and three in total", ""),
+        ((1, 1), (1,), "the scores have no variance", ""),
+        ((1, 1), (1, 1), "the scores have no variance", "the scores have no variance"),
+    ],
+)
+def test_reasons_for_undefined_unpaired_tests(
+    make_qrels, make_run, first: tuple[int, ...], second: tuple[int, ...], pooled, welch
+) -> None:
+    """Queries in two snapshots; 1: the run finds the relevant document, 0: it does not."""
+    sides = {"2022-06": first, "2022-07": second}
+    qrels = {s: make_qrels([(f"q{i}", "a", 1) for i in range(len(v))]) for s, v in sides.items()}
+    runs = {
+        s: make_run({f"q{i}": ["a" if hit else "b"] for i, hit in enumerate(v)})
+        for s, v in sides.items()
+    }
+    evaluation = evaluate(qrels, {"s": runs}, EvaluationParameters(("P@1",), resamples=0))
+    rows = evaluation.persistence.filter(topic_set="full")
+    found = {row["quantity"]: row["reason"] for row in rows.iter_rows(named=True)}
+    few = "Welch's test needs at least two queries in each snapshot"
+    assert found["p_unpaired"] == pooled
+    assert found["p_welch"] == (few if welch == "" else welch)

@@ -6,10 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builder.collection.read import Snapshot
 from builder.errors import FormatError
 from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.assignment import assign_runs
-from builder.evaluation.runs.checker import check_run
+from builder.evaluation.runs.checker import check_run, check_submissions
 from builder.evaluation.runs.metadata import find_metadata
 
 METADATA = """
@@ -96,6 +97,50 @@ def test_what_the_checker_finds(tmp_path: Path) -> None:
     found = checks(tmp_path, deep)
     assert found["too_deep"] == ("error", 1)
     assert found["unknown_documents"] == ("error", 1001)
+
+
+def messages(tmp_path: Path, text: str) -> dict[str, str]:
+    path = tmp_path / "run.txt"
+    path.write_text(text)
+    queries, documents = pl.Series(["q1", "q2"]), pl.Series(["a", "b"])
+    return {f.check: f.message for f in check_run(path, queries, documents)}
+
+
+def test_messages_have_three_examples(tmp_path: Path) -> None:
+    lines = "".join(f"q{i} Q0 a 1 1.0 t{i}\n" for i in range(1, 6))
+    assert messages(tmp_path, lines) == {
+        "unknown_queries": "queries not in the snapshot: q3, q4, q5",
+        "several_tags": "expected one tag, found t1, t2, t3, and 2 more",
+    }
+    assert messages(tmp_path, "q7 Q0 c 2 2.0 t\nq7 Q0 d 1 1.0 t\n") == {
+        "no_known_query": "no queries of the snapshot, only q7",
+        "unknown_documents": "documents not in the snapshot: c, d",
+        "missing_queries": "queries without results: q1, q2",
+        "ranks_and_scores": "ranks are not in the order of the scores, which are evaluated, for "
+        "the queries q7",
+    }
+
+
+def test_submissions_are_checked_with_their_metadata(tmp_path: Path) -> None:
+    """Metadata are looked for in the folder of a run and in two parents."""
+    snapshot = Snapshot(tmp_path / "collection", "2022-06", 1)
+    (snapshot.folder / "documents").mkdir(parents=True)
+    part = snapshot.folder / "documents/part-00000.parquet"
+    pl.DataFrame({"doc_id": ["a"]}).write_parquet(part)
+    pl.DataFrame({"query_id": ["q1"]}).write_parquet(snapshot.folder / "queries.parquet")
+    runs = tmp_path / "team" / "web" / "bm25" / "2022-06"
+    runs.mkdir(parents=True)
+    (runs / "run.txt").write_text("q1 Q0 a 1 1.0 t\nq1 Q0 x 2 0.5 t\n")
+    (tmp_path / "team" / "ir-metadata.yml").write_text(METADATA)
+    checked = check_submissions([snapshot], [runs / "run.txt"])
+    row = ("bm25", "2022-06", str(runs / "run.txt"))
+    assert checked.runs.rows() == [(*row, None, None, None)]
+    finding = ("error", "unknown_documents", 1, "documents not in the snapshot: x")
+    assert checked.findings.rows() == [("bm25", "2022-06", *finding)]
+    (tmp_path / "team" / "web" / "ir-metadata.yml").write_text(METADATA)
+    resources = "runtime.wallclock=12 s; hardware.cpu.model=EPYC"
+    found = check_submissions([snapshot], [runs / "run.txt"]).runs
+    assert found.rows() == [(*row, "Team <b>X</b>", "BM25-tuned", resources)]
 
 
 def test_a_member_that_ends_early_or_has_an_unknown_compression_is_an_error(

@@ -3,11 +3,12 @@
 import gzip
 from pathlib import Path
 
+import polars as pl
 import pytest
 import zstandard
 
 from builder.errors import FormatError, UsageError
-from builder.evaluation.textlines import MAX_LINE_BYTES, line_blocks, numbered_lines
+from builder.evaluation.textlines import MAX_LINE_BYTES, check_lines, line_blocks, numbered_lines
 
 LINES = "\ufeffun\r\ndeux\n\n# trois\n  \nquatre é"
 WANTED = [(1, "un"), (2, "deux"), (3, ""), (4, "# trois"), (5, "  "), (6, "quatre é")]
@@ -55,3 +56,16 @@ def test_damage_is_an_error_with_its_line(tmp_path: Path) -> None:
         list(numbered_lines(path))
     with pytest.raises(UsageError, match="found a directory or special file"):
         list(numbered_lines(tmp_path))
+
+
+def test_the_first_invalid_line_is_named_by_120_characters(tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_text("1\n" + "x" * 200 + "\ny\n")
+    (rows,) = line_blocks(path, 10)
+    check_lines(rows.head(1), pl.col("text") == "1", "a digit", path)
+    with pytest.raises(FormatError) as caught:
+        check_lines(rows, pl.col("text") == "1", "a digit", path)
+    assert str(caught.value) == f"{path}, line 2: expected a digit, found {'x' * 120!r}"
+    invalid = rows.with_columns(number=pl.lit(None, pl.Int64))
+    with pytest.raises(FormatError, match=r"line 1: expected a number, found '1'$"):
+        check_lines(invalid, pl.col("number") > 0, "a number", path)

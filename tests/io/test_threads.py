@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from builder.runtime.executors import BackgroundThread, ordered_map
+from builder.io.threads import BackgroundThread, ordered_map
 
 
 def counted(stop: int, made: list[int]) -> Iterator[int]:

@@ -42,7 +42,7 @@ def test_labels_have_room() -> None:
     labels = [text for text in chart.iter("text") if text.text in MONTHS]
     places = [float(label.get("x", "")) for label in labels]
     assert labels[0].text == "2022-01"
-    assert min(b - a for a, b in pairwise(places)) >= 45
+    assert min(b - a for a, b in pairwise(places)) >= 60
 
 
 def test_shares_are_drawn_from_nothing_to_all() -> None:
@@ -99,6 +99,13 @@ def test_nothing_is_drawn_outside(count: int) -> None:
     ]
     chart = image(line_chart("t", names, series))
     _, _, width, height = map(float, (chart.get("viewBox") or "").split())
+    ends = [
+        (float(t.get("x", "")) - 25, float(t.get("x", "")) + 25)
+        for t in chart.iter("text")
+        if t.get("text-anchor") == "middle"
+    ]
+    assert all(0 <= start < end <= width for start, end in ends)
+    assert all(end < start for (_, end), (start, _) in pairwise(ends))
     for circle in chart.iter("circle"):
         assert 0 <= float(circle.get("cx", "")) <= width
         assert 0 <= float(circle.get("cy", "")) <= height

@@ -8,13 +8,25 @@ from markupsafe import Markup
 from builder.reporting.parts import (
     Cell,
     Segment,
+    bullet_list,
     collapsible,
+    decimal_cell,
+    empty_note,
+    figure,
+    figure_pair,
+    grid,
     heat_map,
+    html_table,
     integer_cell,
+    paragraph,
+    section,
     share_cell,
+    span,
     stacked_bars,
+    subheading,
     table,
     upset_plot,
+    warning,
 )
 from builder.reporting.render import join_markup, render_page
 
@@ -86,3 +98,108 @@ def test_a_page_is_complete() -> None:
     assert "default-src &#39;none&#39;" in document
     assert '<a href="#one">One</a>' in document
     assert "<main>\n&lt;\n</main>" in document
+
+
+def test_classes_of_cells() -> None:
+    assert Cell("x" * 24).css_classes == ""
+    assert Cell("x" * 25).css_classes == "long"
+    assert Cell(Markup("x" * 25)).css_classes == ""
+    assert Cell("1", 1.0).css_classes == "number"
+    assert Cell("1", 0.0, 0.0).css_classes == "number bar-cell"
+    assert Cell(["<", 1]).markup == "&lt;1"
+
+
+def test_bars_of_cells_stay_inside() -> None:
+    widths = [Cell("", bar=bar).bar_width for bar in (None, -0.1, 0.0, 0.126, 1.0, 1.5)]
+    assert widths == [None, "0.0", "0.0", "12.6", "100.0", "100.0"]
+    assert share_cell(0.25, 0.5) == Cell("25.0 %", 0.25, 0.5)
+    assert share_cell(0.25, 0.0) == Cell("25.0 %", 0.25, 0.0)
+    assert share_cell(None) == Cell("\N{EN DASH}", -1e300, None)
+    assert decimal_cell(0.12345, 2) == Cell("0.12", 0.12345)
+    assert decimal_cell(None) == Cell("\N{EN DASH}", -1e300)
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"), [(6, "heat "), (7, "heat wide"), (12, "heat wide"), (13, "heat tiny wide")]
+)
+def test_widths_of_maps(columns: int, kind: str) -> None:
+    names = [str(n) for n in range(columns)]
+    found = heat_map("M", ["r", "s"], names, [[0.5] * columns] * 2, [["t"] * columns, names])
+    assert f'<table class="{kind}">' in found
+    last = columns - 1
+    assert f'<td style="--shade:50.0%" title="{last}"><span>{last}</span></td></tr>' in found
+
+
+@pytest.mark.parametrize(("count", "kind"), [(6, "upset "), (7, "upset tall wide")])
+def test_widths_of_intersections(count: int, kind: str) -> None:
+    names = [str(n) for n in range(count)]
+    found = upset_plot("I", names, [(["0"], 4), (["0", "1"], 1)])
+    assert f'<table class="{kind}">' in found
+    assert re.findall(r"--bar:([\d.]+)%", found) == ["100.0", "25.0"]
+    assert "--bar:0.0%" in upset_plot("I", names, [(["0"], 0)])
+
+
+def test_bars_share_one_scale_and_legend() -> None:
+    rows = [
+        ("a", [Segment("kept", 3, "x"), Segment("new", 1000, "y")]),
+        ("b", [Segment("kept", 0, "x"), Segment("gone", 17, "z")]),
+    ]
+    found = stacked_bars(rows)
+    assert re.findall(r'swatch (\w)" aria-hidden="true"></span>(\w+)', found) == [
+        ("x", "kept"),
+        ("y", "new"),
+        ("z", "gone"),
+    ]
+    assert re.findall(r'segment (\w)" style="width:([\d.]+)%" title="([^"]*)"', found) == [
+        ("x", "0.299", "kept: 3"),
+        ("y", "99.701", "new: 1,000"),
+        ("z", "1.695", "gone: 17"),
+    ]
+    assert re.findall(r'class="bar-text">([^<]*)<', found) == ["3 kept, 1,000 new", "17 gone"]
+
+
+def test_elements() -> None:
+    assert str(section("i", "H", "L", "c", None)).split("\n") == [
+        '<section id="i" aria-labelledby="i-heading">',
+        '<h2 id="i-heading">H</h2>',
+        '<p class="lead">L</p>',
+        "c",
+        "</section>",
+        "",
+    ]
+    assert '<p class="lead">' not in section("i", "H", None)
+    assert str(figure("T", "b", "n")).split("\n") == [
+        "<figure><figcaption>T</figcaption>b",
+        '<p class="note">n</p></figure>',
+        "",
+    ]
+    assert "note" not in figure("T", "b")
+    assert str(grid("a", "b")) == '<div class="grid">ab</div>\n'
+    assert str(figure_pair("a", "b")) == '<div class="twins">ab</div>\n'
+    assert str(empty_note("x")) == '<p class="nothing">x</p>\n'
+    assert str(paragraph("x", "note")) == '<p class="note">x</p>\n'
+    assert str(subheading("x")) == "<h3>x</h3>\n"
+    assert str(collapsible("s", "c", is_open=True)) == (
+        "<details open><summary>s</summary>c</details>\n"
+    )
+    assert str(bullet_list(["a", "<"], "k")) == (
+        '<ul class="k">\n<li>a</li>\n<li>&lt;</li>\n</ul>\n'
+    )
+    assert str(bullet_list(["a"])).startswith("<ul>\n")
+    assert str(span("x", "name")) == '<span class="name">x</span>'
+    assert str(warning("H", "L", ["a"])) == (
+        '<div class="warning"><h3>H</h3><p>L</p>\n<ul>\n<li>a</li>\n</ul>\n</div>\n'
+    )
+    assert html_table("C", ("a", "b"), [("x", 1234)]) == (
+        "<table><caption>C</caption><tr><th>a</th><th>b</th></tr>"
+        "<tr><td>x</td><td>1,234</td></tr></table>"
+    )
+
+
+def test_a_table_that_stacks_names_its_columns() -> None:
+    found = table("C", ("One", "It's"), [["a", "b"]], stacks=True)
+    assert '<table class="sortable stacked" style="--label-1:\'One: \';' in found
+    assert '<table class="sortable">' in table("C", ("One",), [["a"]])
+    assert '<th scope="col"><button type="button">Two</button>' in table(
+        "C", ("One", "Two"), [[Cell("1", 1.0)]]
+    )

@@ -1,18 +1,26 @@
 """Sizes of memory."""
 
 import errno
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
 
 from builder.errors import DataError, UsageError
 from builder.io.disk import explain_errors, path_error
-from builder.runtime.limits import Limits, parse_memory
+from builder.runtime.limits import DEFAULT_MEMORY, Limits, parse_memory
 
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("4GiB", 4 * 2**30), ("900MB", 900 * 10**6), ("1.5 gib", 3 * 2**29), ("2g", 2 * 10**9)],
+    [
+        ("4GiB", 4 * 2**30),
+        ("900MB", 900 * 10**6),
+        ("1.5 gib", 3 * 2**29),
+        ("2g", 2 * 10**9),
+        ("900000KiB", 900_000 * 2**10),
+        ("900000k", 900_000_000),
+    ],
 )
 def test_sizes(text: str, size: int) -> None:
     assert parse_memory(text) == size
@@ -22,6 +30,13 @@ def test_sizes(text: str, size: int) -> None:
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(UsageError, match="--memory"):
         parse_memory(text)
+
+
+def test_limits_do_not_change_while_stages_run(tmp_path: Path) -> None:
+    limits = Limits(tmp_path)
+    assert limits.memory == parse_memory(DEFAULT_MEMORY)
+    with pytest.raises(FrozenInstanceError):
+        limits.threads = 2  # type: ignore[misc]
 
 
 def test_the_engine_gets_its_limits(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """What the store of a collection remembers of raw files, and what that costs."""
 
 import os
+import re
+import stat
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from builder.io.sources import Source
 from builder.runtime import runner as run
 from builder.runtime import store
 from builder.runtime.store import InputHashes, Store
+from schemas import Impressions
 
 DEFINITION = """
 [collection]
@@ -105,3 +108,17 @@ def test_nothing_is_written_before_there_is_a_collection(tmp_path: Path) -> None
     found = Store(tmp_path / "none").input_hashes(_sources(tmp_path, "a"))
     assert found == {"0": store.sha256(tmp_path / "0")}
     assert not (tmp_path / "none").exists()
+
+
+def test_folders_of_outputs_are_private(tmp_path: Path) -> None:
+    store_of_outputs = Store(tmp_path)
+    with store_of_outputs.output_folder("log", "2022-06", "abc") as out:
+        (out / "documents").mkdir(mode=0o755)
+    home = tmp_path / ".work/log/2022-06/abc"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (home, home / "documents")] == [0o700] * 2
+
+
+def test_a_table_that_was_not_built(tmp_path: Path) -> None:
+    message = f"{tmp_path}/.work/log/2022-06: the outputs of this stage are missing"
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+        Store(tmp_path).table("log", "2022-06", "impressions", Impressions)

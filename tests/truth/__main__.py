@@ -20,6 +20,7 @@ from tests.truth.planted import CAUSES, Cause
 
 PAGE = Path("docs/drift.md")
 BEGIN, END = "<!-- truth: begin -->", "<!-- truth: end -->"
+UNCHANGED = "nothing"
 SAID = {"named": "named", "cannot tell": "cannot tell", "clear": "clear", "false": "construction"}
 
 
@@ -91,12 +92,24 @@ def as_table(verdicts: list[Verdict], sizes: list[str]) -> str:
         if any(cells):
             check = f"`{cause.check}`" if cause.check else "world"
             lines.append(f"| {cause.name} | {check} | {' | '.join(cells)} |")
-    seeds = ", ".join(map(str, sorted({v.seed for v in verdicts})))
-    lines += [
-        "",
-        f"Worlds of seed {seeds}; the checks were tuned on seeds 0 to 4.",
-    ]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", describe_seeds(verdicts)])
+
+
+def describe_seeds(verdicts: list[Verdict]) -> str:
+    """Say which worlds were judged, and on which ones the checks were tuned."""
+    planted = {v.seed for v in verdicts if v.cause != UNCHANGED}
+    unchanged = {v.seed for v in verdicts} - planted
+    named = ", ".join(map(str, sorted(planted)))
+    more = f" (unchanged worlds: also {format_ranges(unchanged)})" if unchanged else ""
+    return f"Worlds of seed {named}{more}; the checks were tuned on seeds 0 to 4 alone."
+
+
+def format_ranges(numbers: set[int]) -> str:
+    """Format numbers as ranges: `10 to 12, 20`."""
+    starts = sorted(n for n in numbers if n - 1 not in numbers)
+    ends = sorted(n for n in numbers if n + 1 not in numbers)
+    pairs = zip(starts, ends, strict=True)
+    return ", ".join(str(a) if a == b else f"{a} to {b}" for a, b in pairs)
 
 
 if __name__ == "__main__":

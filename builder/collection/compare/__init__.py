@@ -164,6 +164,7 @@ def _open_table_pair(folders: tuple[Path, ...], path: str, name: str) -> tuple[T
 
 
 def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[JudgementDifference]:
+    imported = any(_is_imported(side.manifest) for side in (old, new))
     for name in (name for name in old.snapshots if name in new.snapshots):
         before, after = old.snapshot(name), new.snapshot(name)
         changed = _definition_changes(old.manifest["definition"], new.manifest["definition"], name)
@@ -171,8 +172,15 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
         texts = count_text_mismatches(_with_text_keys(before), _with_text_keys(after))
         if causes or texts[1]:
             judged = before.qrels.select(pl.len()).collect().item()
-            parameters = (*changed.evidence, *changed.thresholds) if causes else ()
-            yield JudgementDifference(name, judged, causes, parameters, *texts)
+            cause = "unknown" if imported else changed.cause_of_judged_pairs
+            yield JudgementDifference(
+                name,
+                judged,
+                causes,
+                (*changed.evidence, *changed.thresholds),
+                *texts,
+                cause if texts[1] else None,
+            )
 
 
 def _with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:

@@ -4,6 +4,7 @@ from builder.collection.compare import VersionDifference
 from builder.collection.compare.judgements import JudgementDifference
 from builder.collection.compare.tables import TableDifference
 from builder.collection.markdown import code_span
+from builder.reporting.numbers import pluralize
 
 MAX_LINES = 40
 """Maximum number of lines in a section; the number of omitted lines is shown."""
@@ -57,7 +58,10 @@ def _format_counts(difference: TableDifference) -> str:
 
 def _label_lines(difference: JudgementDifference) -> list[str]:
     snapshot = difference.snapshot
-    lines = [f"{snapshot}: {n:,} grades changed (cause: {c})" for c, n in difference.causes.items()]
+    lines = [
+        f"{snapshot}: {pluralize(n, 'grade')} changed (cause: {c})"
+        for c, n in difference.causes.items()
+    ]
     if difference.parameters:
         named = ", ".join(difference.parameters[:MAX_PARAMETERS])
         more = len(difference.parameters) - MAX_PARAMETERS
@@ -66,11 +70,20 @@ def _label_lines(difference: JudgementDifference) -> list[str]:
             + (f" and {more:,} more" if more > 0 else "")
         )
     if difference.other_text:
-        share = difference.other_text / difference.compared
-        lines.append(
-            f"{snapshot}: {difference.other_text:,} of {difference.compared:,} comparable "
-            f"judgements of the old version ({share:.0%}) are attached to a different query text "
-            f"in the new version; {difference.judged - difference.compared:,} others cannot be "
-            "compared, because their query has no text or their document is not judged in both"
-        )
+        lines.append(f"{snapshot}: {_describe_other_texts(difference)}")
     return lines
+
+
+def _describe_other_texts(difference: JudgementDifference) -> str:
+    share = difference.other_text / difference.compared
+    found = (
+        "are attached to a different query text in the new version"
+        if difference.other_text_cause == "unknown"
+        else "are missing from the new version, which judges their document for other queries "
+        f"(cause: {difference.other_text_cause})"
+    )
+    return (
+        f"{difference.other_text:,} of {difference.compared:,} comparable judgements of the old "
+        f"version ({share:.0%}) {found}; {difference.judged - difference.compared:,} others cannot "
+        "be compared, because their query has no text or their document is not judged in both"
+    )

@@ -24,6 +24,21 @@ class DefinitionChanges:
     thresholds: tuple[str, ...] = ()
     inputs: bool = False
 
+    @property
+    def cause_of_evidence(self) -> str:
+        """Cause of differing click counts and scores: parameters take precedence over inputs."""
+        return "parameters" if self.evidence else self.cause_apart_from_parameters
+
+    @property
+    def cause_of_judged_pairs(self) -> str:
+        """Cause of differing sets of judged pairs, which grading parameters affect as well."""
+        return "parameters" if self.thresholds else self.cause_of_evidence
+
+    @property
+    def cause_apart_from_parameters(self) -> str:
+        """Cause if no parameter changed: the inputs if they differ, else the code."""
+        return "inputs" if self.inputs else "code"
+
 
 @dataclass(frozen=True)
 class JudgementDifference:
@@ -39,6 +54,9 @@ class JudgementDifference:
             is also judged in the new version.
         other_text: Number of `compared` judgements whose document is judged only for other query
             texts in the new version.
+        other_text_cause: Cause of `other_text`, one of `CAUSES`. `unknown` if a version is an
+            imported release, whose judgements may be attached to the wrong queries; None if
+            `other_text` is 0.
     """
 
     snapshot: str
@@ -47,6 +65,7 @@ class JudgementDifference:
     parameters: tuple[str, ...]
     compared: int
     other_text: int
+    other_text_cause: str | None
 
 
 def count_grade_changes(
@@ -70,7 +89,7 @@ def count_grade_changes(
     other_evidence = pl.any_horizontal(pl.col(n) != pl.col(f"{n}_new") for n in EVIDENCE)
     same_score = pl.col("score").eq_missing(pl.col("score_new"))
     released = (pl.col("source") == "release") | (pl.col("source_new") == "release")
-    upstream = "parameters" if changes.evidence else "inputs" if changes.inputs else "code"
+    upstream = changes.cause_of_evidence
     cause = (
         pl.when(released)
         .then(pl.lit("unknown"))
@@ -86,7 +105,7 @@ def count_grade_changes(
 def count_text_mismatches(
     old: tuple[pl.LazyFrame, pl.LazyFrame], new: tuple[pl.LazyFrame, pl.LazyFrame]
 ) -> tuple[int, int]:
-    """Count judgements that are attached to a different query text in the new version.
+    """Count judgements whose document is judged for other query texts only in the new version.
 
     Query ids are expected to be keys of the query texts, so that equal ids mean equal texts.
 

@@ -111,7 +111,7 @@ def compare_tables(
 def _column_differences(old: Table, new: Table) -> dict[str, str]:
     """Return the columns that differ, with a description such as `crawled: added`.
 
-    A table without files has all columns of its contract.
+    A table without files has all columns of its schema.
     """
     before, after = (
         side.scan().collect_schema() if side.paths else pl.Schema(side.contract.dtypes())

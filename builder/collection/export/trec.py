@@ -39,7 +39,7 @@ from builder.text.names import column_suffixes
 from schemas import Documents, Qrels, Queries
 
 
-@stage("trec", version="2")
+@stage("trec", version="3")
 def export_trec(
     out: Path,
     *,

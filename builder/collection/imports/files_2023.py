@@ -108,7 +108,7 @@ def _prefer_trec(paths: list[Path], root: Path) -> list[Path]:
 
 
 def _is_in_json_folder(path: Path, root: Path) -> bool:
-    """Whether a folder between the language folder and the file is named `json`."""
+    """Whether a file lies in a folder named `json` below its language folder."""
     language_folder = _find_language_folder(path, root)
     folders = path.relative_to(language_folder or root).parent.parts
     return "json" in [folder.lower() for folder in folders]

@@ -133,7 +133,7 @@ def _query_sqlite(path: Path, sql: str, expected_table: str) -> Iterator[tuple[o
 def build_release_ids(
     kind: str, keys: dict[str, str], text_keys: dict[str, str | None] | None = None
 ) -> pl.DataFrame:
-    """Build rows of `schemas.ReleaseIds` from the keys of ids."""
+    """Return the table that maps ids of the release to keys (`schemas.ReleaseIds`)."""
     texts = text_keys or {}
     rows = [(kind, release_id, key, texts.get(release_id)) for release_id, key in keys.items()]
     return pl.DataFrame(rows, schema=ReleaseIds.dtypes(), orient="row")

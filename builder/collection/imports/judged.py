@@ -95,7 +95,7 @@ def assign_query_keys(
 
 
 def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]:
-    """Return the key of the query text of each query id; of the first text if there are several."""
+    """Return the key of each query id's text, or of the first text if an id has several."""
     first = queries.unique("query_id", keep="first", maintain_order=True)
     keys = text_keys(first["text"].to_list())
     return {

@@ -24,7 +24,8 @@ class ReleaseFiles:
         root: Folder of the release.
         paths: Sorted file paths; linked files have the path of the link.
         external_links: Links that are broken or point outside the release.
-        missing_datasets: Prior datasets listed in the metadata that do not exist.
+        missing_datasets: Prior datasets listed in the metadata that do not exist, or are neither
+            in the release nor next to it.
     """
 
     root: Path
@@ -57,13 +58,11 @@ def _find_sibling_datasets(
     for name in dict.fromkeys(paths):
         folder = Path(os.path.normpath(metadata.parent / name.replace("\0", "")))
         target, release_root = folder.resolve(), root.resolve()
-        if not (folder / METADATA).is_file() or not target.is_relative_to(release_root.parent):
+        is_within = target.is_relative_to(release_root)
+        is_beside = target.parent == release_root.parent
+        if not (folder / METADATA).is_file() or not (is_within or is_beside):
             files.missing_datasets.append(name)
-        elif (
-            not target.is_relative_to(release_root)
-            and target.parent == release_root.parent
-            and folder not in folders
-        ):
+        elif not is_within and folder not in folders:
             siblings.append(folder)
     return siblings
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from builder.drift.report import clicks, documents, judgements, queries, sections, topics, words
+from builder.reporting.numbers import pluralize
 from builder.reporting.render import render_page
 
 CONTENTS = (
@@ -50,5 +51,5 @@ def render_report(drift: Mapping[str, Any]) -> str:
         clicks.clicks_section(drift),
         sections.checks_section(drift),
     )
-    subtitle = f"{span} \N{MIDDLE DOT} {len(names)} snapshots"
+    subtitle = f"{span} \N{MIDDLE DOT} {pluralize(len(names), 'snapshot')}"
     return render_page(f"Drift report, {span}", "What changed", subtitle, CONTENTS, body, FOOTER)

@@ -10,6 +10,7 @@ from builder.drift.report.sections import (
     collapse_if_many,
     format_pair,
     overlap_heat_map,
+    stack_if_few,
     status_chart,
 )
 from builder.drift.summary import count_not_kept
@@ -80,8 +81,14 @@ def pages_section(drift: Drift) -> Markup:
         collapse_if_many("Degree of change", [_similarity_figure(pair) for pair in pairs]),
         _similarity_table(pairs),
         _length_table(pairs),
-        *(_most_changed_table(pair) for pair in pairs if pair["documents"]["most_rewritten"]),
-        *(_host_table(pair) for pair in pairs if pair["documents"]["hosts"]["most_changed"]),
+        stack_if_few(
+            "Pages that changed most",
+            [_most_changed_table(pair) for pair in pairs if pair["documents"]["most_rewritten"]],
+        ),
+        stack_if_few(
+            "Hosts",
+            [_host_table(pair) for pair in pairs if pair["documents"]["hosts"]["most_changed"]],
+        ),
     )
 
 

@@ -15,10 +15,10 @@ Drift = Mapping[str, Any]
 
 TOUCHED = ("removed", *NOT_KEPT_STATUSES, "updated")
 LEFT = (
-    ("removed", "are no longer in the crawl"),
-    ("not_shown", "are crawled but not shown for any selected query"),
-    ("not_sampled", "are crawled but not sampled"),
-    ("left_out", "are crawled but excluded by a rule"),
+    ("removed", "no longer in the crawl"),
+    ("not_shown", "crawled but not shown for any selected query"),
+    ("not_sampled", "crawled but not sampled"),
+    ("left_out", "crawled but excluded by a rule"),
 )
 
 
@@ -97,12 +97,12 @@ def _departure_finding(drift: Drift) -> Iterator[str]:
     left = documents["removed"] + count_not_kept(documents)
     if documents["removed_crawl_unknown"]:
         yield (
-            f"{pluralize(left, 'page')} of {most['from']} are not in {most['to']}; whether they "
-            "were crawled is unknown."
+            f"{pluralize(left, 'page')} of {most['from']} {_is_or_are(left)} not in {most['to']}; "
+            f"whether {'it was' if left == 1 else 'they were'} crawled is unknown."
         )
         return
     reasons = [
-        f"{format_count(documents[name])} {reason}"
+        f"{format_count(documents[name])} {_is_or_are(documents[name])} {reason}"
         for name, reason in LEFT
         if documents[name] or name == "removed"
     ]
@@ -110,6 +110,10 @@ def _departure_finding(drift: Drift) -> Iterator[str]:
         f"{pluralize(left, 'page')} of {most['from']} left the collection with {most['to']}: "
         f"{', '.join(reasons)}."
     )
+
+
+def _is_or_are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _update_finding(drift: Drift) -> Iterator[str]:
@@ -123,8 +127,7 @@ def _update_finding(drift: Drift) -> Iterator[str]:
         f"{format_percent(documents['updated'] / _count_common_documents(most))} of the common "
         "pages were updated, and half of these kept at least "
         f"{format_percent(documents['shingle_jaccard']['median'])} of their five-word sequences; "
-        f"{pluralize(documents['bands']['rewritten'], 'page')} "
-        f"{'was' if documents['bands']['rewritten'] == 1 else 'were'} rewritten."
+        f"{pluralize(documents['bands']['rewritten'], 'page was', 'pages were')} rewritten."
     )
 
 
@@ -165,7 +168,7 @@ def _query_turnover_finding(drift: Drift) -> Iterator[str]:
         f"Listed queries changed most from {least['from']} to {least['to']}: "
         f"{format_percent(_kept_query_share(least))} of "
         f"{format_count(queries['kept'] + queries['gone'])} were kept, "
-        f"and {pluralize(queries['new'], 'query', 'queries')} were added."
+        f"and {pluralize(queries['new'], 'query was', 'queries were')} added."
     )
 
 

@@ -10,6 +10,7 @@ from builder.drift.report.sections import (
     format_pair,
     overlap_heat_map,
     snapshot_upset_plot,
+    stack_if_few,
     status_chart,
 )
 from builder.reporting import numbers
@@ -70,7 +71,10 @@ def queries_section(drift: Drift) -> Markup:
             ),
         ),
         _frequency_table(drift),
-        *(_mover_tables(pair) for pair in drift["pairs"]),
+        stack_if_few(
+            "Queries that changed most",
+            [shown for pair in drift["pairs"] if (shown := _mover_tables(pair)) is not None],
+        ),
     )
 
 

@@ -164,9 +164,8 @@ def _check_table(caption: str, checks: Sequence[Mapping[str, Any]]) -> Markup:
         ]
         for check in checks
     ]
-    return table(
-        caption, ("Snapshots", "Question", "Answer", "Evidence", "Detectable change"), rows
-    )
+    columns = ("Snapshots", "Question", "Answer", "Evidence", "Detectable change")
+    return table(caption, columns, rows, stacks=True)
 
 
 def status_chart(title: str, pairs: Sequence[Mapping[str, Any]], statuses: Sequence[Any]) -> Markup:
@@ -187,11 +186,29 @@ def status_chart(title: str, pairs: Sequence[Mapping[str, Any]], statuses: Seque
 MAX_OPEN_FIGURES = 4
 """Maximum number of figures shown at once; more are collapsed."""
 
+MAX_OPEN_ROWS = 36
+"""Maximum number of rows of a table that is shown at once; longer tables are collapsed."""
+
 
 def collapse_if_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
     """Render figures in a grid, collapsed if there are more than `MAX_OPEN_FIGURES`."""
+    return _collapse_if_many(summary, figures, grid(*figures))
+
+
+def stack_if_few(summary: str, collapsed: Sequence[Markup]) -> Markup | None:
+    """Render collapsed tables, one per pair, behind one summary if they are too many for a list."""
+    return _collapse_if_many(summary, collapsed, join_markup(collapsed))
+
+
+def _collapse_if_many(summary: str, figures: Sequence[Markup], content: Markup) -> Markup | None:
     if not figures:
         return None
     if len(figures) <= MAX_OPEN_FIGURES:
-        return grid(*figures)
-    return collapsible(f"{summary}: {len(figures)} pairs of snapshots", grid(*figures))
+        return content
+    return collapsible(f"{summary}: {len(figures)} pairs of snapshots", content)
+
+
+def collapse_if_long(caption: str, columns: Sequence[str], rows: Sequence[Row]) -> Markup:
+    """Render a table, collapsed if it has more than `MAX_OPEN_ROWS` rows."""
+    content = table(caption, columns, rows)
+    return collapsible(caption, content) if len(rows) > MAX_OPEN_ROWS else content

@@ -1,16 +1,16 @@
 """Section of the drift report on topics of queries."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from markupsafe import Markup
 
-from builder.drift.report.sections import (
-    Drift,
-)
+from builder.drift.report.sections import Drift, collapse_if_long, format_pair
 from builder.reporting import numbers
 from builder.reporting.parts import (
     Row,
+    decimal_cell,
     empty_note,
     integer_cell,
     paragraph,
@@ -42,25 +42,33 @@ def topics_section(drift: Drift) -> Markup:
         for place, row in enumerate(mix["mix"][:TOPICS_SHOWN])
     ]
     columns = ["Topic", *(names[n] for n in chosen), *(f"Queries {names[n]}" for n in chosen)]
-    divergences = [
-        f"{names[n]} to {names[n + 1]}: {numbers.format_decimal(shown, 4)} by impressions, "
-        f"{numbers.format_decimal(listed, 4)} by queries"
-        for n, (shown, listed) in enumerate(
-            zip(mix["js_bits_impressions"], mix["js_bits"], strict=True)
-        )
-    ]
     more = len(mix["mix"]) - len(rows)
     return section(
         "topics",
         "Topics",
         "Share of impressions and number of listed queries per topic; a query with several topics "
-        "counts for each."
-        + (f" Divergence in bits: {'; '.join(divergences)}." if divergences else ""),
+        "counts for each. Divergence is the Jensen-Shannon divergence in bits.",
         table("Topic mix", columns, rows),
         paragraph(f"{numbers.pluralize(more, 'more topic')} in drift.json.", "note")
         if more > 0
         else None,
+        _divergence_table(mix) if len(names) > 1 else None,
     )
+
+
+def _divergence_table(mix: Mapping[str, Any]) -> Markup:
+    rows: list[Row] = [
+        [
+            format_pair({"from": before, "to": after}),
+            decimal_cell(shown, 4),
+            decimal_cell(listed, 4),
+        ]
+        for (before, after), shown, listed in zip(
+            pairwise(mix["snapshots"]), mix["js_bits_impressions"], mix["js_bits"], strict=True
+        )
+    ]
+    columns = ("Snapshots", "By impressions", "By queries")
+    return collapse_if_long("Divergence of the topic mix", columns, rows)
 
 
 def _select_snapshots(n_snapshots: int) -> list[int]:

@@ -9,7 +9,9 @@ from markupsafe import Markup
 from builder.drift.report.documents import missing_pages_reason
 from builder.drift.report.sections import (
     Drift,
+    collapse_if_long,
     format_pair,
+    stack_if_few,
 )
 from builder.reporting import numbers
 from builder.reporting.parts import (
@@ -51,7 +53,10 @@ def words_section(drift: Drift) -> Markup:
             ),
         ),
         _vocabulary_table(everything, core),
-        *(_word_movement_tables(pair) for pair in everything if pair.get("rising")),
+        stack_if_few(
+            "Words that rose and fell",
+            [_word_movement_tables(pair) for pair in everything if pair.get("rising")],
+        ),
     )
 
 
@@ -88,7 +93,7 @@ def _vocabulary_table(
         "Unknown before", "Unknown after",
     )  # fmt: skip
     of = "all pairs of snapshots" if len(all_pairs) <= MAX_PAIRS else "consecutive snapshots"
-    return table(f"Vocabulary of {of}", columns, rows)
+    return collapse_if_long(f"Vocabulary of {of}", columns, rows)
 
 
 def _word_movement_tables(pair: Mapping[str, Any]) -> Markup:

@@ -15,6 +15,10 @@ import polars as pl
 
 from builder.errors import DataError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
+from builder.evaluation.baselines.collection_statistics import (
+    CollectionStatistics,
+    statistics_of_terms,
+)
 from builder.extras import import_optional
 from builder.runtime.progress import NoProgress, Progress
 from builder.trec.runs import DEFAULT_DEPTH, Run, check_depth
@@ -59,6 +63,7 @@ class Bm25Index:
         parameters: Parameters of BM25; None for the defaults.
         keep_terms: Whether to keep the terms of each document, for `document_terms`.
         progress: Reports the number of indexed documents.
+        statistics: Collection statistics of another collection; None for those of the documents.
 
     Raises:
         DataError: There are no documents, or a document id occurs twice.
@@ -72,11 +77,12 @@ class Bm25Index:
         *,
         keep_terms: bool = False,
         progress: Progress | None = None,
+        statistics: CollectionStatistics | None = None,
     ) -> None:
         self.parameters = parameters or Bm25()
         self.analyzer = Analyzer(self.parameters.language)
         self.doc_ids, terms = _analyze_documents(documents, self.analyzer, progress or NoProgress())
-        self._model = _build_model(terms, self.analyzer, self.parameters)
+        self._model = _build_model(terms, self.analyzer, self.parameters, statistics)
         self._documents = terms if keep_terms else None
 
     def __len__(self) -> int:
@@ -179,9 +185,11 @@ def bm25(
     *,
     tag: str = "bm25",
     progress: Progress | None = None,
+    statistics: CollectionStatistics | None = None,
 ) -> Run:
     """Search documents with queries using BM25; arguments as for `Bm25Index` and its `search`."""
-    return Bm25Index(documents, parameters, progress=progress).search(queries, tag=tag)
+    index = Bm25Index(documents, parameters, progress=progress, statistics=statistics)
+    return index.search(queries, tag=tag)
 
 
 def _analyze_documents(
@@ -208,14 +216,31 @@ def _to_arrays(terms: Iterable[TermIds]) -> Iterator["array[int]"]:
     return (array("i", ids.tobytes()) for ids in terms)
 
 
-def _build_model(terms: DocumentTerms, analyzer: Analyzer, parameters: Bm25) -> Any:
+def _build_model(
+    terms: DocumentTerms,
+    analyzer: Analyzer,
+    parameters: Bm25,
+    statistics: CollectionStatistics | None,
+) -> Any:
     """Build the index of bm25s; None if no document has an index term."""
     bm25s = import_optional("bm25s", "the BM25 baseline", "baseline")
     if not analyzer.vocabulary:
         return None
-    model = bm25s.BM25(k1=parameters.k1, b=parameters.b, method="lucene", backend="numpy")
+    own = statistics_of_terms(terms, analyzer.vocabulary) if statistics else None
+    k1, b = parameters.k1, parameters.b
+    if statistics and own:
+        k1, b = statistics.rescale(own, k1, b)
+    model = bm25s.BM25(k1=k1, b=b, method="lucene", backend="numpy")
     model.index((terms, dict(analyzer.vocabulary)), show_progress=False)
+    if statistics and own:
+        _scale_terms(model.scores, statistics.idf_ratios(own, analyzer.vocabulary))
     return model
+
+
+def _scale_terms(scores: dict[str, Any], factors: npt.NDArray[np.float64]) -> None:
+    """Multiply the scores of each term, stored in compressed sparse columns, by its factor."""
+    sizes = np.diff(scores["indptr"])[: len(factors)]
+    scores["data"] *= np.repeat(factors.astype(np.float32), sizes)
 
 
 def _top_with_ties(

@@ -129,7 +129,7 @@ def _candidate_terms(index: Bm25Index, query: TermIds, documents: Judged, limit:
 
 
 def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the documents with any of the terms, and their scores of shape (terms, documents)."""
+    """Return the documents that contain a term, and their BM25 scores, shape (terms, documents)."""
     postings = [index.postings(term) for term in terms.tolist()]
     found = np.unique(np.concatenate([documents for documents, _ in postings]))
     scores = np.zeros((len(terms), len(found)))

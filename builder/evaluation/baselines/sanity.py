@@ -52,7 +52,7 @@ def sanity_table(
     *,
     progress: Progress | None = None,
 ) -> list[SanityRow]:
-    """Evaluate BM25 on every snapshot, in every language in which all its queries have a text.
+    """Evaluate BM25 on every snapshot, in each language that has texts of all its queries.
 
     Args:
         snapshots: Snapshots in chronological order.

@@ -6,13 +6,18 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.read import Snapshot
+from builder.evaluation.baselines.analyzer import Analyzer
 from builder.evaluation.baselines.bm25 import Bm25, Bm25Index
+from builder.evaluation.baselines.collection_statistics import (
+    CollectionStatistics,
+    count_statistics,
+)
 from builder.evaluation.baselines.expansion import search_expanded
 from builder.evaluation.baselines.feedback import earlier_feedback
 from builder.evaluation.baselines.keyqueries import KeyQuery, keyquery
 from builder.evaluation.baselines.rm3 import Rm3, rm3
 from builder.evaluation.baselines.texts import read_documents, read_query_texts
-from builder.runtime.progress import Progress
+from builder.runtime.progress import NoProgress, Progress
 from builder.text.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
 from builder.trec.runs import Run
 
@@ -25,6 +30,7 @@ def bm25_snapshot(
     suffix: str | None = None,
     tag: str = "bm25",
     progress: Progress | None = None,
+    statistics: CollectionStatistics | None = None,
 ) -> Run:
     """Search the documents of a published snapshot with its queries.
 
@@ -36,6 +42,8 @@ def bm25_snapshot(
             the language is English, and for the source text otherwise.
         tag: Name of the run.
         progress: Reports the number of indexed documents.
+        statistics: Collection statistics of another snapshot, see `snapshot_statistics`; None for
+            those of the documents.
 
     Raises:
         UsageError: A file is unreadable.
@@ -43,11 +51,42 @@ def bm25_snapshot(
         MissingExtraError: The extra [baseline] is not installed.
     """
     parameters = parameters or Bm25()
-    if suffix is None:
-        suffix = ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
+    suffix = _suffix_of(parameters) if suffix is None else suffix
     query_texts = read_query_texts(queries, suffix)
-    index = Bm25Index(read_documents(documents, suffix), parameters, progress=progress)
+    index = Bm25Index(
+        read_documents(documents, suffix), parameters, progress=progress, statistics=statistics
+    )
     return index.search(query_texts, tag=tag)
+
+
+def snapshot_statistics(
+    documents: Sequence[Path],
+    parameters: Bm25 | None = None,
+    *,
+    suffix: str | None = None,
+    progress: Progress | None = None,
+) -> CollectionStatistics:
+    """Count the collection statistics that BM25 uses for the documents of a published snapshot.
+
+    Args:
+        documents: Parquet files with `doc_id`, title and text columns.
+        parameters: Parameters of BM25; None for the defaults.
+        suffix: Suffix of the text columns, as for `bm25_snapshot`.
+        progress: Reports the number of documents.
+
+    Raises:
+        UsageError: A file is unreadable.
+        DataError: There are no words, or the snapshot has no texts in the language.
+        MissingExtraError: The extra [baseline] is not installed.
+    """
+    parameters = parameters or Bm25()
+    suffix = _suffix_of(parameters) if suffix is None else suffix
+    texts = read_documents(documents, suffix)
+    return count_statistics(texts, Analyzer(parameters.language), progress or NoProgress())
+
+
+def _suffix_of(parameters: Bm25) -> str:
+    return ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
 
 
 def expanded_snapshot(

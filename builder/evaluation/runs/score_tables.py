@@ -23,7 +23,7 @@ COLUMNS = {"query_id": pl.String(), "measure": pl.String(), "score": pl.Float64(
 SNIFF_BYTES = 2**16
 """Number of bytes read to detect the format from the first line."""
 SUMMARY_ID = "all"
-"""Query id of means in the output of trec_eval."""
+"""Query id that trec_eval prints for means over all queries."""
 _MEASURE = re.compile(rb"[A-Za-z][\w.]*")
 
 

@@ -52,7 +52,7 @@ class Click(NamedTuple):
 def read_clicks(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Yield impressions built from clicks, numbered by the line of the first click, and rejects."""
+    """Yield impressions, numbered by the line of the first click, and rejected lines."""
     start = interval.start
     if params.session_start is not None:
         start = int(params.session_start.timestamp())

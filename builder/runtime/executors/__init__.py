@@ -12,7 +12,7 @@ from multiprocessing import current_process
 from typing import TYPE_CHECKING
 
 from builder.errors import UsageError, suggest
-from builder.io.threads import BackgroundThread, ordered_map
+from builder.io.threads import ordered_map
 from builder.runtime.executors.base import (
     ATTEMPTS,
     Executor,
@@ -23,6 +23,7 @@ from builder.runtime.executors.base import (
     run_in_scratch,
 )
 from builder.runtime.executors.cluster import RayExecutor
+from builder.runtime.executors.frames import register_pickling
 from builder.runtime.executors.processes import ProcessExecutor
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ATTEMPTS",
-    "BackgroundThread",
     "Executor",
     "LocalExecutor",
     "ProcessExecutor",
@@ -41,6 +41,8 @@ __all__ = [
     "process_pool",
     "run_in_scratch",
 ]
+
+register_pickling()
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "local": LocalExecutor,

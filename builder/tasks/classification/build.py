@@ -174,7 +174,7 @@ def explain_classification(definition_file: Path, out: Path) -> tuple[str, ...]:
 
 
 def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles) -> dict[str, Any]:
-    """Return what a version is made from, as JSON values for its manifest."""
+    """Return definition and input hashes of a version as JSON values, for the manifest."""
     return {
         "stage": f"{STAGE}/{STAGE_VERSION}",
         "definition": definition.model_dump(mode="json"),

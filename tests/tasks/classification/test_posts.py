@@ -222,6 +222,8 @@ def test_files_of_a_definition(tmp_path):
     ]
     with pytest.raises(DefinitionError, match=r"posts: no such file: c\.jsonl"):
         find_files(["c.jsonl"], file, "posts")
+    with pytest.raises(DefinitionError, match=r"posts: no such file: /nowhere/\*\.jsonl"):
+        find_files(["/nowhere/*.jsonl"], file, "posts")
     with pytest.raises(DefinitionError, match="definition file not found"):
         load_definition(tmp_path / "absent.toml")
 

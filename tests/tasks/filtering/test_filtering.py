@@ -24,6 +24,10 @@ def test_aptness(fp, zeta, expected):
     assert aptness(fp, zeta) == pytest.approx(expected, abs=1e-9)
 
 
+def test_the_default_of_zeta_is_1():
+    assert aptness(3) == 1 / 4
+
+
 @pytest.mark.parametrize(("fp", "zeta"), [(-1, 1), (0, 0), (1, -1)])
 def test_aptness_out_of_range(fp, zeta):
     with pytest.raises(UsageError, match="zeta"):
@@ -179,6 +183,19 @@ def test_a_given_period_leaves_documents_out_and_counts_them(tmp_path):
     result = evaluate_filtering(truth, [run], parameters)
     assert result.batches.height == 2
     assert result.runs.row(0, named=True)["outside_period"] == 2
+
+
+def test_a_period_with_one_given_end_is_completed_by_the_documents(tmp_path):
+    truth = write(tmp_path / "truth.txt", [line(START, "a", "x")])
+    times = (START + DAY, START + 3 * DAY)
+    run = write(tmp_path / "run.txt", [line(time, time, "x") for time in times])
+    for parameters, days in (
+        (FilteringParameters(), [0, 1, 2, 3]),
+        (FilteringParameters(start=START + DAY), [1, 2, 3]),
+        (FilteringParameters(end=START + 2 * DAY), [0, 1]),
+    ):
+        result = evaluate_filtering(truth, [run], parameters)
+        assert result.batches["batch"].to_list() == [START + day * DAY for day in days]
 
 
 def test_empty_run_scores_the_silence(tmp_path):

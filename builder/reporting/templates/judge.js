@@ -1,65 +1,3 @@
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{{policy}}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Relevance judging</title>
-<style>
-:root { color-scheme: light dark; --line: #8886; --mark: #2a6fdb; }
-* { box-sizing: border-box; }
-body { margin: 0; font: 17px/1.55 system-ui, sans-serif; }
-header { position: sticky; top: 0; background: Canvas; border-bottom: 1px solid var(--line); padding: .6rem 1rem; }
-header, main { max-width: 60rem; margin: 0 auto; }
-main { padding: 1rem; }
-#query { font-size: 1.35rem; font-weight: 650; margin: 0; overflow-wrap: anywhere; }
-#progress { margin: .2rem 0 0; font-size: .85rem; opacity: .75; }
-#bar { height: 4px; background: var(--line); margin-top: .4rem; }
-#bar div { height: 100%; width: 0; background: var(--mark); }
-#title { font-size: 1.1rem; margin: .2rem 0; overflow-wrap: anywhere; }
-#url { font-size: .85rem; opacity: .75; margin: 0; overflow-wrap: anywhere; }
-#text { white-space: pre-wrap; overflow-wrap: anywhere; }
-#grades { display: flex; flex-wrap: wrap; gap: .5rem; margin: .6rem 0 0; padding: 0; list-style: none; }
-#grades li { border: 1px solid var(--line); border-radius: .4rem; padding: .15rem .7rem; }
-#grades li.chosen { border-color: var(--mark); background: var(--mark); color: #fff; }
-kbd { border: 1px solid var(--line); border-radius: .25rem; padding: 0 .35rem; font: .85em ui-monospace, monospace; }
-#keys { margin: .5rem 0 0; font-size: .8rem; opacity: .75; }
-#notice { margin: .3rem 0 0; font-weight: 600; }
-#notice:empty { display: none; }
-#start { padding: 1rem; max-width: 60rem; margin: 0 auto; }
-#start input { font: inherit; padding: .3rem .5rem; }
-[hidden] { display: none !important; }
-</style>
-</head>
-<body>
-<form id="start">
-<h1>Relevance judging</h1>
-<p>How well does each page answer the query? Judgements are saved in this browser after every key press
-and can be exported at any time.</p>
-<p><label>Your name (letters, digits, <kbd>.</kbd> <kbd>_</kbd> <kbd>-</kbd>):
-<input id="assessor" autocomplete="off" maxlength="64" pattern="[A-Za-z0-9][A-Za-z0-9._\-]*" required></label>
-<kbd>Enter</kbd></p>
-</form>
-<div id="work" hidden>
-<header>
-<p id="query"></p>
-<p id="progress" aria-live="polite"></p>
-<div id="bar"><div></div></div>
-<ul id="grades"></ul>
-<p id="keys"><kbd>0</kbd> <kbd>1</kbd> <kbd>2</kbd> grade and continue, <kbd>&rarr;</kbd> <kbd>&larr;</kbd> next and previous,
-<kbd>n</kbd> next unjudged pair, <kbd>u</kbd> remove the grade, <kbd>e</kbd> export the judgements,
-<kbd>space</kbd> scroll</p>
-<p id="notice" role="status"></p>
-</header>
-<main>
-<h2 id="title"></h2>
-<p id="url"></p>
-<p id="text"></p>
-</main>
-</div>
-<noscript>This page needs JavaScript; it makes no connection.</noscript>
-<script type="application/json" id="pool">{{pool}}</script>
-<script>
 "use strict";
 const pool = JSON.parse(document.getElementById("pool").textContent);
 const byId = (id) => document.getElementById(id);
@@ -202,6 +140,3 @@ byId("assessor").focus();
 byId("assessor").select();
 byId("start").addEventListener("submit", begin);
 document.addEventListener("keydown", onKey);
-</script>
-</body>
-</html>

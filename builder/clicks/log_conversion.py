@@ -1,0 +1,97 @@
+"""Converts a standalone query log of any format to Parquet, unless it can be read in place.
+
+In: a log file. Out: a Parquet file with the schema `PAGES`, one row per record that is not
+rejected, and the number of records and rejects in a `LogSummary`.
+"""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from builder.clicks.log_summary import LogSummary
+from builder.errors import FormatError
+from builder.ingest.lists import is_text
+from builder.ingest.logs import detect_format, inspect_log, read_impressions
+from builder.ingest.parquet_bounds import is_list
+from builder.io.sources import Source
+from builder.parameters import LogParameters
+from builder.runtime.limits import Limits
+from builder.runtime.progress import Progress
+
+PAGES = pa.schema(
+    {
+        "user": pa.string(),
+        "query": pa.string(),
+        "results": pa.list_(pa.string()),
+        "clicks": pa.list_(pa.uint16()),
+    }
+)
+REQUIRED = {name: PAGES.field(name).type for name in ("query", "results", "clicks")}
+
+
+def count_readable_rows(log: Path) -> int | None:
+    """Return the number of rows of a Parquet file readable in place; None for other files.
+
+    Raises:
+        FormatError: the file looks like Parquet but cannot be opened.
+    """
+    if detect_format(Source(log, str(log))) != "parquet":
+        return None
+    try:
+        with pq.ParquetFile(log) as file:
+            schema, rows = file.schema_arrow, file.metadata.num_rows
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"expected a Parquet file: {error}", log) from None
+    users = [schema.field("user").type] if "user" in schema.names else []
+    kinds = [schema.field(name).type for name in REQUIRED if name in schema.names]
+    fits = len(kinds) == len(REQUIRED) and all(map(_is_compatible, kinds, REQUIRED.values()))
+    fits = fits and all(map(is_text, users))
+    return int(rows) if fits else None
+
+
+def _is_compatible(kind: pa.DataType, needed: pa.DataType) -> bool:
+    """Whether a column can be read as the required type: text, integer, or a list of either."""
+    if pa.types.is_list(needed):
+        return is_list(kind) and _is_compatible(kind.value_type, needed.value_type)
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_integer(needed):
+        return bool(pa.types.is_integer(kind))
+    return is_text(kind)
+
+
+def convert_to_parquet(
+    log: Path,
+    out: Path,
+    summary: LogSummary,
+    limits: Limits,
+    progress: Progress,
+    log_params: LogParameters,
+) -> None:
+    """Convert a log to Parquet (schema `PAGES`), and count records and rejects in `summary`.
+
+    Args:
+        log: Log in any format.
+        out: Parquet file to write.
+        summary: Receives the number of records, the rejects and the notes.
+        limits: Threads, memory and scratch space.
+        progress: Receives the number of records read.
+        log_params: `[log]`.
+
+    Raises:
+        FormatError: the file cannot be read, or required columns are missing.
+    """
+    progress.start(f"read {log.name}", None, "records")
+    source = Source(log, str(log))
+    if note := inspect_log(source, log_params).note:
+        summary.notes.append(note)
+    batches = read_impressions(source, None, log_params, limits)
+    with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:
+        for records in batches:
+            summary.impressions += len(records)
+            for number, reason in sorted(records.rejects):
+                summary.reject(reason, number)
+            writer.write_table(records.impressions.select(PAGES.names).cast(PAGES))
+            progress.advance(len(records))
+    progress.finish()

@@ -1,0 +1,102 @@
+"""Collection statistics of BM25: number of documents, mean length, and document frequencies.
+
+With the statistics of an earlier snapshot, BM25 scores a later snapshot as it scored the earlier
+one: a document with the same words gets the same score, whatever happened to other documents. That
+separates the change of a score that comes from the statistics of the ranker from the rest.
+"""
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from builder.errors import DataError
+from builder.evaluation.baselines.analyzer import Analyzer
+from builder.runtime.progress import Progress
+
+
+@dataclass(frozen=True)
+class CollectionStatistics:
+    """Statistics of a document collection that BM25 uses.
+
+    Args:
+        documents: Number of documents.
+        mean_length: Mean number of terms per document.
+        frequencies: Number of documents that contain each term.
+    """
+
+    documents: int
+    mean_length: float
+    frequencies: Mapping[str, int]
+
+    def idf(self, term: str) -> float:
+        """Return Lucene's inverse document frequency of a term; a term may be unknown."""
+        frequency = self.frequencies.get(term, 0)
+        return log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5))
+
+    def idf_ratios(
+        self, own: "CollectionStatistics", terms: Iterable[str]
+    ) -> npt.NDArray[np.float64]:
+        """Return the idf of each term divided by that of the own collection."""
+        return np.array([self.idf(term) / own.idf(term) for term in terms])
+
+    def rescale(self, own: "CollectionStatistics", k1: float, b: float) -> tuple[float, float]:
+        """Return k1 and b that make an index of the own collection use this mean length.
+
+        BM25 adds k1 (1 - b) + k1 b length / mean length to the term frequency, so that only the
+        second summand is multiplied by the ratio of the mean lengths.
+        """
+        constant, slope = k1 * (1 - b), k1 * b * own.mean_length / self.mean_length
+        total = constant + slope
+        return total, slope / total if total else b
+
+
+def count_statistics(
+    documents: Iterable[pl.DataFrame], analyzer: Analyzer, progress: Progress
+) -> CollectionStatistics:
+    """Count the statistics of documents without keeping them in memory.
+
+    Args:
+        documents: Batches with a column `text`.
+        analyzer: Analyzer that gives the terms; its vocabulary grows.
+        progress: Reports the number of documents.
+
+    Raises:
+        DataError: There are no terms.
+    """
+    count = length = 0
+    frequencies = np.zeros(0, np.int64)
+    progress.start("statistics", None, "documents")
+    for batch in documents:
+        texts = analyzer.term_ids(batch["text"], add_terms=True)
+        count, length = count + len(texts), length + sum(map(len, texts))
+        frequencies = _add_frequencies(frequencies, texts, len(analyzer.vocabulary))
+        progress.advance(batch.height)
+    progress.finish()
+    if not length:
+        raise DataError("BM25: expected documents with words, found none to count statistics of")
+    known = dict(zip(analyzer.vocabulary, frequencies.tolist(), strict=True))
+    return CollectionStatistics(count, length / count, known)
+
+
+def statistics_of_terms(
+    texts: "Sequence[array[int]]", vocabulary: Mapping[str, int]
+) -> CollectionStatistics:
+    """Count the statistics of documents that are given as term ids of a vocabulary."""
+    ids = [np.asarray(text, np.int32) for text in texts]
+    frequencies = _add_frequencies(np.zeros(0, np.int64), ids, len(vocabulary))
+    known = dict(zip(vocabulary, frequencies.tolist(), strict=True))
+    return CollectionStatistics(len(ids), sum(map(len, ids)) / len(ids), known)
+
+
+def _add_frequencies(
+    frequencies: npt.NDArray[np.int64], texts: list[npt.NDArray[np.int32]], terms: int
+) -> npt.NDArray[np.int64]:
+    distinct = np.concatenate([np.unique(text) for text in texts]) if texts else np.zeros(0, int)
+    grown = np.zeros(terms, np.int64)
+    grown[: len(frequencies)] = frequencies
+    return grown + np.bincount(distinct.astype(np.int64), minlength=terms)

@@ -1,0 +1,43 @@
+"""Pickle Polars frames and series by way of Arrow, so that executors can send them.
+
+Polars pickles a chunked frame in its thread pool without releasing the interpreter lock. If all
+threads of the pool wait for that lock at the same time, because they run Python functions of
+`map_batches` for another thread, the process hangs.
+"""
+
+import copyreg
+from collections.abc import Callable
+
+import polars as pl
+import pyarrow as pa
+
+
+def register_pickling() -> None:
+    """Pickle `polars.DataFrame` and `polars.Series` as Arrow IPC streams, in the whole process."""
+    copyreg.pickle(pl.DataFrame, _reduce_frame)
+    copyreg.pickle(pl.Series, _reduce_series)
+
+
+def _reduce_frame(frame: pl.DataFrame) -> tuple[Callable[[bytes], pl.DataFrame], tuple[bytes]]:
+    return _read_frame, (_write_stream(frame),)
+
+
+def _reduce_series(series: pl.Series) -> tuple[Callable[[bytes], pl.Series], tuple[bytes]]:
+    return _read_series, (_write_stream(series.to_frame()),)
+
+
+def _write_stream(frame: pl.DataFrame) -> bytes:
+    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def _read_frame(stream: bytes) -> pl.DataFrame:
+    with pa.ipc.open_stream(stream) as reader:
+        return pl.DataFrame(reader.read_all())
+
+
+def _read_series(stream: bytes) -> pl.Series:
+    return _read_frame(stream).to_series()

@@ -1,0 +1,147 @@
+"""Findings and the printed summary of a drift.json by hand, sentence by sentence."""
+
+from typing import Any
+
+import pytest
+
+from builder.drift.report.findings import Finding, list_findings, list_undecided_checks
+from builder.drift.summary import SUMMARY_COLUMNS, count_not_kept, summarize_pairs
+from tests.drift.handwritten import documents, handwritten, words
+
+SENTENCES = (
+    ("80.0 % of the 1,000 pages of 2022-06 are still in 2022-08; 20 pages are in every snapshot."),
+    (
+        "20 pages of 2022-06 left the collection with 2022-07: 15 are no longer in the crawl,"
+        " 4 are crawled but not shown for any selected query, 1 is crawled but excluded by a "
+        "rule."
+    ),
+    (
+        "Pages changed most from 2022-06 to 2022-07: 25.0 % of the common pages were updated,"
+        " and half of these kept at least 50.0 % of their five-word sequences; 1 page was "
+        "rewritten."
+    ),
+    (
+        "The vocabulary changed most from 2022-07 to 2022-08 (Jensen-Shannon divergence "
+        "0.0250 bits): 0.31 % of later words did not occur before; “mot0”, “mot1”, “mot2” "
+        "rose most."
+    ),
+    (
+        "Listed queries changed most from 2022-07 to 2022-08: 50.0 % of 20 were kept, and 7 "
+        "queries were added."
+    ),
+    (
+        "The topic mix changed most from 2022-06 to 2022-07: Jensen-Shannon divergence 0.3000"
+        " bits by impressions and 0.0100 by queries; the share of “pain” went from 25.0 % to "
+        "60.0 % of impressions."
+    ),
+    (
+        "Of 20 pairs judged in both 2022-07 and 2022-08, 75.0 % kept their grade and 3.0 % "
+        "changed between not relevant and highly relevant."
+    ),
+    (
+        "Of 14 relevant judgements of 2022-06, 6 point to pages that were removed by 2022-07,"
+        " 3 to pages that 2022-07 does not keep, and 5 to pages that were updated."
+    ),
+)
+
+
+def test_all_sentences() -> None:
+    warning = Finding("2022-06 to 2022-07: a threshold moved.", is_warning=True)
+    assert list_findings(handwritten()) == [warning, *map(Finding, SENTENCES)]
+
+
+def test_undecided_checks_are_listed_once_with_all_reasons() -> None:
+    assert list_undecided_checks(handwritten()) == [
+        "Is three so? 2022-07: too few; 2022-07 to 2022-08: more would show."
+    ]
+
+
+def facts(drift: dict[str, Any]) -> list[str]:
+    """Findings that are no warnings."""
+    return [finding.text for finding in list_findings(drift) if not finding.is_warning]
+
+
+def test_nothing_changed() -> None:
+    drift = handwritten()
+    drift["documents"]["ids"] = 0
+    drift["vocabulary"]["all"] = [words("2022-06", "2022-07", None, 0.0)]
+    drift["queries"]["topics"]["js_bits_impressions"] = [0.0, None]
+    for pair in drift["pairs"]:
+        pair["documents"] = documents(unchanged=5)
+        pair["queries"] |= {"kept": 0, "gone": 0}
+        pair["qrels"] |= {"pairs_common": 0, "relevant_before": []}
+    assert facts(drift) == []
+    drift["documents"]["ids"], drift["snapshots"] = 1, drift["snapshots"][:1]
+    assert facts(drift) == []
+
+
+def test_one_of_each_in_the_singular() -> None:
+    drift = handwritten()
+    drift["pairs"] = drift["pairs"][:1]
+    pair = drift["pairs"][0]
+    pair["documents"] = documents(updated=1, removed=1)
+    pair["queries"] |= {"kept": 3, "gone": 1}
+    found = facts(drift)
+    assert found[1] == (
+        "1 page of 2022-06 left the collection with 2022-07: 1 is no longer in the crawl."
+    )
+    assert found[2].startswith("Pages changed most from 2022-06 to 2022-07: 100.0 % of the common")
+    assert found[4].endswith("75.0 % of 4 were kept, and 1 query was added.")
+    assert found[6].endswith("highly relevant (kappa 0.56).")
+    pair["documents"] |= {"removed_crawl_unknown": 1}
+    assert facts(drift)[1] == (
+        "1 page of 2022-06 is not in 2022-07; whether it was crawled is unknown."
+    )
+    pair["documents"] |= {"removed": 2}
+    assert facts(drift)[1] == (
+        "2 pages of 2022-06 are not in 2022-07; whether they were crawled is unknown."
+    )
+
+
+def test_pages_that_left_while_none_was_removed() -> None:
+    drift = handwritten()
+    for pair in drift["pairs"]:
+        pair["documents"] = documents(unchanged=5, not_sampled=2)
+    assert (
+        "2 pages of 2022-06 left the collection with 2022-07: 0 are no longer in the crawl, "
+        "2 are crawled but not sampled."
+    ) in facts(drift)
+
+
+def test_known_words_and_no_rising_ones() -> None:
+    drift = handwritten()
+    drift["vocabulary"]["all"] = [words("2022-06", "2022-07", 0.25, 0.0) | {"rising": []}]
+    (sentence,) = (text for text in facts(drift) if "vocabulary" in text)
+    assert sentence == (
+        "The vocabulary changed most from 2022-06 to 2022-07 (Jensen-Shannon divergence 0.2500 "
+        "bits): all later words occurred before."
+    )
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(0, "2022-06 to 2022-07"), (1, "2022-07 to 2")])
+def test_the_topics_of_the_pairs_that_are_asked_for(asked: int, expected: str) -> None:
+    drift = handwritten()
+    drift["pairs"] = [drift["pairs"][asked]]
+    (sentence,) = (text for text in facts(drift) if "topic mix" in text)
+    assert f"The topic mix changed most from {expected}" in sentence
+
+
+def test_a_topic_that_was_never_shown_before() -> None:
+    drift = handwritten()
+    topics = drift["queries"]["topics"]
+    for row in topics["mix"]:
+        row["impressions"][0] = 0
+    (sentence,) = (text for text in facts(drift) if "topic mix" in text)
+    assert sentence.endswith("“pain” went from 0.0 % to 60.0 % of impressions.")
+
+
+def test_one_row_per_pair() -> None:
+    first, second = summarize_pairs(handwritten())
+    assert len(first) == len(second) == len(SUMMARY_COLUMNS)
+    assert first == (
+        "2022-06 to 2022-07", 80, 20, 8, 15, 5, 30, 1, 10, 50, "80.0 %", "0.0125", 1, 0,
+    )  # fmt: skip
+    assert second == (
+        "2022-07 to 2022-08", 100, 5, 0, 3, 1, 10, 7, 10, 20, "75.0 %", "0.0250", 0, 1,
+    )  # fmt: skip
+    assert count_not_kept({"not_sampled": 1, "not_shown": 2, "left_out": 4, "removed": 8}) == 7

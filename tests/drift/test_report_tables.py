@@ -1,0 +1,233 @@
+"""Every table of the report, cell by cell, from a drift.json by hand."""
+
+import html
+import re
+
+import pytest
+
+from builder.drift import render_report
+from tests.drift.handwritten import handwritten
+
+DASH = "\N{EN DASH}"
+PAIRS = ("2022-06 → 2022-07", "2022-07 → 2022-08")
+
+
+def tables(document: str) -> dict[str, list[list[str]]]:
+    """Texts of the rows of each table by its caption; the first row are the headings."""
+    found = {}
+    for caption, body in re.findall(
+        r"<caption><span>(.*?)</span></caption>(.*?)</table>", document, re.DOTALL
+    ):
+        rows = re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
+        found[html.unescape(caption)] = [
+            [
+                html.unescape(re.sub(r"<[^>]*>", "", cell)).strip()
+                for cell in re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row, re.DOTALL)
+            ]
+            for row in rows
+        ]
+    return found
+
+
+@pytest.fixture(scope="module")
+def document() -> str:
+    """The report of three months."""
+    return render_report(handwritten())
+
+
+EXPECTED = {
+    "Sizes of the snapshots": [
+        ["2022-06", "1,000", "100,000", "20", "40", "30", "10", "50.0 %", "30.0 %", "20.0 %"],
+        ["2022-07", "1,100", "110,000", "22", "40", "30", "100", "50.0 %", "30.0 %", "20.0 %"],
+        ["2022-08", "1,200", "120,000", "24", "40", "30", "2", "50.0 %", "0.0 %", "50.0 %"],
+    ],
+    "Jaccard coefficient of addresses": [
+        ["2022-06", "1,000", "0.750", "0.500"],
+        ["2022-07", "0.750", "1,100", "0.625"],
+        ["2022-08", "0.500", "0.625", "1,200"],
+    ],
+    "Degree of change of updated pages": [
+        [pair, "4", "5", "1", "0.250", "0.500", "0.750", "0.125", "0.625", "0.875"]
+        for pair in PAIRS
+    ],
+    "Length of updated pages, and pages with another URL": [
+        [PAIRS[0], "6", "7", "\N{MINUS SIGN}1,234", "3", "0", "0"],
+        [PAIRS[1], "6", "7", "\N{MINUS SIGN}1,234", "3", "9", "0"],
+    ],
+    f"Pages that changed most, {PAIRS[1]}": [
+        ["(no title)", "https://a.fr/1", "0.062", "0.188", "1,500", "16"]
+    ],
+    f"Hosts, {PAIRS[0]}: 3 new, 1 of 12 removed": [["a.fr", "21", "22", "23", "24", "25"]],
+    "Divergence of words, all pages": [
+        ["2022-06", "0", "0.0125", "0.5000"],
+        ["2022-07", "0.0125", "0", "0.0250"],
+        ["2022-08", "0.5000", "0.0250", "0"],
+    ],
+    "Vocabulary of all pairs of snapshots": [
+        [PAIRS[0], "31", "32", "0.938", "0.0125", "0.0 %", "6.2 %"],
+        ["2022-06 → 2022-08", "31", "32", "0.938", "0.5000", "25.0 %", "6.2 %"],
+        [PAIRS[1], "31", "32", "0.938", "0.0250", "0.3 %", "6.2 %"],
+        *(
+            [f"{pair} (core)", "31", "32", "0.938", DASH, "0.0 %", "6.2 %"]
+            for pair in (PAIRS[0], "2022-06 → 2022-08", PAIRS[1])
+        ),
+    ],
+    "Words that rose": [[f"mot{n}", f"{40 + n}", f"1,04{n}"] for n in range(4)],
+    "Words that fell": [[f"mot{n}", f"{40 + n}", f"1,04{n}"] for n in (3, 2, 1, 0)],
+    "Frequency and length of queries": [
+        [PAIRS[0], "30", "0.812", "75.0 %", "2.50", "3.50"],
+        [PAIRS[1], "10", "0.812", "75.0 %", "3.50", "4.50"],
+    ],
+    "Risen queries": [["bonjour", "17", "1,700"]],
+    "Topic mix": [
+        ["pain", "25.0 %", "60.0 %", "54.5 %", "3", "4", "5"],
+        ["eau", "75.0 %", "40.0 %", "45.5 %", "6", "7", "8"],
+    ],
+    "Divergence of the topic mix": [
+        [PAIRS[0], "0.3000", "0.0100"],
+        [PAIRS[1], "0.2000", "0.0200"],
+    ],
+    "Judged documents per query and examinations per judgement": [
+        [month, "7.3", "6", "21", "3.1", "2", "15", "5", "131"]
+        for month in ("2022-06", "2022-07", "2022-08")
+    ],
+    f"Label stability by evidence, {PAIRS[0]}": [
+        ["1", "4", "75.0 %", "12.5 %"],
+        ["3-5", "8", "75.0 %", "12.5 %"],
+        ["101+", "16", "75.0 %", "12.5 %"],
+    ],
+    f"Fate of relevant pages, {PAIRS[0]}": [
+        ["removed", "6", "5", "4", "3"],
+        ["not_shown", "3", "2", "1", "0"],
+        ["updated", "5", "4", "3", "2"],
+    ],
+    "Rows: grade before; columns: after": [
+        ["not relevant", "6 (75 %)", "2 (25 %)", "0 (0 %)"],
+        ["relevant", "1 (25 %)", "3 (75 %)", "0 (0 %)"],
+        ["highly relevant", "0 (0 %)", "0 (0 %)", "0 (0 %)"],
+    ],
+    "Log-likelihood is best near 0, perplexity near 1": [
+        ["2022-06", "sdbn", "4,600", "-2.5000", "-3.5000", "1.2500", "1.5000"]
+    ],
+    "Click rate by rank, 2022-06": [
+        ["1", "50.0 %", "25.0 %", "4,600"],
+        ["2", "12.5 %", "10.0 %", "4,100"],
+    ],
+    "Changes of construction": [
+        [PAIRS[0], "Is one so?", "construction", "a threshold moved", DASH]
+    ],
+    "Checks without a change": [[PAIRS[0], "Is two so?", "clear", "nothing moved", "a move of 5"]],
+    "Checks that cannot tell": [
+        ["2022-07", "Is three so?", "cannot tell", "too few", DASH],
+        [PAIRS[1], "Is three so?", "cannot tell", "too few", "more would show"],
+    ],
+}
+
+
+@pytest.mark.parametrize("caption", EXPECTED)
+def test_a_table(caption: str, document: str) -> None:
+    headings, *rows = tables(document)[caption]
+    assert rows == EXPECTED[caption]
+    assert {len(headings)} == {len(row) for row in rows}
+
+
+def test_bars_of_statuses(document: str) -> None:
+    assert re.findall(r'<span class="bar-text">([^<]*)</span>', document) == [
+        "60 unchanged, 20 updated, 6 added, 2 returned, 15 removed, 5 crawled but not kept",
+        "95 unchanged, 5 updated, 3 removed, 1 crawled but not kept",
+        "30 kept, 1 new, 10 gone",
+        "10 kept, 7 new, 10 gone",
+        "5 not relevant, 3 relevant, 2 highly relevant",
+        "50 not relevant, 30 relevant, 20 highly relevant",
+        "1 not relevant, 1 highly relevant",
+    ]
+
+
+def test_notes_below_figures(document: str) -> None:
+    notes = re.findall(r'<p class="note">([^<]*)</p>', document)
+    assert (
+        "Half of the updated pages keep at least 50.0 % of their sequences and 62.5 % of their "
+        "words; a tenth keeps at most 25.0 % and 12.5 %."
+    ) in notes
+    assert "80.0 % kept their grade, 3.0 % flipped, kappa 0.56 (quadratic 0.50)." in notes
+    assert f"75.0 % kept their grade, 3.0 % flipped, kappa {DASH} (quadratic 0.50)." in notes
+    assert any(note.startswith("Limitation of sDBN:") for note in notes)
+    assert "4 checks: 1 found a change of construction, 1 did not, 2 cannot tell" in document
+
+
+def test_bars_in_cells_are_full_at_the_maximum(document: str) -> None:
+    click_rates = document[document.index("<span>Click rate by rank") :]
+    widths = re.findall(r"--bar:([\d.]+)%", click_rates[: click_rates.index("</table>")])
+    assert widths == ["100.0", "50.0", "25.0", "20.0"]
+    topics = document[document.index("<span>Topic mix") :]
+    widths = re.findall(r"--bar:([\d.]+)%", topics[: topics.index("</table>")])
+    assert widths == ["33.3", "80.0", "72.7", "100.0", "53.3", "60.6"]
+
+
+def test_another_click_model_has_no_limit_of_sdbn() -> None:
+    drift = handwritten()
+    drift["clicks"][0]["model"] = "pbm"
+    assert "Limitation of sDBN" not in render_report(drift)
+    drift["clicks"] = []
+    assert (
+        "No impressions were held out, or the grades are not derived from clicks."
+    ) in render_report(drift)
+
+
+def test_sections_without_data_say_so() -> None:
+    drift = handwritten()
+    for snapshot in drift["snapshots"]:
+        snapshot |= {"documents": 0, "grades": [0, 0, 0], "grade_shares": [None] * 3}
+    drift["queries"]["topics"] |= {"mix": [], "js_bits_impressions": [None, None]}
+    drift["queries"]["listed"] = drift["queries"]["judged"] = drift["documents"] | {"ids": 0}
+    document = render_report(drift)
+    assert re.findall(r'<p class="nothing">([^<]*)</p>', document) == [
+        "The collection has queries and judgements, but no pages.",
+        "The collection has queries and judgements, but no pages.",
+        "No query is listed or judged.",
+        "No query has a topic.",
+        "There are no judgements.",
+    ]
+    drift["pairs"] = []
+    assert "There is only one snapshot, so nothing to compare." in render_report(drift)
+
+
+def test_pages_none_of_which_was_updated() -> None:
+    drift = handwritten()
+    drift["pairs"][1]["documents"] |= {"updated": 0, "most_rewritten": []}
+    document = render_report(drift)
+    assert f"<figcaption>{PAIRS[1]}: 0 updated pages</figcaption>" in document
+    assert f"<figcaption>{PAIRS[0]}: 20 updated pages</figcaption>" in document
+    assert document.count("No page was updated.") == 1
+    assert f"<summary>Pages that changed most, {PAIRS[1]}" not in document
+
+
+def test_a_pair_without_impressions_has_no_share_of_them() -> None:
+    drift = handwritten()
+    drift["pairs"][0]["queries"]["impressions_from"] = 0
+    (_, first, _) = tables(render_report(drift))["Frequency and length of queries"]
+    assert first[3] == DASH
+
+
+def test_many_topics_and_many_snapshots_are_cut() -> None:
+    drift = handwritten()
+    mix = drift["queries"]["topics"]["mix"]
+    drift["queries"]["topics"]["mix"] = [mix[0] | {"topic": f"t{n}"} for n in range(31)]
+    document = render_report(drift)
+    assert len(tables(document)["Topic mix"]) == 31
+    assert "1 more topic in drift.json." in document
+    names = [f"2022-{n:02d}" for n in range(1, 7)]
+    row = {"topic": "t", "queries": [*range(6)], "impressions": [*range(1, 7)]}
+    drift["queries"]["topics"] = {
+        "snapshots": names,
+        "js_bits": [0.0] * 5,
+        "js_bits_impressions": [0.0] * 5,
+        "mix": [row],
+    }
+    shown = tables(render_report(drift))["Topic mix"]
+    assert [heading.removesuffix(" ↕") for heading in shown[0]] == [
+        "Topic",
+        *(names[n] for n in (0, 3, 4, 5)),
+        *(f"Queries {names[n]}" for n in (0, 3, 4, 5)),
+    ]
+    assert shown[1][5:] == ["0", "3", "4", "5"]
