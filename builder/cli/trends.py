@@ -80,7 +80,7 @@ def fit_filtering_trends(
     """
     from builder.tasks.filtering import FilteringTrendParameters, filtering_trend
 
-    _check_chart(chart, truth, *runs)
+    _check_chart_path(chart, truth, *runs)
     filtering = create_filtering_parameters(
         granularity,
         cutoff,
@@ -118,7 +118,7 @@ def fit_snapshot_trends(
         extract_archives,
     )
 
-    _check_chart(chart, *runs)
+    _check_chart_path(chart, *runs)
     qrels = qrels_by_snapshot(open_collection(collection))
     names = tuple(measures or ("nDCG@10",))
     parameters = EvaluationParameters(measures=names, resamples=0)
@@ -146,7 +146,7 @@ def fit_score_trends(
     """
     from builder.evaluation import snapshot_trend_path
 
-    _check_chart(chart, scores)
+    _check_chart_path(chart, scores)
     report = snapshot_trend_path(scores, residuals)  # type: ignore[arg-type]  # validated there
     _print_report(format, report, chart)
 
@@ -222,7 +222,7 @@ def check_assumptions(
     print_frames(format, assumptions=assumptions)
 
 
-def _check_chart(chart: Path | None, *inputs: Path) -> None:
+def _check_chart_path(chart: Path | None, *inputs: Path) -> None:
     """Check that the chart would not overwrite an input."""
     if chart is not None:
         check_output_differs(chart, *inputs)

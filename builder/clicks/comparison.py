@@ -14,7 +14,7 @@ from builder.clicks.encoding import EncodedLog, encode_pages
 from builder.clicks.log import STANDALONE, count_rejects, open_log
 from builder.clicks.log_summary import LogSummary
 from builder.clicks.models import TrainingOptions, get_model
-from builder.clicks.scores import Score, evaluate
+from builder.clicks.scores import ClickModelScore, evaluate
 from builder.clicks.standalone import check_model, limits_or_default
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import DataError, UsageError
@@ -48,8 +48,8 @@ class ModelScores:
     """
 
     model: str
-    pyclick: Score
-    per_rank: Score
+    pyclick: ClickModelScore
+    per_rank: ClickModelScore
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,12 @@ from builder.clicks.diagnostics import write_diagnostics
 from builder.clicks.model_estimates import create_model_estimates
 from builder.clicks.priors import Beta, Priors, fit_beta
 from builder.clicks.selection import Selection
-from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, UsedImpressions, count_pairs
+from builder.clicks.statistics import (
+    ENGINE_SHARE,
+    SDBN_ENGINE_SHARE,
+    CountedImpressions,
+    count_pairs,
+)
 from builder.io.engine import set_variables
 from builder.io.tables import write_query
 from builder.parameters import ClickParameters
@@ -123,7 +128,7 @@ def estimate(
 
 
 def _write_rejects(
-    rows: tuple[int, int], used: UsedImpressions, params: ClickParameters, out: Path
+    rows: tuple[int, int], used: CountedImpressions, params: ClickParameters, out: Path
 ) -> Ledger:
     """Write the rejects of the stage, and return its ledger (row counts)."""
     total, excluded = rows

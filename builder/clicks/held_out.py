@@ -15,7 +15,7 @@ import numpy as np
 
 from builder.clicks.encoding import encode_pages
 from builder.clicks.models import Pages, Prediction, TrainingOptions, get_model
-from builder.clicks.scores import Score, evaluate
+from builder.clicks.scores import ClickModelScore, evaluate
 from builder.io.engine import set_variables
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
@@ -130,7 +130,7 @@ def _click_rate_rows(prediction: Prediction, pages: Pages, model: str) -> Iterat
 
 
 def _score_rows(
-    prefix: str, score: Score, pages: Pages, train: int, model: str
+    prefix: str, score: ClickModelScore, pages: Pages, train: int, model: str
 ) -> Iterator[Diagnostic]:
     """Return mean log-likelihood per page, and perplexity overall (as rank 0) and per rank."""
     test = int(pages.weight.sum())

@@ -25,7 +25,7 @@ PYCLICK_RANKS = 10
 
 
 @dataclass(frozen=True)
-class Score:
+class ClickModelScore:
     """Predictive quality of a click model under one convention.
 
     Args:
@@ -43,8 +43,8 @@ class Score:
     conditional_by_rank: tuple[float, ...]
 
 
-def evaluate(prediction: Prediction, pages: Pages) -> tuple[Score, Score]:
-    """Score a prediction under the conventions `pyclick` and `per_rank`, in this order.
+def evaluate(prediction: Prediction, pages: Pages) -> tuple[ClickModelScore, ClickModelScore]:
+    """ClickModelScore a prediction under the conventions `pyclick` and `per_rank`, in this order.
 
     Args:
         prediction: Click probabilities of a trained model.
@@ -76,9 +76,9 @@ def _logarithms(probabilities: Floats) -> Floats:
     return np.asarray(np.log(np.maximum(probabilities, MIN_PROBABILITY)))
 
 
-def _score(log_likelihood: float, marginal: Floats, conditional: Floats) -> Score:
+def _score(log_likelihood: float, marginal: Floats, conditional: Floats) -> ClickModelScore:
     """Create a score from log-likelihood and perplexities per rank."""
-    return Score(
+    return ClickModelScore(
         log_likelihood,
         float(marginal.mean()),
         float(conditional.mean()),
@@ -88,7 +88,7 @@ def _score(log_likelihood: float, marginal: Floats, conditional: Floats) -> Scor
 
 
 def _perplexity(logs: Floats, pages: Pages, *, of_all: bool) -> Floats:
-    """Return the perplexity at each rank; with `of_all`, at ten ranks over all pages."""
+    """Return the perplexity at each rank; if `of_all`, at ranks 1 to 10, each over all pages."""
     weights = pages.weight[pages.page].astype(np.float64)
     ranks = PYCLICK_RANKS if of_all else int(pages.lengths.max())
     inside = pages.rank <= ranks

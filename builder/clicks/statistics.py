@@ -148,7 +148,7 @@ FROM pages
 """
 
 
-class UsedImpressions(NamedTuple):
+class CountedImpressions(NamedTuple):
     """Number of impressions that were counted.
 
     Args:
@@ -162,7 +162,7 @@ class UsedImpressions(NamedTuple):
 
 def count_pairs(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, memory: int
-) -> UsedImpressions:
+) -> CountedImpressions:
     """Count clicks and examinations of each query-document pair, as table `pair_counts`.
 
     Under `no_click = "skip"`, pairs shown only on pages without clicks have 0 impressions.
@@ -192,7 +192,7 @@ def count_pairs(
         if not index:
             connection.execute(NO_PAIR_COUNTS)
         connection.execute(PAIR_COUNTS)
-    return UsedImpressions(*connection.execute(USED_COUNTS).fetchall()[0])
+    return CountedImpressions(*connection.execute(USED_COUNTS).fetchall()[0])
 
 
 def _number_of_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:

@@ -211,7 +211,7 @@ class Collection:
         return pl.concat(frames).sort(keys[kind], "index").drop("index")
 
     def _scan_with_stable_ids(self, snapshot: str, kind: str, column: str) -> pl.LazyFrame:
-        """Scan documents or queries, with ids that are equal in all snapshots.
+        """Scan documents or queries, with ids that are stable across snapshots.
 
         Ids of an imported release are replaced with their keys; see `schemas.ReleaseIds`.
         """

@@ -58,10 +58,10 @@ class RunWithQrels:
 
 @dataclass(frozen=True)
 class AttributionCell:
-    """Mean scores on both snapshots while some of the components are made equal on both.
+    """Mean scores on both snapshots with some of the components held fixed.
 
     Args:
-        held: Components that are equal on both sides.
+        held: Components held fixed, at what both snapshots have in common.
         mean_from: Mean score on the earlier snapshot; None if no query remains.
         mean_to: Mean score on the later snapshot; None if no query remains.
         n_from: Number of queries averaged on the earlier snapshot.

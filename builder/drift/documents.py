@@ -107,13 +107,13 @@ def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     examples: pl.DataFrame = connection.sql(MOST_REWRITTEN).pl()
     return {
         **counts,
-        **change_statistics(connection.sql(UPDATED).pl()),
+        **summarize_changes(connection.sql(UPDATED).pl()),
         "hosts": host_statistics(connection),
         "most_rewritten": examples.to_dicts(),
     }
 
 
-def change_statistics(updated: pl.DataFrame) -> dict[str, Any]:
+def summarize_changes(updated: pl.DataFrame) -> dict[str, Any]:
     """Summarize how much the updated documents of a pair of snapshots changed.
 
     Args:

@@ -32,8 +32,8 @@ TERMS: dict[str, str] = {
     "0 means no relevant page.",
     "qrel": "A judgement: a query, a page, a grade, and the evidence for it.",
     "reject": "A row of the raw data or of a table that a stage dropped, with the reason.",
-    "sampled": "The page is in the sample of the crawl, which every snapshot draws by the same "
-    "hash function, whether or not users saw the page.",
+    "sampled": "The page is in the random sample of the crawl, which is independent of what "
+    "users saw. Every snapshot samples by the same hash function.",
     "score of a judgement": "The relevance probability, estimated from clicks, that determines "
     "the grade.",
     "seen": "A query of a later snapshot that, or a variant of which, was in the training data.",

@@ -89,12 +89,13 @@ def bind_socket(port: int) -> socket.socket:
         bound.close()
         why = "in use" if error.errno == errno.EADDRINUSE else f"refused ({error.strerror})"
         raise UsageError(
-            f"--port: {port} is {why}; use --port {_free_port(port)}, or --port 0 for any free port"
+            f"--port: {port} is {why}; use --port {_find_free_port(port)}, or --port 0 for any "
+            "free port"
         ) from None
     return bound
 
 
-def _free_port(port: int) -> int:
+def _find_free_port(port: int) -> int:
     """Return a free port near the given one if possible, otherwise any free port."""
     for number in (*range(max(port, 1023) + 1, min(port + PORTS_TO_TRY, 65_536)), 0):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tried:

@@ -60,7 +60,7 @@ def explain_errors(work: str, folder: Path, *others: Path) -> Iterator[None]:
         raise
     except Exception as error:
         is_full = _is_disk_full(error)
-        if is_full is None and _engine_names(error):
+        if is_full is None and _library_names(error):
             is_full = shutil.disk_usage(_existing_parent(folder)).free < MIN_FREE_BYTES or None
         if type(error).__name__ == OUT_OF_MEMORY:
             raise DataError(
@@ -111,17 +111,17 @@ def table_error(error: BaseException) -> LongEvalError | None:
     This is a fallback: readers of tables normally name the file themselves. Arrow reports data that
     cannot be decompressed as an OSError without errno.
     """
-    engines = _engine_names(error)
+    engines = _library_names(error)
     if not engines or isinstance(error, MemoryError):
         return None
     message = str(error).strip().partition("\n")[0]
     return DataError(
-        f"a table cannot be read ({min(engines).strip('_')}: {message}); `longeval validate` "
-        "reports damaged files of a collection, --debug the position in the code"
+        f"a table cannot be read ({min(engines).strip('_')}: {message}); run `longeval validate` "
+        "to find damaged files of a collection, or add --debug for a traceback"
     )
 
 
-def _engine_names(error: BaseException) -> set[str]:
+def _library_names(error: BaseException) -> set[str]:
     """Return the names of the libraries that may have raised the error."""
     if isinstance(error, OSError) and error.errno is None:
         return {"pyarrow"}

@@ -26,7 +26,7 @@ ROWS_PER_GROUP = 122_880
 TEXT_BYTES_PER_GROUP = 16 * 2**20
 SLICE_ROWS = 4096
 COMPRESSION = {"zstd": 3, "lz4": None}
-"""Compression levels; lz4 is three times as fast, for text that only the next stage reads."""
+"""Compression level by codec; text that only the next stage reads is written with lz4 for speed."""
 
 
 TableContract = TypeVar("TableContract", bound=Contract, default=Contract, covariant=True)

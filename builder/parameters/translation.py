@@ -64,7 +64,8 @@ class TranslateParameters(Section):
     )
     on_english: Literal["source", "keep"] = Field(
         default="source",
-        description="Sentences that are already English. source: copy them; keep: translate them",
+        description="Output for sentences that are already English. source: the sentence itself; "
+        "keep: the translation of the model",
     )
     on_empty_output: Literal["source", "drop"] = Field(
         default="source", description="Sentences for which the model returns no output"

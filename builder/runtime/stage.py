@@ -88,7 +88,7 @@ def stage(
 ) -> Callable[[Callable[Declared, Ledger]], Stage[Declared]]:
     """Decorator that declares a function as a stage; see `Stage` for the arguments."""
 
-    def declare(work: Callable[Declared, Ledger]) -> Stage[Declared]:
+    def declare_stage(work: Callable[Declared, Ledger]) -> Stage[Declared]:
         return Stage(work, name, version, scope, writes, fingerprints or {}, plugins)
 
-    return declare
+    return declare_stage

@@ -139,7 +139,7 @@ def _select_topics(pages: list[TitledPage]) -> list[str]:
 def _create_query_texts(
     pages: list[TitledPage], topics: list[str], params: Simulation
 ) -> list[str]:
-    """Return distinct query texts: a topic and the two rarest other words of the same title."""
+    """Return distinct query texts: a topic in the title of a page and two rare words of the title."""
     counts = Counter(word for page in pages for word in page.words)
     topic_set = set(topics)
     shuffled = sorted(pages, key=lambda page: hash_integers(params.seed, *page.url.encode()[-24:]))

@@ -35,7 +35,7 @@ def is_untranslatable(text: str) -> bool:
     return _WORD.search(_COPIED.sub(" ", text)) is None
 
 
-def split_copied(text: str) -> list[tuple[str, bool]]:
+def split_untranslatable(text: str) -> list[tuple[str, bool]]:
     """Split a text into parts and whether to copy each part untranslated, such as URLs."""
     parts: list[tuple[str, bool]] = []
     start = 0
@@ -48,19 +48,19 @@ def split_copied(text: str) -> list[tuple[str, bool]]:
     return [(part, is_untranslatable(part)) for part, _ in parts if part]
 
 
-def split_to_size(text: str, max_size: int, size: Callable[[str], int]) -> list[str]:
+def split_to_size(text: str, max_size: int, measure: Callable[[str], int]) -> list[str]:
     """Split a text into parts of limited size, preferably at clause boundaries.
 
     Args:
         text: A sentence with single spaces between words.
         max_size: Maximum size of a part.
-        size: Function that returns the size of a text, such as its number of tokens.
+        measure: Function that returns the size of a text, such as its number of tokens.
     """
-    if len(text) < 2 or size(text) <= max_size:
+    if len(text) < 2 or measure(text) <= max_size:
         return [text]
     offset = _find_boundary(text)
     parts = (text[:offset], text[offset:])
-    return [piece for part in parts for piece in split_to_size(part, max_size, size)]
+    return [piece for part in parts for piece in split_to_size(part, max_size, measure)]
 
 
 def _find_boundary(text: str) -> int:

@@ -18,7 +18,7 @@ import ctranslate2
 from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.translation.batches import equal_length_batches
-from builder.translation.cutting import split_copied, split_to_size
+from builder.translation.cutting import split_to_size, split_untranslatable
 from builder.translation.model import ModelFolder, read_model
 from builder.translation.parts import Block, Output, SplitSentence
 
@@ -77,10 +77,10 @@ class Engine:
 
     @classmethod
     def load(cls, folder: Path, params: TranslateParameters, threads: int) -> "Engine":
-        """Check the folder of a translation model, and load the model.
+        """Validate the folder of a translation model, and load the model.
 
         Raises:
-            FormatError: the folder is not a model, or a file of it cannot be read.
+            FormatError: the folder is not a model, or one of its files cannot be read.
         """
         return cls(read_model(folder), params, threads)
 
@@ -148,7 +148,7 @@ class Engine:
         """Split a sentence into parts to copy and parts to translate that fit the model."""
         parts: list[tuple[str, bool]] = []
         split = False
-        for text, copied in split_copied(sentence):
+        for text, copied in split_untranslatable(sentence):
             cut = (
                 [text] if copied else split_to_size(text, self.params.max_source_pieces, self.size)
             )

@@ -49,7 +49,7 @@ Loader = Callable[[Path, TranslateParameters, int], TranslationEngine]
 
 
 def load_engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
-    """Load a translation model into the engine that the parameters name.
+    """Load a translation model with the engine named in the parameters.
 
     Raises:
         UsageError: the plug-in is not installed, or is not an engine.

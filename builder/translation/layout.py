@@ -1,9 +1,9 @@
 """Splits a text into sentences, and restores its lines after translation.
 
 Input: a text. Output: its sentences, normalised, and everything between them (line ends, blank
-lines, indentation, list marks), so that `fill` puts translations where their sentences stood.
-Nothing is joined by a line number or a prefix. `split_text(t).fill(sentences of t)` is `t` up to
-runs of white space and control characters.
+lines, indentation, list markers), so that `fill` puts translations where their sentences stood.
+No text is added to match sentences to their positions. `split_text(t).fill(sentences of t)` is `t`
+up to runs of white space and control characters.
 """
 
 import re

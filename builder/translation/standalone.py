@@ -53,7 +53,7 @@ def translate_texts(
 
 
 def _load_engine(params: TranslateParameters, limits: Limits) -> Engine:
-    """Load the translation model that the parameters name.
+    """Load the translation model named in the parameters.
 
     Raises:
         UsageError: no model is named, or it is not a folder.

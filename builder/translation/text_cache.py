@@ -55,10 +55,12 @@ class TextCache(SqliteCache):
             if checksum == zlib.crc32(row_key + found)
         }
 
-    def add(self, scope: str, found: Mapping[str, Translation]) -> None:
+    def add(self, scope: str, translations: Mapping[str, Translation]) -> None:
         """Store the translations of texts in one transaction."""
         squeeze = zstandard.ZstdCompressor(level=3).compress
-        rows = [(cache_key(scope, text), squeeze(_encode(made))) for text, made in found.items()]
+        rows = [
+            (cache_key(scope, text), squeeze(_encode(made))) for text, made in translations.items()
+        ]
         self._insert(_INSERT, [(*row, zlib.crc32(b"".join(row))) for row in rows])
 
 

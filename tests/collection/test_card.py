@@ -6,7 +6,7 @@ import pytest
 
 import builder
 from builder import BuildReport, Simulation
-from builder.collection.card_tables import parameter_table, provenance_table
+from builder.collection.card_tables import funnel_table, parameter_table, provenance_table
 from builder.collection.markdown import code_span, table_cell
 
 WORLD = Simulation(documents=100, queries=10, impressions=1000, snapshots=1)
@@ -61,3 +61,22 @@ def test_the_card_says_what_was_built(tmp_path: Path, built: BuildReport) -> Non
         assert [said in card for card in cards] == [of_alone, of_usual], said
     assert (usual / "trec").is_dir()
     assert not (alone / "trec").exists()
+
+
+def test_the_funnel_begins_with_all_queries_of_the_log() -> None:
+    funnels = {
+        "2022-06": [
+            {"rule": "min_users", "left_out": 1200, "remaining": 300},
+            {"rule": "url_like", "left_out": 0, "remaining": 300},
+            {"rule": "max_words", "left_out": 20, "remaining": 280},
+        ]
+    }
+    assert funnel_table(funnels).splitlines() == [
+        "| rule | 2022-06 |",
+        "|---|--:|",
+        "| in the log | 1,500 |",
+        "| min users | 1,200 |",
+        "| max words | 20 |",
+        "| selected | 280 |",
+        "",
+    ]

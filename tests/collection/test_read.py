@@ -4,11 +4,13 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import builder
 from builder import BuildReport
 from builder.collection import read
+from builder.collection.read import Snapshot
 from builder.errors import FormatError
 
 
@@ -37,3 +39,21 @@ def test_documents_that_are_gone_are_missed(built: BuildReport, tmp_path: Path) 
     shutil.rmtree(tmp_path / "0.1.0/snapshots" / name / "documents")
     with pytest.raises(FormatError, match="documents according to the manifest, found none"):
         _ = collection.snapshot(name).documents
+
+
+def test_a_snapshot_without_documents_has_an_empty_table(tmp_path: Path) -> None:
+    assert Snapshot(tmp_path, "2022-06").documents.collect().rows() == []
+    with pytest.raises(FormatError, match="expected 3 documents according to the manifest, found"):
+        Snapshot(tmp_path, "2022-06", 3).document_files()
+
+
+def test_rejects_of_a_version_are_those_of_its_stages(built: BuildReport) -> None:
+    collection = builder.open_collection(built.root)
+    for name in collection.snapshots:
+        rejects = collection.snapshot(name).rejects.group_by("stage").agg(pl.col("rows").sum())
+        counted = {
+            step.unit.stage.name: sum(step.ledger.rejected.values())
+            for step in built.steps
+            if step.unit.key == name and step.ledger is not None
+        }
+        assert dict(rejects.collect().rows()) == {k: n for k, n in counted.items() if n}

@@ -378,7 +378,7 @@ def test_languages() -> None:
         filtered.evidence
     )
     relabelled = pages.check_languages(holding(french, mixed))
-    assert "30 of 200 unchanged texts have another language" in relabelled.evidence
+    assert "30 of 200 unchanged texts were assigned another language" in relabelled.evidence
     assert pages.check_languages(holding(crawl(9), crawl(9))).found is None
 
 

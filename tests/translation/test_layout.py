@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.translation.boundaries import sentence_ends
-from builder.translation.cutting import is_untranslatable, split_copied, split_to_size
+from builder.translation.cutting import is_untranslatable, split_to_size, split_untranslatable
 from builder.translation.layout import normalise, single_segment, split_text
 
 
@@ -99,7 +99,7 @@ def test_a_long_sentence_is_cut_at_a_clause() -> None:
 
 
 def test_addresses_are_copied_and_words_are_not() -> None:
-    parts = split_copied("Voir https://a.example/x?y=1, puis écrire à b@c.example.")
+    parts = split_untranslatable("Voir https://a.example/x?y=1, puis écrire à b@c.example.")
     assert "".join(part for part, _ in parts) == (
         "Voir https://a.example/x?y=1, puis écrire à b@c.example."
     )

@@ -89,5 +89,5 @@ def _update_continuation(
     )
     inner = weights * (pages.rank < pages.lengths[pages.page])
     return Continuation(
-        *(training.estimate_single(inner * on, inner * could) for on, could in parts)
+        *(training.estimate_global(inner * on, inner * could) for on, could in parts)
     )

@@ -74,5 +74,5 @@ def _update_continuation(
         flags, prior, above, total = condition
         continued = np.where(is_certain, prior * going / above, prior * going * tail / total)
         could = np.where(is_certain, prior * going / above, prior * silent / total)
-        means.append(training.estimate_single(weights * flags * continued, weights * flags * could))
+        means.append(training.estimate_global(weights * flags * continued, weights * flags * could))
     return Continuation(*means)

@@ -33,7 +33,7 @@ def dbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
             posterior_mean(pages.sum_by_pair(weights * satisfied), clicks, training.fixed_prior),
             MAX_PROBABILITY,
         )
-        persistence = training.estimate_single(
+        persistence = training.estimate_global(
             weights * hidden.continued, inner * (hidden.examined - satisfied)
         )
     return TrainedModel(lambda p: _examination_chain(p, a, s, persistence), a, s, a * s)

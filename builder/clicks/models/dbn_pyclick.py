@@ -47,7 +47,7 @@ def dbn_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
         )
         s = posterior_mean(pages.sum_by_pair(weights * satisfied), clicks, training.fixed_prior)
         a, s = np.minimum(a, MAX_PROBABILITY), np.minimum(s, MAX_PROBABILITY)
-        persistence = training.estimate_single(weights * continued, weights * could)
+        persistence = training.estimate_global(weights * continued, weights * could)
     return TrainedModel(
         lambda p: ExaminationChain(a[p.pair], persistence * (1 - s[p.pair]), persistence),
         a,

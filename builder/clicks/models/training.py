@@ -50,7 +50,7 @@ class TrainingOptions:
         """Return posterior means of probabilities with ample evidence, such as one per rank."""
         return posterior_mean(successes, trials, self.fixed_prior)
 
-    def estimate_single(self, successes: Floats, trials: Floats) -> float:
+    def estimate_global(self, successes: Floats, trials: Floats) -> float:
         """Return the posterior mean of one probability, from expected counts per shown result."""
         prior = self.fixed_prior
         won, total = float(successes.sum()), float(trials.sum())

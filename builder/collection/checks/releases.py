@@ -140,7 +140,7 @@ CHECKS = (
     ),
     Check(
         "LB202",
-        "queries with the same text have one id",
+        "queries with the same text share an id",
         "warning",
         "one text under two ids, so that 135 topics of a snapshot were only 124 in the next",
         "derive query ids from folded texts",

@@ -91,7 +91,7 @@ def _is_2026_release(root: Path, files: list[Path]) -> bool:
 
 
 def _file_kind(path: Path) -> str | None:
-    """Return the content of a file: `queries`, `qrels`, `documents`; None for other files."""
+    """Return what a file contains: `queries`, `qrels` or `documents`; None for other files."""
     match = FILE_KIND.match(path.name.lower())
     if match or path.parent.name != DOCUMENTS:
         return match[1] if match else None

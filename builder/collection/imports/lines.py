@@ -31,7 +31,7 @@ _GRADE = re.compile(r"[+-]?\d{1,4}", re.ASCII)
 _HEADER = re.compile(
     r"(?i)(?:q|query|topic)?[ _-]?id\t(?:query|topic|text|title)(?:[ _-]?text)?\s*"
 )
-"""A first line that names the columns of a query file."""
+"""Header line of a query file."""
 CONTROL_CHARACTER = r"\p{Cc}"
 
 

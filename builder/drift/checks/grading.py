@@ -18,7 +18,7 @@ from builder.drift.checks.outcome import (
     Outcome,
     cannot_tell,
     fetch_row,
-    format_points,
+    format_percentage_points,
     format_share,
 )
 from builder.drift.checks.scoring import check_priors
@@ -144,7 +144,10 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     if distance < GRADE_SHIFT:
         return Outcome(
-            False, says, numbers, f"a shift of {format_points(GRADE_SHIFT)} on common pairs"
+            False,
+            says,
+            numbers,
+            f"a shift of {format_percentage_points(GRADE_SHIFT)} on common pairs",
         )
     cuts = check_grade_thresholds(connection)
     if cuts.found is False or (cuts.found is None and cuts.numbers):
@@ -167,7 +170,10 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if found:
         return Outcome(True, f"{says}: the grading rule changed, not the users", numbers)
     return Outcome(
-        False, says, numbers, f"a shift of {format_points(GRADE_SHIFT)} at equal evidence"
+        False,
+        says,
+        numbers,
+        f"a shift of {format_percentage_points(GRADE_SHIFT)} at equal evidence",
     )
 
 

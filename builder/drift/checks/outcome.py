@@ -55,7 +55,7 @@ def format_share(value: float) -> str:
     return f"{100 * value:.1f} %"
 
 
-def format_points(value: float) -> str:
+def format_percentage_points(value: float) -> str:
     """Format a difference of two shares in percentage points: `5.0 points`."""
     return f"{100 * value:.1f} points"
 
@@ -146,7 +146,7 @@ def compare_shares(
     """
     if comparison.is_changed:
         return Outcome(True, f"{sentence}: {conclusion}", numbers)
-    detectable = format_points(comparison.smallest_detectable)
+    detectable = format_percentage_points(comparison.smallest_detectable)
     if comparison.smallest_detectable > max_detectable:
         coarse = f"only a difference of at least {detectable} is detectable"
         return Outcome(None, sentence, numbers, coarse)

@@ -99,8 +99,8 @@ def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return cannot_tell(f"fewer than {FEWEST} documents, or no document has a language")
     if numbers["relabelled"] > RELABELLED * numbers["unchanged"]:
         says = (
-            f"{numbers['relabelled']:,} of {numbers['unchanged']:,} unchanged texts have another "
-            "language: language identification changed"
+            f"{numbers['relabelled']:,} of {numbers['unchanged']:,} unchanged texts were assigned "
+            "another language: language identification changed"
         )
         return Outcome(True, says, numbers)
     before, after = (

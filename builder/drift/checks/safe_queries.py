@@ -196,7 +196,7 @@ def count_without_topics(connection: duckdb.DuckDBPyConnection, topics: list[str
 def detectable_topics(
     connection: duckdb.DuckDBPyConnection, here: str, there: str
 ) -> dict[str, bool]:
-    """Return for each topic whether the checks would notice that the topic was deleted."""
+    """Return for each topic whether the checks would detect its deletion."""
     create_safe_queries(connection, here, there)
     rate = count_without_topics(connection, []).missing_rate
     rows = connection.execute(_format(SAFE_IF_DELETED, here, there)).fetchall()

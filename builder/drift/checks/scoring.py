@@ -206,7 +206,7 @@ def _implied_prior(
 
 
 def check_graded_score(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare which score grades are based on: attractiveness, or attractiveness x satisfaction."""
+    """Check that both sides grade the same score: attractiveness, with or without satisfaction."""
     kinds = []
     for side in SIDES:
         counts = connection.execute(SCORE_KIND.format(view=f"qrels_{side}")).fetchall()[0]

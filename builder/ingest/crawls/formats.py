@@ -36,7 +36,7 @@ WARC, WARC_SUFFIXES = b"WARC/", (".warc", ".wet")
 CHUNK = 16 * 2**20
 """Maximum bytes of lines that are parsed together; a fifth faster than 4 MB."""
 MEMORY_SHARE = 64
-"""Divisor of the memory limit that bounds a chunk."""
+"""The maximum size of a chunk is the memory limit divided by this number."""
 BLOCK_ROWS = 8192
 BLOCK_CHARS = 8 * 2**20
 

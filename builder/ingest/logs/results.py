@@ -106,7 +106,7 @@ def _click_positions(
     params: LogParameters,
     positions: Mapping[int, int] | None = None,
 ) -> list[int]:
-    """Return the 1-based position among the results of each click."""
+    """Return the 1-based position of each click in the list of results."""
     if value is None:
         return []
     are_ids = params.click_form == "ids"
