@@ -65,7 +65,7 @@ def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
 RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded_parameters)]
 
 
-@stage("pair_drift", version="8", scope=Scope.PAIR, writes=(PairDrift,))
+@stage("pair_drift", version="9", scope=Scope.PAIR, writes=(PairDrift,))
 def measure_pair(
     out: Path,
     *,

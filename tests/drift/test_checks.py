@@ -135,6 +135,22 @@ def test_rows_that_could_not_have_stayed_do_not_count() -> None:
     assert "impressions of a query (a minimum of 24 instead of 6 is detectable" in outcome.sees
 
 
+@pytest.mark.parametrize(("low", "expected"), [(20, True), (18, None), (6, None), (5, False)])
+def test_a_least_value_that_may_have_risen_by_chance(low: int, expected: bool | None) -> None:
+    """Queries with 5 to 9 impressions are gone, and of the others none has fewer than 12.
+
+    By the model 13.83, 11.98, 3.14 and 2.57 were expected below 12; chance leaves none of 13.82
+    once in 10^6 and none of 3.00 once in 20.
+    """
+    few = [query(f"q {n}", "t", impressions=5 + n % 5, users=0) for n in range(low)]
+    many = [query(f"x {n}", "t", impressions=40 + 40 * (n % 2), users=0) for n in range(400)]
+    most = [query(f"y {n}", "t", impressions=12, users=0) for n in range(60)]
+    outcome = thresholds.check_minimum_counts(asking([*few, *most, *many], [*most, *many]))
+    assert outcome.found is expected
+    doubt = "impressions of a query (the change from 5 to 12 may be due to chance)"
+    assert (doubt in outcome.sees) is (expected is None)
+
+
 def test_a_least_value_that_growth_lifts() -> None:
     before = [query(f"requête {n}", "t", impressions=5 + n % 100) for n in range(300)]
     doubled = [row | {"impressions": 2 * row["impressions"]} for row in before]

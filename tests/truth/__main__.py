@@ -101,7 +101,7 @@ def describe_seeds(verdicts: list[Verdict]) -> str:
     unchanged = {v.seed for v in verdicts} - planted
     named = ", ".join(map(str, sorted(planted)))
     more = f" (unchanged worlds: also {format_ranges(unchanged)})" if unchanged else ""
-    return f"Worlds of seed {named}{more}; the checks were tuned on seeds 0 to 4 alone."
+    return f"Worlds of seed {named}{more}; the checks were tuned on seeds 0 to 4."
 
 
 def format_ranges(numbers: set[int]) -> str:
