@@ -14,6 +14,7 @@ import typer
 from builder import __version__
 from builder.cli import (
     analysis,
+    baseline,
     build,
     classification,
     clicks,
@@ -58,6 +59,7 @@ for module in (
     release,
     analysis,
     evaluation,
+    baseline,
     runs,
     explore,
     filtering,

@@ -1,16 +1,14 @@
-"""Commands that create, combine and check runs, such as `baseline`, `fuse` and `runs check`."""
+"""Commands that combine and check runs, such as `fuse`, `rerank` and `runs check`."""
 
-from collections.abc import Callable, Sequence
-from enum import StrEnum
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from builder.cli.help import CommandGroup
-from builder.cli.options import CollectionFolder, Format, OutputFormat, Quiet, RunDepth
+from builder.cli.options import CollectionFolder, Format, OutputFormat, RunDepth
 from builder.cli.output import print_frames
-from builder.errors import UsageError
 from builder.io.disk import check_output_differs
 
 if TYPE_CHECKING:
@@ -20,117 +18,7 @@ RunFile = Annotated[Path, typer.Argument(help="TREC run file of one snapshot.")]
 OutputRun = Annotated[
     Path, typer.Option(help="Output run file; compressed if the name ends in .gz.")
 ]
-FEEDBACK_SOURCES = {
-    "judged": "earlier judgements",
-    "pseudo": "pseudo-relevance feedback",
-    "none": "no expansion",
-}
-
-
-class Expansion(StrEnum):
-    """Methods of query expansion."""
-
-    RM3 = "rm3"
-    KEYQUERY = "keyquery"
-
-
 Tag = Annotated[str, typer.Option(help="Tag of the output run.")]
-
-
-def baseline(
-    collection: CollectionFolder,
-    out: Annotated[Path, typer.Option(help="Output folder; receives one run file per snapshot.")],
-    language: Annotated[
-        str | None, typer.Option(help="Language to search in; default: the source language.")
-    ] = None,
-    depth: RunDepth = 1000,
-    expand: Annotated[
-        Expansion | None,
-        typer.Option(help="Expand queries with documents judged relevant in earlier snapshots."),
-    ] = None,
-    fb_docs: Annotated[
-        int, typer.Option(min=1, help="Maximum number of feedback documents per query.")
-    ] = 10,
-    fb_terms: Annotated[
-        int, typer.Option(min=1, help="Number of terms taken from the feedback documents.")
-    ] = 10,
-    original_weight: Annotated[
-        float, typer.Option(min=0, max=1, help="RM3: weight of the original query.")
-    ] = 0.5,
-    earlier_statistics: Annotated[
-        bool,
-        typer.Option(
-            "--earlier-statistics",
-            help="Search every snapshot but the first with the collection statistics of the "
-            "snapshot before it, for `longeval attribute`.",
-        ),
-    ] = False,
-    quiet: Quiet = False,
-) -> None:
-    """Search every snapshot with BM25 and write the runs.
-
-    With `--expand rm3`, queries without earlier judgements use the top documents of BM25 as
-    feedback. With `--expand keyquery`, they are unchanged.
-
-    Example: longeval baseline demo/collection --out runs/bm25
-    """
-    from builder.collection.read import open_collection
-    from builder.evaluation import (
-        Bm25,
-        KeyQuery,
-        Rm3,
-        bm25_snapshot,
-        expanded_snapshot,
-        snapshot_statistics,
-    )
-
-    opened = open_collection(collection)
-    if earlier_statistics:
-        _check_earlier_statistics(opened.snapshots, expand)
-    searched, suffix = opened.resolve_language(language)
-    parameters = Bm25(language=searched, depth=depth)
-    expansions: dict[Expansion, Rm3 | KeyQuery] = {
-        Expansion.RM3: Rm3(fb_docs, fb_terms, original_weight),
-        Expansion.KEYQUERY: KeyQuery(fb_docs, fb_terms),
-    }
-    snapshots = [opened.snapshot(name) for name in opened.snapshots]
-    for number, snapshot in enumerate(snapshots):
-        path = out / f"{snapshot.name}.txt.gz"
-        if earlier_statistics and not number:
-            continue
-        if expand is None:
-            before = snapshots[number - 1].document_files() if earlier_statistics else None
-            run = bm25_snapshot(
-                snapshot.document_files(),
-                snapshot.folder / "queries.parquet",
-                parameters,
-                suffix=suffix,
-                tag=f"bm25-{searched}",
-                statistics=snapshot_statistics(before, parameters, suffix=suffix)
-                if before
-                else None,
-            )
-            _write_run(run, path, quiet=quiet)
-            continue
-        tag = f"bm25-{searched}-{expand}"
-        run, expanded = expanded_snapshot(
-            snapshot, snapshots[:number], expansions[expand], parameters, suffix=suffix, tag=tag
-        )
-        sources = expanded["source"].to_list()
-        counts = ", ".join(f"{text}: {sources.count(s):,}" for s, text in FEEDBACK_SOURCES.items())
-        _write_run(run, path, f" (queries with {counts})", quiet=quiet)
-
-
-def _check_earlier_statistics(snapshots: Sequence[str], expand: Expansion | None) -> None:
-    """Raise `UsageError` if no snapshot can be searched with the statistics of an earlier one."""
-    if expand is not None:
-        raise UsageError(
-            f"--earlier-statistics: expected queries without expansion, found --expand {expand}"
-        )
-    if len(snapshots) < 2:
-        raise UsageError(
-            f"--earlier-statistics: expected at least two snapshots, found {', '.join(snapshots)}"
-        )
 
 
 def dense(
@@ -151,7 +39,7 @@ def dense(
     from builder.evaluation import dense_search
 
     check_output_differs(out, documents, queries)
-    _write_run(dense_search(documents, queries, depth=depth, tag=tag), out)
+    write_run_file(dense_search(documents, queries, depth=depth, tag=tag), out)
 
 
 def boost(
@@ -172,7 +60,7 @@ def boost(
 
     check_output_differs(out, run, *qrels)
     judgements = [read_qrels(path) for path in qrels]
-    _write_run(qrel_boost(read_run(run, None), judgements, weight=weight, tag=tag), out)
+    write_run_file(qrel_boost(read_run(run, None), judgements, weight=weight, tag=tag), out)
 
 
 def fuse(
@@ -193,7 +81,7 @@ def fuse(
 
     check_output_differs(out, *runs)
     inputs = [read_run(path, depth) for path in runs]
-    _write_run(reciprocal_rank_fusion(inputs, k=k, tag=tag, depth=depth), out)
+    write_run_file(reciprocal_rank_fusion(inputs, k=k, tag=tag, depth=depth), out)
 
 
 def rerank(
@@ -216,10 +104,10 @@ def rerank(
     from builder.trec import read_run
 
     check_output_differs(out, run, scores)
-    _write_run(rerank_run(read_run(run, None), read_scores(scores), top=top, tag=tag), out)
+    write_run_file(rerank_run(read_run(run, None), read_scores(scores), top=top, tag=tag), out)
 
 
-def _write_run(run: "Run", path: Path, note: str = "", *, quiet: bool = False) -> None:
+def write_run_file(run: "Run", path: Path, note: str = "", *, quiet: bool = False) -> None:
     """Write a run and print its path, its number of lines and a note."""
     from builder.evaluation import write_run
 
@@ -267,4 +155,4 @@ def check_runs(
         raise typer.Exit(1)
 
 
-COMMANDS: tuple[Callable[..., Any], ...] = (baseline, dense, boost, fuse, rerank)
+COMMANDS: tuple[Callable[..., Any], ...] = (dense, boost, fuse, rerank)

@@ -438,6 +438,30 @@ def test_queries_are_expanded_by_earlier_judgements(
         assert {tuple(pair) for pair in first} == {tuple(line.split()[:3:2]) for line in plain}
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--fb-docs", "3"),
+            (
+                "--fb-docs, --fb-terms, --original-weight: expected --expand rm3 or "
+                "--expand keyquery beside these options"
+            ),
+        ),
+        (
+            ("--expand", "keyquery", "--original-weight", "0.2"),
+            "--original-weight: expected --expand rm3, found --expand keyquery",
+        ),
+    ],
+)
+def test_options_of_feedback_without_their_method_are_refused(
+    options: tuple[str, ...], message: str, built: BuildReport, tmp_path: Path, capsys: Captured
+) -> None:
+    assert run("baseline", built.root, "--out", tmp_path / "run", *options) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "run").exists()
+
+
 def test_embeddings_are_searched(tmp_path: Path, capsys: Captured) -> None:
     documents, queries = tmp_path / "documents.parquet", tmp_path / "queries.parquet"
     pl.DataFrame({"doc_id": ["a", "b"], "vector": [[1.0, 0.0], [0.5, 2.0]]}).write_parquet(

@@ -1,0 +1,165 @@
+"""The command `baseline`: searches the snapshots of a collection with BM25."""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from builder.cli.options import CollectionFolder, Quiet, RunDepth
+from builder.cli.runs import write_run_file
+from builder.errors import UsageError
+
+if TYPE_CHECKING:
+    from builder.collection.read import Snapshot
+    from builder.evaluation import Bm25, KeyQuery, Rm3
+    from builder.trec import Run
+
+FEEDBACK_SOURCES = {
+    "judged": "earlier judgements",
+    "pseudo": "pseudo-relevance feedback",
+    "none": "no expansion",
+}
+
+
+class Expansion(StrEnum):
+    """Methods of query expansion."""
+
+    RM3 = "rm3"
+    KEYQUERY = "keyquery"
+
+
+def baseline(
+    collection: CollectionFolder,
+    out: Annotated[Path, typer.Option(help="Output folder; receives one run file per snapshot.")],
+    language: Annotated[
+        str | None, typer.Option(help="Language to search in; default: the source language.")
+    ] = None,
+    depth: RunDepth = 1000,
+    expand: Annotated[
+        Expansion | None,
+        typer.Option(help="Expand queries with documents judged relevant in earlier snapshots."),
+    ] = None,
+    fb_docs: Annotated[
+        int, typer.Option(min=1, help="Maximum number of feedback documents per query.")
+    ] = 10,
+    fb_terms: Annotated[
+        int, typer.Option(min=1, help="Number of terms taken from the feedback documents.")
+    ] = 10,
+    original_weight: Annotated[
+        float, typer.Option(min=0, max=1, help="RM3: weight of the original query.")
+    ] = 0.5,
+    earlier_statistics: Annotated[
+        bool,
+        typer.Option(
+            "--earlier-statistics",
+            help="Search every snapshot but the first with the collection statistics of the "
+            "snapshot before it, for `longeval attribute`.",
+        ),
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search every snapshot with BM25 and write the runs.
+
+    With `--expand rm3`, queries without earlier judgements use the top documents of BM25 as
+    feedback. With `--expand keyquery`, they are unchanged.
+
+    Example: longeval baseline demo/collection --out runs/bm25
+    """
+    from builder.collection.read import open_collection
+    from builder.evaluation import Bm25
+
+    expansion = _parse_expansion(expand, fb_docs, fb_terms, original_weight)
+    opened = open_collection(collection)
+    if earlier_statistics:
+        _check_earlier_statistics(opened.snapshots, expand)
+    searched, suffix = opened.resolve_language(language)
+    parameters = Bm25(language=searched, depth=depth)
+    snapshots = [opened.snapshot(name) for name in opened.snapshots]
+    for number in range(int(earlier_statistics), len(snapshots)):
+        earlier, snapshot = snapshots[:number], snapshots[number]
+        path, note = out / f"{snapshot.name}.txt.gz", ""
+        if expansion is None:
+            before = earlier[-1] if earlier_statistics else None
+            run = _search(snapshot, before, parameters, suffix)
+        else:
+            run, note = _search_expanded(snapshot, earlier, expansion, parameters, suffix)
+        write_run_file(run, path, note, quiet=quiet)
+
+
+def _parse_expansion(
+    expand: Expansion | None, fb_docs: int, fb_terms: int, original_weight: float
+) -> "Rm3 | KeyQuery | None":
+    """Return the parameters of the query expansion, or None without expansion.
+
+    Raises:
+        UsageError: an option is set that the method of expansion does not have.
+    """
+    from builder.evaluation import KeyQuery, Rm3
+
+    rm3, defaults = Rm3(fb_docs, fb_terms, original_weight), Rm3()
+    if expand is None and rm3 != defaults:
+        raise UsageError(
+            "--fb-docs, --fb-terms, --original-weight: expected --expand rm3 or --expand keyquery "
+            "beside these options"
+        )
+    if expand == Expansion.KEYQUERY and original_weight != defaults.original_weight:
+        raise UsageError("--original-weight: expected --expand rm3, found --expand keyquery")
+    if expand == Expansion.KEYQUERY:
+        return KeyQuery(fb_docs, fb_terms)
+    return rm3 if expand else None
+
+
+def _search(
+    snapshot: "Snapshot", before: "Snapshot | None", parameters: "Bm25", suffix: str
+) -> "Run":
+    """Search a snapshot with BM25, optionally with the collection statistics of another one."""
+    from builder.evaluation import bm25_snapshot, snapshot_statistics
+
+    statistics = None
+    if before is not None:
+        statistics = snapshot_statistics(before.document_files(), parameters, suffix=suffix)
+    return bm25_snapshot(
+        snapshot.document_files(),
+        snapshot.folder / "queries.parquet",
+        parameters,
+        suffix=suffix,
+        tag=f"bm25-{parameters.language}",
+        statistics=statistics,
+    )
+
+
+def _search_expanded(
+    snapshot: "Snapshot",
+    earlier: Sequence["Snapshot"],
+    expansion: "Rm3 | KeyQuery",
+    parameters: "Bm25",
+    suffix: str,
+) -> "tuple[Run, str]":
+    """Search a snapshot with expanded queries; also return a note on how many were expanded."""
+    from builder.evaluation import expanded_snapshot
+
+    method = type(expansion).__name__.lower()
+    tag = f"bm25-{parameters.language}-{method}"
+    run, expanded = expanded_snapshot(
+        snapshot, earlier, expansion, parameters, suffix=suffix, tag=tag
+    )
+    sources = expanded["source"].to_list()
+    counts = ", ".join(f"{text}: {sources.count(s):,}" for s, text in FEEDBACK_SOURCES.items())
+    return run, f" (queries with {counts})"
+
+
+def _check_earlier_statistics(snapshots: Sequence[str], expand: Expansion | None) -> None:
+    """Raise `UsageError` if no snapshot can be searched with the statistics of an earlier one."""
+    if expand is not None:
+        raise UsageError(
+            f"--earlier-statistics: expected queries without expansion, found --expand {expand}"
+        )
+    if len(snapshots) < 2:
+        raise UsageError(
+            f"--earlier-statistics: expected at least two snapshots, found {', '.join(snapshots)}"
+        )
+
+
+COMMANDS: tuple[Callable[..., Any], ...] = (baseline,)
