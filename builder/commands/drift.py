@@ -100,7 +100,7 @@ def _measure_pair(
         params,
         limits.with_scratch_folder("pair"),
         progress,
-        _open_evidence(collection, pair, limits),
+        _open_optional_inputs(collection, pair, limits),
     )
     diagnostics = {name: _open_table(collection, name, "click_diagnostics") for name in pair}
     existing = {name: table for name, table in diagnostics.items() if table.paths}
@@ -111,7 +111,9 @@ def _open_table(collection: Collection, snapshot: str, name: str) -> Table:
     return table_at(layout.snapshot_folder(collection.path, snapshot), name, TABLES[name])
 
 
-def _open_evidence(collection: Collection, pair: tuple[str, str], limits: Limits) -> OptionalInputs:
+def _open_optional_inputs(
+    collection: Collection, pair: tuple[str, str], limits: Limits
+) -> OptionalInputs:
     parameters = collection.manifest["definition"].get("parameters", {})
     if not parameters:
         return OptionalInputs()

@@ -79,7 +79,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _RunLoader:
-    """Run, or table of its scores, that is only loaded when the run is scored."""
+    """Lazily loaded run or score table, read only when it is scored."""
 
     system: str
     snapshot: str

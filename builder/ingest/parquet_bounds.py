@@ -33,13 +33,14 @@ def bounded_batches(
     Args:
         file: The Parquet file.
         file_bytes: Size of the file in bytes.
-        max_rows: Maximum rows of a batch.
-        decoded_rows: Rows decoded together; one long text may be repeated as often in memory.
+        max_rows: Maximum number of rows per batch.
+        decoded_rows: Number of rows decoded at a time. Decoding a dictionary-encoded column can
+            repeat one long text up to this many times in memory.
         columns: Column names, possibly dotted (see `nested`); None: all columns.
 
     Raises:
         BombError: the file decodes to more than `MAX_COMPRESSION_RATIO` times its size; the
-            batches before are yielded.
+            earlier batches are still yielded.
     """
     max_total_bytes = max(MAX_COMPRESSION_RATIO * file_bytes, MIN_BOMB_BYTES)
     total_bytes = part_bytes = count = 0

@@ -164,9 +164,9 @@ def validate_grading(clicks: ClickParameters, qrels: QrelParameters) -> None:
         )
     if qrels.score == "relevance" and clicks.model in NO_SATISFACTION:
         raise ValueError(
-            f'qrels.score = "relevance" needs a model with satisfaction, but clicks.model = '
-            f'{clicks.model!r} has none; set qrels.score = "attractiveness", or use sdbn, dbn or '
-            "ccm"
+            'qrels.score = "relevance" needs a click model that estimates satisfaction, but '
+            f'clicks.model = {clicks.model!r} does not; set qrels.score = "attractiveness", or use '
+            "sdbn, dbn or ccm"
         )
     if qrels.policy == "credible" and clicks.model != "sdbn":
         raise ValueError(

@@ -86,7 +86,7 @@ def _detect_id_number(text: str) -> str | None:
 
 
 def _join_digit_groups(text: str, min_length: int, max_length: int) -> Iterator[str]:
-    """Yield every sequence of adjacent digit groups whose total length is in a range, joined."""
+    """Join adjacent groups of digits, and yield every result whose length is in a range."""
     groups = list(_GROUP.finditer(text))
     for first, start in enumerate(groups):
         joined, end = "", start.start()

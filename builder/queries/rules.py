@@ -65,9 +65,9 @@ def selection_rules(
         Rule("too_many_characters", pl.col("typed").str.len_chars() > params.max_chars),
         Rule(
             "search_operator",
-            _unless_kept(params.operators, pl.col("typed").str.contains(OPERATOR)),
+            _drop_condition(params.operators, pl.col("typed").str.contains(OPERATOR)),
         ),
-        Rule("url_like", _unless_kept(params.url_like, is_url_like(pl.col("typed")))),
+        Rule("url_like", _drop_condition(params.url_like, is_url_like(pl.col("typed")))),
         Rule(
             "navigational",
             (pl.col("clicks") >= params.navigational_clicks)
@@ -94,7 +94,7 @@ def first_matching_rule(rules: Sequence[Rule]) -> pl.Expr:
     )
 
 
-def _unless_kept(option: str, condition: pl.Expr) -> pl.Expr:
+def _drop_condition(option: str, condition: pl.Expr) -> pl.Expr:
     """Return the condition if an option has the value `drop`, otherwise an expression for false."""
     return condition if option == "drop" else pl.lit(False)
 

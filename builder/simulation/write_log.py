@@ -158,7 +158,7 @@ def _draw_batch(
 def _draw_times(
     month: Month, seconds: float, start: int, size: int, rng: np.random.Generator
 ) -> IntArray:
-    """Draw ascending times in Unix seconds with a mean distance of `seconds`."""
+    """Draw ascending Unix times with a mean interval of `seconds`."""
     time = month.start + (start + np.arange(size) + rng.random(size)) * seconds
     return time.astype(np.int64)
 

@@ -43,8 +43,8 @@ LIGATURES = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"
 def fold(text: pl.Expr) -> pl.Expr:
     """Fold a text column: remove case, accents, punctuation and extra spaces.
 
-    Applies NFKD, lowercases, removes `ACCENTS`, expands ligatures, and replaces every run of other
-    characters than letters, numbers and their marks by one space. Idempotent.
+    Applies NFKD, lowercases, removes `ACCENTS`, expands ligatures, and replaces every run of
+    characters other than letters, numbers and their marks with one space. Idempotent.
     """
     folded = text.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
     folded = folded.str.replace_all(_ACCENTS, "")

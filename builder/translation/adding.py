@@ -167,6 +167,6 @@ def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
 
 
 def to_definition(folder: Path, prefixes: dict[str, str]) -> str:
-    """Return the section `[translate]` of a definition that selects a model, as TOML."""
+    """Return the TOML of a section `[translate]` that selects this model."""
     values = {"model": str(folder.resolve()), **prefixes}
     return "\n".join(["[translate]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())])

@@ -27,7 +27,7 @@ SHARED = (
     "spiece.model",
 )
 LEAST_KNOWN = 0.5
-"""Minimum share of a SentencePiece model's pieces that the model's vocabulary must contain."""
+"""Minimum share of the SentencePiece pieces that must be in the vocabulary of the model."""
 
 Processor = sentencepiece.SentencePieceProcessor
 

@@ -136,7 +136,7 @@ class Translator:
             self.engine.stop()
 
     def _copied(self, layouts: Sequence[Layout], form: TextKind) -> Iterator[list[str | None]]:
-        """Yield for each text why a sentence is copied, by sentence; None if it is decoded."""
+        """Yield per text a list: the reason to copy each sentence, or None if it is decoded."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
         if self.params.on_english == "keep" or form is TextKind.QUERY:
             english = [[False] * len(texts) for texts in sentences]

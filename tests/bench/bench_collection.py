@@ -64,7 +64,7 @@ def write_version(folder: Path, documents: int) -> Path:
             frame = pl.DataFrame({"doc_id": some, "text": texts}).with_columns(
                 title=pl.lit(""), text_en=pl.lit(None, dtype=pl.String)
             )
-            writer.write(released._complete_rows(frame, nothing).to_arrow())
+            writer.write(released._with_all_columns(frame, nothing).to_arrow())
     for name in ("queries", "qrels"):
         contract = RELEASED[name]
         write_frame(pl.DataFrame(schema=contract.dtypes()), home / f"{name}.parquet", contract)

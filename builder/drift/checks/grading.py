@@ -115,9 +115,9 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
         )
     least, most = sorted((before["examined"], after["examined"]))
     says = (
-        f"the most examined document of a query counts as examined in "
-        f"{format_share(before['examined'])} of its impressions before and "
-        f"{format_share(after['examined'])} after (medians)"
+        "the most examined document of a query was counted as examined in "
+        f"{format_share(before['examined'])} of the query's impressions before and in "
+        f"{format_share(after['examined'])} after (medians over queries)"
     )
     if most >= EXAMINED_ALWAYS and least <= EXAMINED_SELDOM:
         return Outcome(True, f"{says}: examinations are counted differently", numbers)

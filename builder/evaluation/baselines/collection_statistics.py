@@ -55,7 +55,7 @@ class CollectionStatistics:
         return total, slope / total if total else b
 
 
-def count_statistics(
+def compute_collection_statistics(
     documents: Iterable[pl.DataFrame], analyzer: Analyzer, progress: Progress
 ) -> CollectionStatistics:
     """Count the statistics of documents without keeping them in memory.

@@ -10,7 +10,7 @@ from builder.evaluation.baselines.analyzer import Analyzer
 from builder.evaluation.baselines.bm25 import Bm25, Bm25Index
 from builder.evaluation.baselines.collection_statistics import (
     CollectionStatistics,
-    count_statistics,
+    compute_collection_statistics,
 )
 from builder.evaluation.baselines.expansion import search_expanded
 from builder.evaluation.baselines.feedback import earlier_feedback
@@ -82,7 +82,9 @@ def snapshot_statistics(
     parameters = parameters or Bm25()
     suffix = _suffix_of(parameters) if suffix is None else suffix
     texts = read_documents(documents, suffix)
-    return count_statistics(texts, Analyzer(parameters.language), progress or NoProgress())
+    return compute_collection_statistics(
+        texts, Analyzer(parameters.language), progress or NoProgress()
+    )
 
 
 def _suffix_of(parameters: Bm25) -> str:

@@ -112,7 +112,7 @@ def _assign_run(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
             raise UsageError(f"{path}: {part!r} names several snapshots: {', '.join(named)}")
         if named:
             pattern = patterns[named[0]]
-            system = _remove_snapshot(pattern, stem)
+            system = _strip_snapshot(pattern, stem)
             if system == GENERIC_NAME and part != stem:
                 system = _system_from_parents(path, pattern)
             return RunFile(system or _system_from_folder(path, pattern), named[0], path)
@@ -147,7 +147,7 @@ def _missing_file_hint(path: Path) -> str:
 
 
 def _system_from_folder(path: Path, snapshot: re.Pattern[str]) -> str:
-    name = _remove_snapshot(snapshot, path.absolute().parent.name)
+    name = _strip_snapshot(snapshot, path.absolute().parent.name)
     if not name:
         raise UsageError(f"{path}: expected the name of a system in the file or folder name")
     return name
@@ -156,13 +156,13 @@ def _system_from_folder(path: Path, snapshot: re.Pattern[str]) -> str:
 def _system_from_parents(path: Path, snapshot: re.Pattern[str]) -> str:
     """Return the nearest folder name that is not only a snapshot or language as system name."""
     for folder in list(path.parents)[:2]:
-        name = _remove_snapshot(snapshot, folder.name)
+        name = _strip_snapshot(snapshot, folder.name)
         if name and not _LANGUAGE.fullmatch(name):
             return name
     return GENERIC_NAME
 
 
-def _remove_snapshot(snapshot: re.Pattern[str], name: str) -> str:
+def _strip_snapshot(snapshot: re.Pattern[str], name: str) -> str:
     parts = (part.strip(_SEPARATORS) for part in snapshot.split(to_valid_text(name)))
     return "_".join(part for part in parts if part)
 

@@ -74,7 +74,7 @@ def _detect_codec(body: bytes, *, is_html: bool) -> str:
 
 
 def _decode_as(data: bytes, encoding: str) -> str:
-    """Decode bytes in a charset, or in UTF-8 or windows-1252 if the charset has invalid bytes."""
+    """Decode bytes in a charset; if some are invalid in it, decode in UTF-8 or windows-1252."""
     if encoding == WINDOWS_1252:
         return data.decode("latin-1").translate(_C1)
     for name in (encoding, UTF8, WINDOWS_1252):

@@ -132,7 +132,7 @@ def _canonical_columns(
         return pa.table(columns, names=["record", "time", "user", "query", "results", "clicks"])
     with connection.cursor() as cursor:
         cursor.register("parsed", parsed)
-        return cursor.sql(_build_query(layout, params)).to_arrow_table()
+        return cursor.sql(_columns_sql(layout, params)).to_arrow_table()
 
 
 def _is_flat(layout: JsonLayout, names: Sequence[str]) -> bool:
@@ -141,7 +141,7 @@ def _is_flat(layout: JsonLayout, names: Sequence[str]) -> bool:
     return not has_objects and all("." not in name for name in names)
 
 
-def _build_query(layout: JsonLayout, params: LogParameters) -> str:
+def _columns_sql(layout: JsonLayout, params: LogParameters) -> str:
     """Return SQL that converts parsed lines to columns with standard names and types."""
     fields, latest = params.fields, LATEST * (1000 if params.time_unit == "ms" else 1)
     results, clicks = _field_expression(fields.results), _field_expression(fields.clicks)

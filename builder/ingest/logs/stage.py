@@ -1,7 +1,7 @@
 """The stage `log`: converts the query logs of a snapshot to impressions.
 
-Writes `impressions` (without texts, times or user identifiers), `log_queries`, `log_urls`, and a
-reject with file and line for every other record.
+Writes `impressions` (without texts, times or user identifiers), `log_queries` and `log_urls`. A
+record that does not become an impression is written to the rejects, with its file and line.
 """
 
 import hashlib

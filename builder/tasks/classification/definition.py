@@ -121,12 +121,18 @@ class LabelsSection(Section):
 class AuthorsSection(Section):
     """Section `[authors]`: share of authors in each split; authors are assigned by hash."""
 
-    train: Share = Field(default=0.35, description="Share of authors of the training set")
-    dev: Share = Field(default=0.05, description="Share of authors of the development set")
-    within: Share = Field(default=0.1, description="Share of authors of the within-time test set")
-    short: Share = Field(default=0.15, description="Share of authors of the short-term test set")
-    long: Share = Field(default=0.15, description="Share of authors of the long-term test set")
-    unlabelled: Share = Field(default=0.2, description="Share of authors of the unlabelled corpus")
+    train: Share = Field(default=0.35, description="Share of all authors in the training set")
+    dev: Share = Field(default=0.05, description="Share of all authors in the development set")
+    within: Share = Field(
+        default=0.1, description="Share of all authors in the within-time test set"
+    )
+    short: Share = Field(
+        default=0.15, description="Share of all authors in the short-term test set"
+    )
+    long: Share = Field(default=0.15, description="Share of all authors in the long-term test set")
+    unlabelled: Share = Field(
+        default=0.2, description="Share of all authors in the unlabelled corpus"
+    )
 
     @model_validator(mode="after")
     def _check_sum(self) -> "AuthorsSection":
