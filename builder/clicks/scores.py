@@ -4,7 +4,8 @@ Reports the mean log-likelihood per page and the perplexity 2^(-mean log2 p) per
 click probabilities and with those conditional on the clicks above (Dupret & Piwowarski 2008;
 Chuklin, Markov & de Rijke 2015, chapter 5).
 
-There are two published conventions, which differ unless all pages have ten results:
+There are two published conventions. If all pages have ten results, their perplexities are equal,
+except the conditional one of the cascade model:
 
 - `pyclick`: the log-likelihood of a page is the mean over its ranks. The perplexity of a rank
   divides by the number of all test pages, and is averaged over ten ranks: missing ranks count as
