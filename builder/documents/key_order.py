@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import duckdb
 import polars as pl
 
-MEMORY_SHARE = 6
+MEMORY_SHARE = 4
 """Divisor of the memory limit that bounds the texts of a pass."""
 ROWS_PER_BATCH = 2048
 
