@@ -127,7 +127,10 @@ def test_schema_prints_every_table(capsys: Captured) -> None:
     assert columns["grade"]["type"] == "UInt8"
     assert columns["query_id"]["key"]
     assert run("schema", "documents") == 0
-    assert "rule has_an_origin: Every document is shown or sampled." in capsys.readouterr().out
+    assert (
+        "rule has_an_origin: Whether every document was shown to users, sampled, or both."
+        in capsys.readouterr().out
+    )
 
 
 def test_simulate_and_build_and_build_again(tmp_path: Path, capsys: Captured) -> None:

@@ -78,5 +78,4 @@ def test_the_funnel_begins_with_all_queries_of_the_log() -> None:
         "| min users | 1,200 |",
         "| max words | 20 |",
         "| selected | 280 |",
-        "",
     ]

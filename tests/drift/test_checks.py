@@ -147,7 +147,10 @@ def test_a_least_value_that_may_have_risen_by_chance(low: int, expected: bool | 
     most = [query(f"y {n}", "t", impressions=12, users=0) for n in range(60)]
     outcome = thresholds.check_minimum_counts(asking([*few, *most, *many], [*most, *many]))
     assert outcome.found is expected
-    doubt = "impressions of a query (the change from 5 to 12 may be due to chance)"
+    doubt = (
+        "impressions of a query (the change from 5 to 12 may be due to chance; a minimum of 20 "
+        "instead of 5 is detectable with about "
+    )
     assert (doubt in outcome.sees) is (expected is None)
 
 
@@ -193,7 +196,10 @@ def test_rule_of_examination() -> None:
     skip = [row | {"examinations": row["examinations"] - 4} for row in every]
     outcome = grading.check_examination_rule(asking([], [], (every, skip)))
     assert outcome.found is True
-    assert "examined in 100.0 % of its impressions before and 60.0 % after" in outcome.evidence
+    assert (
+        "examined in 100.0 % of the query's impressions before and in 60.0 % after"
+        in outcome.evidence
+    )
     assert grading.check_examination_rule(asking([], [], (every, every))).found is False
     assert grading.check_examination_rule(asking([], [], (skip, skip))).found is None
     assert grading.check_examination_rule(asking([], [], (every[:9], skip))).found is None

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal, assert_series_equal
 
-import builder.runtime.executors  # noqa: F401 - registers how frames are pickled
+from builder.runtime.executors import ProcessExecutor
 
 FRAME = pl.DataFrame(
     {
@@ -27,8 +27,9 @@ CHUNKED = pl.concat([FRAME, FRAME.reverse(), FRAME], rechunk=False)
 SEND_WHILE_MAPPING = """
 import pickle, threading
 import polars as pl
-import builder.runtime.executors
+from builder.runtime.executors import ProcessExecutor
 
+ProcessExecutor()
 frame = pl.DataFrame({"n": range(100_000)}).with_columns(text=pl.col("n").cast(pl.String))
 chunked = pl.concat([frame, frame.reverse(), frame], rechunk=False)
 one = pl.col("n").map_batches(lambda n: n + 1, return_dtype=pl.Int64)
@@ -46,6 +47,12 @@ for _ in range(60):
     assert pickle.loads(pickle.dumps(chunked)).height == 300_000
 is_done.set()
 """
+
+
+@pytest.fixture(autouse=True, scope="module")
+def executor() -> ProcessExecutor:
+    """Set how frames are pickled in this process, as every executor does that sends them."""
+    return ProcessExecutor()
 
 
 @pytest.mark.parametrize("frame", [FRAME, CHUNKED, CHUNKED[2:5], FRAME.clear()])

@@ -144,7 +144,8 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         if missing >= EXPECTED:
             moved.append(f"the minimum number of {label} changed from {least[0]} to {least[1]}")
         elif missing >= DOUBTFUL:
-            blind.append(f"{label} (the change from {least[0]} to {least[1]} may be due to chance)")
+            change = f"the change from {least[0]} to {least[1]} may be due to chance"
+            blind.append(f"{label} ({change}; {_describe_needed_impressions(connection, forward)})")
         elif (raised := forward.smallest_detectable()) is None:
             blind.append(f"{label} ({_describe_needed_impressions(connection, forward)})")
         else:

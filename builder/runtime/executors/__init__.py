@@ -23,7 +23,6 @@ from builder.runtime.executors.base import (
     run_in_scratch,
 )
 from builder.runtime.executors.cluster import RayExecutor
-from builder.runtime.executors.frames import register_pickling
 from builder.runtime.executors.processes import ProcessExecutor
 
 if TYPE_CHECKING:
@@ -41,8 +40,6 @@ __all__ = [
     "process_pool",
     "run_in_scratch",
 ]
-
-register_pickling()
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "local": LocalExecutor,

@@ -33,6 +33,9 @@ class RayExecutor:
             ray = import_module("ray")
         except ImportError:
             raise MissingExtraError("--executor ray", "cluster") from None
+        from builder.runtime.executors.frames import register_pickling
+
+        register_pickling()
         self._ray: Any = ray
         self._started = False
 

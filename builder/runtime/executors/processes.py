@@ -46,6 +46,9 @@ class ProcessExecutor:
     in_process = False
 
     def __init__(self, max_workers: int | None = None) -> None:
+        from builder.runtime.executors.frames import register_pickling
+
+        register_pickling()
         self._max_workers = max_workers
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._is_closed = False

@@ -16,6 +16,9 @@ from typing import Any
 
 def serve(descriptor: int) -> None:
     """Run calls received from the parent process until it closes the connection."""
+    from builder.runtime.executors.frames import register_pickling
+
+    register_pickling()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_exit_with_parent, args=(descriptor,), daemon=True).start()
     connection: Connection[Any, Any] = Connection(descriptor)
