@@ -77,14 +77,7 @@ def read_query_keys(snapshot: Path) -> dict[str, str]:
 
 def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
     """Replace `query_id` and `doc_id` with ids that are equal in all snapshots."""
-    ids = read_release_ids(snapshot)
-    if ids is None:
-        return rows
-    for column, kind in (("query_id", "query"), ("doc_id", "document")):
-        keys = ids.filter(kind=kind).select(pl.col("id").alias(column), "key")
-        joined = rows.join(keys, on=column, how="left", maintain_order="left")
-        rows = joined.with_columns(pl.coalesce("key", column).alias(column)).drop("key")
-    return rows
+    return _replace_ids(rows, snapshot, "id", "key")
 
 
 def replace_keys_with_ids(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
@@ -92,11 +85,16 @@ def replace_keys_with_ids(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
 
     Keys without an id are unchanged; a row whose key has several ids is repeated for each of them.
     """
+    return _replace_ids(rows, snapshot, "key", "id")
+
+
+def _replace_ids(rows: pl.DataFrame, snapshot: Path, old: str, new: str) -> pl.DataFrame:
+    """Translate `query_id` and `doc_id` from column `old` of the release ids to column `new`."""
     ids = read_release_ids(snapshot)
     if ids is None:
         return rows
     for column, kind in (("query_id", "query"), ("doc_id", "document")):
-        keys = ids.filter(kind=kind).select(pl.col("key").alias(column), "id")
-        joined = rows.join(keys, on=column, how="left", maintain_order="left_right")
-        rows = joined.with_columns(pl.coalesce("id", column).alias(column)).drop("id")
+        renamed = ids.filter(kind=kind).select(pl.col(old).alias(column), new)
+        joined = rows.join(renamed, on=column, how="left", maintain_order="left_right")
+        rows = joined.with_columns(pl.coalesce(new, column).alias(column)).drop(new)
     return rows
