@@ -102,7 +102,7 @@ def _parse_expansion(
     if expand is None and rm3 != defaults:
         raise UsageError(
             "--fb-docs, --fb-terms, --original-weight: expected --expand rm3 or --expand keyquery "
-            "beside these options"
+            "with these options"
         )
     if expand == Expansion.KEYQUERY and original_weight != defaults.original_weight:
         raise UsageError("--original-weight: expected --expand rm3, found --expand keyquery")

@@ -445,7 +445,7 @@ def test_queries_are_expanded_by_earlier_judgements(
             ("--fb-docs", "3"),
             (
                 "--fb-docs, --fb-terms, --original-weight: expected --expand rm3 or "
-                "--expand keyquery beside these options"
+                "--expand keyquery with these options"
             ),
         ),
         (

@@ -35,7 +35,8 @@ class KeyQuery:
 
     Args:
         fb_docs: Maximum number of relevant documents per query.
-        fb_terms: Number of candidate terms from the relevant documents, beside those of the query.
+        fb_terms: Number of candidate terms from the relevant documents, in addition to the
+            terms of the query.
         max_terms: Maximum number of terms of a keyquery, up to `MAX_TERMS`.
         top: Last rank that counts as top.
         min_results: Minimum number of documents that a keyquery retrieves.
