@@ -18,23 +18,20 @@ from PIL import Image, ImageChops
 import builder
 from builder.evaluation import (
     AttributedChange,
-    Evaluation,
     EvaluationParameters,
     attribute_paths,
     evaluate_paths,
     evaluation_trend,
     html_report,
+    trend_chart,
 )
-from builder.evaluation.trend_reports import snapshot_seconds
 from builder.reporting.charts import (
     Chart,
     LinearScale,
-    LineSeries,
     format_tick,
-    line_chart,
     series_colour,
 )
-from builder.reporting.parts import Segment, figure, grid, grid_cell, stacked_bars
+from builder.reporting.parts import Segment, figure, grid, stacked_bars
 from builder.reporting.render import read_template_file
 
 IMAGES = Path(__file__).parent / "images"
@@ -68,7 +65,7 @@ def main(demo: Path) -> None:
         parameters = EvaluationParameters(measures=(MEASURE,), pivot="bm25")
         evaluation = evaluate_paths(qrels, runs, parameters)
         draw_body(_section(html_report(evaluation), "full"), "evaluation", 400)
-        draw_body(trend_figure(evaluation), "trend", width=500)
+        draw_page(trend_chart(evaluation_trend(evaluation)), "trend", width=700)
         changes = attribute_paths(qrels, version / "changes/documents.parquet", runs[:1], [MEASURE])
     draw_body(grid(map(attribution_figure, changes)), "attribution")
     draw_body(funnel_figure(version), "funnel")
@@ -82,23 +79,6 @@ def write_runs(version: Path, folder: Path) -> list[Path]:
         command = [sys.executable, "-m", "builder", "baseline", str(version), "--depth", depth]
         subprocess.run([*command, "--out", str(folder / name), "--quiet"], check=True)
     return [folder / name for name in depths]
-
-
-def trend_figure(evaluation: Evaluation) -> Markup:
-    """Draw the mean score per snapshot of each system and the line fitted through them."""
-    scores = evaluation.effectiveness.filter(topic_set="full").sort("snapshot")
-    names = scores["snapshot"].unique().sort().to_list()
-    times = [snapshot_seconds(name) for name in names]
-    lines = []
-    for index, trend in enumerate(evaluation_trend(evaluation).trends.iter_rows(named=True)):
-        system = scores.filter(system=trend["system"])
-        means, low, high = (system[name].to_list() for name in ("value", "ci_low", "ci_high"))
-        slope = trend["slope_per_second"]
-        fitted = [trend["intercept"] + slope * (time - times[0]) for time in times]
-        lines.append(LineSeries(trend["system"], series_colour(2 * index), means, low, high))
-        label = f"trend, p = {trend['p']:.2f}"
-        lines.append(LineSeries(label, series_colour(2 * index + 1), fitted))
-    return grid(grid_cell(line_chart(f"Mean {MEASURE} and its trend", names, lines)))
 
 
 def attribution_figure(changed: AttributedChange) -> Markup:
