@@ -129,11 +129,16 @@ def count_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, us
         used: Number of valid records.
 
     Raises:
-        DataError: all records were rejected.
+        DataError: the log has no records, or all were rejected.
     """
+    if not summary.impressions:
+        raise DataError(
+            f"{summary.file}: the log has no records; expected at least one impression as JSON "
+            "lines, Parquet, CSV or TSV; export the log again"
+        )
     if summary.used != used:
         summary.rejected.update(dict(connection.execute(REJECTED).fetchall()))
-    if summary.impressions and summary.rejected.total() == summary.impressions:
+    if summary.rejected.total() == summary.impressions:
         reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(summary.rejected.items()))
         raise DataError(
             f"expected impressions, found none in {summary.impressions:,} records ({reasons}); an "

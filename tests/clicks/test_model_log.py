@@ -1,6 +1,7 @@
 """A click model on a log alone: formats, raw strings, rejects, and equality of both engines."""
 
 import gzip
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -295,11 +296,21 @@ def test_a_failed_run_leaves_the_old_output(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
 
 
-def test_an_empty_log_gives_an_empty_table(tmp_path: Path) -> None:
-    for model in ("sdbn", "pbm"):
-        report = model_log(written(tmp_path, []), model, tmp_path / "out.parquet")
-        assert (report.pairs, report.log.impressions) == (0, 0)
-        assert pl.read_parquet(tmp_path / "out.parquet").columns == COLUMNS
+@pytest.mark.parametrize("model", ["sdbn", "pbm"])
+@pytest.mark.parametrize("form", [".jsonl", ".parquet"])
+def test_a_log_without_records_is_refused(tmp_path: Path, model: str, form: str) -> None:
+    log, out = tmp_path / f"log{form}", tmp_path / "out.parquet"
+    if form == ".parquet":
+        pl.DataFrame(schema={"query": pl.String, "results": pl.List(pl.String)}).write_parquet(log)
+    else:
+        log.write_bytes(b"")
+    message = (
+        f"^{re.escape(str(log))}: the log has no records; expected at least one impression as JSON "
+        "lines, Parquet, CSV or TSV; export the log again$"
+    )
+    with pytest.raises(DataError, match=message):
+        model_log(log, model, out)
+    assert not out.exists()
 
 
 QUERIES = [

@@ -1,5 +1,6 @@
 """Differences of versions: rows, causes of labels, change log, verification."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -218,9 +219,29 @@ def test_judgements_that_the_log_lost_are_not_attached_to_another_text() -> None
 
 def _label_line(cause: str) -> str:
     found = JudgementDifference("2022-06", 100, {}, (), 10, 5, cause)
-    difference = VersionDifference("a|", "b|", (), (), (), (), (found,))
+    difference = VersionDifference("a|", "b|", (), (), (), (), (found,), ())
     (line,) = (x for x in format_changelog(difference).splitlines() if "comparable" in x)
     return line
+
+
+def test_drift_statistics_that_differ_are_named(built: BuildReport, tmp_path: Path) -> None:
+    """Two versions with equal tables and another drift.json were once called equal."""
+    assert built.version is not None
+    copy = tmp_path / "copy"
+    shutil.copytree(built.version, copy)
+    drift = json.loads((copy / "drift.json").read_text("utf-8"))
+    drift["checks"] = []
+    del drift["vocabulary"]
+    (copy / "drift.json").write_text(json.dumps(drift), "utf-8")
+    seal(copy)
+    found = compare(built.version, copy)
+    assert (found.is_empty, found.drift) == (True, ("checks", "vocabulary"))
+    assert summary_lines(found) == ["drift.json differs: checks, vocabulary"]
+    assert "## Drift statistics\n\n- `checks`\n- `vocabulary`\n" in format_changelog(found)
+    (copy / "drift.json").write_text("[]")
+    seal(copy)
+    with pytest.raises(FormatError, match="expected a JSON object; rebuild the collection$"):
+        compare(built.version, copy)
 
 
 def test_definitions_key_by_key() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from builder.collection import layout
-from builder.collection.compare.definitions import diff_producers, diff_values
+from builder.collection.compare.definitions import diff_drift, diff_producers, diff_values
 from builder.collection.compare.judgements import (
     DefinitionChanges,
     JudgementDifference,
@@ -55,6 +55,8 @@ class VersionDifference:
         lost: Data that were not compared because the layout of a release does not contain them.
         tables: Row differences of each changed table.
         judgements: Differences of each snapshot whose grades or judged query texts changed.
+        drift: Top-level keys of `drift.json` whose values differ, sorted; empty if only one version
+            is an imported release.
     """
 
     old: str
@@ -64,6 +66,7 @@ class VersionDifference:
     lost: tuple[str, ...]
     tables: tuple[TableDifference, ...]
     judgements: tuple[JudgementDifference, ...]
+    drift: tuple[str, ...]
 
     @property
     def is_empty(self) -> bool:
@@ -111,6 +114,7 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
         tuple(dict.fromkeys(line for i in imported for line in _omitted_data(i["layout"]))),
         tuple(pair for pair in pairs if not pair.is_empty),
         tuple(_iter_judgement_differences(*sides)),
+        diff_drift(*(side.path for side in sides)) if len(imported) != 1 else (),
     )
 
 

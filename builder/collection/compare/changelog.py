@@ -21,6 +21,7 @@ def format_changelog(difference: VersionDifference) -> str:
     lines += _format_section(
         "Labels", [line for j in difference.judgements for line in _label_lines(j)]
     )
+    lines += _format_section("Drift statistics", [code_span(key) for key in difference.drift])
     lines += _format_section("Definition", [code_span(line) for line in difference.definition])
     lines += _format_section("Tools", [code_span(line) for line in difference.tools])
     lines += _format_section("Not compared", list(difference.lost))
@@ -30,14 +31,15 @@ def format_changelog(difference: VersionDifference) -> str:
 
 
 def summary_lines(difference: VersionDifference) -> list[str]:
-    """Return one plain-text line per change of columns, grades, definition and tools."""
+    """Return one plain-text line per change that is not a change of rows."""
     columns = [
         f"{table.table}: columns differ ({'; '.join(table.columns)})"
         for table in difference.tables
         if table.columns
     ]
     labels = [line for found in difference.judgements for line in _label_lines(found)]
-    return [*columns, *labels, *difference.definition[:MAX_LINES], *difference.tools]
+    drift = [f"drift.json differs: {', '.join(difference.drift)}"] if difference.drift else []
+    return [*columns, *labels, *drift, *difference.definition[:MAX_LINES], *difference.tools]
 
 
 def _format_section(title: str, lines: list[str]) -> list[str]:

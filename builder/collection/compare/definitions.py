@@ -1,9 +1,13 @@
-"""Compare two definitions key by key, and the stages and libraries that built two versions."""
+"""Compare definitions, `drift.json` and the versions of stages and libraries of two versions."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import orjson
+
 from builder.collection.manifest import STAGE_PREFIX
+from builder.errors import FormatError
 
 
 def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
@@ -47,3 +51,33 @@ def diff_producers(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
         for side, other in ((old, new), (new, old))
     )
     return diff_values(before, after)
+
+
+def diff_drift(old: Path, new: Path) -> tuple[str, ...]:
+    """Return the top-level keys of `drift.json` whose values differ, sorted.
+
+    A version without the file counts as one without keys.
+
+    Args:
+        old: Folder of the old version.
+        new: Folder of the new version.
+
+    Raises:
+        FormatError: A file is not a JSON object.
+    """
+    before, after = _read_drift(old), _read_drift(new)
+    changed = (key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
+    return tuple(sorted(changed))
+
+
+def _read_drift(version: Path) -> dict[str, Any]:
+    path = version / "drift.json"
+    try:
+        content = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise FormatError(f"invalid JSON ({error}); rebuild the collection", path) from None
+    if not isinstance(content, dict):
+        raise FormatError("expected a JSON object; rebuild the collection", path)
+    return content
