@@ -36,6 +36,17 @@ trend = typer.Typer(
     "Example: longeval trend truth.tsv run-a.gz run-b.gz --granularity week",
     no_args_is_help=True,
 )
+JSON_ONLY = (
+    "intercept",
+    "t",
+    "df",
+    "end_point_observed",
+    "anderson_darling",
+    "durbin_watson",
+    "durbin_watson_p_positive",
+    "slope_per_batch",
+)
+"""Columns of trends that are printed as JSON only: a row of text would be 300 characters wide."""
 Residuals = Annotated[
     str, typer.Option(help="Residuals to test for normality and independence: raw or weighted.")
 ]
@@ -229,14 +240,20 @@ def _check_chart_path(chart: Path | None, *inputs: Path) -> None:
 
 
 def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Path | None) -> None:
-    """Print the trends of systems, their ranking and comparisons, and draw the trends."""
+    """Print the trends of systems, their ranking and comparisons, and draw the trends.
+
+    As text, each trend has its slope and p-values; JSON has all columns.
+    """
     from builder.evaluation import trend_chart
 
     if chart is not None:
         chart.write_text(trend_chart(report), encoding="utf-8")
+    trends = report.trends
+    if output_format is OutputFormat.TEXT:
+        trends = trends.drop(*JSON_ONLY)
     print_frames(
         output_format,
-        trends=report.trends,
+        trends=trends,
         ranking=report.ranking,
         comparisons=report.comparisons,
     )

@@ -324,6 +324,13 @@ def test_baselines_are_fused_reranked_and_compared_with_chance(
     last = capsys.readouterr().out
     trends = json.loads(last[last.index("{") :])["trends"]
     assert [(row["system"], row["measure"]) for row in trends] == [("bm25", "nDCG@10")]
+    assert "intercept" in trends[0]
+    assert run("trend", "snapshots", built.root, runs) == 0
+    header = next(line for line in capsys.readouterr().out.splitlines() if "batches" in line)
+    assert header.split() == [
+        *("system", "measure", "batches", "slope_per_second", "slope_se_per_second", "p"),
+        *("end_point", "anderson_darling_p", "durbin_watson_p", "reason"),
+    ]
     assert run("sanity", built.root) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[-3:]]
     for language, _, _, ndcg, _, chance in rows:

@@ -240,7 +240,7 @@ def test_drift_statistics_that_differ_are_named(built: BuildReport, tmp_path: Pa
     assert "## Drift statistics\n\n- `checks`\n- `vocabulary`\n" in format_changelog(found)
     (copy / "drift.json").write_text("[]")
     seal(copy)
-    with pytest.raises(FormatError, match="expected a JSON object; rebuild the collection$"):
+    with pytest.raises(FormatError, match=r"expected a JSON object; rebuild the collection$"):
         compare(built.version, copy)
 
 

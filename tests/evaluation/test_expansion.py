@@ -175,6 +175,22 @@ def test_candidates_are_the_terms_of_the_query_and_the_most_specific_of_the_docu
     assert expanded.row(0)[2] == ["jour", "blanc"]
 
 
+def test_only_the_rarest_terms_of_a_long_query_are_candidates() -> None:
+    """chat (df 2) ranks d1 first; blanc (df 1) is rarer. A query of 300 terms stays fast."""
+    index = index_of(CORPUS)
+    known = feedback(("q", "d1", 1, "chat noir"))
+    found = [
+        keyquery(index, queries(q="chat blanc"), known, KeyQuery(fb_terms=n, top=1, min_results=1))
+        for n in (1, 2)
+    ]
+    assert [frame["source"][0] for frame in found] == ["none", "judged"]
+    assert found[1]["terms"][0].to_list() == ["chat"]
+    words = " ".join(f"mot{number}" for number in range(300))
+    long = index_of({**CORPUS, "d4": words})
+    (row,) = keyquery(long, queries(q=words), feedback(("q", "d4", 1, words))).rows()
+    assert row == ("q", "none", None, None)  # no candidate has ten results
+
+
 WRONG_RM3 = "RM3: expected fb_docs >= 1, fb_terms >= 1 and original_weight in [0, 1], found "
 WRONG_KEYQUERY = "keyqueries: expected values >= 1 and max_terms <= 4, found "
 

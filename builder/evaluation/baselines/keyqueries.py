@@ -35,8 +35,8 @@ class KeyQuery:
 
     Args:
         fb_docs: Maximum number of relevant documents per query.
-        fb_terms: Number of candidate terms from the relevant documents, in addition to the
-            terms of the query.
+        fb_terms: Maximum number of candidate terms from the query (the rarest first), and again
+            from the relevant documents.
         max_terms: Maximum number of terms of a keyquery, up to `MAX_TERMS`.
         top: Last rank that counts as top.
         min_results: Minimum number of documents that a keyquery retrieves.
@@ -67,10 +67,11 @@ def keyquery(
 ) -> pl.DataFrame:
     """Replace queries by keyqueries of the documents that were relevant in earlier snapshots.
 
-    Candidates are all sets of up to `max_terms` terms of the query and of its relevance model, in
-    which terms are weighted by idf. Among those with `min_results` results, the keyquery has the
-    highest DCG@`top` of the relevant documents that the index contains, and among these the fewest
-    terms. Documents with equal scores get the lowest rank.
+    Candidates are all sets of up to `max_terms` terms among the `fb_terms` rarest terms of the
+    query and the `fb_terms` best of its relevance model, weighted by idf. Among those with
+    `min_results` results, the keyquery has the highest DCG@`top` of the relevant documents that
+    the index contains, and among these the fewest terms. Documents with equal scores get the lowest
+    rank.
 
     Args:
         index: Index of the snapshot.
@@ -121,12 +122,16 @@ def _best_candidate(
 
 
 def _candidate_terms(index: Bm25Index, query: TermIds, documents: Judged, limit: int) -> TermIds:
-    """Return the terms of the query, followed by the terms with the highest P(w|R) idf(w)."""
+    """Return the rarest terms of the query, then the other terms with the highest P(w|R) idf(w).
+
+    At most `limit` of each; those of the query are in query order.
+    """
     terms, probabilities = relevance_model(documents[0], np.array(documents[1]))
     new = ~np.isin(terms, query)
     weights = probabilities[new] * index.idf(terms[new])
     own = np.array(list(dict.fromkeys(query.tolist())), dtype=np.int32)
-    return np.concatenate([own, most_probable(terms[new], weights, limit)[0]])
+    rarest = np.sort(np.argsort(-index.idf(own), kind="stable")[:limit])
+    return np.concatenate([own[rarest], most_probable(terms[new], weights, limit)[0]])
 
 
 def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int64], Floats]:
