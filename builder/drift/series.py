@@ -123,7 +123,7 @@ def compare_snapshots(
         limits=limits.with_scratch_folder("maps"),
         progress=progress,
         pages=optional.pages or None,
-    )
+    ).check("maps")
 
     def pair_tables(name: str) -> dict[Pair, Table]:
         return {pair: table_at(home, name, TABLES[name]) for pair, home in pairs.items()}
@@ -167,7 +167,7 @@ class _StageRunner:
             earlier=tuple(documents[:index]),
             limits=limits,
             progress=self.progress,
-        )
+        ).check("words")
         return table_at(home, "word_counts", TABLES["word_counts"])
 
     def compare_pair(self, index: int, pair: Pair) -> Path:
@@ -188,16 +188,16 @@ class _StageRunner:
             params=self.params,
             limits=self.limits.with_scratch_folder(f"changes-{index}"),
             **self.optional.alignment_arguments(pair),
-        )
+        ).check("changes")
         count_lost_words(
             home,
             earlier=dict(documents[: index + 1]),
             documents_to=documents[index + 1][1],
             limits=self.limits.with_scratch_folder(f"lost-{index}"),
             progress=self.progress,
-        )
+        ).check("lost_words")
         found: dict[str, Any] = {name: table_at(home, name, TABLES[name]) for name in CHANGES}
         more = self.optional.drift_arguments(pair)
         limits = self.limits.with_scratch_folder(f"drift-{index}")
-        measure_pair(home, **shared, **found, **more, limits=limits)
+        measure_pair(home, **shared, **found, **more, limits=limits).check("pair_drift")
         return home
