@@ -60,7 +60,7 @@ def build_variant_sets(
 
 
 def _with_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame) -> pl.DataFrame:
-    """Add `signature` and `base`, the id of the manual set or, without one, of the signature."""
+    """Add `signature` and `base`: the id of the manual set, if any, or of the signature."""
     folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
     return (
         folded.with_columns(signature(pl.col("folded")).alias("signature"))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from builder.clicks.models import MIN_PROBABILITY, Pages, TrainingOptions, get_model
-from builder.clicks.models.browsing import BrowsingPrediction
+from builder.clicks.models.browsing import BrowsingClicks
 from builder.clicks.models.cascade import CascadeChain
 from builder.clicks.models.ccm import Continuation, examination_chain, posterior_satisfaction
 from builder.clicks.models.dbn_pyclick import (
@@ -134,7 +134,7 @@ def test_browsing_probabilities_equal_enumeration() -> None:
     gamma, pages = rng.random((3, 3)), every_page()
     known = np.full((4, 4), 0.5)
     known[:3, :3] = gamma
-    browsing = BrowsingPrediction(np.array(A)[pages.pair], gamma, 0.5)
+    browsing = BrowsingClicks(np.array(A)[pages.pair], gamma, 0.5)
     joint = []
     for clicks in ALL_CLICKS:
         p = 1.0
