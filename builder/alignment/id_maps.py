@@ -128,7 +128,7 @@ def write_documents_map(
     """Write `documents_map`; return the numbers of distinct ids and of rows written.
 
     Args:
-        connection: A private connection.
+        connection: A DuckDB connection not shared with other callers.
         target: The file to write.
         documents: Tables with `doc_id`, `url`, `url_key`, by snapshot in order of time.
         scratch: Folder to create for intermediate files.

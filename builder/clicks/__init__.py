@@ -3,7 +3,7 @@
 from builder.clicks.comparison import DEFAULT_MODELS, Comparison, compare_models
 from builder.clicks.estimation import estimate
 from builder.clicks.grading import grade
-from builder.clicks.standalone import ModelReport, model_log
+from builder.clicks.standalone import ModelReport, estimate_from_log
 from builder.clicks.sums import sum_estimates
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
     "ModelReport",
     "compare_models",
     "estimate",
+    "estimate_from_log",
     "grade",
-    "model_log",
     "sum_estimates",
 ]

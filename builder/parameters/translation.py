@@ -18,7 +18,7 @@ class TranslateParameters(Section):
     model: Path | None = Field(
         default=None,
         description="Folder of a CTranslate2 model, or `embedded` for the model shipped with the "
-        "package; default: the embedded model if `collection.languages` contains `en`, otherwise "
+        "package; default: the bundled model if `collection.languages` contains `en`, otherwise "
         "no translation",
     )
     engine: str = Field(

@@ -30,9 +30,9 @@ def get_model(name: str) -> FitFunction:
 __all__ = [
     "MIN_PROBABILITY",
     "ClickCounts",
+    "ClickProbabilities",
     "FitFunction",
     "Pages",
-    "Prediction",
     "TrainedModel",
     "TrainingOptions",
     "get_model",

@@ -30,7 +30,7 @@ class DefinitionChanges:
         return "parameters" if self.evidence else self.cause_apart_from_parameters
 
     @property
-    def cause_of_judged_pairs(self) -> str:
+    def judged_pairs_change_cause(self) -> str:
         """Cause of differing sets of judged pairs, which grading parameters affect as well."""
         return "parameters" if self.thresholds else self.cause_of_evidence
 
