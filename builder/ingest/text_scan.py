@@ -45,7 +45,7 @@ Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]
 
 
-def may_need_normalising(texts: pl.Series) -> npt.NDArray[np.bool_]:
+def may_need_normalization(texts: pl.Series) -> npt.NDArray[np.bool_]:
     """Return a mask of the texts that may contain a character to be normalized."""
     data, ends = to_bytes(texts)
     is_unclean = np.zeros(len(texts), dtype=np.bool_)

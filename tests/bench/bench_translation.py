@@ -1,6 +1,6 @@
 """Speed of translation beside the bare engine, what a second snapshot costs, and quality.
 
-The stage is measured against `translate_batch` of CTranslate2 on the same sentences, tokenised and
+The stage is measured against `translate_batch` of CTranslate2 on the same sentences, tokenized and
 sorted by length beforehand, in the same run. Quality is BLEU and chrF on the public test sets
 beside the project, where they are there.
 """
@@ -118,7 +118,7 @@ def _stage(
 
 
 def _decoded(engine: Engine, sentences: list[str], params: TranslateParameters) -> float:
-    """Seconds of the bare engine on the parts that the stage decodes, tokenised and sorted."""
+    """Seconds of the bare engine on the parts that the stage decodes, tokenized and sorted."""
     source, _ = engine.model.processors()
     parts = sorted(
         {text for s in sentences for text, copied in engine.split_sentence(s).parts if not copied}

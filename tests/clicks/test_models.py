@@ -153,7 +153,7 @@ def test_browsing_probabilities_equal_enumeration() -> None:
 
 
 def naive_ubm(log: Log, iterations: int) -> tuple[dict[int, float], dict[Any, float]]:
-    """Expectation-maximisation one shown result at a time, under Beta(1, 1)."""
+    """Expectation-maximization one shown result at a time, under Beta(1, 1)."""
     a: dict[int, float] = {}
     gamma: dict[Any, float] = {}
     for _ in range(iterations):
@@ -395,7 +395,7 @@ def random_log(seed: int, pages: int = 60) -> Log:
 
 
 def likelihood(name: str, pages: Pages, iterations: int) -> float:
-    """What expectation-maximisation increases: data and Beta(2, 2) prior, for PBM and DBN."""
+    """What expectation-maximization increases: data and Beta(2, 2) prior, for PBM and DBN."""
     model = get_model(name)(
         pages, TrainingOptions(UNIFORM.model_copy(update={"iterations": iterations}))
     )
@@ -403,7 +403,7 @@ def likelihood(name: str, pages: Pages, iterations: int) -> float:
 
 
 @pytest.mark.parametrize("name", ["pbm", "ubm", "dbn", "ccm"])
-def test_expectation_maximisation_increases_likelihood(name: str) -> None:
+def test_expectation_maximization_increases_likelihood(name: str) -> None:
     pages = encoded(random_log(5, 400))
     values = [likelihood(name, pages, iterations) for iterations in (1, 2, 4, 8, 16, 32)]
     assert values == sorted(values)

@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 MAX_PROBABILITY = 1 - 1e-6
-"""Upper bound of probabilities in expectation-maximisation, as in published evaluations."""
+"""Upper bound of probabilities in expectation-maximization, as in published evaluations."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """User browsing model (Dupret & Piwowarski 2008): examination depends on rank and previous click.
 
 P(click | previous click at r') = a(query, document) gamma(rank, r'), fitted by
-expectation-maximisation (section 3.2 of the paper) on the counts per pair, rank and previous click,
+expectation-maximization (section 3.2 of the paper) on the counts per pair, rank and previous click,
 which are sufficient statistics.
 """
 

@@ -27,7 +27,7 @@ BLANK_LINE_OR_END = re.compile(rb"\r?\n\r?\n|\Z")
 MEMBER_MAGIC = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
 """First bytes of compressed files, and of their gzip members or zstd frames."""
 PEEK_BYTES = 512
-"""Bytes of a compressed member that suffice to recognise a record header."""
+"""Bytes of a compressed member that suffice to recognize a record header."""
 GZIP_CHUNK, ZSTD_CHUNK = 2**16, 2**10
 """Bytes decompressed per step; four bytes of a zstd frame may expand to 128 KiB."""
 HEADER_CHUNKS = 16

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builder.ingest import ingest_crawl
-from builder.ingest.texts import normalise
+from builder.ingest.texts import normalize
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.ledger import Ledger
@@ -179,7 +179,7 @@ def test_spilling_changes_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_normalised_text(raw: str, clean: str) -> None:
-    assert normalise(raw) == clean
+    assert normalize(raw) == clean
 
 
 def test_texts_that_were_cut_are_counted(tmp_path: Path) -> None:
