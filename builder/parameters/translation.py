@@ -17,7 +17,7 @@ class TranslateParameters(Section):
 
     model: Path | None = Field(
         default=None,
-        description="Folder of a CTranslate2 model, or `embedded` for the model shipped with the "
+        description="Folder of a CTranslate2 model, or `embedded` for the model bundled with the "
         "package; default: the bundled model if `collection.languages` contains `en`, otherwise "
         "no translation",
     )

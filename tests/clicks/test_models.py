@@ -152,15 +152,21 @@ def test_browsing_probabilities_equal_enumeration() -> None:
     assert browsing.marginal(pages)[:4] == pytest.approx(marginal, abs=1e-12)
 
 
-def naive_ubm(log: Log, iterations: int) -> tuple[dict[int, float], dict[Any, float]]:
-    """Expectation-maximization one shown result at a time, under Beta(1, 1)."""
+def naive_browsing(
+    log: Log, iterations: int, *, by_rank_alone: bool = False
+) -> tuple[dict[int, float], dict[Any, float]]:
+    """Expectation-maximization one shown result at a time, under Beta(1, 1).
+
+    Examination depends on the rank and the last click above it, as in UBM, or by rank alone (PBM).
+    """
     a: dict[int, float] = {}
     gamma: dict[Any, float] = {}
     for _ in range(iterations):
         sums: dict[Any, list[float]] = {}
         for results, clicks in log:
             for rank, pair in enumerate(results, 1):
-                context = (rank, max((c for c in clicks if c < rank), default=0))
+                last = max((c for c in clicks if c < rank), default=0)
+                context = (rank, 0 if by_rank_alone else last)
                 one, other = a.get(pair, 0.5), gamma.get(context, 0.5)
                 none = 1 - one * other
                 is_clicked = rank in clicks
@@ -220,17 +226,19 @@ def test_chain_models_equal_training_by_enumeration(name: str) -> None:
     assert model.attractiveness == pytest.approx(naive_chain(log, name, 3), abs=1e-12)
 
 
-def test_ubm_is_trained_as_one_result_at_a_time() -> None:
+@pytest.mark.parametrize("name", ["ubm", "pbm"])
+def test_browsing_models_are_trained_as_one_result_at_a_time(name: str) -> None:
     log = random_log(6, 80)
     pages = encoded(log, 8)
-    model = get_model("ubm")(pages, TrainingOptions(ClickParameters(prior="beta", iterations=7)))
-    a, gamma = naive_ubm(log, 7)
+    model = get_model(name)(pages, TrainingOptions(ClickParameters(prior="beta", iterations=7)))
+    a, gamma = naive_browsing(log, 7, by_rank_alone=name == "pbm")
     assert model.attractiveness == pytest.approx([a.get(p, 0.5) for p in range(8)], abs=1e-12)
     probabilities = model.predict(pages).conditional(pages)
     expected = []
     for results, clicks in log:
         for rank, pair in enumerate(results, 1):
-            click = a[pair] * gamma[rank, max((c for c in clicks if c < rank), default=0)]
+            last = max((c for c in clicks if c < rank), default=0) if name == "ubm" else 0
+            click = a[pair] * gamma[rank, last]
             expected.append(click if rank in clicks else 1 - click)
     assert probabilities == pytest.approx(expected, abs=1e-12)
 

@@ -1,6 +1,7 @@
 """Releases of scientific papers: those of 2025 and of 2026."""
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -86,6 +87,49 @@ def test_a_snapshot_of_papers_may_say_its_month(tmp_path: Path) -> None:
     write(home / "metadata.json", '{"snapshot": "../../x"}')
     with pytest.raises(UsageError, match="cannot determine the month"):
         find_snapshots(list_release_files(tmp_path / "r"), "longeval-sci")
+
+
+@pytest.mark.parametrize(
+    ("layout", "queries", "page", "metadata"),
+    [
+        (
+            "longeval-sci",
+            "2025-01/queries.txt",
+            "2025-01/documents/a.jsonl",
+            "2025-01/metadata.json",
+        ),
+        (
+            "longeval-2023",
+            "2025-01/French/Queries/train.tsv",
+            "2025-01/French/Documents/a.txt",
+            "2025-01/French/etc/metadata.json",
+        ),
+        (
+            "longeval-web",
+            "queries/2025-01_queries.txt",
+            "Trec/2025-01_fr/a.trec",
+            "Trec/2025-01_fr/metadata.json",
+        ),
+    ],
+)
+def test_a_folder_and_metadata_of_different_months_are_refused(
+    tmp_path: Path, layout: str, queries: str, page: str, metadata: str
+) -> None:
+    """The folder or the file once won, whichever the layout asked first."""
+    root = tmp_path / "r"
+    write(root / queries, "q1\tsel\n")
+    write(root / page, "{}")
+    write(root / metadata, '{"snapshot": "2025-02"}')
+    folder = next(path for path in root.rglob("2025-01*") if path.is_dir())
+    message = (
+        f"^{re.escape(str(folder))}: the folder name has the month 2025-01, but metadata.json has "
+        "2025-02; rename the folder or correct the file$"
+    )
+    with pytest.raises(UsageError, match=message):
+        find_snapshots(list_release_files(root), layout)
+    write(root / metadata, '{"snapshot": "2025-01-15"}')
+    (found,) = find_snapshots(list_release_files(root), layout)
+    assert found.name[:7] == "2025-01"
 
 
 def _science_of_2026(root: Path) -> Path:

@@ -2,17 +2,22 @@
 
 In: files. Out: mutants (cosmic-ray's `MutationSpec`), at most one at each position in the source,
 since an operator that has ten replacements would otherwise be sampled ten times as often as one
-that has a single replacement. Annotations are not mutated: no test can see them.
+that has a single replacement. Annotations are not mutated: no test can see them. Mutants that are
+no valid Python, such as a keyword-only marker `*` replaced by `%`, are not counted as killed: they
+are left out.
 """
 
 import ast
 import random
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import cosmic_ray.plugins
 from cosmic_ray.commands import init
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator
 from cosmic_ray.work_db import WorkDB, use_db
 from cosmic_ray.work_item import MutationSpec
 
@@ -32,8 +37,21 @@ def sample_mutants(files: Sequence[Path], count: int, seed: int) -> list[Mutatio
     """
     rng = random.Random(seed)
     positions = _by_position(files)
-    chosen = rng.sample(sorted(positions), min(count, len(positions)))
-    return [rng.choice(positions[position]) for position in sorted(chosen)]
+    shuffled = rng.sample(sorted(positions), len(positions))
+    drawn = (rng.choice(positions[position]) for position in shuffled)
+    chosen = islice(filter(_is_valid, drawn), count)
+    return sorted(chosen, key=lambda mutant: (str(mutant.module_path), mutant.start_pos))
+
+
+def _is_valid(mutant: MutationSpec) -> bool:
+    """Whether the mutated file can be compiled."""
+    operator = get_operator(mutant.operator_name)(**mutant.operator_args)
+    code = mutate_code(mutant.module_path.read_text("utf-8"), operator, mutant.occurrence)
+    try:
+        compile(code or "", str(mutant.module_path), "exec")
+    except SyntaxError:
+        return False
+    return code is not None
 
 
 def _by_position(files: Sequence[Path]) -> dict[tuple[str, Position], list[MutationSpec]]:

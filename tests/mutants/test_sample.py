@@ -47,6 +47,16 @@ def test_each_position_has_one_mutant_and_annotations_none(file: Path) -> None:
     assert [column for line, column in starts if line == 10] == [SOURCE.split("\n")[9].index("3")]
 
 
+def test_mutants_that_are_no_python_are_left_out(tmp_path: Path) -> None:
+    """A marker `*` has ten replacements; only `/`, which is a marker too, can be compiled."""
+    path = tmp_path / "module.py"
+    path.write_text("def add(one: int, *, two: int) -> int:\n    return one + two\n")
+    found = [mutant for seed in range(20) for mutant in sample_mutants([path], 1000, seed)]
+    markers = {mutant.operator_name for mutant in found if mutant.start_pos == (1, 18)}
+    assert markers <= {"core/ReplaceBinaryOperator_Mul_Div"}
+    assert sum(mutant.start_pos == (2, 15) for mutant in found) == 20
+
+
 @pytest.mark.parametrize("number", [0, 1])
 def test_examples_of_sql(number: int) -> None:
     example = SqlReplacer.examples()[number]

@@ -62,6 +62,20 @@ def unknown_month_error(folder: Path, label: str, example: str, metadata_file: s
     )
 
 
+def check_months_agree(folder: Path, metadata_file: Path) -> None:
+    """Check that a folder name and a metadata file do not state different months.
+
+    Raises:
+        UsageError: They do.
+    """
+    named, recorded = parse_month(folder.name), read_metadata_month(metadata_file)
+    if named and recorded and named[:7] != recorded[:7]:
+        raise UsageError(
+            f"{folder}: the folder name has the month {named}, but {metadata_file.name} has "
+            f"{recorded}; rename the folder or correct the file"
+        )
+
+
 def parse_month(text: str) -> str | None:
     """Return the last month (`YYYY-MM`) or day (`YYYY-MM-DD`) in a name; None if there is none."""
     matches = re.findall(FOLDER_MONTH_PATTERN, text)

@@ -13,6 +13,7 @@ from builder.collection.imports.files import (
     LANGUAGE_FOLDERS,
     NON_DOCUMENT,
     SnapshotFiles,
+    check_months_agree,
     parse_month,
     read_metadata_month,
     unknown_month_error,
@@ -75,10 +76,12 @@ def _snapshot_month(language_folder: Path) -> str:
     """Return the month of a language folder, from its metadata or the name of its parent.
 
     Raises:
-        UsageError: the month cannot be determined.
+        UsageError: the month cannot be determined, or two different ones are given.
     """
     label = language_folder.parent.name
-    name = read_metadata_month(language_folder / "etc" / "metadata.json")
+    metadata_file = language_folder / "etc" / "metadata.json"
+    check_months_agree(language_folder.parent, metadata_file)
+    name = read_metadata_month(metadata_file)
     if name is None:
         name = parse_month(label) or KNOWN_MONTHS.get(label.lower())
     if not name:

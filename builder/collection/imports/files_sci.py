@@ -13,6 +13,7 @@ from pathlib import Path
 from builder.collection.imports.files import (
     NON_DOCUMENT,
     SnapshotFiles,
+    check_months_agree,
     parse_month,
     read_metadata_month,
     relative_name,
@@ -105,7 +106,7 @@ def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> 
         None if the file belongs to all snapshots.
 
     Raises:
-        UsageError: the month cannot be determined.
+        UsageError: the month cannot be determined, or two different ones are given.
     """
     is_document = _file_kind(path) == DOCUMENTS
     folder = path.parent.parent if is_document else path.parent
@@ -115,7 +116,9 @@ def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> 
         if number[1] == "test":
             return None
         name = month_by_number.get(number[1])
-    name = name or read_metadata_month(folder / "metadata.json")
+    metadata_file = folder / "metadata.json"
+    check_months_agree(folder, metadata_file)
+    name = name or read_metadata_month(metadata_file)
     if name is None:
         parents = folder.relative_to(root).parents if folder.is_relative_to(root) else ()
         folders = (folder, *parents)

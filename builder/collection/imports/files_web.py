@@ -15,6 +15,7 @@ from builder.collection.imports.files import (
     MONTH_PATTERN,
     NON_DOCUMENT,
     SnapshotFiles,
+    check_months_agree,
     read_metadata_month,
     relative_name,
 )
@@ -72,15 +73,20 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
 
 
 def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
-    """Return the month of each label in file and folder names, using metadata if necessary."""
+    """Return the month of each label in file and folder names, using metadata if necessary.
+
+    Raises:
+        UsageError: a folder name and its metadata have different months.
+    """
     months_by_label: dict[str, str] = {}
     for path in files:
         folder = _parse_snapshot_folder(Path(relative_name(path, root)).parts[:-1])
         query_file = QUERY_FILE.fullmatch(path.name)
         labels = [folder[0]] if folder else [query_file[1]] if query_file else []
         months_by_label |= {label: label for label in labels if re.fullmatch(MONTH_PATTERN, label)}
-        if folder and path.name == "metadata.json" and folder[0] not in months_by_label:
-            month = read_metadata_month(path)
+        if folder and path.name == "metadata.json":
+            check_months_agree(path.parent, path)
+            month = None if folder[0] in months_by_label else read_metadata_month(path)
             months_by_label |= {folder[0]: month} if month else {}
     return months_by_label
 
