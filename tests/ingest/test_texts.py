@@ -41,7 +41,7 @@ PIECES = st.sampled_from(
 
 @given(TEXTS)
 @example(["a\x00b", "e\u0301", " \u2028x\u2029 ", "\x1f\xa0a\x1f"])
-def test_a_column_is_normalised_as_its_texts_are(texts: list[str]) -> None:
+def test_a_column_is_normalized_as_its_texts_are(texts: list[str]) -> None:
     found = normalize_texts(pl.Series("text", texts, dtype=pl.String)).to_list()
     assert found == [normalize(text) for text in texts]
     assert [normalize(text) for text in found] == found

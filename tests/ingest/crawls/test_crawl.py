@@ -178,7 +178,7 @@ def test_spilling_changes_nothing(tmp_path: Path) -> None:
         ("a\tb", "a\tb"),
     ],
 )
-def test_normalised_text(raw: str, clean: str) -> None:
+def test_normalized_text(raw: str, clean: str) -> None:
     assert normalize(raw) == clean
 
 
