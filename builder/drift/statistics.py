@@ -21,7 +21,7 @@ def jaccard(common: int, size_a: int, size_b: int) -> float | None:
 
 
 def quantile(sorted_values: Sequence[float], q: float) -> float | None:
-    """Return a quantile: the smallest value such that at least a share `q` of all are at or below.
+    """Return a quantile: the smallest value that at least a share `q` of the values do not exceed.
 
     This is the inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996):
     always one of the values, never interpolated.

@@ -195,7 +195,7 @@ def test_causes_of_missing_pairs_by_hand() -> None:
     evidence, thresholds = ("select.min_users",), ("qrels.min_examinations",)
     assert DefinitionChanges(evidence, inputs=True).judged_pairs_change_cause == "parameters"
     assert DefinitionChanges(thresholds=thresholds).judged_pairs_change_cause == "parameters"
-    assert DefinitionChanges(thresholds=thresholds).cause_of_evidence == "code"
+    assert DefinitionChanges(thresholds=thresholds).evidence_change_cause == "code"
     assert DefinitionChanges(inputs=True).judged_pairs_change_cause == "inputs"
     assert DefinitionChanges().judged_pairs_change_cause == "code"
 

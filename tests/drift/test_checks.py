@@ -117,9 +117,9 @@ def test_rows_that_should_lie_below_a_raised_threshold() -> None:
     assert floor.expected_below(20) == pytest.approx(55.97, abs=0.01)
     half_gone = MinimumCountModel([(5, 100, 0), (40, 100, 50)], (1, 1))
     assert half_gone.expected_below(20) == pytest.approx(55.97 / 2, abs=0.01)
-    assert floor.min_detectable_minimum() == 6
-    assert MinimumCountModel([(5, 60, 0), (40, 100, 0)], (1, 1)).min_detectable_minimum() == 7
-    assert MinimumCountModel([(5, 10, 0), (40, 9, 0)], (1, 1)).min_detectable_minimum() is None
+    assert floor.smallest_detectable_minimum() == 6
+    assert MinimumCountModel([(5, 60, 0), (40, 100, 0)], (1, 1)).smallest_detectable_minimum() == 7
+    assert MinimumCountModel([(5, 10, 0), (40, 9, 0)], (1, 1)).smallest_detectable_minimum() is None
 
 
 def test_rows_that_could_not_have_stayed_do_not_count() -> None:
@@ -492,7 +492,10 @@ def test_hosts_that_a_crawl_lacks() -> None:
     after = [row | {"in_crawl": 0 if n < 4 else 9} for n, row in enumerate(before)]
     outcome = crawling.check_host_coverage(covering(before, after, HostCoverage))
     assert outcome.found is True
-    assert "4 are crawled only before and 0 only after (h0.fr, h1.fr, h2.fr)" in outcome.evidence
+    assert (
+        "4 were crawled only in the earlier one and 0 only in the later one (h0.fr, h1.fr, h2.fr)"
+        in outcome.evidence
+    )
     one = [row | {"in_crawl": 0 if n < 1 else 9} for n, row in enumerate(before)]
     assert crawling.check_host_coverage(covering(before, one, HostCoverage)).found is False
     assert crawling.check_host_coverage(covering(before[:4], after, HostCoverage)).found is None
@@ -509,7 +512,7 @@ def long_texts(*, cut: int | None = None) -> Rows:
 def test_texts_that_end_at_one_length() -> None:
     outcome = texts.check_text_lengths(holding(long_texts(), long_texts(cut=400)))
     assert outcome.found is True
-    assert "at 400 characters after: texts are truncated differently" in outcome.evidence
+    assert "% at 400 characters: texts are truncated differently" in outcome.evidence
     assert texts.check_text_lengths(holding(long_texts(cut=400), long_texts())).found is True
     assert texts.check_text_lengths(holding(long_texts(), long_texts())).found is False
     assert texts.check_text_lengths(holding(long_texts()[:20], long_texts())).found is None

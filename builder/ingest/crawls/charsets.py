@@ -27,7 +27,8 @@ SUPERSETS = {
     "iso8859-11": "cp874",
     "shift_jis": "cp932",
 }
-"""Python codecs that decode at least what the standard's decoder of that name decodes."""
+"""Python codecs that decode at least what the decoder of that name in the WHATWG Encoding Standard
+decodes."""
 MAC_CYRILLIC = dict.fromkeys(("x-mac-cyrillic", "x-mac-ukrainian"), "mac-cyrillic")
 """Labels of the WHATWG Encoding Standard that resiliparse does not support."""
 DECLARATION_SEARCH_BYTES = 2048

@@ -54,7 +54,7 @@ DATE_META_SELECTOR = ",".join(
     }.items()
     for word in words
 )
-"""CSS selector of meta elements that may hold a date."""
+"""CSS selector of meta elements that may declare a date."""
 TIME_LABELS = {
     "published": ("datepublished", "pubdate", "published"),
     "modified": ("datemodified", "updated", "modified"),
