@@ -38,7 +38,7 @@ USER_RULES_SHARE = 0.6
 
 @stage(
     "log",
-    version="13",
+    version="14",
     writes=(Impressions, LogQueries, LogUrls),
     plugins=lambda w: plugin_packages("log_readers", w.log_formats),
 )
