@@ -9,6 +9,7 @@ from builder.runtime.limits import Limits
 from builder.translation.standalone import translate_texts
 
 PAGE = (Path(__file__).parents[2] / "docs/translation.md").read_text("utf-8")
+PROSE = " ".join(PAGE.split())
 CARD = (embedded_model() / "README.md").read_text("utf-8")
 
 
@@ -21,7 +22,7 @@ def read_table(text: str, header: str) -> list[list[str]]:
 
 def test_translations_are_those_of_the_embedded_model(tmp_path: Path) -> None:
     rows = read_table(PAGE, "French |")
-    quoted = re.search(r"text it is worse: \*(.+)\* becomes \"(.+)\"\.", PAGE)
+    quoted = re.search(r"it is worse: \*([^*]+)\* becomes \"([^\"]+)\"\.", PROSE)
     assert quoted is not None
     shown = [*((french, english) for french, english in rows), quoted.groups()]
     params = TranslateParameters(model=embedded_model())
@@ -44,4 +45,4 @@ def test_figures_are_those_of_the_card() -> None:
     assert [row[1:] for row in read_table(PAGE, "`beam_size`")] == expected
     usable = re.search(r"(\d+) of 40 outputs are usable", CARD)
     assert usable is not None
-    assert f"of which {usable[1]} were judged usable" in PAGE
+    assert f"of which {usable[1]} were judged usable" in PROSE
