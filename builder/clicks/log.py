@@ -12,6 +12,7 @@ import duckdb
 from builder.clicks.log_conversion import convert_to_parquet, count_readable_rows
 from builder.clicks.log_summary import LogSummary
 from builder.errors import DataError, UsageError
+from builder.ingest.logs.advice import advise_on_rejects
 from builder.ingest.logs.checks import CLEAN_LINE
 from builder.ingest.logs.rules import HAS_BAD_RANKS, HAS_BAD_RESULTS, RANK_REASONS
 from builder.io import parquet
@@ -121,7 +122,7 @@ def _create_views(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def count_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used: int) -> None:
-    """Add the rejects of a Parquet file that was read in place to the summary.
+    """Complete a summary: rejects of a Parquet file that was read in place, and advice on rejects.
 
     Args:
         connection: Has the view `checked`.
@@ -146,6 +147,7 @@ def count_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, us
             "field names in [log.fields], the form of clicks in log.click_form, the separator of "
             "lists in log.list_separator, and a URL template for document ids in log.address"
         )
+    summary.notes.extend(advise_on_rejects(summary.rejected, summary.impressions))
 
 
 def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:

@@ -109,7 +109,8 @@ class LogParameters(RawParameters):
     list_separator: str = Field(
         default=" ",
         min_length=1,
-        description="Separator of the URLs or ranks within a cell of a CSV or TSV file",
+        description="Separator of the URLs or ranks in a list written as text: in a cell of a CSV "
+        "or TSV file, or in a string column of a Parquet file",
     )
     session_start: datetime | None = Field(
         default=None,

@@ -261,7 +261,7 @@ def test_invalid_arguments(tmp_path: Path) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(FormatError, match="expected a Parquet file"):
         model_log(tmp_path / "bad.parquet", "sdbn", out)
-    pl.DataFrame({"query": ["q"], "results": ["u"]}).write_parquet(tmp_path / "long.parquet")
+    pl.DataFrame({"query": ["q"], "results": [1]}).write_parquet(tmp_path / "long.parquet")
     with pytest.raises(DataError, match=r"found none in .* records \(bad_results 1\)"):
         model_log(tmp_path / "long.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "links": ["u"]}).write_parquet(tmp_path / "other.parquet")

@@ -1,4 +1,4 @@
-"""Parses lists in CSV or TSV cells.
+"""Parses lists that are written as text, in cells of CSV or TSV or in string columns of Parquet.
 
 Supported notations: JSON (`["a", "b"]`), Python and NumPy output (`['a', 'b']`, `['a' 'b']`,
 `[('a', 1)]`), PostgreSQL arrays (`{a,b}`) and items joined by a separator. Cells are parsed, never
@@ -11,7 +11,10 @@ from typing import Any
 
 import orjson
 
+from builder.ingest.logs.records import Record
+from builder.ingest.logs.scalars import parse_integer
 from builder.ingest.rejects import RejectError
+from builder.parameters import LogParameters
 
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 BOOLEANS = {"True": True, "False": False}
@@ -29,6 +32,32 @@ BRACKETS = {"[": ("]", PYTHON_ITEM), "{": ("}", POSTGRES_ITEM)}
 """Opening bracket: closing bracket and item pattern."""
 NULLS = frozenset({"NULL", "null", "\\N", "None", "NaN", "nan", "NA"})
 """Spellings of a missing value; none of them can be a URL or a rank."""
+
+
+def parse_text_lists(record: Record, params: LogParameters) -> Record | str:
+    """Parse the results and clicks of a record that are text; return the reject reason on failure.
+
+    Args:
+        record: Values by the field names of the log.
+        params: Section `[log]` of the definition.
+    """
+    fields = params.fields
+    parsed: Record = {}
+    try:
+        if isinstance(results := record.get(fields.results), str):
+            parsed[fields.results] = split_list(results, params.list_separator)
+        if isinstance(clicks := record.get(fields.clicks), str):
+            items = split_list(clicks, params.list_separator)
+            parsed[fields.clicks] = [_integer_or_text(item) for item in items]
+    except RejectError as reject:
+        return str(reject)
+    return record | parsed
+
+
+def _integer_or_text(click: object) -> object:
+    """Convert a click to an integer if possible, otherwise return it unchanged."""
+    number = parse_integer(click) if isinstance(click, str) else None
+    return click if number is None else number
 
 
 def split_list(cell: str, separator: str) -> list[Any]:

@@ -18,10 +18,8 @@ from builder.ingest.delimited import (
     split_cells,
 )
 from builder.ingest.lines import read_blocks
-from builder.ingest.logs.cell_lists import split_list
+from builder.ingest.logs.cell_lists import parse_text_lists
 from builder.ingest.logs.records import NumberedRecord, Record
-from builder.ingest.logs.scalars import parse_integer
-from builder.ingest.rejects import RejectError
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 
@@ -94,27 +92,11 @@ def parse_wide_rows(
 ) -> Iterator[NumberedRecord]:
     """Convert rows with one impression each to records by the column names of the file."""
     for number, row in rows:
-        yield number, row if isinstance(row, str) else _parse_lists(row, params)
+        yield number, row if isinstance(row, str) else _parse_cells(row, params)
 
 
-def _parse_lists(row: dict[str, str], params: LogParameters) -> Record | str:
-    """Parse the cells of a row that contain lists; return the reject reason on failure."""
-    fields = params.fields
-    record: Record = dict(row)
-    if record.get(fields.user) in MISSING_USERS:
-        record.pop(fields.user, None)
-    try:
-        if fields.results in record:
-            record[fields.results] = split_list(row[fields.results], params.list_separator)
-        if fields.clicks in record:
-            clicks = split_list(row[fields.clicks], params.list_separator)
-            record[fields.clicks] = [_integer_or_text(click) for click in clicks]
-    except RejectError as reject:
-        return str(reject)
-    return record
-
-
-def _integer_or_text(click: object) -> object:
-    """Convert a click to an integer if possible, otherwise return it unchanged."""
-    number = parse_integer(click) if isinstance(click, str) else None
-    return click if number is None else number
+def _parse_cells(row: dict[str, str], params: LogParameters) -> Record | str:
+    """Parse the lists of a row and drop a missing user; return the reject reason on failure."""
+    user = params.fields.user
+    record = {name: cell for name, cell in row.items() if name != user or cell not in MISSING_USERS}
+    return parse_text_lists(record, params)

@@ -17,6 +17,7 @@ from builder.errors import FormatError
 from builder.ingest import parquet_rows
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
 from builder.ingest.lists import build_list_array, is_text, lengths
+from builder.ingest.logs.cell_lists import parse_text_lists
 from builder.ingest.logs.long_form import ROWS, is_long_form
 from builder.ingest.logs.records import NumberedRecord, RawRecords
 from builder.ingest.nested import existing_names, get_column, has_column
@@ -68,7 +69,7 @@ def read_batches(
 def parse_batch(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
     """Convert a batch to raw records, in columns if all types are supported."""
     first, batch = numbered
-    get_rows = partial(_read_rows, numbered, params.fields)
+    get_rows = partial(_read_rows, numbered, params)
     try:
         batch.validate(full=True)
         table = _canonical_columns(numbered, params)
@@ -153,13 +154,14 @@ def _replace_items(lists: pa.Array, items: pa.Array) -> pa.Array:
 
 
 def _read_rows(
-    numbered: NumberedBatch, fields: LogFields, numbers: Sequence[int]
+    numbered: NumberedBatch, params: LogParameters, row_numbers: Sequence[int]
 ) -> Iterator[NumberedRecord]:
     """Yield the rows with the given numbers as records with standard field names."""
     first, batch = numbered
-    chosen = batch.take(pa.array([number - first for number in numbers], pa.int64()))
-    for number, row in zip(numbers, batch_rows(chosen), strict=True):
-        yield number, row if isinstance(row, str) else rename_fields(row, fields)
+    chosen = batch.take(pa.array([number - first for number in row_numbers], pa.int64()))
+    for number, row in zip(row_numbers, batch_rows(chosen), strict=True):
+        record = row if isinstance(row, str) else parse_text_lists(row, params)
+        yield number, record if isinstance(record, str) else rename_fields(record, params.fields)
 
 
 def long_form_tables(batches: Iterable[NumberedBatch], fields: LogFields) -> Iterator[pa.Table]:

@@ -12,6 +12,7 @@ from typing import Annotated
 import polars as pl
 
 from builder.errors import DataError
+from builder.ingest.logs.advice import advise_on_rejects
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.detection import LogFile, inspect_log
 from builder.ingest.logs.formats import ENGINE_SHARE, Batch, raw_batches
@@ -38,7 +39,7 @@ USER_RULES_SHARE = 0.6
 
 @stage(
     "log",
-    version="13",
+    version="14",
     writes=(Impressions, LogQueries, LogUrls),
     plugins=lambda w: plugin_packages("log_readers", w.log_formats),
 )
@@ -93,6 +94,7 @@ def ingest_log(
         ledger.notes.append(
             f"{added:,} results without a URL scheme were read as {params.scheme}:// (log.scheme)"
         )
+    ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in))
     _check_not_empty(ledger, staging, params)
     return ledger
 

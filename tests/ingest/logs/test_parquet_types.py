@@ -87,6 +87,31 @@ def test_texts(tmp_path: Path, kind: pa.DataType) -> None:
     assert rejects == []
 
 
+@pytest.mark.parametrize(
+    ("results", "clicks"),
+    [
+        (" ".join(URLS), "2 1"),
+        ('["https://a.example/1", "https://a.example/2"]', "[2, 1]"),
+        ("{https://a.example/1,https://a.example/2}", "{2,1}"),
+    ],
+)
+def test_lists_that_are_written_as_text(tmp_path: Path, results: str, clicks: str) -> None:
+    """As of a CSV file that was converted to Parquet; every row was once `bad_results`."""
+    log = {
+        "time": TIMES["seconds"],
+        "query": ["eau", "loi"],
+        "results": [results, "https://a.example/1|https://a.example/2"],
+        "clicks": [clicks, "1"],
+    }
+    found, rejects = impressions(written(tmp_path, log))
+    assert [(row["results"], row["clicks"]) for row in found] == [(URLS, [2, 1])]
+    assert rejects == [(2, "bad_list")]
+    mixed = log | {"results": [URLS] * 2, "clicks": [clicks, "NULL"]}
+    found, rejects = impressions(written(tmp_path, mixed))
+    assert [(row["results"], row["clicks"]) for row in found] == [(URLS, [2, 1]), (URLS, [])]
+    assert rejects == []
+
+
 def test_invalid_utf8_rejects_only_its_row(tmp_path: Path) -> None:
     times = TIMES["seconds"]
     crawl = {"url": URLS, "timestamp": times, "text": [TEXTS[0].encode(), b"\xff"]}

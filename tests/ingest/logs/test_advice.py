@@ -1,0 +1,35 @@
+"""Logs of which many records are rejected say which parameter may mend it."""
+
+from pathlib import Path
+
+import orjson
+
+from builder.clicks import model_log
+from builder.clicks.log import standalone_parameters
+from builder.ingest.logs.advice import advise_on_rejects
+from builder.parameters import LogParameters
+
+CLICK_ADVICE = (
+    "records were rejected as click_not_shown: ranks in clicks start at 1; if they are flags or "
+    "ids, set log.click_form"
+)
+
+
+def test_advice_is_given_from_a_tenth_of_the_records_on() -> None:
+    rejected = {"click_not_shown": 11, "bad_list": 10, "not_json": 60}
+    assert list(advise_on_rejects(rejected, 100)) == [f"11 of 100 {CLICK_ADVICE}"]
+    assert list(advise_on_rejects({}, 0)) == []
+
+
+def test_flags_that_are_read_as_ranks_are_noted_and_the_advice_helps(tmp_path: Path) -> None:
+    """Clicks [0, 1] are flags; read as ranks, 4 of 5 records were dropped with exit code 0."""
+    log, out = tmp_path / "log.jsonl", tmp_path / "out.parquet"
+    clicks: list[list[int]] = [[0, 1], [1, 0], [0, 0], [0, 0]]
+    lines = [{"query": "eau", "results": ["a", "b"], "clicks": flags} for flags in clicks]
+    lines.append({"query": "eau", "results": ["a"], "clicks": [1]})
+    log.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    report = model_log(log, "sdbn", out)
+    assert report.log.notes == [f"4 of 5 {CLICK_ADVICE}"]
+    params = standalone_parameters(LogParameters(click_form="flags"))
+    with_flags = model_log(log, "sdbn", out, log_params=params)
+    assert (with_flags.clicks, with_flags.log.notes) == (3, [])
