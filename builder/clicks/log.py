@@ -12,7 +12,7 @@ import duckdb
 from builder.clicks.log_conversion import convert_to_parquet, count_readable_rows
 from builder.clicks.log_summary import LogSummary
 from builder.errors import DataError, UsageError
-from builder.ingest.logs.advice import advise_on_rejects
+from builder.ingest.advice import LOG_ADVICE, advise_on_rejects
 from builder.ingest.logs.checks import CLEAN_LINE
 from builder.ingest.logs.rules import HAS_BAD_RANKS, HAS_BAD_RESULTS, RANK_REASONS
 from builder.io import parquet
@@ -147,7 +147,7 @@ def count_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, us
             "field names in [log.fields], the form of clicks in log.click_form, the separator of "
             "lists in log.list_separator, and a URL template for document ids in log.address"
         )
-    summary.notes.extend(advise_on_rejects(summary.rejected, summary.impressions))
+    summary.notes.extend(advise_on_rejects(summary.rejected, summary.impressions, LOG_ADVICE))
 
 
 def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:

@@ -6,6 +6,7 @@ A quoted cell may span a limited number of lines, so that one stray quote cannot
 import csv
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from builder.ingest.lines import read_blocks
@@ -15,6 +16,9 @@ from builder.io.sources import Source
 
 DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
 """Delimiters to try per format; the first one that yields the expected columns is used."""
+
+SAMPLE_ROWS = 1000
+"""Number of rows from which the quoting of a TSV file is detected."""
 
 Cells = list[str]
 Row = tuple[int, dict[str, str] | str]
@@ -58,6 +62,44 @@ def candidate_layouts(line: bytes | None, kind: str) -> Iterator[TableLayout]:
             cells = split_cells(line, delimiter, is_quoted)
             if not isinstance(cells, str):
                 yield TableLayout([cell.strip() for cell in cells], delimiter, is_quoted)
+
+
+def detect_quoting(
+    source: Source,
+    layout: TableLayout,
+    max_line_bytes: int,
+    max_spanned_lines: int,
+    encoding: str = "utf-8",
+) -> TableLayout:
+    """Return the layout of a TSV file with quoted cells if its first rows are quoted.
+
+    They are if they have all cells when read as quoted, as pandas and Polars write them, but when
+    read as unquoted, a row lacks cells or a cell has doubled quotes. A quote within a cell that
+    does not start with one shows that cells are unquoted.
+
+    Args:
+        source: The file.
+        layout: Layout from the header.
+        max_line_bytes: Maximum bytes of a line.
+        max_spanned_lines: Maximum lines that a quoted cell may span.
+        encoding: Text encoding of the file.
+    """
+    if layout.is_quoted:
+        return layout
+
+    def sample(choice: TableLayout) -> list[Row]:
+        rows = read_rows(source, choice, max_line_bytes, max_spanned_lines, encoding)
+        return list(islice(rows, SAMPLE_ROWS))
+
+    cells = [row.values() if isinstance(row, dict) else None for _, row in sample(layout)]
+    lacks_cells = any(row is None for row in cells)
+    marked = [cell for row in cells for cell in row or () if '"' in cell]
+    is_doubled = any('""' in cell for cell in marked)
+    if not (lacks_cells or is_doubled) or not all(cell.startswith('"') for cell in marked):
+        return layout
+    quoted = layout._replace(is_quoted=True)
+    faults = {row for _, row in sample(quoted) if isinstance(row, str)}
+    return layout if faults & {"bad_quotes", "wrong_number_of_cells"} else quoted
 
 
 def read_rows(

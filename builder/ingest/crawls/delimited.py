@@ -6,7 +6,13 @@ from functools import partial
 from builder.errors import FormatError
 from builder.ingest.crawls.fetches import NumberedPage
 from builder.ingest.crawls.page import field_names, page_from_record
-from builder.ingest.delimited import DELIMITERS, TableLayout, candidate_layouts, read_rows
+from builder.ingest.delimited import (
+    DELIMITERS,
+    TableLayout,
+    candidate_layouts,
+    detect_quoting,
+    read_rows,
+)
 from builder.ingest.lines import read_blocks
 from builder.ingest.rejects import value_or_reason
 from builder.io.sources import Source
@@ -39,7 +45,9 @@ def read_delimited_pages(
             source.name,
             1,
         )
-    for number, row in read_rows(source, layout, params.max_record_bytes, MAX_SPANNED_LINES):
+    limits = (params.max_record_bytes, MAX_SPANNED_LINES)
+    layout = detect_quoting(source, layout, *limits)
+    for number, row in read_rows(source, layout, *limits):
         if isinstance(row, str):
             yield number, row
         else:

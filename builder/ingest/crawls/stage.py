@@ -11,6 +11,7 @@ from typing import Annotated
 
 import polars as pl
 
+from builder.ingest.advice import CRAWL_ADVICE, advise_on_rejects
 from builder.ingest.crawls.checks import PageBlock
 from builder.ingest.crawls.fetches import parser_pool
 from builder.ingest.crawls.formats import read_pages
@@ -28,7 +29,7 @@ from builder.text.keys import keys64
 from schemas import Fetches, Pages
 
 
-@stage("crawl", version="12", writes=(Fetches, Pages))
+@stage("crawl", version="13", writes=(Fetches, Pages))
 def ingest_crawl(
     out: Path,
     *,
@@ -77,6 +78,7 @@ def ingest_crawl(
     if shortened:
         limit = f"{params.max_text_chars:,} characters (crawl.max_text_chars)"
         ledger.notes.append(f"{shortened:,} texts were shortened to {limit}")
+    ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, CRAWL_ADVICE))
     return ledger
 
 

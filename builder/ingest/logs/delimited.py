@@ -14,6 +14,7 @@ from builder.ingest.delimited import (
     Row,
     TableLayout,
     candidate_layouts,
+    detect_quoting,
     read_rows,
     split_cells,
 )
@@ -37,7 +38,7 @@ def detect_layout(
 
     Args:
         source: The file.
-        kind: `csv` (quoted) or `tsv` (unquoted unless the header requires quotes).
+        kind: `csv` (quoted) or `tsv` (see `detect_quoting`).
         params: Section `[log]` of the definition.
         encoding: Text encoding of the file.
         needs_time: A time column is required.
@@ -55,7 +56,8 @@ def detect_layout(
     found: list[str] = []
     for layout in candidates:
         if set(needed) <= set(layout.names) and {fields.results, fields.url} & set(layout.names):
-            return layout
+            limits = (params.max_line_bytes, MAX_SPANNED_LINES)
+            return detect_quoting(source, layout, *limits, encoding)
         found = max(found, layout.names, key=len)
     expected = "log.columns" if params.columns else "a header"
     advice = "name the columns in [log.fields]"

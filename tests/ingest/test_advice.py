@@ -1,14 +1,17 @@
-"""Logs of which many records are rejected say which parameter may mend it."""
+"""Logs and crawls of which many records are rejected say which parameter may mend it."""
 
+import re
 from pathlib import Path
 
 import orjson
 
 from builder.clicks import model_log
 from builder.clicks.log import standalone_parameters
-from builder.ingest.logs.advice import advise_on_rejects
-from builder.parameters import LogParameters
+from builder.ingest.advice import CRAWL_ADVICE, LOG_ADVICE, advise_on_rejects
+from builder.parameters import CrawlParameters, LogParameters
 
+ROOT = Path(__file__).parents[2]
+DOCUMENTED = {LogParameters: "logs.md", CrawlParameters: "crawls.md"}
 CLICK_ADVICE = (
     "records were rejected as click_not_shown: ranks in clicks start at 1; if they are flags or "
     "ids, set log.click_form"
@@ -17,8 +20,8 @@ CLICK_ADVICE = (
 
 def test_advice_is_given_from_a_tenth_of_the_records_on() -> None:
     rejected = {"click_not_shown": 11, "bad_list": 10, "not_json": 60}
-    assert list(advise_on_rejects(rejected, 100)) == [f"11 of 100 {CLICK_ADVICE}"]
-    assert list(advise_on_rejects({}, 0)) == []
+    assert list(advise_on_rejects(rejected, 100, LOG_ADVICE)) == [f"11 of 100 {CLICK_ADVICE}"]
+    assert list(advise_on_rejects({}, 0, LOG_ADVICE)) == []
 
 
 def test_flags_that_are_read_as_ranks_are_noted_and_the_advice_helps(tmp_path: Path) -> None:
@@ -33,3 +36,12 @@ def test_flags_that_are_read_as_ranks_are_noted_and_the_advice_helps(tmp_path: P
     params = standalone_parameters(LogParameters(click_form="flags"))
     with_flags = model_log(log, "sdbn", out, log_params=params)
     assert (with_flags.clicks, with_flags.log.notes) == (3, [])
+
+
+def test_every_reason_with_advice_exists_and_the_parameters_that_it_names_do() -> None:
+    for section, advice in ((LogParameters, LOG_ADVICE), (CrawlParameters, CRAWL_ADVICE)):
+        for reason, remedy in advice.items():
+            assert f"`{reason}`" in (ROOT / "docs" / DOCUMENTED[section]).read_text("utf-8")
+            named = re.findall(r"(?:log|crawl)\.([a-z_]+)", remedy)
+            assert named
+            assert set(named) <= set(section.model_fields)

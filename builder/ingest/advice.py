@@ -1,0 +1,40 @@
+"""Advice for input of which many records are rejected for a reason that a parameter can mend."""
+
+from collections.abc import Iterator, Mapping
+
+LOG_ADVICE = {
+    "click_not_shown": "ranks in clicks start at 1; if they are flags or ids, set log.click_form",
+    "bad_clicks": "if clicks are flags or ids, set log.click_form",
+    "bad_list": "if lists have another separator, set log.list_separator",
+    "bad_time": "if times have another format, set log.time_format or log.time_unit",
+    "repeated_impression": 'if times have the precision of a minute, set log.repeats = "keep"',
+}
+"""Possible cause and remedy by reject reason of a query log."""
+
+CRAWL_ADVICE = {
+    "bad_url": "if URLs are in another field, set crawl.fields.url; if pages have ids, set "
+    "crawl.address",
+    "bad_time": "if times have another field or format, set crawl.fields.time, crawl.time_unit or "
+    "crawl.time_format",
+    "bad_text": "if texts are in another field, set crawl.fields.text",
+}
+"""Possible cause and remedy by reject reason of a crawl."""
+
+MIN_SHARE = 0.1
+"""Minimum share of the records with a reject reason for which advice is given."""
+
+
+def advise_on_rejects(
+    rejected: Mapping[str, int], records: int, advice: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield a note for each reject reason that has advice and is frequent.
+
+    Args:
+        rejected: Number of rejected records by reason.
+        records: Number of records read.
+        advice: Advice by reason, such as `LOG_ADVICE`.
+    """
+    for reason, remedy in advice.items():
+        rows = rejected.get(reason, 0)
+        if rows > MIN_SHARE * records:
+            yield f"{rows:,} of {records:,} records were rejected as {reason}: {remedy}"
