@@ -127,7 +127,7 @@ class PairStatistics(Contract):
     relevance = probability("Relevance estimate of the model; null if the model has none")
 
     @dy.rule()
-    def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
+    def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805
         """Whether last_clicks <= clicks <= examinations <= impressions."""
         return (
             (pl.col("last_clicks") <= pl.col("clicks"))

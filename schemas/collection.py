@@ -216,7 +216,7 @@ class ClickEstimates(Contract):
     )
 
     @dy.rule()
-    def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
+    def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805
         """Whether last_clicks <= clicks <= examinations <= impressions."""
         return (
             (pl.col("last_clicks") <= pl.col("clicks"))

@@ -29,9 +29,9 @@ class Coverage(Contract):
     )
 
     @dy.rule()
-    def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
+    def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805
         """Whether in_collection <= in_crawl <= shown, for documents and for impressions."""
-        return _counts_are_nested()
+        return _counts_are_ordered()
 
 
 class HostCoverage(Contract):
@@ -50,12 +50,12 @@ class HostCoverage(Contract):
     )
 
     @dy.rule()
-    def counts_are_nested(cls) -> pl.Expr:  # noqa: N805
+    def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805
         """Whether in_collection <= in_crawl <= shown, for documents and for impressions."""
-        return _counts_are_nested()
+        return _counts_are_ordered()
 
 
-def _counts_are_nested() -> pl.Expr:
+def _counts_are_ordered() -> pl.Expr:
     """Return the condition in_collection <= in_crawl <= shown, for documents and impressions."""
     documents = pl.col("in_collection").le(pl.col("in_crawl")) & pl.col("in_crawl").le(
         pl.col("shown")

@@ -79,7 +79,7 @@ def align_documents(
     """Write how each document changed between two snapshots.
 
     Args:
-        connection: A private connection; keeps the intermediate tables.
+        connection: A DuckDB connection not shared with other callers; keeps intermediate tables.
         target: The file to write.
         documents_from: Documents of the earlier snapshot.
         documents_to: Documents of the later snapshot.

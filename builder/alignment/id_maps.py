@@ -91,8 +91,8 @@ def build_maps(
         set_variables(connection, snapshots=len(queries))
         connection.register("aliases", collect_aliases(variants or {}).to_arrow())
         for write, tables, name in (
-            (map_documents, documents, "documents_map"),
-            (_map_queries, queries, "queries_map"),
+            (write_documents_map, documents, "documents_map"),
+            (_write_queries_map, queries, "queries_map"),
         ):
             ids, rows = write(
                 connection, out / f"{name}.parquet", tables, limits.scratch / name, progress
@@ -118,7 +118,7 @@ def _create_crawl_view(
         connection.execute(NOTHING_CRAWLED)
 
 
-def map_documents(
+def write_documents_map(
     connection: duckdb.DuckDBPyConnection,
     target: Path,
     documents: Mapping[str, Table],
@@ -128,7 +128,7 @@ def map_documents(
     """Write `documents_map`; return the numbers of distinct ids and of rows written.
 
     Args:
-        connection: A private connection.
+        connection: A DuckDB connection not shared with other callers.
         target: The file to write.
         documents: Tables with `doc_id`, `url`, `url_key`, by snapshot in order of time.
         scratch: Folder to create for intermediate files.
@@ -152,7 +152,7 @@ def collect_aliases(variants: Mapping[str, Table]) -> pl.DataFrame:
     )
 
 
-def _map_queries(
+def _write_queries_map(
     connection: duckdb.DuckDBPyConnection,
     target: Path,
     queries: Mapping[str, Table],

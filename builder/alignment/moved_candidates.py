@@ -16,7 +16,13 @@ import numpy as np
 import polars as pl
 
 from builder.alignment.texts import read_texts, split_by_size
-from builder.documents.sketch import Sketches, band_rows, estimate_jaccard, map_signatures, sketch
+from builder.documents.sketch import (
+    Sketches,
+    band_rows,
+    estimate_jaccard,
+    memory_map_signatures,
+    sketch,
+)
 from builder.documents.token_buffer import tokenize_chunks
 from builder.io.engine import append_rows
 from builder.io.tables import Table
@@ -26,7 +32,8 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 
 MAX_PAGES_PER_BAND = 20
-"""Bands shared by more pages of one side are boilerplate and produce no pairs."""
+"""Bands shared by more than this many pages on one side are treated as boilerplate and produce no
+pairs."""
 MIN_SIMILARITY_SHARE = 0.5
 """Minimum estimated similarity of a candidate pair, as a fraction of the threshold. Of pairs at J =
 0.9 with 16 or more shared shingles, one in 10^5 is estimated below 0.45."""
@@ -87,7 +94,7 @@ def _similar_pairs(
 ) -> Iterator[pl.DataFrame]:
     """Yield the numbers of removed and added pages with similar sketches."""
     removed, added = (
-        map_signatures(_signature_path(folder, side)) for side in ("removed", "added")
+        memory_map_signatures(_signature_path(folder, side)) for side in ("removed", "added")
     )
     shared = connection.sql(SHARED_BANDS.format(max_pages=MAX_PAGES_PER_BAND))
     for batch in shared.to_arrow_reader(PAIRS_PER_BATCH):

@@ -68,7 +68,7 @@ class EncodedVersions:
         return cls(_encode(number), tokens.counts)
 
     def overlap(self, size: int) -> SetSizes:
-        """Return the sizes of both versions' n-gram sets of each document, and of the overlap."""
+        """For each document, return the sizes of both n-gram sets and of their intersection."""
         words, lengths = _pad_short_texts(self.words, self.lengths, size)
         counts = np.maximum(lengths - size + 1, 0)
         begin = np.arange(int(counts.sum())) + np.repeat(

@@ -13,7 +13,7 @@ from builder.errors import UsageError
 
 if TYPE_CHECKING:
     from builder.collection.read import Snapshot
-    from builder.evaluation import Bm25, KeyQuery, Rm3
+    from builder.evaluation import Bm25Parameters, KeyQueryParameters, Rm3Parameters
     from builder.trec import Run
 
 FEEDBACK_SOURCES = {
@@ -68,14 +68,14 @@ def baseline(
     Example: longeval baseline demo/collection --out runs/bm25
     """
     from builder.collection.read import open_collection
-    from builder.evaluation import Bm25
+    from builder.evaluation import Bm25Parameters
 
     expansion = _parse_expansion(expand, fb_docs, fb_terms, original_weight)
     opened = open_collection(collection)
     if earlier_statistics:
         _check_earlier_statistics(opened.snapshots, expand)
     searched, suffix = opened.resolve_language(language)
-    parameters = Bm25(language=searched, depth=depth)
+    parameters = Bm25Parameters(language=searched, depth=depth)
     snapshots = [opened.snapshot(name) for name in opened.snapshots]
     for number in range(int(earlier_statistics), len(snapshots)):
         earlier, snapshot = snapshots[:number], snapshots[number]
@@ -90,15 +90,15 @@ def baseline(
 
 def _parse_expansion(
     expand: Expansion | None, fb_docs: int, fb_terms: int, original_weight: float
-) -> "Rm3 | KeyQuery | None":
+) -> "Rm3Parameters | KeyQueryParameters | None":
     """Return the parameters of the query expansion, or None without expansion.
 
     Raises:
         UsageError: an option is set that the method of expansion does not have.
     """
-    from builder.evaluation import KeyQuery, Rm3
+    from builder.evaluation import KeyQueryParameters, Rm3Parameters
 
-    rm3, defaults = Rm3(fb_docs, fb_terms, original_weight), Rm3()
+    rm3, defaults = Rm3Parameters(fb_docs, fb_terms, original_weight), Rm3Parameters()
     if expand is None and rm3 != defaults:
         raise UsageError(
             "--fb-docs, --fb-terms, --original-weight: expected --expand rm3 or --expand keyquery "
@@ -107,12 +107,12 @@ def _parse_expansion(
     if expand == Expansion.KEYQUERY and original_weight != defaults.original_weight:
         raise UsageError("--original-weight: expected --expand rm3, found --expand keyquery")
     if expand == Expansion.KEYQUERY:
-        return KeyQuery(fb_docs, fb_terms)
+        return KeyQueryParameters(fb_docs, fb_terms)
     return rm3 if expand else None
 
 
 def _search(
-    snapshot: "Snapshot", before: "Snapshot | None", parameters: "Bm25", suffix: str
+    snapshot: "Snapshot", before: "Snapshot | None", parameters: "Bm25Parameters", suffix: str
 ) -> "Run":
     """Search a snapshot with BM25, optionally with the collection statistics of another one."""
     from builder.evaluation import bm25_snapshot, snapshot_statistics
@@ -133,8 +133,8 @@ def _search(
 def _search_expanded(
     snapshot: "Snapshot",
     earlier: Sequence["Snapshot"],
-    expansion: "Rm3 | KeyQuery",
-    parameters: "Bm25",
+    expansion: "Rm3Parameters | KeyQueryParameters",
+    parameters: "Bm25Parameters",
     suffix: str,
 ) -> "tuple[Run, str]":
     """Search a snapshot with expanded queries; also return a note on how many were expanded."""

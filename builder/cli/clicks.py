@@ -77,7 +77,7 @@ def run_model(
 
     Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv
     """
-    from builder.clicks import model_log
+    from builder.clicks import estimate_from_log
 
     params = create_click_parameters(
         no_click=no_click,
@@ -90,7 +90,7 @@ def run_model(
         iterations=iterations,
     )
     with temporary_limits(memory) as limits:
-        report = model_log(
+        report = estimate_from_log(
             log,
             model,
             out,

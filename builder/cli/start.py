@@ -27,7 +27,7 @@ def new(
     ] = None,
     translate: Annotated[
         bool,
-        typer.Option("--translate/--no-translate", help="Translate with the embedded model."),
+        typer.Option("--translate/--no-translate", help="Translate with the bundled model."),
     ] = True,
 ) -> None:
     """Create a commented collection definition to start from.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = Path("-")
 Model = Annotated[
-    Path, typer.Option(help="CTranslate2 model folder, or `embedded` for the embedded model.")
+    Path, typer.Option(help="CTranslate2 model folder, or `embedded` for the bundled model.")
 ]
 ComputeType = Annotated[str, typer.Option(help="CTranslate2 compute type.")]
 

@@ -155,10 +155,10 @@ def fit_score_trends(
 
     Example: longeval trend scores scores.tsv
     """
-    from builder.evaluation import snapshot_trend_path
+    from builder.evaluation import snapshot_trend_from_file
 
     _check_chart_path(chart, scores)
-    report = snapshot_trend_path(scores, residuals)  # type: ignore[arg-type]  # validated there
+    report = snapshot_trend_from_file(scores, residuals)  # type: ignore[arg-type]  # validated there
     _print_report(format, report, chart)
 
 

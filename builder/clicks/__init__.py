@@ -1,18 +1,18 @@
 """Click models: estimate pair statistics from impressions, and convert them to graded qrels."""
 
-from builder.clicks.addition import add_estimates
 from builder.clicks.comparison import DEFAULT_MODELS, Comparison, compare_models
 from builder.clicks.estimation import estimate
 from builder.clicks.grading import grade
-from builder.clicks.standalone import ModelReport, model_log
+from builder.clicks.standalone import ModelReport, estimate_from_log
+from builder.clicks.sums import sum_estimates
 
 __all__ = [
     "DEFAULT_MODELS",
     "Comparison",
     "ModelReport",
-    "add_estimates",
     "compare_models",
     "estimate",
+    "estimate_from_log",
     "grade",
-    "model_log",
+    "sum_estimates",
 ]

@@ -178,7 +178,7 @@ def _load_log(
     limits: Limits,
     opener: OpenLog,
 ) -> LogSummary:
-    """Append a log to table `logged`; records after the training share are test records."""
+    """Append a log to the table `logged`; records after the training split are test records."""
     summary = opener(connection, log, limits)
     set_variables(connection, first_test=int(train_share * summary.used))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
@@ -189,5 +189,5 @@ def _load_log(
 
 def _score_model(name: str, log: EncodedLog, training: TrainingOptions) -> ModelScores:
     """Train a click model, and score its predictions on the test pages."""
-    prediction = get_model(name)(log.train, training).predict(log.test)
-    return ModelScores(name, *evaluate(prediction, log.test))
+    predicted = get_model(name)(log.train, training).predict(log.test)
+    return ModelScores(name, *evaluate(predicted, log.test))

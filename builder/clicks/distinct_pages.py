@@ -1,8 +1,8 @@
 """Creates the table of distinct result pages, from which all click statistics are computed.
 
 The view `read_pages` adds the last clicked ranks to every impression; the table `pages` has one row
-per distinct page and clicks, with its number of impressions as weight. If pages of ten results
-repeat, this leaves a tenth of the rows for the later grouping by pair.
+per group of equal pages with equal clicks, with its number of impressions as weight. Grouping by
+pair then reads fewer rows if pages repeat.
 """
 
 import duckdb

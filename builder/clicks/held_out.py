@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 
 from builder.clicks.encoding import encode_pages
-from builder.clicks.models import Pages, Prediction, TrainingOptions, get_model
+from builder.clicks.models import ClickProbabilities, Pages, TrainingOptions, get_model
 from builder.clicks.scores import ClickModelScore, evaluate
 from builder.io.engine import set_variables
 from builder.parameters import ClickParameters
@@ -107,32 +107,35 @@ def held_out_diagnostics(
     if not len(log.test):
         return []
     train = int(log.train.weight.sum())
-    prediction, baseline = (
+    predicted, baseline = (
         get_model(name)(log.train, TrainingOptions(params)).predict(log.test)
         for name in (params.model, BASELINE)
     )
+    score, baseline_score = (evaluate(clicks, log.test)[1] for clicks in (predicted, baseline))
     return [
-        *_click_rate_rows(prediction, log.test, params.model),
-        *_score_rows("held_out", evaluate(prediction, log.test)[1], log.test, train, params.model),
-        *_score_rows("baseline", evaluate(baseline, log.test)[1], log.test, train, BASELINE),
+        *_click_rate_rows(predicted, log.test, params.model),
+        *_score_to_rows("held_out", score, log.test, train, params.model),
+        *_score_to_rows("baseline", baseline_score, log.test, train, BASELINE),
     ]
 
 
-def _click_rate_rows(prediction: Prediction, pages: Pages, model: str) -> Iterator[Diagnostic]:
-    """Return the number of clicks and the predicted click-through rate at each rank."""
-    predicted, weights = prediction.marginal(pages), pages.weight[pages.page]
+def _click_rate_rows(
+    predicted: ClickProbabilities, pages: Pages, model: str
+) -> Iterator[Diagnostic]:
+    """Yield the number of clicks and the predicted click-through rate at each rank."""
+    marginal, weights = predicted.marginal(pages), pages.weight[pages.page]
     for rank in range(1, int(pages.lengths.max()) + 1):
         here = pages.rank == rank
         total = int(weights[here].sum())
-        rate = float((weights[here] * predicted[here]).sum()) / total
+        rate = float((weights[here] * marginal[here]).sum()) / total
         clicks = int(weights[here & pages.clicked].sum())
         yield "held_out_clicks", rank, clicks, total, round(rate, DECIMALS), model
 
 
-def _score_rows(
+def _score_to_rows(
     prefix: str, score: ClickModelScore, pages: Pages, train: int, model: str
 ) -> Iterator[Diagnostic]:
-    """Return mean log-likelihood per page, and perplexity overall (as rank 0) and per rank."""
+    """Yield the mean log-likelihood per page, and perplexity overall (as rank 0) and per rank."""
     test = int(pages.weight.sum())
     values = [("log_likelihood", 0, score.log_likelihood), ("perplexity", 0, score.perplexity)]
     values += [("perplexity", rank, value) for rank, value in enumerate(score.by_rank, 1)]

@@ -1,7 +1,7 @@
 """Opens a query log, in any supported format, as a view of impressions.
 
-Queries are normalised to NFC with single spaces, but neither queries nor URLs are folded or
-canonicalised, and times are ignored. Invalid records are counted by reject reason and dropped. A
+Queries are normalized to NFC with single spaces, but neither queries nor URLs are folded or
+canonicalized, and times are ignored. Invalid records are counted by reject reason and dropped. A
 Parquet file that is read in place gives the same impressions and rejects as when it is converted.
 """
 
@@ -76,7 +76,7 @@ def open_log(
 ) -> LogSummary:
     """Open a log as the view `used_impressions` of a connection.
 
-    A Parquet file with columns of the expected names and types and normalised queries is read in
+    A Parquet file with columns of the expected names and types and normalized queries is read in
     place; any other file is first converted to Parquet in scratch space.
 
     Args:
@@ -151,7 +151,7 @@ def count_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, us
 
 
 def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether a query of the view `records` has to be normalised or is too long."""
+    """Whether a query of the view `records` has to be normalized or is too long."""
     values = {"clean": CLEAN_LINE, "max_chars": STANDALONE.max_query_chars}
     ((found,),) = connection.execute(HAS_UNCLEAN_QUERIES, values).fetchall()
     return bool(found)

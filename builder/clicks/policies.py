@@ -116,8 +116,8 @@ def score_distribution(
     Args:
         evidence: Counts of n groups of pairs.
         priors: Priors of sDBN; None for any other model.
-        score: Estimates of the model, float64[n].
-        params: `score`: attractiveness or relevance.
+        score: Point estimates of the model, float64[n].
+        params: `params.score` selects attractiveness or relevance.
     """
     if priors is None:
         return PointScores(evidence, score)

@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 NODES = 32
 CHUNK_ROWS = 2**14
 PRODUCT_CHUNK = 256
-"""Number of rows whose product quantiles are computed at a time."""
+"""Number of rows per batch when computing quantiles of the product a s."""
 DECIMALS = 6
 MIN_NODE = 1e-300
 

@@ -1,6 +1,6 @@
 """Beta priors of click model parameters: fixed, or fitted to the snapshot by empirical Bayes.
 
-The fit maximises the beta-binomial likelihood (Minka 2000, "Estimating a Dirichlet distribution",
+The fit maximizes the beta-binomial likelihood (Minka 2000, "Estimating a Dirichlet distribution",
 section 3) times a weak log-normal prior on alpha + beta, which matters if there are few pairs or
 most were examined only once.
 """
@@ -86,7 +86,7 @@ class _RisingFactorials:
         return self._sum(gammaln(self._values + shift) - gammaln(shift))
 
     def derivatives(self, shift: float) -> tuple[float, float]:
-        """Return the first and second derivative at a shift."""
+        """Return the first and second derivatives of `value` with respect to the shift."""
         first = psi(self._values + shift) - psi(shift)
         second = polygamma(1, self._values + shift) - polygamma(1, shift)
         return self._sum(first), self._sum(second)

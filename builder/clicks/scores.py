@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.clicks.models import MIN_PROBABILITY, Pages, Prediction
+from builder.clicks.models import MIN_PROBABILITY, ClickProbabilities, Pages
 from builder.clicks.models.pages import Floats
 
 PYCLICK_RANKS = 10
@@ -44,17 +44,19 @@ class ClickModelScore:
     conditional_by_rank: tuple[float, ...]
 
 
-def evaluate(prediction: Prediction, pages: Pages) -> tuple[ClickModelScore, ClickModelScore]:
-    """ClickModelScore a prediction under the conventions `pyclick` and `per_rank`, in this order.
+def evaluate(
+    predicted: ClickProbabilities, pages: Pages
+) -> tuple[ClickModelScore, ClickModelScore]:
+    """Score predicted clicks under the conventions `pyclick` and `per_rank`, in this order.
 
     Args:
-        prediction: Click probabilities of a trained model.
+        predicted: Click probabilities that a trained model predicts for the pages.
         pages: Test pages with their clicks; at least one.
     """
-    click = prediction.marginal(pages)
+    click = predicted.marginal(pages)
     marginal = _logarithms(np.where(pages.clicked, click, 1 - click))
-    conditional = _logarithms(prediction.conditional(pages))
-    own = getattr(prediction, "pyclick_conditional", None)
+    conditional = _logarithms(predicted.conditional(pages))
+    own = getattr(predicted, "pyclick_conditional", None)
     by_pyclick = conditional if own is None else _logarithms(own(pages))
     weight = pages.weight / pages.weight.sum()
     sums, pyclick_sums = (

@@ -63,7 +63,7 @@ class Selection:
         connection.execute(sql)
 
     def count_impressions(self, connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
-        """Count all impressions, and those of candidate queries that excluded users made."""
+        """Count all impressions, and the impressions of candidate queries by excluded users."""
         total = connection.execute(NUMBER_OF_IMPRESSIONS).fetchall()[0][0]
         if not len(self.excluded_users):
             return int(total), 0

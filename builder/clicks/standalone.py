@@ -60,7 +60,7 @@ class ModelReport:
     priors: Priors | None
 
 
-def model_log(
+def estimate_from_log(
     log: Path,
     model: str,
     out: Path,

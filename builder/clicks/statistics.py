@@ -196,7 +196,7 @@ def count_pairs(
 
 
 def _number_of_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
-    """Return the number of ranges of query keys whose pairs each fit in memory when grouped.
+    """Return the number of ranges into which to split the query keys, to group each in memory.
 
     Text queries, as in standalone logs, form a single range because they cannot be split evenly.
     """

@@ -127,11 +127,11 @@ def dataset_configs(patterns: dict[str, str]) -> list[Config]:
     for table, rows in groupby(parts, itemgetter(0)):
         files = [(snapshot, pattern) for _, snapshot, pattern in rows]
         whole = "".join(pattern for snapshot, pattern in files if not snapshot)
-        configs.append((table, whole, [(split_name(s), path) for s, path in files if s]))
+        configs.append((table, whole, [(to_split_name(s), path) for s, path in files if s]))
     return configs
 
 
-def split_name(snapshot: str) -> str:
+def to_split_name(snapshot: str) -> str:
     """Return the name of the split of a snapshot."""
     return f"snapshot_{snapshot.replace('-', '_')}"
 

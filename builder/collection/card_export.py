@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from builder.collection.card import Config, card_values, single_line, split_name
+from builder.collection.card import Config, card_values, single_line, to_split_name
 from builder.collection.layout import CARD
 from builder.reporting.render import render_markdown
 
@@ -22,7 +22,7 @@ def write_export_card(
     text = render_markdown(
         "export_card.md",
         **card_values(definition, tables, configs),
-        split=split_name(definition["snapshots"][0]["name"]),
+        split=to_split_name(definition["snapshots"][0]["name"]),
         licence=single_line(definition["collection"]["licence"]),
     )
     (folder / CARD).write_text(text, encoding="utf-8")

@@ -166,7 +166,7 @@ def _plugin_checks() -> list[Check]:
 
 
 def parse_severities(options: Sequence[str]) -> dict[str, Severity]:
-    """Parse `--severity` options such as `LB205=warning` into severities by check id.
+    """Parse `--severity` options such as `LB205=warning`; return the severity of each check id.
 
     Raises:
         UsageError: An option is malformed.

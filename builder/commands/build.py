@@ -49,7 +49,7 @@ class BuildReport:
 
     @property
     def units_run(self) -> int:
-        """Number of units that were run, or that would certainly be run with `explain`."""
+        """Number of units that were run; with `explain`, number of units certain to run."""
         return sum(step.ran for step in self.steps)
 
     @property

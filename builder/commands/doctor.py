@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from builder.errors import LongEvalError
-from builder.models import embedded_model
+from builder.models import bundled_model
 from builder.plugins import GROUPS, describe_package, find_plugins, load_plugin
 from builder.runtime.limits import Limits, usable_cores, usable_memory
 
@@ -40,7 +40,7 @@ class Diagnosis:
 
 
 def doctor(folder: Path | str = ".") -> list[Diagnosis]:
-    """Check Python, memory, disks, packages, the embedded translation model, extras and plug-ins.
+    """Check Python, memory, disks, packages, the bundled translation model, extras and plug-ins.
 
     Args:
         folder: Folder in which collections will be built; its disk is checked.
@@ -50,7 +50,7 @@ def doctor(folder: Path | str = ".") -> list[Diagnosis]:
         _check_machine(),
         *_check_disks(Path(folder)),
         *_check_packages(),
-        _check_embedded_model(),
+        _check_bundled_model(),
         *_check_extras(),
         *_check_plugins(),
     ]
@@ -120,18 +120,18 @@ def _installed_version(name: str) -> str | None:
         return None
 
 
-def _check_embedded_model() -> Diagnosis:
+def _check_bundled_model() -> Diagnosis:
     from builder.parameters import TranslateParameters
     from builder.translation import check_model
 
     try:
         with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
-            params = TranslateParameters(model=embedded_model(), compute_type="int8")
+            params = TranslateParameters(model=bundled_model(), compute_type="int8")
             found = check_model(params, Limits(Path(scratch), threads=1))
     except (LongEvalError, RuntimeError, OSError) as error:
-        return Diagnosis("embedded model", "bad", f"{error}")
+        return Diagnosis("bundled model", "bad", f"{error}")
     source, english = next(iter(found["examples"].items()))
-    return Diagnosis("embedded model", "good", f"{source} -> {english}")
+    return Diagnosis("bundled model", "good", f"{source} -> {english}")
 
 
 def _check_extras() -> Iterator[Diagnosis]:

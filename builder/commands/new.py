@@ -49,7 +49,7 @@ def new(
         folder: Output folder; created if it does not exist.
         name: Name of the collection.
         snapshots: Months such as `2022-06`, in chronological order.
-        translate: Whether to enable translation with the embedded model.
+        translate: Whether to enable translation with the bundled model.
 
     Returns:
         Paths of the created files.

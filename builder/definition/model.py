@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from builder.definition.files import read_definition
 from builder.errors import DefinitionError
 from builder.io.sources import Interval, Source
-from builder.models import EMBEDDED, embedded_model, is_embedded
+from builder.models import BUNDLED, bundled_model, is_bundled
 from builder.parameters import CrawlParameters, LogParameters, Parameters, Section
 from builder.text.names import ENGLISH, FRENCH, LANGUAGE_PATTERN, NAME_PATTERN, VERSION_PATTERN
 from schemas import SNAPSHOT_PATTERN
@@ -212,7 +212,7 @@ class Definition(BaseModel):
         """
         section = self.workflow.section(name, snapshot)
         paths = {
-            field: embedded_model() if is_embedded(value) else self.resolve_path(value)
+            field: bundled_model() if is_bundled(value) else self.resolve_path(value)
             for field, value in section
             if isinstance(value, Path)
         }
@@ -223,9 +223,9 @@ class Definition(BaseModel):
         return self.file.parent / path
 
     def _expand_pattern(self, pattern: str) -> list[Source]:
-        if pattern == EMBEDDED:
-            model = sorted(path for path in embedded_model().iterdir() if path.is_file())
-            return [Source(path, f"{EMBEDDED}/{path.name}") for path in model]
+        if pattern == BUNDLED:
+            model = sorted(path for path in bundled_model().iterdir() if path.is_file())
+            return [Source(path, f"{BUNDLED}/{path.name}") for path in model]
         folder = self.file.parent
         path = folder / pattern
         found: Iterable[Path] = [path]
@@ -287,7 +287,7 @@ class Definition(BaseModel):
             if not self._expand_pattern(pattern):
                 raise DefinitionError(f"no such file: {self.resolve_path(pattern)}", self.file, key)
         model = self.workflow.translate.model
-        if model is not None and not is_embedded(model) and not self.resolve_path(model).is_dir():
+        if model is not None and not is_bundled(model) and not self.resolve_path(model).is_dir():
             raise DefinitionError(
                 f"no such folder: {self.resolve_path(model)}", self.file, "translate.model"
             )
@@ -334,10 +334,10 @@ def _resolve_defaults(workflow: Workflow, file: Path) -> Workflow:
     if model is None and languages[1:]:
         if languages[0] != FRENCH:
             message = (
-                f"a model is required, because the embedded one does not support {languages[0]!r}"
+                f"a model is required, because the bundled one does not support {languages[0]!r}"
             )
             raise DefinitionError(message, file, "translate.model")
-        model = Path(EMBEDDED)
+        model = Path(BUNDLED)
     collection = workflow.collection.model_copy(update={"languages": languages})
     translate = workflow.translate.model_copy(update={"model": model})
     return workflow.model_copy(update={"collection": collection, "translate": translate})

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.sketch import estimate_jaccard, map_signatures
+from builder.documents.sketch import estimate_jaccard, memory_map_signatures
 
 PAIRS_PER_BATCH = 65_536
 
@@ -66,7 +66,7 @@ class SignatureFile:
     """
 
     def __init__(self, path: Path, numbers: Numbers) -> None:
-        self._signatures = map_signatures(path)
+        self._signatures = memory_map_signatures(path)
         self._order = np.argsort(numbers)
         self._numbers = numbers[self._order]
 
@@ -92,7 +92,7 @@ def find_duplicate_groups(
         group, or null) of all pages in a group; sorted by number.
     """
     connection.execute(EXACT_GROUPS)
-    pairs = _near_pairs(connection, signatures, threshold)
+    pairs = _near_duplicate_pairs(connection, signatures, threshold)
     components = _connected_components(pairs)
     connection.register("components", components.to_arrow())
     connection.execute(NEAR_GROUPS)
@@ -101,7 +101,7 @@ def find_duplicate_groups(
     return groups.cast(pl.Schema(GROUP_SCHEMA))
 
 
-def _near_pairs(
+def _near_duplicate_pairs(
     connection: duckdb.DuckDBPyConnection, signatures: SignatureFile, threshold: float
 ) -> Numbers:
     """Return pairs of page numbers whose similarity reaches the threshold, uint64[n, 2]."""

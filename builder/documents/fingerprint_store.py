@@ -87,7 +87,7 @@ class FingerprintStore:
                 file.write(sketches.signatures.tobytes())
 
     def _write(self, name: str, rows: pl.DataFrame) -> Path:
-        """Write rows to the next scratch file with this name and a number."""
+        """Write rows to the next numbered scratch file with this name."""
         path = self._folder / f"{name}-{len(self._keys):06d}.parquet"
         rows.write_parquet(path, compression="lz4")
         return path

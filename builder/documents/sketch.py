@@ -93,7 +93,7 @@ def band_rows(sketches: Sketches, numbers: npt.NDArray[np.integer[Any]]) -> pl.D
     return pl.DataFrame({"number": numbers[row], "band": band, "value": values}, BAND_SCHEMA)
 
 
-def map_signatures(path: Path) -> Signatures:
+def memory_map_signatures(path: Path) -> Signatures:
     """Memory-map a file of signatures as uint32[n, 64]."""
     if not path.stat().st_size:
         return np.zeros((0, BINS), dtype=np.uint32)

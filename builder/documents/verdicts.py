@@ -29,8 +29,8 @@ SELECT listed.* FROM listed
 WHERE kind = 'document' AND key IN (SELECT doc FROM pages)
 ORDER BY ALL
 """
-SUBJECTS = "SELECT doc AS key, url FROM pages ORDER BY key"
-SUBJECTS_PER_CALL = 100_000
+PAGES_TO_LABEL = "SELECT doc AS key, url FROM pages ORDER BY key"
+PAGES_PER_CALL = 100_000
 
 
 @stage(
@@ -74,7 +74,7 @@ def collect_page_verdicts(
         on_pages = connection.sql(ON_PAGES).pl().cast(pl.Schema(Verdicts.dtypes()))
     frames = [on_pages]
     for plugin in plugins:
-        frames += [run_plugin(plugin, subjects) for subjects in _subjects(pages, limits)]
+        frames += [run_plugin(plugin, batch) for batch in _pages_to_label(pages, limits)]
     verdicts = pl.concat(frames)
     write_frame(verdicts, out / "page_verdicts.parquet", Verdicts)
     absent = listed.height - on_pages.height
@@ -85,9 +85,9 @@ def collect_page_verdicts(
     return ledger
 
 
-def _subjects(pages: Table, limits: Limits) -> Iterator[pl.DataFrame]:
+def _pages_to_label(pages: Table, limits: Limits) -> Iterator[pl.DataFrame]:
     """Yield the document key and URL of all pages, in batches."""
     with limits.connect() as connection:
         pages.view(connection, "pages")
-        for batch in connection.sql(SUBJECTS).to_arrow_reader(SUBJECTS_PER_CALL):
+        for batch in connection.sql(PAGES_TO_LABEL).to_arrow_reader(PAGES_PER_CALL):
             yield pl.DataFrame(batch)

@@ -61,7 +61,7 @@ class AttributionCell:
     """Mean scores on both snapshots with some of the components held fixed.
 
     Args:
-        held: Components held fixed, at what both snapshots have in common.
+        held: Components held fixed, i.e. reduced to what both snapshots have in common.
         mean_from: Mean score on the earlier snapshot; None if no query remains.
         mean_to: Mean score on the later snapshot; None if no query remains.
         n_from: Number of queries averaged on the earlier snapshot.

@@ -50,7 +50,7 @@ def compare_crawls(
     Args:
         old: The earlier crawl file.
         new: The later crawl file.
-        params: Shingle size, bands, and the similarity from which a page counts as moved.
+        params: Shingle size, bands, and the minimum similarity for a page to count as moved.
         limits: Memory, threads, an existing scratch folder.
         progress: Receives the number of pages read; silent by default.
         crawl_params: How to read the crawls, apart from the interval; None: defaults.
@@ -113,7 +113,7 @@ def _read_crawl(
     path: Path, label: str, limits: Limits, progress: Progress, params: CrawlParameters
 ) -> tuple[Table, Ledger]:
     if not path.is_file():
-        raise UsageError(f"expected a crawl file, found none at {path}; name a file that exists")
+        raise UsageError(f"expected a crawl file, found no file at {path}")
     folder = limits.scratch / label
     private = Limits(folder / "scratch", limits.threads, limits.memory)
     private.scratch.mkdir(parents=True)

@@ -168,7 +168,7 @@ def create_optional_views(
     """Create views of the optional tables of both snapshots; missing tables become empty views.
 
     Args:
-        connection: A private connection.
+        connection: A DuckDB connection not shared with other callers.
         tables: Tables by view name.
     """
     for kind, contract in OPTIONAL_TABLES.items():

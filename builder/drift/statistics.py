@@ -21,10 +21,10 @@ def jaccard(common: int, size_a: int, size_b: int) -> float | None:
 
 
 def quantile(sorted_values: Sequence[float], q: float) -> float | None:
-    """Return a quantile: the smallest value that is not below a share `q` of all values.
+    """Return a quantile: the smallest value that at least a share `q` of the values do not exceed.
 
-    The inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996): always one of
-    the values, never interpolated.
+    This is the inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996):
+    always one of the values, never interpolated.
 
     Args:
         sorted_values: Values in ascending order.

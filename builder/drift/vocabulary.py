@@ -6,7 +6,7 @@ tokens, and the words that contribute most to the divergence.
 
 The counts of all snapshots are joined once, with one row per token, so that any two snapshots can
 be compared without reading the tokens again. All results depend only on the number of words with
-each pair of counts (n_from, n_to); these classes are counted by the engine, and the few divisions
+each pair of counts (n_from, n_to); these groups are counted by the engine, and the few divisions
 and logarithms are computed over them in a fixed order.
 """
 
@@ -86,10 +86,10 @@ def compare_words(
     )
     pair = ("n_from", "n_to")
     number = (pl.len().alias("types"), pl.col("is_word").sum().alias("words"))
-    classes = counts.group_by(pair).agg(number).sort(pair).collect()
-    result = vocabulary_statistics({(a, b): types for a, b, types, _ in classes.iter_rows()})
+    groups = counts.group_by(pair).agg(number).sort(pair).collect()
+    result = vocabulary_statistics({(a, b): types for a, b, types, _ in groups.iter_rows()})
     if list_words and result["js_bits"] is not None:
-        rising, falling = _rising_and_falling_classes(classes)
+        rising, falling = _rising_and_falling_groups(groups)
         result["rising"] = _list_words(counts, rising)
         result["falling"] = _list_words(counts, falling)
     return result
@@ -121,30 +121,30 @@ def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, 
     }
 
 
-def _rising_and_falling_classes(classes: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the words whose frequency rose or fell most, as classes of equal counts."""
-    pairs = list(classes.select("n_from", "n_to").iter_rows())
-    types = classes["types"].to_list()
+def _rising_and_falling_groups(groups: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the words whose frequency rose or fell most, in groups with equal counts."""
+    pairs = list(groups.select("n_from", "n_to").iter_rows())
+    types = groups["types"].to_list()
     totals = tuple(
         sum(pair[side] * n for pair, n in zip(pairs, types, strict=True)) for side in (0, 1)
     )
     terms = pl.Series("term", jensen_shannon_terms(pairs, (totals[0], totals[1])))
-    rows = classes.with_columns(terms).filter(pl.col("words") > 0)
+    rows = groups.with_columns(terms).filter(pl.col("words") > 0)
     rises = pl.col("n_to") * totals[0] > pl.col("n_from") * totals[1]
     falls = pl.col("n_to") * totals[0] < pl.col("n_from") * totals[1]
-    return _top_classes(rows.filter(rises)), _top_classes(rows.filter(falls))
+    return _top_count_groups(rows.filter(rises)), _top_count_groups(rows.filter(falls))
 
 
-def _top_classes(rows: pl.DataFrame) -> pl.DataFrame:
+def _top_count_groups(rows: pl.DataFrame) -> pl.DataFrame:
     ordered = rows.sort(["term", "n_from", "n_to"], descending=[True, False, False])
     enough = ordered.filter(pl.col("words").cum_sum() - pl.col("words") < WORDS_LISTED)
     return enough.select("n_from", "n_to").with_row_index("index")
 
 
-def _list_words(counts: pl.LazyFrame, classes: pl.DataFrame) -> list[dict[str, Any]]:
+def _list_words(counts: pl.LazyFrame, groups: pl.DataFrame) -> list[dict[str, Any]]:
     return (
         counts.filter("is_word")
-        .join(classes.lazy(), on=["n_from", "n_to"])
+        .join(groups.lazy(), on=["n_from", "n_to"])
         .sort("index", "token")
         .head(WORDS_LISTED)
         .select(pl.col("token").alias("word"), "n_from", "n_to")

@@ -82,7 +82,7 @@ def count_lost_words(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Stage: count the words of documents of the aligned core that a snapshot lacks.
+    """Stage: count the words in those documents of the aligned core that a snapshot lacks.
 
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).

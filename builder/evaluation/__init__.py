@@ -5,12 +5,12 @@ measures with confidence intervals and significance tests, and HTML and JSON rep
 """
 
 from builder.evaluation.attribution import AttributedChange, attribute_paths
-from builder.evaluation.baselines.bm25 import Bm25, bm25
+from builder.evaluation.baselines.bm25 import Bm25Parameters, bm25
 from builder.evaluation.baselines.boost import qrel_boost
 from builder.evaluation.baselines.dense import dense_search
 from builder.evaluation.baselines.fusion import read_scores, reciprocal_rank_fusion, rerank
-from builder.evaluation.baselines.keyqueries import KeyQuery
-from builder.evaluation.baselines.rm3 import Rm3
+from builder.evaluation.baselines.keyqueries import KeyQueryParameters
+from builder.evaluation.baselines.rm3 import Rm3Parameters
 from builder.evaluation.baselines.sanity import SanityRow, sanity_table
 from builder.evaluation.baselines.snapshots import (
     bm25_snapshot,
@@ -31,7 +31,7 @@ from builder.evaluation.trend_reports import (
     TrendReport,
     evaluation_trend,
     snapshot_trend,
-    snapshot_trend_path,
+    snapshot_trend_from_file,
 )
 from builder.evaluation.trends import Trend, fit_trend
 from builder.trec.runs import Run, read_run, write_run
@@ -39,12 +39,12 @@ from builder.trec.runs import Run, read_run, write_run
 __all__ = [
     "DEFAULT_MEASURES",
     "AttributedChange",
-    "Bm25",
+    "Bm25Parameters",
     "Evaluation",
     "EvaluationParameters",
-    "KeyQuery",
+    "KeyQueryParameters",
     "Measure",
-    "Rm3",
+    "Rm3Parameters",
     "Run",
     "SanityRow",
     "Trend",
@@ -72,7 +72,7 @@ __all__ = [
     "sanity_table",
     "snapshot_statistics",
     "snapshot_trend",
-    "snapshot_trend_path",
+    "snapshot_trend_from_file",
     "summary_rows",
     "to_json",
     "trend_chart",

@@ -112,7 +112,7 @@ def evaluation_trend(evaluation: Evaluation, residuals: ResidualKind = "raw") ->
     return snapshot_trend(scores, residuals)
 
 
-def snapshot_trend_path(path: Path, residuals: ResidualKind = "raw") -> TrendReport:
+def snapshot_trend_from_file(path: Path, residuals: ResidualKind = "raw") -> TrendReport:
     """Fit trends to the scores in a CSV or TSV file with a header.
 
     Raises:
@@ -184,7 +184,7 @@ def _fit_trends(
 
 
 def _best_trends(trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return the trend with the highest end point of each system and measure, best first."""
+    """Return, for each system and measure, the trend with the highest end point, best first."""
     order = ["measure", "end_point", *(key for key in keys if key != "measure")]
     falling = [column == "end_point" for column in order]
     best_first = trends.sort(order, descending=falling, nulls_last=True)

@@ -188,7 +188,7 @@ def _document_columns(source: Source, values: Mapping[str, str]) -> tuple[Column
             urls[key] = found[0]["url"] if found else key
         return Cell(document_link(key, urls[key]))
 
-    def compare_cell(row: Row) -> Cell:
+    def comparison_cell(row: Row) -> Cell:
         if row["status"] != "updated":
             return Cell(numbers.DASH)
         pair = {"from": values["from"], "to": values["to"]}
@@ -223,7 +223,7 @@ def _document_columns(source: Source, values: Mapping[str, str]) -> tuple[Column
             match_cell,
             "loose: differs only by scheme, www or slash; moved: same text at another URL",
         ),
-        Column("Difference", compare_cell),
+        Column("Difference", comparison_cell),
     )
 
 

@@ -53,7 +53,7 @@ def systems_sections(source: Source, request: PageRequest, query_id: str) -> lis
         for number, system in enumerate(source.systems)
     ]
     chart = charts.line_chart(f"{measure} of the query", source.snapshots, series)
-    rows = _score_rows(source, scores)
+    rows = _scores_to_rows(source, scores)
     chosen = form(request, select_field("measure", "Measure", measure, MEASURES), anchor="runs")
     made = table(
         source, f"{measure} and rank of each system", _score_columns(request), rows, None, empty=""
@@ -70,7 +70,7 @@ def systems_sections(source: Source, request: PageRequest, query_id: str) -> lis
     ]
 
 
-def _score_rows(source: Source, scores: dict[tuple[str, str], float | None]) -> list[Row]:
+def _scores_to_rows(source: Source, scores: dict[tuple[str, str], float | None]) -> list[Row]:
     """Return each system's score, rank and change of score in each snapshot."""
     rows: list[Row] = []
     for index, name in enumerate(source.snapshots):

@@ -34,7 +34,7 @@ Relation = duckdb.DuckDBPyRelation
 
 
 def table_files(collection: Collection, name: str) -> Iterator[tuple[Table, str | None]]:
-    """Yield a table and its snapshot; a table shared by all snapshots once, with None."""
+    """Yield each snapshot's table with its name; a shared table is yielded once, with None."""
     if name in COLLECTION_TABLES:
         yield table_at(collection.path, COLLECTION_TABLES[name], TABLES[name]), None
         return

@@ -9,7 +9,7 @@ from builder.text.text_bytes import is_utf8
 
 
 def parse_object(line: bytes) -> dict[str, Any]:
-    """Parse a line to a JSON object.
+    """Parse a line as a JSON object.
 
     Raises:
         RejectError: the line is blank, not UTF-8, not JSON, or not an object.

@@ -183,7 +183,7 @@ def _chunks(source: Source, max_line_bytes: int, size: int) -> Iterator[Chunk]:
 
 
 def _find_last_newline(data: memoryview, start: int, stop: int) -> int | None:
-    """Return the offset of the last LF between two offsets; None without one."""
+    """Return the offset of the last LF between two offsets; None if there is none."""
     for last in range(stop, start, -SCAN_BYTES):
         block = bytes(data[max(start, last - SCAN_BYTES) : last])
         if (index := block.rfind(b"\n")) >= 0:

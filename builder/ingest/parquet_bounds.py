@@ -18,7 +18,7 @@ BATCH_BYTES = 32 * 2**20
 
 
 class BombError(ValueError):
-    """Error raised for a file that decodes to more than the maximum compression ratio."""
+    """Raised for a file whose compression ratio exceeds the maximum (a decompression bomb)."""
 
 
 def bounded_batches(

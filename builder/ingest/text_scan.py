@@ -20,9 +20,10 @@ NON_LATIN_DIVISOR = 8
 scanned but treated as unclean: they are in another script."""
 SPACE, DELETE, TAB, LF = 0x20, 0x7F, 0x09, 0x0A
 C1_LEAD, C1_END = 0xC2, 0xA0
-"""First byte of U+0080 to U+00BF, and second byte of U+00A0, the first after the controls."""
+"""UTF-8 lead byte of U+0080 to U+00BF, and second byte of U+00A0, the first character after the C1
+controls."""
 NON_LATIN_LEAD = 0xCC
-"""Smallest first byte of characters above U+02FF; no continuation byte is as large."""
+"""Smallest UTF-8 lead byte of characters above U+02FF; no continuation byte is as large."""
 PUNCTUATION = 0xE280
 """First two bytes of U+2000 to U+203F."""
 CLEAN_PAIRS = np.zeros(2**16, dtype=np.bool_)
@@ -44,7 +45,7 @@ Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]
 
 
-def may_need_normalising(texts: pl.Series) -> npt.NDArray[np.bool_]:
+def may_need_normalization(texts: pl.Series) -> npt.NDArray[np.bool_]:
     """Return a mask of the texts that may contain a character to be normalized."""
     data, ends = to_bytes(texts)
     is_unclean = np.zeros(len(texts), dtype=np.bool_)

@@ -9,7 +9,7 @@ import unicodedata
 
 import polars as pl
 
-from builder.ingest.text_scan import are_clean_lines, may_need_normalising
+from builder.ingest.text_scan import are_clean_lines, may_need_normalization
 from builder.text.keys import url_key
 from builder.text.replacement import replace_where
 
@@ -39,7 +39,7 @@ CREDENTIALS = r"(?i)^(\s*https?://)[^/?#\\]*@"
 """Matches scheme, user and password at the start of a URL."""
 
 
-def normalise(text: str) -> str:
+def normalize(text: str) -> str:
     """Normalize a text: NFC, LF line endings, no surrounding white space or control characters.
 
     C1 controls become the windows-1252 characters that were meant; other controls and byte order
@@ -49,12 +49,12 @@ def normalise(text: str) -> str:
     return unicodedata.normalize("NFC", clean).strip()
 
 
-def normalise_texts(texts: pl.Series) -> pl.Series:
+def normalize_texts(texts: pl.Series) -> pl.Series:
     """Normalize each text of a series."""
-    unclean = may_need_normalising(texts)
+    unclean = may_need_normalization(texts)
     matches = texts.filter(unclean).str.contains(UNCLEAN)
     unclean[unclean] = matches.fill_null(value=False).to_numpy()
-    clean = [normalise(text) for text in texts.filter(unclean).to_list()]
+    clean = [normalize(text) for text in texts.filter(unclean).to_list()]
     cleaned = pl.Series(clean, dtype=pl.String)
     return replace_where(texts, pl.Series(unclean), cleaned).str.strip_chars()
 
@@ -62,7 +62,7 @@ def normalise_texts(texts: pl.Series) -> pl.Series:
 def to_single_lines(texts: pl.Series) -> pl.Series:
     """Normalize each text, and replace every run of white space by one space."""
     unclean = ~pl.Series(are_clean_lines(texts))
-    lines = normalise_texts(texts.filter(unclean)).str.replace_all(r"\s+", " ")
+    lines = normalize_texts(texts.filter(unclean)).str.replace_all(r"\s+", " ")
     return replace_where(texts, unclean, lines)
 
 

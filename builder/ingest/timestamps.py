@@ -21,7 +21,7 @@ LATEST = 253_402_300_799
 
 
 def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
-    """Parse a time to whole Unix seconds, rounding down.
+    """Parse a time and return whole Unix seconds, rounded down.
 
     Args:
         value: Time value of the record.
@@ -34,7 +34,7 @@ def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
 
 
 def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -> float:
-    """Parse a time to Unix seconds with fractions of a second."""
+    """Parse a time and return Unix seconds with fractions of a second."""
     if isinstance(value, str) and params.time_format is not None:
         value = _parse_format(value, params.time_format)
     if isinstance(value, str) and _NUMBER.fullmatch(value):

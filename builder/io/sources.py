@@ -25,7 +25,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Interval:
-    """Half-open time interval in unix seconds: `start <= time < stop`."""
+    """Half-open time interval in Unix seconds: `start <= time < stop`."""
 
     start: int
     stop: int

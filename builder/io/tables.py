@@ -168,7 +168,7 @@ class TableWriter:
             self._background.start(partial(self._write_group, rows))
 
     def _take_pending(self) -> list[pa.Table]:
-        """Return and clear the pending rows, after the previous row group was written."""
+        """Wait until the previous row group is written, then return and clear the pending rows."""
         self._background.wait()
         rows, (count, _) = self._pending, self._pending_size
         self.rows += count

@@ -52,7 +52,7 @@ class AgreementReport:
     """Agreement between assessors, and agreement of assessors with click grades.
 
     Args:
-        assessors: One entry for every two assessors with common pairs.
+        assessors: One entry per pair of assessors who judged common query-document pairs.
         alpha_nominal: Krippendorff's alpha over all assessors, nominal metric.
         alpha_ordinal: Krippendorff's alpha over all assessors, ordinal metric.
         units: Number of pairs judged by at least two assessors.

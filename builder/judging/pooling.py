@@ -41,7 +41,7 @@ class Stratum:
 
 
 MAX_DEPTH = 1_000_000
-"""Maximum rank that may be pooled."""
+"""Maximum pool depth."""
 LONGEVAL_STRATA = (Stratum(1, 5, 1.0), Stratum(6, 10, 0.5), Stratum(11, 30, 0.25))
 
 

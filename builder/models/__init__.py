@@ -1,20 +1,20 @@
-"""The French-English translation model that is included in this package."""
+"""The French-English translation model that is bundled with this package."""
 
 from pathlib import Path
 
 from builder.errors import DataError
 
-EMBEDDED = "embedded"
-"""Value of `model` in section `[translate]` that selects the included model."""
+BUNDLED = "embedded"
+"""Value of `translate.model` that selects the bundled model."""
 
 
-def is_embedded(model: Path) -> bool:
-    """Whether a `translate.model` setting selects the model included in this package."""
-    return str(model) == EMBEDDED
+def is_bundled(model: Path) -> bool:
+    """Whether a value of `translate.model` selects the bundled model."""
+    return str(model) == BUNDLED
 
 
-def embedded_model() -> Path:
-    """Return the folder of the included French-English model (CTranslate2 format).
+def bundled_model() -> Path:
+    """Return the folder of the bundled French-English model (CTranslate2 format).
 
     Raises:
         DataError: the program was installed without it.
@@ -22,6 +22,6 @@ def embedded_model() -> Path:
     folder = Path(__file__).with_name("fr-en")
     if not (folder / "model.bin").is_file():
         raise DataError(
-            f"{folder}: no embedded model in this installation; give translate.model a folder"
+            f"{folder}: no bundled model in this installation; give translate.model a folder"
         )
     return folder

@@ -15,7 +15,7 @@ LOG_FORMATS = ("auto", "jsonl", "parquet", "csv", "tsv")
 LOG_READERS = {
     "yandex": "builder.ingest.logs.yandex:read_2011",
     "yandex-2014": "builder.ingest.logs.yandex:read_2014",
-    "sogou": "builder.ingest.logs.sogou:read_clicks",
+    "sogou": "builder.ingest.logs.sogou:read_impressions",
     "pyclick": "builder.ingest.logs.pyclick:read_pages",
 }
 """Import path of the reader of each record format (`builder.ingest.logs.formats.Reader`)."""

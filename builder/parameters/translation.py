@@ -17,8 +17,8 @@ class TranslateParameters(Section):
 
     model: Path | None = Field(
         default=None,
-        description="Folder of a CTranslate2 model, or `embedded` for the model shipped with the "
-        "package; default: the embedded model if `collection.languages` contains `en`, otherwise "
+        description="Folder of a CTranslate2 model, or `embedded` for the model bundled with the "
+        "package; default: the bundled model if `collection.languages` contains `en`, otherwise "
         "no translation",
     )
     engine: str = Field(

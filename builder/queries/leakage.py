@@ -227,7 +227,7 @@ def near_leaks(
     """Return pairs of a test and a training query that are spelled almost the same.
 
     Args:
-        connection: A private connection.
+        connection: A DuckDB connection not shared with other callers.
         test: Held-out and test queries; see `evaluation_and_train_queries`.
         train: Training queries; see `evaluation_and_train_queries`.
         threshold: Minimum edit similarity of two spellings of a word.

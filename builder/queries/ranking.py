@@ -101,7 +101,9 @@ def _read_delimited(path: Path, separator: str) -> pl.DataFrame:
     except csv.Error as error:
         raise FormatError(f"expected a CSV or TSV table: {error}", path, reader.line_num) from None
     if len({"line", *names}) <= len(names):
-        raise FormatError(f"expected distinct column names, not 'line', found {names}", path, 1)
+        raise FormatError(
+            f"expected distinct column names other than 'line', found {names}", path, 1
+        )
     schema = {"line": pl.Int64, **dict.fromkeys(names, pl.String)}
     return pl.DataFrame(rows, schema=schema, orient="row")
 

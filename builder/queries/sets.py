@@ -34,12 +34,12 @@ def build_variant_sets(
     """Assign every candidate to a variant set and choose the representative of each set.
 
     Args:
-        connection: A private connection.
+        connection: A DuckDB connection not shared with other callers.
         candidates: Columns `query`, `text`, `impressions`.
         manual_sets: See `manual_sets.read_manual_sets`.
-        earlier: Tables `variants` of earlier snapshots, in chronological order.
-        params: Section `[variants]` of the definition; `sets` is not `off`.
-        split: `[split]`; only signatures of the same split are merged.
+        earlier: The `variants` tables of earlier snapshots, in chronological order.
+        params: Section `[variants]` of the definition; `sets` must not be `off`.
+        split: Section `[split]` of the definition; only signatures of the same split are merged.
 
     Returns:
         One row per candidate, sorted by `query` (schema `Variants`).
@@ -60,7 +60,7 @@ def build_variant_sets(
 
 
 def _with_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame) -> pl.DataFrame:
-    """Add `signature` and `base`, the id of the manual set or, without one, of the signature."""
+    """Add `signature` and `base`: the id of the manual set, if any, or of the signature."""
     folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
     return (
         folded.with_columns(signature(pl.col("folded")).alias("signature"))

@@ -72,7 +72,8 @@ def near_signatures(
     """Return all pairs of near-equal signatures; each pair is listed in both directions.
 
     Args:
-        connection: A private connection; its temporary tables are overwritten.
+        connection: A DuckDB connection not shared with other callers; its temporary
+            tables are overwritten.
         signatures: Distinct signatures.
         threshold: Minimum edit similarity of the two words, in (0, 1].
 

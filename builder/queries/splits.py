@@ -68,7 +68,7 @@ def split(
             splits = assign_splits(connection, queries, earlier, *options)
             assigned = queries.join(splits, on="query_id", maintain_order="left")
         else:
-            assigned = queries.with_columns(train_or_heldout(params))
+            assigned = queries.with_columns(train_or_heldout_expr(params))
     rows = assigned.with_columns(pl.lit(None, pl.String).alias("text_en"))
     train = [
         SnapshotQueries("a training snapshot", None, t.scan().collect()) for t in train_queries
@@ -104,7 +104,7 @@ def _split_later(
         earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
         near = queries_near_training(connection, queries, earlier.filter(split="train"), threshold)
         ids = sorted({*ids, *near})
-    return queries.with_columns(seen_or_test(ids))
+    return queries.with_columns(seen_or_test_expr(ids))
 
 
 def split_unit() -> pl.Expr:
@@ -112,7 +112,7 @@ def split_unit() -> pl.Expr:
     return pl.coalesce("variant_set", "query_id").alias("unit")
 
 
-def train_or_heldout(params: SplitParameters) -> pl.Expr:
+def train_or_heldout_expr(params: SplitParameters) -> pl.Expr:
     """Return an expression for the split of a training snapshot's queries, by keyed hash."""
     heldout = in_sample(split_unit(), params.heldout_share, params.seed)
     return pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train")).alias("split")
@@ -127,7 +127,7 @@ def training_ids(train_queries: Sequence[Table]) -> list[str]:
     return sorted({*ids["query_id"], *ids["variant_set"].drop_nulls()})
 
 
-def seen_or_test(train_ids: list[str]) -> pl.Expr:
+def seen_or_test_expr(train_ids: list[str]) -> pl.Expr:
     """Return an expression for the split of later queries: `seen` if trained on, else `test`."""
     seen = pl.col("query_id").is_in(train_ids) | pl.col("variant_set").is_in(train_ids)
     return (

@@ -30,7 +30,7 @@ def assign_splits(
     """Assign the queries of a training snapshot to splits.
 
     Args:
-        connection: A private connection.
+        connection: A DuckDB connection not shared with other callers.
         queries: Queries of the snapshot: `COLUMNS`.
         earlier: Queries of earlier training snapshots: `COLUMNS` and `split`.
         threshold: Minimum edit similarity of two spellings of a word.
@@ -64,7 +64,7 @@ def queries_near_training(
     """Return the ids of queries with a signature equal or near-equal to that of a training query.
 
     Args:
-        connection: A private connection.
+        connection: A DuckDB connection not shared with other callers.
         queries: Queries of a later snapshot: `COLUMNS`.
         train: Training queries: `COLUMNS`.
         threshold: Minimum edit similarity of two spellings of a word.

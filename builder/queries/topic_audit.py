@@ -132,7 +132,7 @@ def _count_matches(topics: pl.DataFrame, matches: pl.DataFrame, texts: int) -> p
 
 
 def _policy_differences(matches: pl.DataFrame, examples: int) -> pl.DataFrame:
-    """Return, for every two policies, the most frequent queries matched only by the first."""
+    """Return, for every ordered pair of policies, the top queries that only the first matches."""
     key = ["topic_id", "folded"]
     rows = []
     for first, second in POLICY_PAIRS:

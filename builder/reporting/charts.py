@@ -87,7 +87,7 @@ class Chart:
                 self.labels.append((at, bottom + 16, format_tick(tick), "middle", ""))
 
     def render(self) -> Markup:
-        """Render the chart as SVG with its title as accessible name."""
+        """Render the chart as SVG, with its title as the accessible name."""
         return render_macro("drawing", self)
 
     def render_image(self) -> str:

@@ -94,8 +94,8 @@ def render_document(template: str, assets: str, policy: str, **values: Any) -> s
     Args:
         template: Name of a template that extends `document.html`.
         assets: Name of the style sheet and of the script, without `.css` and `.js`.
-        policy: Content security policy, without that of the inline script. `{style}` stands for
-            the hash of the style sheet.
+        policy: Content security policy, without the hash of the inline script, which is added.
+            `{style}` stands for the hash of the style sheet.
         values: Variables of the template.
     """
     style, script = (read_template_file(f"{assets}.{kind}") for kind in ("css", "js"))
@@ -118,14 +118,14 @@ def _csp_hash(text: str) -> str:
 
 
 def render_markdown(template: str, **values: Any) -> str:
-    """Render a Markdown template, such as `card.md`, with a line break at its end."""
+    """Render a Markdown template, such as `card.md`, with a trailing newline."""
     return template_environment().get_template(template).render(**values) + "\n"
 
 
 def markdown_table(
     columns: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]
 ) -> str:
-    """Render a Markdown table without a line break at its end.
+    """Render a Markdown table without a trailing newline.
 
     Args:
         columns: Column headings.

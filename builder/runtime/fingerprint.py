@@ -22,7 +22,7 @@ MAX_VALUE_LENGTH = 60
 """Maximum length of a value in a reason."""
 
 
-def identity(
+def unit_identity(
     definition: Definition, store: Store, stage: Stage, key: str, producers: Mapping[str, Stage]
 ) -> Identity:
     """Compute the identity of a unit whose input tables have been published.

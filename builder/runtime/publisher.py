@@ -105,13 +105,13 @@ def publish(partial: Path, final: Path) -> None:
         partial: Folder to publish.
         final: Final path, in the same file system.
     """
-    _sync(partial)
+    _fsync(partial)
     if final.exists():
         _replace_folder(partial, final)
     else:
         final.parent.mkdir(parents=True, exist_ok=True)
         partial.rename(final)
-    _sync_entry(final.parent)
+    _fsync_entry(final.parent)
 
 
 def _replace_folder(partial: Path, final: Path) -> None:
@@ -127,14 +127,14 @@ def _replace_folder(partial: Path, final: Path) -> None:
     shutil.rmtree(partial)
 
 
-def _sync(folder: Path) -> None:
+def _fsync(folder: Path) -> None:
     """Sync a folder and everything below it to disk."""
     for path in sorted(folder.rglob("*")):
-        _sync_entry(path)
-    _sync_entry(folder)
+        _fsync_entry(path)
+    _fsync_entry(folder)
 
 
-def _sync_entry(path: Path) -> None:
+def _fsync_entry(path: Path) -> None:
     if path.is_symlink():
         return
     handle = os.open(path, os.O_RDONLY)

@@ -17,7 +17,7 @@ from builder.io.disk import explain_errors
 from builder.io.tables import Table, table_at
 from builder.runtime.content import content_hash
 from builder.runtime.executors import Executor, LocalExecutor
-from builder.runtime.fingerprint import Identity, change_reasons, digest, identity
+from builder.runtime.fingerprint import Identity, change_reasons, digest, unit_identity
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline, Unit
@@ -123,7 +123,8 @@ class Runner:
         return Step(unit, reasons, ledger, time.perf_counter() - start)
 
     def _identity(self, unit: Unit) -> Identity:
-        return identity(self.definition, self.store, unit.stage, unit.key, self.pipeline.producers)
+        producers = self.pipeline.producers
+        return unit_identity(self.definition, self.store, unit.stage, unit.key, producers)
 
     def _reasons(self, unit: Unit, current: Identity) -> tuple[str, ...]:
         record = self.store.record(*unit.name)

@@ -34,7 +34,7 @@ def write_definition(
         name: Name of the collection.
         snapshots: Month, log path and crawl path of each snapshot.
         ignore_crawl_interval: Whether to accept pages fetched outside the month of their snapshot.
-        translation: `embedded` to translate to English with the embedded model, or `off`.
+        translation: `embedded` to translate to English with the bundled model, or `off`.
     """
     languages = 'languages = ["fr", "en"]\n' if translation == "embedded" else ""
     collection = (

@@ -1,1 +1,1 @@
-"""Text normalisation and identity: folded queries, canonical URLs, keys, ids and names."""
+"""Text normalization and identity: folded queries, canonical URLs, keys, ids and names."""

@@ -103,7 +103,7 @@ def url_key(url: str) -> str:
     """Return the canonical form of a URL: the identity of a document.
 
     Scheme and host are lowercased; credentials, default port, fragment and tracking parameters
-    removed; query parameters sorted; escapes normalised; dot segments resolved. The rest of the
+    removed; query parameters sorted; escapes normalized; dot segments resolved. The rest of the
     path and of the parameters is unchanged.
 
     Raises:

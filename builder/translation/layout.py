@@ -1,6 +1,6 @@
 """Splits a text into sentences, and restores its lines after translation.
 
-Input: a text. Output: its sentences, normalised, and everything between them (line ends, blank
+Input: a text. Output: its sentences, normalized, and everything between them (line ends, blank
 lines, indentation, list markers), so that `fill` puts translations where their sentences stood.
 No text is added to match sentences to their positions. `split_text(t).fill(sentences of t)` is `t`
 up to runs of white space and control characters.
@@ -55,8 +55,8 @@ class Layout:
         return "".join(parts)
 
 
-def normalise(text: str) -> str:
-    """Normalise a text: NFC, single spaces, no control or invisible characters."""
+def normalize(text: str) -> str:
+    """Normalize a text: NFC, single spaces, no control or invisible characters."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
     return _SPACES.sub(" ", _CONTROL.sub(" ", text)).strip()
@@ -73,7 +73,7 @@ def split_text(text: str) -> Layout:
 
 def single_segment(text: str) -> Layout:
     """Return the layout of a text that is one sentence, such as a query."""
-    normal = normalise(text)
+    normal = normalize(text)
     if not normal:
         return Layout((), ("",))
     return Layout((Segment(normal, cleaned=bool(_CONTROL.search(text))),), ("", ""))
@@ -104,13 +104,13 @@ def _add_line(lines: list[str], ends: list[str], segments: list[Segment], gaps: 
     gaps[-1] += _visible_text(body[:start])
     for end in [*(e for e in sentence_ends(body) if e > start), len(body)]:
         raw = body[start:end]
-        text = normalise(raw)
+        text = normalize(raw)
         left = len(raw) - len(raw.lstrip()) if text else len(raw)
         right = len(raw.rstrip()) if text else len(raw)
         gaps[-1] += _gap(body, breaks, start, start + left)
         if text:
             inner = [(at, mark) for at, mark in breaks if start + left <= at < start + right]
-            places = tuple((len(normalise(body[start:at])), mark) for at, mark in inner)
+            places = tuple((len(normalize(body[start:at])), mark) for at, mark in inner)
             segments.append(Segment(text, places, bool(_CONTROL.search(raw))))
             gaps.append(_gap(body, breaks, start + right, end))
         start = end

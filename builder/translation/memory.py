@@ -35,7 +35,7 @@ class TranslationMemory(SqliteCache):
 
         Args:
             scope: Model hash and decoding options.
-            sentences: Normalised sentences.
+            sentences: Normalized sentences.
         """
         keys = {cache_key(scope, sentence): sentence for sentence in sentences}
         return {

@@ -2,8 +2,8 @@
 
 Input: a folder with `model.bin`, `config.json`, a vocabulary, and either `source.spm` and
 `target.spm` (as OPUS-MT has them) or one shared SentencePiece model. Output: a `ModelFolder` with
-its files, its vocabulary, its hash, and who ends a source sentence with `</s>`: the engine where
-`config.json` says `add_source_eos`, else the caller. It is read, never guessed.
+its files, its vocabulary, its hash, and whether the engine or the caller appends `</s>` to a source
+sentence: the engine if `config.json` sets `add_source_eos`, otherwise the caller.
 """
 
 import hashlib

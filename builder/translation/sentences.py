@@ -19,7 +19,7 @@ class Sentence:
     """Source sentence with its English translation.
 
     Args:
-        source: The sentence, normalised.
+        source: The sentence, normalized.
         english: Its translation, or the copied source; may be empty.
         flags: Quality flags, in the order of `SENTENCE_FLAGS`.
     """

@@ -131,7 +131,7 @@ def _translate(
                 TableWriter(sentences, Sentences) as table,
             ):
                 for pages, fields in translate_pages(_row_groups(path), translator, texts):
-                    documents.write(_arrow(add_english(pages, fields)))
+                    documents.write(_to_arrow(add_english(pages, fields)))
                     table.write(sentence_rows(pages["doc_id"].to_list(), fields))
                     went.write(translation_rows(pages["doc_id"].to_list(), fields))
             rows += documents.rows
@@ -204,5 +204,5 @@ def _row_groups(path: Path) -> Iterator[pl.DataFrame]:
             yield pl.DataFrame(file.read_row_group(number))
 
 
-def _arrow(frame: pl.DataFrame) -> pa.Table:
+def _to_arrow(frame: pl.DataFrame) -> pa.Table:
     return frame.to_arrow(compat_level=pl.CompatLevel.oldest())

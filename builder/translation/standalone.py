@@ -12,7 +12,7 @@ import polars as pl
 from builder.errors import FormatError, UsageError
 from builder.io import parquet
 from builder.io.disk import check_output_differs
-from builder.models import embedded_model, is_embedded
+from builder.models import bundled_model, is_bundled
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.translation.engine import Engine
@@ -70,7 +70,7 @@ def model_folder(params: TranslateParameters) -> Path:
     """
     if params.model is None:
         raise UsageError("expected a translation model, found none; give --model DIR")
-    folder = embedded_model() if is_embedded(params.model) else params.model
+    folder = bundled_model() if is_bundled(params.model) else params.model
     if not folder.is_dir():
         raise UsageError(f"--model: folder does not exist: {folder}")
     return folder

@@ -58,7 +58,7 @@ SCORES = TrecFormat("scores file", ("query_id", "doc_id", "score"), "score")
 
 
 def parse_trec(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame:
-    """Parse a TREC file into a data frame, in file order.
+    """Parse a TREC file and return a data frame, in file order.
 
     Args:
         data: The decompressed bytes of the file.

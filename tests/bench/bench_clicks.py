@@ -28,7 +28,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from builder.clicks import estimate, model_log
+from builder.clicks import estimate, estimate_from_log
 from builder.ingest import ingest_log
 from builder.io.sources import Interval, Source
 from builder.io.tables import Table, table_at
@@ -45,12 +45,12 @@ ROOT = Path(__file__).parents[2]
 RUN_ALONE = """
 import json, sys, time
 from pathlib import Path
-from builder.clicks import model_log
+from builder.clicks import estimate_from_log
 from builder.runtime.limits import Limits
 from tests.bench.peak import peak_bytes
 log, scratch = map(Path, sys.argv[1:])
 begun = time.perf_counter()
-model_log(log, "sdbn", scratch / "out.parquet", limits=Limits(scratch, memory=2**30))
+estimate_from_log(log, "sdbn", scratch / "out.parquet", limits=Limits(scratch, memory=2**30))
 seconds = time.perf_counter() - begun
 peak = peak_bytes() // 2**20
 print(json.dumps({"seconds": seconds, "peak_mib": peak}))
@@ -102,7 +102,7 @@ def _beside_peers(folder: Path, impressions: int) -> list[dict[str, object]]:
     for prior in ("beta", "empirical_bayes"):
         params = ClickParameters.model_validate({"prior": prior})
         out = folder / "out.parquet"
-        seconds = _best(lambda: model_log(log, "sdbn", out, params=params))  # noqa: B023
+        seconds = _best(lambda: estimate_from_log(log, "sdbn", out, params=params))  # noqa: B023
         row: dict[str, object] = {
             "name": f"sdbn, {impressions} impressions, prior {prior}",
             "seconds": seconds,
@@ -113,12 +113,12 @@ def _beside_peers(folder: Path, impressions: int) -> list[dict[str, object]]:
     rows.append(_stage(folder, log, impressions))
     if os.environ.get("PYCLICK"):
         theirs = _alone(["-m", "tests.bench.pyclick_peer", str(log)])
-        model_log(log, "sdbn", out, params=ClickParameters(prior="beta"))
+        estimate_from_log(log, "sdbn", out, params=ClickParameters(prior="beta"))
         rows[0] |= _beside_pyclick(theirs, rows[0], _digest(pl.read_parquet(out)))
         rows[2] |= _beside_pyclick(theirs, rows[2], _digest(_in_words(folder / "keys")))
     roomy = Limits(folder, memory=8 * 2**30)
     for model in ("pbm", "dbn"):
-        seconds = _best(lambda: model_log(log, model, out, limits=roomy), repeats=1)  # noqa: B023
+        seconds = _best(lambda: estimate_from_log(log, model, out, limits=roomy), repeats=1)  # noqa: B023
         rows.append({"name": f"{model}, {impressions} impressions, 50 steps", "seconds": seconds})
     return rows
 

@@ -1,6 +1,6 @@
 """Speed of translation beside the bare engine, what a second snapshot costs, and quality.
 
-The stage is measured against `translate_batch` of CTranslate2 on the same sentences, tokenised and
+The stage is measured against `translate_batch` of CTranslate2 on the same sentences, tokenized and
 sorted by length beforehand, in the same run. Quality is BLEU and chrF on the public test sets
 beside the project, where they are there.
 """
@@ -15,7 +15,7 @@ import ctranslate2
 import polars as pl
 
 from builder.io.tables import Table, write_frame
-from builder.models import embedded_model
+from builder.models import bundled_model
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
@@ -61,9 +61,9 @@ def _documents(urls: list[str], texts: list[str]) -> pl.DataFrame:
 
 
 def _throughput(folder: Path, first: pl.DataFrame, second: pl.DataFrame) -> list[Row]:
-    params = TranslateParameters(model=embedded_model(), retry=False)
+    params = TranslateParameters(model=bundled_model(), retry=False)
     limits = Limits(scratch=folder, threads=THREADS, memory=2 * 2**30)
-    engine = Engine.load(embedded_model(), params, THREADS)
+    engine = Engine.load(bundled_model(), params, THREADS)
     sentences = {s.text for text in first["text"] for s in split_text(text).segments}
     seconds = _stage(folder, "first", first, params, limits)
     decoded = _decoded(engine, sorted(sentences), params)
@@ -118,7 +118,7 @@ def _stage(
 
 
 def _decoded(engine: Engine, sentences: list[str], params: TranslateParameters) -> float:
-    """Seconds of the bare engine on the parts that the stage decodes, tokenised and sorted."""
+    """Seconds of the bare engine on the parts that the stage decodes, tokenized and sorted."""
     source, _ = engine.model.processors()
     parts = sorted(
         {text for s in sentences for text, copied in engine.split_sentence(s).parts if not copied}
@@ -139,18 +139,18 @@ def _decoded(engine: Engine, sentences: list[str], params: TranslateParameters) 
 
 
 def _quality() -> list[Row]:
-    """BLEU and chrF of the embedded model on every test set."""
+    """BLEU and chrF of the bundled model on every test set."""
     tests = SHARED / "parallel" / "test"
     if not tests.is_dir():
         return []
     from workflows.train_translator.evaluate import evaluate
 
     start = time.perf_counter()
-    found = evaluate(embedded_model(), tests)
+    found = evaluate(bundled_model(), tests)
     seconds = time.perf_counter() - start
     return [
         {
-            "name": f"embedded model, {name}",
+            "name": f"bundled model, {name}",
             "seconds": round(seconds / len(found["scores"]), 1),
             "note": f"BLEU {s['bleu']}, chrF {s['chrf']}, {s['sentences']:,} sentences",
         }

@@ -23,7 +23,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mix(keys: Keys) -> Keys:
-    """SplitMix64's finaliser: 64 bits that look random and are all different."""
+    """SplitMix64's finalizer: 64 bits that look random and are all different."""
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))

@@ -103,7 +103,7 @@ def test_toml_of_hostile_values() -> None:
 
 def test_the_doctor_finds_this_machine_well(tmp_path: Path, capsys: Captured) -> None:
     found = {d.name: d for d in doctor(tmp_path)}
-    assert {"python", "machine", "disk", "packages", "embedded model"} <= found.keys()
+    assert {"python", "machine", "disk", "packages", "bundled model"} <= found.keys()
     assert all(d.status != "bad" for d in found.values())
     assert found["extra evaluation"].status == "good"
     assert run("doctor", tmp_path, "--format", "json") == 0

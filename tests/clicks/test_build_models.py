@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from builder.clicks import model_log
+from builder.clicks import estimate_from_log
 from builder.definition.model import Definition
 from builder.errors import DefinitionError, UsageError
 from builder.parameters import CLICK_MODELS, ClickParameters, Parameters, QrelParameters
@@ -50,7 +50,7 @@ def test_build_and_standalone_log_give_equal_estimates(run_estimate: Any, tmp_pa
         for _, q, shown, clicked in LOG
     ]
     params = ClickParameters(model="ubm", iterations=7)
-    model_log(written(tmp_path, records), "ubm", tmp_path / "alone.parquet", params=params)
+    estimate_from_log(written(tmp_path, records), "ubm", tmp_path / "alone.parquet", params=params)
     alone = pl.read_parquet(tmp_path / "alone.parquet")
     built = estimates(run_estimate(LOG, params)[0])
     assert alone["attractiveness"].to_list() == built["attractiveness"].to_list()
@@ -138,4 +138,4 @@ def test_a_definition_says_what_to_change(world: Path, tmp_path: Path) -> None:
 def test_standalone_log_rejects_unsupported_votes(tmp_path: Path) -> None:
     log = written(tmp_path, RECORDS)
     with pytest.raises(UsageError, match="only supported by the click model sdbn"):
-        model_log(log, "dbn", tmp_path / "out.tsv", params=ClickParameters(votes="user"))
+        estimate_from_log(log, "dbn", tmp_path / "out.tsv", params=ClickParameters(votes="user"))

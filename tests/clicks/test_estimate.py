@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.clicks import add_estimates, estimate
+from builder.clicks import estimate, sum_estimates
 from builder.errors import UsageError
 from builder.io.tables import Table, table_at
 from builder.parameters import ClickParameters, VerdictFilter
@@ -154,7 +154,7 @@ def test_two_months_add_up_to_their_union(
     whole, _ = run_estimate(log, params)
     out = tmp_path / "sum.parquet"
     tables: list[Table] = [table_at(m, "click_estimates", ClickEstimates) for m in months]
-    add_estimates(tables, out, params=params, limits=limits)
+    sum_estimates(tables, out, params=params, limits=limits)
     assert out.read_bytes() == (whole / "click_estimates.parquet").read_bytes()
 
 
@@ -162,11 +162,11 @@ def test_votes_by_user_do_not_add_up(run_estimate: Any, tmp_path: Path, limits: 
     out, _ = run_estimate(LOG)
     tables = [table_at(out, "click_estimates", ClickEstimates)]
     with pytest.raises(UsageError, match="vote twice"):
-        add_estimates(tables, tmp_path / "x", params=ClickParameters(votes="user"), limits=limits)
+        sum_estimates(tables, tmp_path / "x", params=ClickParameters(votes="user"), limits=limits)
     with pytest.raises(UsageError, match="pbm cannot be added"):
-        add_estimates(tables, tmp_path / "x", params=ClickParameters(model="pbm"), limits=limits)
+        sum_estimates(tables, tmp_path / "x", params=ClickParameters(model="pbm"), limits=limits)
     with pytest.raises(UsageError, match="at least one"):
-        add_estimates([], tmp_path / "x", params=ClickParameters(), limits=limits)
+        sum_estimates([], tmp_path / "x", params=ClickParameters(), limits=limits)
 
 
 def test_a_log_without_a_candidate_gives_empty_tables(run_estimate: Any) -> None:

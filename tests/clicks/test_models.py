@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from builder.clicks.models import MIN_PROBABILITY, Pages, TrainingOptions, get_model
-from builder.clicks.models.browsing import BrowsingPrediction
+from builder.clicks.models.browsing import BrowsingClicks
 from builder.clicks.models.cascade import CascadeChain
 from builder.clicks.models.ccm import Continuation, examination_chain, posterior_satisfaction
 from builder.clicks.models.dbn_pyclick import (
@@ -134,7 +134,7 @@ def test_browsing_probabilities_equal_enumeration() -> None:
     gamma, pages = rng.random((3, 3)), every_page()
     known = np.full((4, 4), 0.5)
     known[:3, :3] = gamma
-    browsing = BrowsingPrediction(np.array(A)[pages.pair], gamma, 0.5)
+    browsing = BrowsingClicks(np.array(A)[pages.pair], gamma, 0.5)
     joint = []
     for clicks in ALL_CLICKS:
         p = 1.0
@@ -155,7 +155,7 @@ def test_browsing_probabilities_equal_enumeration() -> None:
 def naive_browsing(
     log: Log, iterations: int, *, by_rank_alone: bool = False
 ) -> tuple[dict[int, float], dict[Any, float]]:
-    """Expectation-maximisation one shown result at a time, under Beta(1, 1).
+    """Expectation-maximization one shown result at a time, under Beta(1, 1).
 
     Examination depends on the rank and the last click above it, as in UBM, or by rank alone (PBM).
     """
@@ -403,7 +403,7 @@ def random_log(seed: int, pages: int = 60) -> Log:
 
 
 def likelihood(name: str, pages: Pages, iterations: int) -> float:
-    """What expectation-maximisation increases: data and Beta(2, 2) prior, for PBM and DBN."""
+    """What expectation-maximization increases: data and Beta(2, 2) prior, for PBM and DBN."""
     model = get_model(name)(
         pages, TrainingOptions(UNIFORM.model_copy(update={"iterations": iterations}))
     )
@@ -411,7 +411,7 @@ def likelihood(name: str, pages: Pages, iterations: int) -> float:
 
 
 @pytest.mark.parametrize("name", ["pbm", "ubm", "dbn", "ccm"])
-def test_expectation_maximisation_increases_likelihood(name: str) -> None:
+def test_expectation_maximization_increases_likelihood(name: str) -> None:
     pages = encoded(random_log(5, 400))
     values = [likelihood(name, pages, iterations) for iterations in (1, 2, 4, 8, 16, 32)]
     assert values == sorted(values)

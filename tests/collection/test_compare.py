@@ -193,11 +193,11 @@ def test_a_parameter_that_drops_judgements_attaches_none_to_another_text(
 
 def test_causes_of_missing_pairs_by_hand() -> None:
     evidence, thresholds = ("select.min_users",), ("qrels.min_examinations",)
-    assert DefinitionChanges(evidence, inputs=True).cause_of_judged_pairs == "parameters"
-    assert DefinitionChanges(thresholds=thresholds).cause_of_judged_pairs == "parameters"
-    assert DefinitionChanges(thresholds=thresholds).cause_of_evidence == "code"
-    assert DefinitionChanges(inputs=True).cause_of_judged_pairs == "inputs"
-    assert DefinitionChanges().cause_of_judged_pairs == "code"
+    assert DefinitionChanges(evidence, inputs=True).judged_pairs_change_cause == "parameters"
+    assert DefinitionChanges(thresholds=thresholds).judged_pairs_change_cause == "parameters"
+    assert DefinitionChanges(thresholds=thresholds).evidence_change_cause == "code"
+    assert DefinitionChanges(inputs=True).judged_pairs_change_cause == "inputs"
+    assert DefinitionChanges().judged_pairs_change_cause == "code"
 
 
 def test_shares_are_of_the_judgements_that_can_be_compared() -> None:

@@ -187,7 +187,7 @@ def test_languages_and_translation_say_the_same(
         ('"fr", "de"', MODEL, "collection.languages: expected the target language 'en'"),
         ('"en", "en"', MODEL, "collection.languages: expected two distinct languages"),
         ('"../fr"', "", r"collection.languages\[0\]: expected an ISO 639 code"),
-        ('"de", "en"', "", "translate.model: a model is required, because the embedded one does"),
+        ('"de", "en"', "", "translate.model: a model is required, because the bundled one does"),
     ],
 )
 def test_languages_that_contradict_the_translation(

@@ -117,9 +117,9 @@ def test_rows_that_should_lie_below_a_raised_threshold() -> None:
     assert floor.expected_below(20) == pytest.approx(55.97, abs=0.01)
     half_gone = MinimumCountModel([(5, 100, 0), (40, 100, 50)], (1, 1))
     assert half_gone.expected_below(20) == pytest.approx(55.97 / 2, abs=0.01)
-    assert floor.smallest_detectable() == 6
-    assert MinimumCountModel([(5, 60, 0), (40, 100, 0)], (1, 1)).smallest_detectable() == 7
-    assert MinimumCountModel([(5, 10, 0), (40, 9, 0)], (1, 1)).smallest_detectable() is None
+    assert floor.smallest_detectable_minimum() == 6
+    assert MinimumCountModel([(5, 60, 0), (40, 100, 0)], (1, 1)).smallest_detectable_minimum() == 7
+    assert MinimumCountModel([(5, 10, 0), (40, 9, 0)], (1, 1)).smallest_detectable_minimum() is None
 
 
 def test_rows_that_could_not_have_stayed_do_not_count() -> None:
@@ -492,7 +492,10 @@ def test_hosts_that_a_crawl_lacks() -> None:
     after = [row | {"in_crawl": 0 if n < 4 else 9} for n, row in enumerate(before)]
     outcome = crawling.check_host_coverage(covering(before, after, HostCoverage))
     assert outcome.found is True
-    assert "4 are crawled only before and 0 only after (h0.fr, h1.fr, h2.fr)" in outcome.evidence
+    assert (
+        "4 were crawled only in the earlier one and 0 only in the later one (h0.fr, h1.fr, h2.fr)"
+        in outcome.evidence
+    )
     one = [row | {"in_crawl": 0 if n < 1 else 9} for n, row in enumerate(before)]
     assert crawling.check_host_coverage(covering(before, one, HostCoverage)).found is False
     assert crawling.check_host_coverage(covering(before[:4], after, HostCoverage)).found is None
@@ -509,7 +512,7 @@ def long_texts(*, cut: int | None = None) -> Rows:
 def test_texts_that_end_at_one_length() -> None:
     outcome = texts.check_text_lengths(holding(long_texts(), long_texts(cut=400)))
     assert outcome.found is True
-    assert "at 400 characters after: texts are truncated differently" in outcome.evidence
+    assert "% at 400 characters: texts are truncated differently" in outcome.evidence
     assert texts.check_text_lengths(holding(long_texts(cut=400), long_texts())).found is True
     assert texts.check_text_lengths(holding(long_texts(), long_texts())).found is False
     assert texts.check_text_lengths(holding(long_texts()[:20], long_texts())).found is None
@@ -528,7 +531,7 @@ def test_texts_that_are_read_by_another_rule(change: Any, evidence: str) -> None
     after = [row | {"text": change(row["text"])} for row in before]
     outcome = texts.check_text_damage(holding(before, after))
     assert outcome.found is True
-    assert f"0.0 % of texts contain {evidence} before, 100.0 % after" in outcome.evidence
+    assert f"before, 0.0 % of texts contain {evidence}; after, 100.0 %" in outcome.evidence
     assert texts.check_text_damage(holding(before, before)).found is False
     assert texts.check_text_damage(holding(before[:9], after)).found is None
 
@@ -590,7 +593,7 @@ def test_a_difference_that_may_be_chance_is_not_clear(foreign: int, found: bool 
     shares = ShareComparison((0, 200), (foreign, 200), min_difference=0.05)
     outcome = compare_shares(shares, "says", "conclusion", {})
     assert outcome.found is found
-    assert shares.smallest_detectable == 0.07
+    assert shares.min_detectable_difference == 0.07
     if found is None:
         assert outcome.sees == "a difference below 7.0 points may be due to chance"
 
@@ -598,8 +601,8 @@ def test_a_difference_that_may_be_chance_is_not_clear(foreign: int, found: bool 
 def test_the_smallest_visible_difference_is_the_first_that_is_found() -> None:
     for rows, part in ((150, 0), (150, 40), (2_000, 1_990), (100_000, 0)):
         shares = ShareComparison((part, rows), (part, rows), min_difference=0.05)
-        step = round(shares.smallest_detectable * rows) * (1 if part <= rows / 2 else -1)
+        step = round(shares.min_detectable_difference * rows) * (1 if part <= rows / 2 else -1)
         assert ShareComparison((part, rows), (part + step, rows), min_difference=0.05).is_changed
-        assert shares.smallest_detectable >= shares.min_difference
-    assert ShareComparison((0, 9), (9, 9), min_difference=0.05).smallest_detectable > 0.5
-    assert ShareComparison((0, 0), (0, 9), min_difference=0.05).smallest_detectable == 1.0
+        assert shares.min_detectable_difference >= shares.min_difference
+    assert ShareComparison((0, 9), (9, 9), min_difference=0.05).min_detectable_difference > 0.5
+    assert ShareComparison((0, 0), (0, 9), min_difference=0.05).min_detectable_difference == 1.0

@@ -104,7 +104,7 @@ def test_records_that_are_no_pages_are_counted(plain: tuple[Path, Path], tmp_pat
 
 
 def test_a_file_that_does_not_exist(plain: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"expected a crawl file, found none at .*none\.jsonl"):
+    with pytest.raises(UsageError, match=r"expected a crawl file, found no file at .*none\.jsonl"):
         compare(plain[0], tmp_path / "none.jsonl", tmp_path / "scratch")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from builder.errors import DataError, MissingExtraError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
-from builder.evaluation.baselines.bm25 import Bm25, bm25
+from builder.evaluation.baselines.bm25 import Bm25Parameters, bm25
 from builder.evaluation.baselines.collection_statistics import CollectionStatistics
 from builder.evaluation.baselines.snapshots import bm25_snapshot, snapshot_statistics
 from builder.text.keys import strip_accents
@@ -67,7 +67,7 @@ def test_accents() -> None:
 
 def test_scores_are_those_of_the_formula() -> None:
     corpus = {"d1": "chat chat noir", "d2": "chat blanc", "d3": "chien"}
-    run = bm25([documents(**corpus)], queries(q="chat"), Bm25(k1=1.2, b=0.75))
+    run = bm25([documents(**corpus)], queries(q="chat"), Bm25Parameters(k1=1.2, b=0.75))
     idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     expected = {
         name: idf * tf / (tf + 1.2 * (1 - 0.75 + 0.75 * length / 2))
@@ -82,7 +82,7 @@ def test_scores_by_the_statistics_of_another_collection_are_those_of_the_formula
     corpus = {"d1": "chat chat noir", "d2": "chat blanc", "d3": "chien"}
     earlier = CollectionStatistics(10, 5.0, {"chat": 4})
     asked = queries(q="chat", unknown="blanc")
-    run = bm25([documents(**corpus)], asked, Bm25(k1=1.2, b=0.75), statistics=earlier)
+    run = bm25([documents(**corpus)], asked, Bm25Parameters(k1=1.2, b=0.75), statistics=earlier)
     idf = {"chat": math.log(1 + (10 - 4 + 0.5) / 4.5), "blanc": math.log(1 + 10.5 / 0.5)}
     expected = {
         ("q", "d1"): idf["chat"] * 2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 5)),
@@ -93,7 +93,7 @@ def test_scores_by_the_statistics_of_another_collection_are_those_of_the_formula
         (q, d): score for q, d, score in run.ranking.select("query_id", "doc_id", "score").rows()
     }
     assert found == pytest.approx(expected, rel=1e-6)
-    none = bm25([documents(**corpus)], asked, Bm25(k1=0.0), statistics=earlier)
+    none = bm25([documents(**corpus)], asked, Bm25Parameters(k1=0.0), statistics=earlier)
     assert none.ranking["score"].to_list() == pytest.approx(
         [idf["chat"], idf["chat"], idf["blanc"]], rel=1e-6
     )
@@ -104,7 +104,7 @@ def test_statistics_of_a_snapshot(tmp_path: Path) -> None:
     assert snapshot_statistics(parts) == CollectionStatistics(
         2, 2.0, {"eau": 1, "chaud": 1, "feu": 1, "froid": 1}
     )
-    assert snapshot_statistics(parts, Bm25("en")).mean_length == 2.0
+    assert snapshot_statistics(parts, Bm25Parameters("en")).mean_length == 2.0
     assert snapshot_statistics([parts[0], parts[0]]).frequencies == {"eau": 2, "chaud": 2}
     with pytest.raises(
         DataError, match="BM25: expected documents with words, found none to count statistics of"
@@ -123,10 +123,10 @@ def test_own_statistics_change_no_score(tmp_path: Path) -> None:
 def test_search_over_batches_keeps_only_matches_and_breaks_ties() -> None:
     parts = [documents(a="l'eau", b="le feu"), documents(c="l'eau", d="la terre")]
     asked = queries(q1="de l'eau", q2="feu terre", q3="de la", q4="inconnu")
-    run = bm25(parts, asked, Bm25(depth=1), tag="mine")
+    run = bm25(parts, asked, Bm25Parameters(depth=1), tag="mine")
     assert run.ranking.select("query_id", "doc_id").rows() == [("q1", "c"), ("q2", "d")]
     assert (run.tag, run.depth) == ("mine", 1)
-    assert bm25(iter(parts), asked, Bm25(depth=1), tag="mine").ranking.equals(run.ranking)
+    assert bm25(iter(parts), asked, Bm25Parameters(depth=1), tag="mine").ranking.equals(run.ranking)
 
 
 def test_words_that_carry_nothing_find_nothing() -> None:
@@ -141,7 +141,7 @@ def test_wrong_documents() -> None:
         bm25([documents(a="eau"), documents(a="feu")], queries(q="eau"))
     for wrong in ({"k1": -1}, {"b": 2}, {"depth": 0}):
         with pytest.raises(UsageError, match="expected"):
-            Bm25(**wrong)
+            Bm25Parameters(**wrong)
 
 
 def snapshot(folder: Path) -> tuple[list[Path], Path]:
@@ -163,7 +163,7 @@ def snapshot(folder: Path) -> tuple[list[Path], Path]:
 
 @pytest.mark.parametrize("language", ["fr", "en"])
 def test_a_snapshot_is_searched_in_either_language(tmp_path: Path, language) -> None:
-    run = bm25_snapshot(*snapshot(tmp_path), Bm25(language))
+    run = bm25_snapshot(*snapshot(tmp_path), Bm25Parameters(language))
     assert run.ranking.select("query_id", "doc_id").rows() == [("q1", "d1"), ("q2", "d2")]
 
 
@@ -171,11 +171,11 @@ def test_a_snapshot_that_was_not_translated(tmp_path: Path) -> None:
     parts, asked = snapshot(tmp_path)
     pl.read_parquet(asked).with_columns(text_en=pl.lit(None, pl.String)).write_parquet(asked)
     with pytest.raises(DataError, match="column text_en is empty"):
-        bm25_snapshot(parts, asked, Bm25("en"))
+        bm25_snapshot(parts, asked, Bm25Parameters("en"))
     snapshot(tmp_path)
     pl.read_parquet(parts[1]).with_columns(text_en=pl.lit(None, pl.String)).write_parquet(parts[1])
     with pytest.raises(DataError, match=r"part-1.parquet: column text_en is empty"):
-        bm25_snapshot(parts, asked, Bm25("en"))
+        bm25_snapshot(parts, asked, Bm25Parameters("en"))
     with pytest.raises(UsageError, match="cannot read Parquet file"):
         bm25_snapshot([tmp_path / "absent.parquet"], asked)
     with pytest.raises(UsageError, match="expected a readable file, found none"):

@@ -9,11 +9,11 @@ import pytest
 
 from builder.collection.read import Snapshot
 from builder.errors import UsageError
-from builder.evaluation.baselines.bm25 import Bm25, Bm25Index
+from builder.evaluation.baselines.bm25 import Bm25Index, Bm25Parameters
 from builder.evaluation.baselines.expansion import search_expanded
 from builder.evaluation.baselines.feedback import FEEDBACK, earlier_feedback
-from builder.evaluation.baselines.keyqueries import KeyQuery, keyquery
-from builder.evaluation.baselines.rm3 import Rm3, rm3
+from builder.evaluation.baselines.keyqueries import KeyQueryParameters, keyquery
+from builder.evaluation.baselines.rm3 import Rm3Parameters, rm3
 from builder.evaluation.baselines.snapshots import expanded_snapshot
 
 pytest.importorskip("bm25s")
@@ -24,7 +24,7 @@ CORPUS = {"d1": "chat chat noir", "d2": "chat blanc", "d3": "chien noir"}
 
 def index_of(corpus: dict[str, str], *, keep_terms: bool = True) -> Bm25Index:
     batch = pl.DataFrame({"doc_id": list(corpus), "text": list(corpus.values())})
-    return Bm25Index([batch], Bm25("fr"), keep_terms=keep_terms)
+    return Bm25Index([batch], Bm25Parameters("fr"), keep_terms=keep_terms)
 
 
 def queries(**texts: str) -> pl.DataFrame:
@@ -45,12 +45,12 @@ JUDGED = feedback(("q", "e1", 2, "chat noir noir rouge"), ("q", "e2", 1, "chien"
 def test_rm3_of_judged_documents() -> None:
     """P(w|R) of noir is 2/3 * 2/3, of chien 1/3, of chat 2/3 * 1/3; rouge is not in the index."""
     index = index_of(CORPUS)
-    expanded = rm3(index, queries(q="chat"), JUDGED, Rm3(fb_terms=2, original_weight=0.5))
+    expanded = rm3(index, queries(q="chat"), JUDGED, Rm3Parameters(fb_terms=2, original_weight=0.5))
     assert expanded["source"].to_list() == ["judged"]
     found = expanded_terms(expanded)
     assert list(found) == ["chat", "noir", "chien"]
     assert found == pytest.approx({"chat": 1 / 2, "noir": 4 / 7 / 2, "chien": 3 / 7 / 2})
-    one = rm3(index, queries(q="chat"), JUDGED, Rm3(fb_docs=1, original_weight=0.25))
+    one = rm3(index, queries(q="chat"), JUDGED, Rm3Parameters(fb_docs=1, original_weight=0.25))
     assert expanded_terms(one) == pytest.approx({"noir": 1 / 2, "chat": 1 / 2})
     # a tie of weights keeps the order of the index
     assert list(expanded_terms(one)) == ["chat", "noir"]
@@ -59,9 +59,9 @@ def test_rm3_of_judged_documents() -> None:
 def test_the_original_query_keeps_its_repetitions_and_can_have_all_the_weight() -> None:
     index = index_of(CORPUS)
     asked = queries(q="chat chat blanc")
-    expanded = rm3(index, asked, JUDGED, Rm3(original_weight=1))
+    expanded = rm3(index, asked, JUDGED, Rm3Parameters(original_weight=1))
     assert expanded_terms(expanded) == pytest.approx({"chat": 2 / 3, "blanc": 1 / 3})
-    without = rm3(index, queries(q="inconnu"), JUDGED, Rm3(original_weight=0.9))
+    without = rm3(index, queries(q="inconnu"), JUDGED, Rm3Parameters(original_weight=0.9))
     assert expanded_terms(without) == pytest.approx({"noir": 4 / 9, "chien": 3 / 9, "chat": 2 / 9})
 
 
@@ -69,13 +69,13 @@ def test_rm3_assumes_top_documents_to_be_relevant_where_none_was_judged() -> Non
     """d1 and d2 have the same score for an equal length, so that the larger id is first."""
     index = index_of(CORPUS)
     asked = queries(q="chat", other="chat noir", empty="inconnu")
-    expanded = rm3(index, asked, feedback(), Rm3(fb_docs=1))
+    expanded = rm3(index, asked, feedback(), Rm3Parameters(fb_docs=1))
     assert expanded["source"].to_list() == ["pseudo", "pseudo", "none"]
     assert expanded_terms(expanded) == pytest.approx({"chat": 0.5 + 0.5 * 2 / 3, "noir": 0.5 / 3})
     assert expanded["terms"][2] is None
     run = search_expanded(index, asked, expanded, tag="x")
     assert run.ranking["query_id"].unique().sort().to_list() == ["other", "q"]
-    two = rm3(index, queries(q="chat"), feedback(), Rm3(fb_docs=2))
+    two = rm3(index, queries(q="chat"), feedback(), Rm3Parameters(fb_docs=2))
     scores = index.scores(index.query_terms(pl.Series(["chat"]))[0])
     first, second = (float(score / (scores[0] + scores[1])) for score in scores[:2])
     model = {"chat": first * 2 / 3 + second / 2, "noir": first / 3, "blanc": second / 2}
@@ -131,14 +131,16 @@ def test_a_keyquery_ranks_the_relevant_document_first_with_the_fewest_terms() ->
     """Only chat + noir + nuit has d1 alone on top; of its parts, each has d1 tied with another."""
     index = index_of(ANIMALS, keep_terms=False)
     known = feedback(("q", "d1", 1, "chat noir nuit"))
-    parameters = KeyQuery(top=1, min_results=1)
+    parameters = KeyQueryParameters(top=1, min_results=1)
     expanded = keyquery(index, queries(q="nuit"), known, parameters)
     assert expanded.row(0) == ("q", "judged", ["nuit", "chat", "noir"], [1.0, 1.0, 1.0])
     run = search_expanded(index, queries(q="nuit"), expanded)
     assert run.ranking["doc_id"][0] == "d1"
     # two targets: {d1, d2} share chat + noir, which ties them at rank 2
     both = feedback(("q", "d1", 1, "chat noir nuit"), ("q", "d2", 1, "chat noir jour"))
-    expanded = keyquery(index, queries(q="chat"), both, KeyQuery(top=2, min_results=1, max_terms=2))
+    expanded = keyquery(
+        index, queries(q="chat"), both, KeyQueryParameters(top=2, min_results=1, max_terms=2)
+    )
     assert expanded.row(0)[2] == ["chat", "noir"]
 
 
@@ -146,8 +148,10 @@ def test_a_query_without_a_keyquery_is_unchanged() -> None:
     index = index_of(ANIMALS)
     known = feedback(("q", "d1", 1, "chat noir nuit"))
     for parameters in (
-        KeyQuery(top=1, min_results=1, max_terms=1),  # every single term ties d1 with others
-        KeyQuery(min_results=5),  # at most 5 documents have one of the terms, d5 has none
+        KeyQueryParameters(
+            top=1, min_results=1, max_terms=1
+        ),  # every single term ties d1 with others
+        KeyQueryParameters(min_results=5),  # at most 5 documents have one of the terms, d5 has none
     ):
         assert keyquery(index, queries(q="nuit"), known, parameters).row(0) == (
             *("q", "none"),
@@ -171,7 +175,9 @@ def test_candidates_are_the_terms_of_the_query_and_the_most_specific_of_the_docu
     index = index_of({**ANIMALS, "d6": "jour"})
     known = feedback(("q", "d5", 1, "chien blanc jour"))
     # of chien (df 2), blanc (df 2) and jour (df 3), one candidate: blanc, first in the index
-    expanded = keyquery(index, queries(q="jour"), known, KeyQuery(fb_terms=1, top=1, min_results=1))
+    expanded = keyquery(
+        index, queries(q="jour"), known, KeyQueryParameters(fb_terms=1, top=1, min_results=1)
+    )
     assert expanded.row(0)[2] == ["jour", "blanc"]
 
 
@@ -180,7 +186,12 @@ def test_only_the_rarest_terms_of_a_long_query_are_candidates() -> None:
     index = index_of(CORPUS)
     known = feedback(("q", "d1", 1, "chat noir"))
     found = [
-        keyquery(index, queries(q="chat blanc"), known, KeyQuery(fb_terms=n, top=1, min_results=1))
+        keyquery(
+            index,
+            queries(q="chat blanc"),
+            known,
+            KeyQueryParameters(fb_terms=n, top=1, min_results=1),
+        )
         for n in (1, 2)
     ]
     assert [frame["source"][0] for frame in found] == ["none", "judged"]
@@ -198,15 +209,24 @@ WRONG_KEYQUERY = "keyqueries: expected values >= 1 and max_terms <= 4, found "
 @pytest.mark.parametrize(
     ("create", "message"),
     [
-        (lambda: Rm3(fb_docs=0), WRONG_RM3 + "fb_docs=0, fb_terms=10, original_weight=0.5"),
-        (lambda: Rm3(fb_terms=0), WRONG_RM3 + "fb_docs=10, fb_terms=0, original_weight=0.5"),
-        (lambda: Rm3(1, 1, 1.5), WRONG_RM3 + "fb_docs=1, fb_terms=1, original_weight=1.5"),
         (
-            lambda: KeyQuery(max_terms=5),
+            lambda: Rm3Parameters(fb_docs=0),
+            WRONG_RM3 + "fb_docs=0, fb_terms=10, original_weight=0.5",
+        ),
+        (
+            lambda: Rm3Parameters(fb_terms=0),
+            WRONG_RM3 + "fb_docs=10, fb_terms=0, original_weight=0.5",
+        ),
+        (
+            lambda: Rm3Parameters(1, 1, 1.5),
+            WRONG_RM3 + "fb_docs=1, fb_terms=1, original_weight=1.5",
+        ),
+        (
+            lambda: KeyQueryParameters(max_terms=5),
             WRONG_KEYQUERY + "fb_docs=10, fb_terms=10, max_terms=5, top=10, min_results=10",
         ),
         (
-            lambda: KeyQuery(top=0),
+            lambda: KeyQueryParameters(top=0),
             WRONG_KEYQUERY + "fb_docs=10, fb_terms=10, max_terms=3, top=0, min_results=10",
         ),
         (
@@ -257,7 +277,12 @@ def test_feedback_of_earlier_snapshots(tmp_path: Path) -> None:
     ]
     assert earlier_feedback([], august, "").schema == pl.Schema(FEEDBACK)
     run, expanded = expanded_snapshot(
-        august, [june, july], Rm3(original_weight=0), Bm25("fr"), suffix="", tag="t"
+        august,
+        [june, july],
+        Rm3Parameters(original_weight=0),
+        Bm25Parameters("fr"),
+        suffix="",
+        tag="t",
     )
     assert expanded.select("query_id", "source").rows() == [
         *[("q1", "judged"), ("q2", "judged"), ("q3", "pseudo")]
@@ -266,7 +291,8 @@ def test_feedback_of_earlier_snapshots(tmp_path: Path) -> None:
     assert run.tag == "t"
     assert run.ranking.filter(query_id="q2")["doc_id"].to_list() == ["d5", "d4"]
     _, keys = expanded_snapshot(
-        *(august, [june, july], KeyQuery(min_results=1, top=2), Bm25("fr")), suffix=""
+        *(august, [june, july], KeyQueryParameters(min_results=1, top=2), Bm25Parameters("fr")),
+        suffix="",
     )
     # chat + nuit has d1 and d3 on top; d2, relevant to q2, no longer contains chien
     assert keys["source"].to_list() == ["judged", "none", "none"]

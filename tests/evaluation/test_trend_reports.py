@@ -6,7 +6,7 @@ import pytest
 from builder.errors import FormatError, UsageError
 from builder.evaluation.trend_reports import (
     snapshot_trend,
-    snapshot_trend_path,
+    snapshot_trend_from_file,
 )
 from builder.evaluation.trends import fit_trend
 
@@ -57,10 +57,10 @@ def test_snapshot_trend_path(tmp_path):
     frame = snapshots(a=[0.4, 0.3, 0.35, 0.1])
     path = tmp_path / "scores.tsv"
     frame.write_csv(path, separator="\t")
-    assert snapshot_trend_path(path).trends.equals(snapshot_trend(frame).trends)
+    assert snapshot_trend_from_file(path).trends.equals(snapshot_trend(frame).trends)
     path.write_text("system\tsnapshot\na\t2022-06\n")
     with pytest.raises(UsageError, match=r"scores\.tsv: expected the .*, found no measure, score$"):
-        snapshot_trend_path(path)
+        snapshot_trend_from_file(path)
 
 
 NO_COLUMNS = (
@@ -87,7 +87,7 @@ def test_a_damaged_table_of_scores(tmp_path, name: str, text: str, message: str)
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises((FormatError, UsageError)) as caught:
-        snapshot_trend_path(path)
+        snapshot_trend_from_file(path)
     assert str(caught.value) == f"{path}{message}"
 
 
@@ -95,7 +95,7 @@ def test_quotes_are_characters_of_a_tsv_and_undefined_scores_are_empty(tmp_path)
     path = tmp_path / "scores.tsv"
     rows = [f'"a\tm\t2022-{month:02}\t{score}\tx\n' for month, score in ((6, 0.5), (7, ""))]
     path.write_text("system\tmeasure\tsnapshot\tscore\tother\n" + "".join(rows))
-    scores = snapshot_trend_path(path).scores
+    scores = snapshot_trend_from_file(path).scores
     assert scores.select("system", "score").rows() == [('"a', 0.5), ('"a', None)]
 
 

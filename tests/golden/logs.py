@@ -1,6 +1,6 @@
 """Log files of the golden worlds: the impressions of a simulated log in other formats.
 
-A record is an object of the JSON lines that `simulate` writes: `time` (unix seconds), `user` (or
+A record is an object of the JSON lines that `simulate` writes: `time` (Unix seconds), `user` (or
 None), `query`, `results` (URLs) and `clicks` (1-based ranks).
 """
 

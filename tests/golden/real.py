@@ -12,7 +12,7 @@ from pathlib import Path
 
 import builder
 from builder import Simulation
-from builder.clicks import model_log
+from builder.clicks import estimate_from_log
 from builder.parameters import ClickParameters
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -57,7 +57,7 @@ def run_models(out: Path) -> None:
         pairs = out / name / "pair_statistics.parquet"
         params = ClickParameters.model_validate({**values, "iterations": ITERATIONS})
         model = name.removesuffix("-votes")
-        model_log(log, model, pairs, params=params)
+        estimate_from_log(log, model, pairs, params=params)
 
 
 def _as_log(out: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Columns of texts and addresses are normalised as single ones are."""
+"""Columns of texts and addresses are normalized as single ones are."""
 
 from unicodedata import combining, decomposition, is_normalized
 from unittest.mock import patch
@@ -9,12 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builder.ingest import text_scan
-from builder.ingest.text_scan import may_need_normalising
+from builder.ingest.text_scan import may_need_normalization
 from builder.ingest.texts import (
     UNCLEAN,
     canonical_url,
-    normalise,
-    normalise_texts,
+    normalize,
+    normalize_texts,
     to_single_lines,
     url_keys,
 )
@@ -41,16 +41,16 @@ PIECES = st.sampled_from(
 
 @given(TEXTS)
 @example(["a\x00b", "e\u0301", " \u2028x\u2029 ", "\x1f\xa0a\x1f"])
-def test_a_column_is_normalised_as_its_texts_are(texts: list[str]) -> None:
-    found = normalise_texts(pl.Series("text", texts, dtype=pl.String)).to_list()
-    assert found == [normalise(text) for text in texts]
-    assert [normalise(text) for text in found] == found
+def test_a_column_is_normalized_as_its_texts_are(texts: list[str]) -> None:
+    found = normalize_texts(pl.Series("text", texts, dtype=pl.String)).to_list()
+    assert found == [normalize(text) for text in texts]
+    assert [normalize(text) for text in found] == found
 
 
-def test_other_letters_and_nulls_are_normalised() -> None:
+def test_other_letters_and_nulls_are_normalized() -> None:
     texts = ["\u041c\u0430\u043c\u0430 " * 50, None, "a\x00b", "\u0435\u0308", ""]
-    found = normalise_texts(pl.Series("text", texts, dtype=pl.String))
-    wanted = [None if text is None else normalise(text) for text in texts]
+    found = normalize_texts(pl.Series("text", texts, dtype=pl.String))
+    wanted = [None if text is None else normalize(text) for text in texts]
     assert found.to_list() == wanted
     assert wanted[2:] == ["a b", "\u0451", ""]
 
@@ -71,19 +71,19 @@ def test_all_that_is_unclean_is_doubtful_wherever_it_stands() -> None:
     letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     unclean = pl.Series(letters).filter(pl.Series(letters).str.contains(UNCLEAN))
     alone = [
-        may_need_normalising(unclean.slice(start, 1))[0] for start in range(0, len(unclean), 37)
+        may_need_normalization(unclean.slice(start, 1))[0] for start in range(0, len(unclean), 37)
     ]
     assert all(alone)
-    assert may_need_normalising(unclean).all()
-    assert may_need_normalising("x" * 20 + unclean + "x" * 20).all()
+    assert may_need_normalization(unclean).all()
+    assert may_need_normalization("x" * 20 + unclean + "x" * 20).all()
     plain = pl.Series(letters).filter(~pl.Series(letters).str.contains(UNCLEAN))
     few = "x" * 40 + plain.filter(plain < "\u0300")
-    assert not may_need_normalising(few).any()
+    assert not may_need_normalization(few).any()
     typed = "l\u2019\u0153uvre {} d\u00e9j\u00e0 vue"
     signs = pl.Series(
         [typed.format(sign) for sign in "\u2013\u2026\u20ac\u2192\u2605\u03bc\U0001f642"]
     )
-    assert not may_need_normalising(signs).any()
+    assert not may_need_normalization(signs).any()
 
 
 @given(TEXTS, st.integers(1, 12), st.integers(0, 8))
@@ -91,7 +91,7 @@ def test_blocks_end_anywhere(texts: list[str], block: int, start: int) -> None:
     column = pl.Series("text", [*texts, None, ""], dtype=pl.String).slice(start)
     wanted = column.str.contains(UNCLEAN).fill_null(value=False).to_numpy()
     with patch.object(text_scan, "BLOCK", block):
-        found = may_need_normalising(column)
+        found = may_need_normalization(column)
     assert len(found) == len(column)
     assert not (wanted & ~found).any()
 
@@ -102,20 +102,20 @@ def test_a_letter_is_found_at_the_end_of_a_block_and_of_all(letter: str, block: 
     for place in range(28, 40):
         texts = ["x" * 30, "x" * place + letter, "\u2192" + "x" * 30, "x" * place + letter]
         with patch.object(text_scan, "BLOCK", block):
-            assert may_need_normalising(pl.Series(texts)).tolist() == [False, True, False, True]
+            assert may_need_normalization(pl.Series(texts)).tolist() == [False, True, False, True]
 
 
 @given(TEXTS)
 def test_few_others_are_doubtful(texts: list[str]) -> None:
     near = pl.Series(["x" * 100 + text for text in texts if max(text, default="") < "\u0300"])
     column = near.cast(pl.String)
-    assert may_need_normalising(column).tolist() == column.str.contains(UNCLEAN).to_list()
+    assert may_need_normalization(column).tolist() == column.str.contains(UNCLEAN).to_list()
 
 
 @given(TEXTS)
 def test_one_line_has_no_line_ends(texts: list[str]) -> None:
     found = to_single_lines(pl.Series("text", texts, dtype=pl.String)).to_list()
-    assert [" ".join(normalise(text).split()) for text in texts] == found
+    assert [" ".join(normalize(text).split()) for text in texts] == found
 
 
 @given(st.lists(st.lists(PIECES, max_size=9).map(lambda p: "https://" + "".join(p)), max_size=8))

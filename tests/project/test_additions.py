@@ -49,10 +49,10 @@ def never(pages: Pages, training: TrainingOptions) -> TrainedModel:
             )
         },
         """
-from builder.clicks import model_log
+from builder.clicks import estimate_from_log
 (tmp / "log.jsonl").write_text(
     '{"time": 1, "user": "u", "query": "eau", "results": ["http://a.fr/"], "clicks": [1]}\\n')
-print(model_log(tmp / "log.jsonl", "never", tmp / "out.tsv").pairs)
+print(estimate_from_log(tmp / "log.jsonl", "never", tmp / "out.tsv").pairs)
 """,
     ),
     "log reader": Addition(

@@ -47,7 +47,7 @@ def users(world: Path) -> set[bytes]:
     return found
 
 
-def test_all_planted_personal_data_is_recognised(planted: pl.DataFrame) -> None:
+def test_all_planted_personal_data_is_recognized(planted: pl.DataFrame) -> None:
     assert planted["kind"].n_unique() == 6
     assert detect_personal_data(planted["text"]).to_list() == planted["kind"].to_list()
 

@@ -44,13 +44,13 @@ def test_the_identity_of_a_unit_is_computed_once(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: Counter[str] = Counter()
-    identity = runner.identity
+    unit_identity = runner.unit_identity
 
     def counted(definition, saved, stage, key, producers):  # type: ignore[no-untyped-def]
         calls[f"{stage.name} {key}"] += 1
-        return identity(definition, saved, stage, key, producers)
+        return unit_identity(definition, saved, stage, key, producers)
 
-    monkeypatch.setattr(runner, "identity", counted)
+    monkeypatch.setattr(runner, "unit_identity", counted)
     report = builder.build(world / "workflow.toml", tmp_path / "c", until="log")
     assert calls == {str(step.unit): 1 for step in report.steps}
     assert len(calls) == len(report.steps) > 2

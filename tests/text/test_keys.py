@@ -166,6 +166,6 @@ def test_ids_of_documents_stay(url: str, key: str) -> None:
 
 
 def test_what_ids_depend_on_is_bounded() -> None:
-    """A version of w3lib that may canonicalise otherwise is installed on purpose only."""
+    """A version of w3lib that may canonicalize otherwise is installed on purpose only."""
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
     assert "w3lib>=2.5,<2.6" in project["project"]["dependencies"]

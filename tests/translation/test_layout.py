@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from builder.translation.boundaries import sentence_ends
 from builder.translation.cutting import is_untranslatable, split_to_size, split_untranslatable
-from builder.translation.layout import normalise, single_segment, split_text
+from builder.translation.layout import normalize, single_segment, split_text
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_text_filled_with_its_own_sentences_is_the_text(text: str) -> None:
     """But for U+001F, a space to some: documents have no such control characters."""
     layout = split_text(text)
     filled = layout.fill([segment.text for segment in layout.segments])
-    assert normalise(filled) == normalise(text)
+    assert normalize(filled) == normalize(text)
     for end in LINE_ENDS:
         assert filled.count(end) == text.count(end)
 

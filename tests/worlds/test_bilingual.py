@@ -1,4 +1,4 @@
-"""The embedded model in a whole build: English that can be searched, against the world's truth."""
+"""The bundled model in a whole build: English that can be searched, against the world's truth."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ import pytest
 
 import builder
 from builder import BuildReport, Simulation
-from builder.evaluation import Bm25, bm25_snapshot, sanity_table
+from builder.evaluation import Bm25Parameters, bm25_snapshot, sanity_table
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
-from builder.models import embedded_model
+from builder.models import bundled_model
 from builder.text.keys import doc_id, fold_texts, key64, query_id, url_key
 
 WORLD = Simulation(
@@ -33,7 +33,7 @@ def bilingual(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuildRepo
 
 
 def test_the_model_is_small_and_says_what_it_is() -> None:
-    folder = embedded_model()
+    folder = bundled_model()
     assert sum(path.stat().st_size for path in folder.iterdir()) <= 20_000_000
     card = (folder / "README.md").read_text("utf-8")
     for test_set in ("newstest2014", "flores_devtest", "ntrex", "tico19"):
@@ -91,7 +91,7 @@ def test_bm25_finds_what_is_truly_relevant(
     held = qrels.join(snapshot.queries.collect(), on="query_id", how="semi")
     parts = sorted((snapshot.folder / "documents").glob("part-*.parquet"))
     queries = snapshot.folder / "queries.parquet"
-    run = bm25_snapshot(parts, queries, Bm25(language=language))
+    run = bm25_snapshot(parts, queries, Bm25Parameters(language=language))
     assert held["query_id"].n_unique() > 15
     scores = RunScorer(held, parse_measures(["nDCG@10"])).score(run).values
     assert scores.mean() > 0.15

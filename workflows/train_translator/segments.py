@@ -1,4 +1,4 @@
-"""Map a new vocabulary to the pieces of an old one, to initialise embeddings.
+"""Map a new vocabulary to the pieces of an old one, to initialize embeddings.
 
 In: two SentencePiece models. Out: for each piece of the new one, the old pieces whose mean
 embedding it starts from: itself if the old one has it, otherwise its most probable segmentation.

@@ -23,7 +23,7 @@ Weights = dict[str, Tensor]
 
 
 def read_weights(path: Path) -> Weights:
-    """Read the variables of a `model.bin`, dequantising integers.
+    """Read the variables of a `model.bin`, dequantizing integers.
 
     Raises:
         ValueError: The file does not have CTranslate2's layout.

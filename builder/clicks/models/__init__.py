@@ -3,7 +3,7 @@
 from importlib import import_module
 
 from builder.clicks.models.pages import ClickCounts, Pages
-from builder.clicks.models.probabilities import MIN_PROBABILITY, Prediction
+from builder.clicks.models.probabilities import MIN_PROBABILITY, ClickProbabilities
 from builder.clicks.models.training import FitFunction, TrainedModel, TrainingOptions
 from builder.errors import UsageError, suggest
 from builder.parameters import CLICK_MODELS
@@ -30,9 +30,9 @@ def get_model(name: str) -> FitFunction:
 __all__ = [
     "MIN_PROBABILITY",
     "ClickCounts",
+    "ClickProbabilities",
     "FitFunction",
     "Pages",
-    "Prediction",
     "TrainedModel",
     "TrainingOptions",
     "get_model",

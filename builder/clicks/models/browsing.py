@@ -12,7 +12,7 @@ from builder.clicks.models.pages import Floats, Pages
 
 
 @dataclass(frozen=True)
-class BrowsingPrediction:
+class BrowsingClicks:
     """Click probabilities of browsing models such as UBM.
 
     Args:
@@ -48,7 +48,10 @@ class BrowsingPrediction:
         return np.where(pages.clicked, click, 1 - click)
 
     def _examination(self, ranks: int) -> Floats:
-        """Return the examination probabilities of the first ranks, float64[ranks, ranks]."""
+        """Return the examination probabilities of ranks up to `ranks`, float64[ranks, ranks].
+
+        Rows and columns are those of `examination`.
+        """
         known = min(len(self.examination), ranks)
         gamma = np.full((ranks, ranks), self.default_examination)
         gamma[:known, :known] = self.examination[:known, :known]

@@ -1,4 +1,4 @@
-"""Click chain model (Guo et al. 2009), fitted by exact expectation-maximisation.
+"""Click chain model (Guo et al. 2009), fitted by exact expectation-maximization.
 
 Parameters: attractiveness a of each pair, which is also the probability that a click satisfies
 (Chuklin, Markov & de Rijke 2015, section 3.9), and three continuation probabilities: after a skip,

@@ -1,4 +1,4 @@
-"""Dynamic Bayesian network (Chapelle & Zhang 2009), fitted by exact expectation-maximisation.
+"""Dynamic Bayesian network (Chapelle & Zhang 2009), fitted by exact expectation-maximization.
 
 Parameters: attractiveness a and satisfaction s of each pair, and a global persistence g. The user
 continues with probability g (1 - s) after a click, and with probability g after a skip.

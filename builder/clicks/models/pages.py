@@ -142,7 +142,10 @@ class Pages:
         )
 
     def by_rank(self) -> list[tuple[Integers, Integers]]:
-        """Yield for each rank the indices of the pages that have it, and of the results there."""
+        """Return two index arrays per rank, from the top.
+
+        The first contains the pages with a result at that rank, the second these results.
+        """
         lengths = self.lengths
         found = []
         for rank in range(int(lengths.max(initial=0))):

@@ -1,6 +1,6 @@
 """Position-based model (Craswell et al. 2008): P(click) = a(query, document) e(rank).
 
-Fitted by expectation-maximisation (Chuklin, Markov & de Rijke 2015, section 4.2.3) on the counts
+Fitted by expectation-maximization (Chuklin, Markov & de Rijke 2015, section 4.2.3) on the counts
 per pair and rank, which are sufficient statistics.
 """
 

@@ -1,4 +1,4 @@
-"""Predictions of click models: marginal and conditional click probabilities.
+"""Click probabilities predicted by click models: marginal and conditional click probabilities.
 
 `IndependentClicks`: every result is clicked independently with probability a e (attractiveness,
 examination). `ExaminationChain`: the user scans the page from the top, and examination depends on
@@ -21,8 +21,8 @@ MIN_PROBABILITY = 1e-6
 """Lower bound of probabilities before taking logarithms, as in published evaluations."""
 
 
-class Prediction(Protocol):
-    """Interface of a trained click model's predictions: click probabilities of shown results."""
+class ClickProbabilities(Protocol):
+    """Interface of click probabilities that a trained model predicts for shown results."""
 
     def marginal(self, pages: Pages) -> Floats:
         """Return P(click) of each shown result, float64[m]."""
@@ -33,7 +33,7 @@ class Prediction(Protocol):
 
 @dataclass(frozen=True)
 class IndependentClicks:
-    """Prediction in which results are clicked independently of each other.
+    """Click probabilities if results are clicked independently of each other.
 
     Args:
         attractiveness: float64[m], of each shown result.
@@ -56,7 +56,7 @@ class IndependentClicks:
 
 @dataclass(frozen=True)
 class ExaminationChain:
-    """Prediction for a user who scans the page from the top.
+    """Click probabilities for a user who scans the page from the top.
 
     Args:
         attractiveness: a, float64[m], of each shown result.

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from builder.clicks.models.pages import Pages
-from builder.clicks.models.probabilities import Prediction
+from builder.clicks.models.probabilities import ClickProbabilities
 from builder.clicks.priors import Beta, fit_beta
 from builder.parameters import ClickParameters
 
@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 MAX_PROBABILITY = 1 - 1e-6
-"""Upper bound of probabilities in expectation-maximisation, as in published evaluations."""
+"""Upper bound of probabilities in expectation-maximization, as in published evaluations."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class TrainedModel:
             bool[pairs]; None: all do.
     """
 
-    predict: Callable[[Pages], Prediction]
+    predict: Callable[[Pages], ClickProbabilities]
     attractiveness: Floats | None = None
     satisfaction: Floats | None = None
     relevance: Floats | None = None
@@ -87,5 +87,5 @@ def posterior_mean(successes: Integers | Floats, trials: Integers | Floats, prio
 
 
 def values_at_rank(values: Floats, pages: Pages, default: float) -> Floats:
-    """Return the value for the rank of each shown result, float64[m], or `default` without one."""
+    """Return the value for the rank of each shown result, float64[m]; `default` if missing."""
     return np.append(values, default)[np.minimum(pages.rank - 1, len(values))]

@@ -1,13 +1,13 @@
 """User browsing model (Dupret & Piwowarski 2008): examination depends on rank and previous click.
 
 P(click | previous click at r') = a(query, document) gamma(rank, r'), fitted by
-expectation-maximisation (section 3.2 of the paper) on the counts per pair, rank and previous click,
+expectation-maximization (section 3.2 of the paper) on the counts per pair, rank and previous click,
 which are sufficient statistics.
 """
 
 import numpy as np
 
-from builder.clicks.models.browsing import BrowsingPrediction
+from builder.clicks.models.browsing import BrowsingClicks
 from builder.clicks.models.pages import Pages
 from builder.clicks.models.training import (
     MAX_PROBABILITY,
@@ -42,4 +42,4 @@ def ubm(pages: Pages, training: TrainingOptions) -> TrainedModel:
             MAX_PROBABILITY,
         )
     table, beyond = gamma.reshape(ranks, ranks), training.fixed_prior.mean
-    return TrainedModel(lambda p: BrowsingPrediction(a[p.pair], table, beyond), a, None, a)
+    return TrainedModel(lambda p: BrowsingClicks(a[p.pair], table, beyond), a, None, a)

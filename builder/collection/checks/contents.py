@@ -35,7 +35,10 @@ def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
 def _text_fault_finder(
     *faults: str, min_share: float = 0
 ) -> Callable[[ValidationContext], Iterable[Defect]]:
-    """Return a check that reports texts with one of the faults, above a minimum share."""
+    """Return a check that reports texts with any of the given faults.
+
+    A fault is reported if the share of texts with it exceeds `min_share`.
+    """
     messages = {
         "empty_english": "English texts are empty",
         "untranslated": "English texts are identical to the French texts",

@@ -164,7 +164,7 @@ CHECKS = (
         "LB214",
         "all snapshots are built with the same parameters",
         "error",
-        "filters that were applied differently per month",
+        "filters that were applied differently from month to month",
         "rebuild all snapshots with the same definition",
         _find_parameter_differences,
     ),

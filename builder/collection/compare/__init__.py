@@ -176,7 +176,7 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
         texts = count_text_mismatches(_with_text_keys(before), _with_text_keys(after))
         if causes or texts[1]:
             judged = before.qrels.select(pl.len()).collect().item()
-            cause = "unknown" if imported else changed.cause_of_judged_pairs
+            cause = "unknown" if imported else changed.judged_pairs_change_cause
             yield JudgementDifference(
                 name,
                 judged,

@@ -25,14 +25,14 @@ class DefinitionChanges:
     inputs: bool = False
 
     @property
-    def cause_of_evidence(self) -> str:
+    def evidence_change_cause(self) -> str:
         """Cause of differing click counts and scores: parameters take precedence over inputs."""
         return "parameters" if self.evidence else self.cause_apart_from_parameters
 
     @property
-    def cause_of_judged_pairs(self) -> str:
+    def judged_pairs_change_cause(self) -> str:
         """Cause of differing sets of judged pairs, which grading parameters affect as well."""
-        return "parameters" if self.thresholds else self.cause_of_evidence
+        return "parameters" if self.thresholds else self.evidence_change_cause
 
     @property
     def cause_apart_from_parameters(self) -> str:
@@ -89,7 +89,7 @@ def count_grade_changes(
     other_evidence = pl.any_horizontal(pl.col(n) != pl.col(f"{n}_new") for n in EVIDENCE)
     same_score = pl.col("score").eq_missing(pl.col("score_new"))
     released = (pl.col("source") == "release") | (pl.col("source_new") == "release")
-    upstream = changes.cause_of_evidence
+    upstream = changes.evidence_change_cause
     cause = (
         pl.when(released)
         .then(pl.lit("unknown"))

@@ -25,7 +25,7 @@ from builder.runtime.progress import Progress
 BATCH_ROWS = 4096
 """Number of documents per batch."""
 THREADS = 2
-"""Number of rendering threads, so that batches are rendered while the next one is read."""
+"""Number of threads that render batches while the next batch is read."""
 
 
 class PartWriter:

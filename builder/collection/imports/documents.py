@@ -19,7 +19,7 @@ from builder.collection.imports.lines import read_url_list
 from builder.collection.imports.origin import Release
 from builder.collection.imports.pages import read_documents
 from builder.documents.fingerprints import analyse_texts
-from builder.ingest.texts import normalise_texts, to_single_lines
+from builder.ingest.texts import normalize_texts, to_single_lines
 from builder.io import parquet
 from builder.io.tables import TableWriter
 from builder.runtime.limits import Limits
@@ -147,7 +147,7 @@ class DocumentImporter:
             path, name, self._log, is_markup_escaped=self._release.is_markup_escaped
         )
         while batch := list(islice(documents, BATCH_ROWS)):
-            texts = normalise_texts(
+            texts = normalize_texts(
                 pl.Series([document.text for document in batch], dtype=pl.String)
             )
             titles = to_single_lines(

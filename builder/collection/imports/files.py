@@ -77,7 +77,7 @@ def check_months_agree(folder: Path, metadata_file: Path) -> None:
 
 
 def parse_month(text: str) -> str | None:
-    """Return the last month or day in a name, as `YYYY-MM` or `YYYY-MM-DD`; None without one."""
+    """Return the last month (`YYYY-MM`) or day (`YYYY-MM-DD`) in a name; None if there is none."""
     matches = re.findall(FOLDER_MONTH_PATTERN, text)
     return matches[-1].replace("_", "-") if matches else None
 

@@ -105,7 +105,7 @@ def _document_files(
 
 
 def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | None:
-    """Return label, language and kind of a snapshot folder in a path; None without one."""
+    """Return label, language and kind of a snapshot folder in a path; None if there is none."""
     for index, part in enumerate(parts):
         match = SNAPSHOT_FOLDER.fullmatch(part)
         kind = parts[index - 1].lower() if index else ""

@@ -105,7 +105,7 @@ def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]
 
 
 def read_unique_qrels(
-    snapshot: SnapshotFiles, root: Path, log: ImportLog, normalise_doc_id: Callable[[str], str]
+    snapshot: SnapshotFiles, root: Path, log: ImportLog, normalize_doc_id: Callable[[str], str]
 ) -> pl.DataFrame:
     """Read the qrels of a snapshot, with one judgement per query-document pair.
 
@@ -116,13 +116,13 @@ def read_unique_qrels(
         snapshot: Files of the snapshot.
         root: Folder of the release.
         log: Collects rejects.
-        normalise_doc_id: Converts a document id to the form used in qrels.
+        normalize_doc_id: Converts a document id to the form used in qrels.
 
     Returns:
         Columns `query_id`, `doc_id`, `grade`.
     """
     rows = _read_all_qrels(snapshot, root, log)
-    rows = rows.with_columns(doc_id=_map_unique(rows["doc_id"], normalise_doc_id))
+    rows = rows.with_columns(doc_id=_map_unique(rows["doc_id"], normalize_doc_id))
     pair = ["query_id", "doc_id"]
     numbered = rows.with_columns(
         later=pl.len().over(pair) - pl.int_range(pl.len()).over(pair) - 1,

@@ -1,6 +1,6 @@
 """Finds the snapshots of a published release, and the files of each snapshot.
 
-Input: all files of the release, in any folder depth. Output: the files of each snapshot, and the
+Input: all files of the release, at any folder depth. Output: the files of each snapshot, and the
 files that belong to none. Files may be plain, `.gz` or `.zst`.
 """
 

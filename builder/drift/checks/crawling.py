@@ -87,8 +87,8 @@ def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
         )
     least = max(2, HOSTS_LOST * numbers["compared"])
     says = (
-        f"of {numbers['compared']:,} hosts shown in both snapshots, {numbers['lost']:,} are "
-        f"crawled only before and {numbers['gained']:,} only after"
+        f"of {numbers['compared']:,} hosts shown in both snapshots, {numbers['lost']:,} were "
+        f"crawled only in the earlier one and {numbers['gained']:,} only in the later one"
     )
     found = max(numbers["lost"], numbers["gained"]) >= least
     verdict = f" ({', '.join(numbers['examples'][:3])}): a crawl is partial" if found else ""

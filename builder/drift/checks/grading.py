@@ -1,12 +1,12 @@
 """Checks that the grades of both snapshots were assigned by the same rule.
 
 A grade is a step function of a score, and the thresholds of a snapshot can be bounded from its
-qrels. Disjoint bounds prove that the rule changed: no user behaviour causes them. If a collection
-has no scores, or scores whose rule cannot be recovered, a jump of grade shares on common pairs is
-compared with the grades of equal counts of clicks and examinations in both snapshots: users change
-the counts, but only a change of the rule gives equal counts another grade. With scores, other
-grades for equal counts prove nothing: a few clicks shift the fitted prior, and then all pairs with
-the same counts cross a threshold together.
+qrels. Disjoint bounds prove that the rule changed: user behaviour cannot cause them. If a
+collection has no scores, or scores whose rule cannot be recovered, a jump in the grade shares of
+common pairs is compared with the grades of equal counts of clicks and examinations in both
+snapshots: users change the counts, but only a change of the rule gives equal counts another grade.
+With scores, other grades for equal counts prove nothing: a few clicks shift the fitted prior, and
+then all pairs with the same counts cross a threshold together.
 """
 
 from typing import Any

@@ -1,7 +1,8 @@
 """Checks that the query file and the judgements contain the same queries.
 
-In a published series the export changed between two months: the overlap of the query files fell to
-.13, the overlap of the judged queries stayed at .49. A change of users affects both lists.
+In one published series the export changed between two months: the overlap of the query files fell
+to 0.13, while that of the judged queries stayed at 0.49. A change in user behaviour would have
+affected both.
 """
 
 import duckdb

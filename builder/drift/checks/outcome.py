@@ -95,7 +95,7 @@ class ShareComparison:
         return first, second
 
     @property
-    def smallest_detectable(self) -> float:
+    def min_detectable_difference(self) -> float:
         """Smallest significant difference from the earlier share; 1.0 if there is none."""
         first = self.shares[0]
         direction = 1 if first <= 0.5 else -1
@@ -141,13 +141,13 @@ def compare_shares(
         sentence: Sentence that states both shares.
         conclusion: Conclusion to append if the shares differ.
         numbers: Counts from which the shares are computed.
-        max_detectable: Largest value of `smallest_detectable` at which equal shares are called
-            clear; above it the outcome is undecided.
+        max_detectable: Largest value of `min_detectable_difference` at which equal shares are
+            called clear; above it the outcome is undecided.
     """
     if comparison.is_changed:
         return Outcome(True, f"{sentence}: {conclusion}", numbers)
-    detectable = format_percentage_points(comparison.smallest_detectable)
-    if comparison.smallest_detectable > max_detectable:
+    detectable = format_percentage_points(comparison.min_detectable_difference)
+    if comparison.min_detectable_difference > max_detectable:
         coarse = f"only a difference of at least {detectable} is detectable"
         return Outcome(None, sentence, numbers, coarse)
     if comparison.is_large_enough:

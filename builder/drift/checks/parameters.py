@@ -1,7 +1,8 @@
 """Checks that both snapshots were built with the same parameters.
 
-Parameters come from the manifest, if it records them, by dotted key. A DuckDB connection stores
-them in the tables `recorded_from` and `recorded_to`: `key`, `value` (JSON).
+Parameters are read from the manifest, if it records them, and are identified by dotted key. They
+are kept in the DuckDB tables `recorded_from` and `recorded_to`, with columns `key` and `value`
+(JSON).
 """
 
 import json

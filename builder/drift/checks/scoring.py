@@ -79,9 +79,9 @@ class ScoreOrigin:
 
     Args:
         pairs: Number of pairs with a score.
-        prior: BetaPrior recovered from the scores; None if they do not follow sDBN.
+        prior: Prior recovered from the scores; None if they do not follow sDBN.
         model: Recorded click model; None if not recorded.
-        implied: BetaPrior that the recorded parameters imply; None if unknown.
+        implied: Prior that the recorded parameters imply; None if unknown.
         fitted: Whether the recorded parameters fit the prior to the snapshot.
     """
 
@@ -206,7 +206,10 @@ def _implied_prior(
 
 
 def check_graded_score(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check that both sides grade the same score: attractiveness, with or without satisfaction."""
+    """Check that the grades of both snapshots are derived from the same score.
+
+    The score is attractiveness, or attractiveness times satisfaction.
+    """
     kinds = []
     for side in SIDES:
         counts = connection.execute(SCORE_KIND.format(view=f"qrels_{side}")).fetchall()[0]

@@ -1,22 +1,22 @@
 """Checks that the queries of both snapshots were selected by the same rules.
 
-See `safe_queries` for the queries that should be in both snapshots under the same rule.
+See `expected_queries` for the queries that should be in both snapshots under the same rule.
 """
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome, cannot_tell, format_share
-from builder.drift.checks.safe_queries import (
+from builder.drift.checks.expected_queries import (
     changed_topics,
     count_without_topics,
     detectable_topics,
 )
+from builder.drift.checks.outcome import Check, Outcome, cannot_tell, format_share
 
-MIN_SAFE = 20
-"""Minimum number of safe queries for a statement about the filter."""
+MIN_EXPECTED = 20
+"""Minimum number of expected queries for a statement about the filter."""
 
 MIN_FILTERED_SHARE = 0.1
-"""Minimum share of safe queries outside of changed topics that a change of filter removes."""
+"""Minimum share of expected queries outside of changed topics that a change of filter removes."""
 
 MAX_TOPICS_NAMED = 5
 
@@ -26,7 +26,7 @@ DIRECTIONS = (("from", "to", "removed"), ("to", "from", "added"))
 def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Find topics whose frequent queries were all removed or added at the same time."""
     changed = [
-        {"topic": topic, "direction": direction, "safe": counts.safe, "taken": counts.missing}
+        {"topic": topic, "direction": direction, "safe": counts.expected, "taken": counts.missing}
         for here, there, direction in DIRECTIONS
         for topic, counts in changed_topics(connection, here, there).items()
     ]
@@ -73,22 +73,22 @@ def check_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
     for here, there, direction in DIRECTIONS:
         topics = list(changed_topics(connection, here, there))
         counts = count_without_topics(connection, topics)
-        if not counts.safe:
+        if not counts.expected:
             continue
         numbers[direction] = {
-            "safe": counts.safe,
+            "safe": counts.expected,
             "taken": counts.missing,
             "fallen": counts.faded,
         }
-        sentences.append(f"{counts.missing} of {counts.safe} frequent queries were {direction}")
-        if counts.safe >= MIN_SAFE:
+        sentences.append(f"{counts.missing} of {counts.expected} frequent queries were {direction}")
+        if counts.expected >= MIN_EXPECTED:
             enough = True
             found |= counts.missing_share >= MIN_FILTERED_SHARE and counts.exceeds_fading
     if not numbers:
         return cannot_tell("no query is frequent enough to be expected in both snapshots")
     says = " and ".join(sentences)
     if not enough:
-        return Outcome(None, says, numbers, f"needs {MIN_SAFE} frequent queries")
+        return Outcome(None, says, numbers, f"needs {MIN_EXPECTED} frequent queries")
     verdict = ": a filter changed, whatever the topic" if found else ""
     sees = f"a filter that removes {format_share(MIN_FILTERED_SHARE)} of frequent queries"
     return Outcome(found, says + verdict, numbers, sees)

@@ -94,8 +94,8 @@ def _compare_length_peaks(
         (before["heap"], before["texts"]), (after["heap"], after["texts"]), SHARE_JUMP
     )
     says = (
-        f"{format_share(comparison.shares[0])} of texts end at {before['end']:,} {unit} before, "
-        f"{format_share(comparison.shares[1])} at {after['end']:,} {unit} after"
+        f"before, {format_share(comparison.shares[0])} of texts end at {before['end']:,} {unit}; "
+        f"after, {format_share(comparison.shares[1])} at {after['end']:,} {unit}"
     )
     return compare_shares(
         comparison,
@@ -123,8 +123,8 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
             (before[kind], before["texts"]), (after[kind], after["texts"]), SHARE_JUMP
         )
         says = (
-            f"{format_share(comparison.shares[0])} of texts contain {what} before, "
-            f"{format_share(comparison.shares[1])} after"
+            f"before, {format_share(comparison.shares[0])} of texts contain {what}; "
+            f"after, {format_share(comparison.shares[1])}"
         )
         outcomes.append(compare_shares(comparison, says, verdict, numbers, max_detectable=0.5))
     found = [outcome for outcome in outcomes if outcome.found]

@@ -86,7 +86,7 @@ class MinimumCountModel:
 
     @property
     def minimum(self) -> int:
-        """Smallest count of the snapshot, which is taken as its minimum."""
+        """Smallest count in the snapshot, taken as an estimate of its minimum-count threshold."""
         return self.counts[0][0]
 
     def expected_below(self, raised_minimum: int) -> float:
@@ -94,10 +94,10 @@ class MinimumCountModel:
         values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
         means = values * (self.growth[1] / self.growth[0])
         inside = poisson.cdf(raised_minimum - 1, means) - poisson.cdf(self.minimum - 1, means)
-        safe = means >= 2 * raised_minimum
+        comparable = means >= 2 * raised_minimum
         stayed = 1.0
-        if rows[safe].sum():
-            stayed = 1 - missing[safe].sum() / rows[safe].sum()
+        if rows[comparable].sum():
+            stayed = 1 - missing[comparable].sum() / rows[comparable].sum()
         return float((rows * inside).sum() * stayed * self._survival_ratio(raised_minimum))
 
     def expected_missing(self, other_minimum: int) -> float:
@@ -115,7 +115,7 @@ class MinimumCountModel:
         )
         return min(1.0, near / next_to) if next_to else 1.0
 
-    def smallest_detectable(self) -> int | None:
+    def smallest_detectable_minimum(self) -> int | None:
         """Return the smallest raised minimum that would be noticed, or None."""
         rise = (FACTOR - 1) * self.minimum
         for raised_minimum in sorted(
@@ -146,7 +146,7 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         elif missing >= DOUBTFUL:
             change = f"the change from {least[0]} to {least[1]} may be due to chance"
             blind.append(f"{label} ({change}; {_describe_needed_impressions(connection, forward)})")
-        elif (raised := forward.smallest_detectable()) is None:
+        elif (raised := forward.smallest_detectable_minimum()) is None:
             blind.append(f"{label} ({_describe_needed_impressions(connection, forward)})")
         else:
             sees.append(f"a minimum of {raised} {label} instead of {least[0]}")
@@ -199,7 +199,7 @@ def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the length of the longest query between the snapshots."""
     before, after = _count_values(connection, "queries", f"-{WORDS}")
     if not before or not after:
-        return cannot_tell("a snapshot lists no query")
+        return cannot_tell("a snapshot lists no queries")
     numbers = {"longest_from": -before[0][0], "longest_to": -after[0][0]}
     says = f"the longest query has {-before[0][0]} words before and {-after[0][0]} after"
     if min(log10_probability(before, after), log10_probability(after, before)) < LOG10_CHANCE:

@@ -42,7 +42,7 @@ def list_findings(drift: Drift) -> list[Finding]:
         for about in (
             _survival_finding,
             _departure_finding,
-            _update_finding,
+            _document_update_finding,
             _vocabulary_finding,
             _query_turnover_finding,
             _topic_finding,
@@ -116,7 +116,7 @@ def _is_or_are(number: int) -> str:
     return "is" if number == 1 else "are"
 
 
-def _update_finding(drift: Drift) -> Iterator[str]:
+def _document_update_finding(drift: Drift) -> Iterator[str]:
     pairs = [p for p in drift["pairs"] if p["documents"]["updated"]]
     if not pairs:
         return

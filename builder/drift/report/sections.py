@@ -196,7 +196,7 @@ def collapse_if_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
 
 
 def stack_if_few(summary: str, collapsed: Sequence[Markup]) -> Markup | None:
-    """Render collapsed tables, one per pair, behind one summary if they are too many for a list."""
+    """Render collapsed tables, one per pair, behind one summary if there are too many to list."""
     return _collapse_if_many(summary, collapsed, join_markup(collapsed))
 
 

@@ -17,7 +17,7 @@ from builder.errors import DataError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
 from builder.evaluation.baselines.collection_statistics import (
     CollectionStatistics,
-    statistics_of_terms,
+    statistics_from_term_ids,
 )
 from builder.extras import import_optional
 from builder.runtime.progress import NoProgress, Progress
@@ -29,7 +29,7 @@ _HITS = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 
 
 @dataclass(frozen=True)
-class Bm25:
+class Bm25Parameters:
     """Parameters of the BM25 baseline.
 
     Args:
@@ -73,13 +73,13 @@ class Bm25Index:
     def __init__(
         self,
         documents: Iterable[pl.DataFrame],
-        parameters: Bm25 | None = None,
+        parameters: Bm25Parameters | None = None,
         *,
         keep_terms: bool = False,
         progress: Progress | None = None,
         statistics: CollectionStatistics | None = None,
     ) -> None:
-        self.parameters = parameters or Bm25()
+        self.parameters = parameters or Bm25Parameters()
         self.analyzer = Analyzer(self.parameters.language)
         self.doc_ids, terms = _analyze_documents(documents, self.analyzer, progress or NoProgress())
         self._model = _build_model(terms, self.analyzer, self.parameters, statistics)
@@ -142,7 +142,7 @@ class Bm25Index:
     def top_documents(
         self, scores: npt.NDArray[np.floating[Any]], depth: int
     ) -> npt.NDArray[np.int64]:
-        """Return the numbers of the top `depth` documents, with ties broken as in trec_eval."""
+        """Return the indices of the top `depth` documents, with ties broken as in trec_eval."""
         documents, values = _top_with_ties(scores, depth)
         frame = pl.DataFrame({"document": documents, "score": values.astype(np.float32)})
         ids = frame.with_columns(doc_id=self.doc_ids.gather(documents))
@@ -181,7 +181,7 @@ class Bm25Index:
 def bm25(
     documents: Iterable[pl.DataFrame],
     queries: pl.DataFrame,
-    parameters: Bm25 | None = None,
+    parameters: Bm25Parameters | None = None,
     *,
     tag: str = "bm25",
     progress: Progress | None = None,
@@ -219,14 +219,14 @@ def _to_arrays(terms: Iterable[TermIds]) -> Iterator["array[int]"]:
 def _build_model(
     terms: DocumentTerms,
     analyzer: Analyzer,
-    parameters: Bm25,
+    parameters: Bm25Parameters,
     statistics: CollectionStatistics | None,
 ) -> Any:
     """Build the index of bm25s; None if no document has an index term."""
     bm25s = import_optional("bm25s", "the BM25 baseline", "baseline")
     if not analyzer.vocabulary:
         return None
-    own = statistics_of_terms(terms, analyzer.vocabulary) if statistics else None
+    own = statistics_from_term_ids(terms, analyzer.vocabulary) if statistics else None
     k1, b = parameters.k1, parameters.b
     if statistics and own:
         k1, b = statistics.rescale(own, k1, b)

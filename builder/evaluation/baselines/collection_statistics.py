@@ -58,7 +58,7 @@ class CollectionStatistics:
 def compute_collection_statistics(
     documents: Iterable[pl.DataFrame], analyzer: Analyzer, progress: Progress
 ) -> CollectionStatistics:
-    """Count the statistics of documents without keeping them in memory.
+    """Compute the statistics of documents without keeping them in memory.
 
     Args:
         documents: Batches with a column `text`.
@@ -83,11 +83,11 @@ def compute_collection_statistics(
     return CollectionStatistics(count, length / count, known)
 
 
-def statistics_of_terms(
-    texts: "Sequence[array[int]]", vocabulary: Mapping[str, int]
+def statistics_from_term_ids(
+    documents: "Sequence[array[int]]", vocabulary: Mapping[str, int]
 ) -> CollectionStatistics:
-    """Count the statistics of documents that are given as term ids of a vocabulary."""
-    ids = [np.asarray(text, np.int32) for text in texts]
+    """Compute the statistics of documents given as sequences of term ids of a vocabulary."""
+    ids = [np.asarray(text, np.int32) for text in documents]
     frequencies = _add_frequencies(np.zeros(0, np.int64), ids, len(vocabulary))
     known = dict(zip(vocabulary, frequencies.tolist(), strict=True))
     return CollectionStatistics(len(ids), sum(map(len, ids)) / len(ids), known)

@@ -34,7 +34,7 @@ def search_expanded(
     Args:
         index: Index of the snapshot.
         queries: Columns `query_id` and `text`.
-        expanded: Columns as in `EXPANDED`, with a row per query.
+        expanded: Schema `EXPANDED`, one row per query.
         tag: Name of the run.
     """
     plain = dict(query_terms(index, queries))
@@ -53,7 +53,7 @@ def search_expanded(
 def expansion_frame(
     index: Bm25Index, rows: Iterator[tuple[str, str, TermIds, Floats]]
 ) -> pl.DataFrame:
-    """Convert rows of query id, source, term ids and weights to a frame as in `EXPANDED`."""
+    """Convert rows of query id, source, term ids and weights to a frame with schema `EXPANDED`."""
     names = list(index.analyzer.vocabulary)
     values = [
         (query_id, source, [names[term] for term in terms.tolist()], weights.tolist())

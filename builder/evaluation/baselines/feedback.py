@@ -30,7 +30,7 @@ def earlier_feedback(earlier: Sequence[Snapshot], snapshot: Snapshot, suffix: st
         suffix: Suffix of the text columns, see `Collection.languages`.
 
     Returns:
-        Columns as in `FEEDBACK`, one row per query and document, by descending grade. A pair that
+        Schema `FEEDBACK`, one row per query and document, by descending grade. A pair that
         was relevant in several snapshots has its latest grade and text. Documents without a text
         are omitted.
 

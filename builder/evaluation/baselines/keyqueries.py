@@ -30,7 +30,7 @@ MAX_TERMS = 4
 
 
 @dataclass(frozen=True)
-class KeyQuery:
+class KeyQueryParameters:
     """Parameters of keyqueries.
 
     Args:
@@ -63,7 +63,7 @@ def keyquery(
     index: Bm25Index,
     queries: pl.DataFrame,
     feedback: pl.DataFrame,
-    parameters: KeyQuery | None = None,
+    parameters: KeyQueryParameters | None = None,
 ) -> pl.DataFrame:
     """Replace queries by keyqueries of the documents that were relevant in earlier snapshots.
 
@@ -80,10 +80,10 @@ def keyquery(
         parameters: Parameters of keyqueries; None for the defaults.
 
     Returns:
-        Columns as in `EXPANDED`, a row per query; queries are unchanged if no candidate ranks a
+        Schema `EXPANDED`, one row per query; queries are unchanged if no candidate ranks a
         relevant document on top.
     """
-    parameters = parameters or KeyQuery()
+    parameters = parameters or KeyQueryParameters()
     numbers = {doc_id: number for number, doc_id in enumerate(index.doc_ids)}
     judged = judged_documents(index, feedback, parameters.fb_docs)
 
@@ -102,7 +102,7 @@ def _best_candidate(
     query: TermIds,
     documents: Judged,
     targets: Sequence[int],
-    parameters: KeyQuery,
+    parameters: KeyQueryParameters,
 ) -> TermIds:
     """Return the terms of the keyquery; empty if there is none."""
     if not targets:

@@ -24,7 +24,7 @@ from builder.evaluation.baselines.expansion import (
 
 
 @dataclass(frozen=True)
-class Rm3:
+class Rm3Parameters:
     """Parameters of RM3.
 
     Args:
@@ -53,7 +53,7 @@ def rm3(
     index: Bm25Index,
     queries: pl.DataFrame,
     feedback: pl.DataFrame,
-    parameters: Rm3 | None = None,
+    parameters: Rm3Parameters | None = None,
 ) -> pl.DataFrame:
     """Expand queries with the most probable terms of their relevance models.
 
@@ -68,9 +68,9 @@ def rm3(
         parameters: Parameters of RM3; None for the defaults.
 
     Returns:
-        Columns as in `EXPANDED`, a row per query; queries without any feedback are unchanged.
+        Schema `EXPANDED`, one row per query; queries without any feedback are unchanged.
     """
-    parameters = parameters or Rm3()
+    parameters = parameters or Rm3Parameters()
     judged = judged_documents(index, feedback, parameters.fb_docs)
 
     def rows() -> Iterator[tuple[str, str, TermIds, Floats]]:
@@ -117,7 +117,7 @@ def most_probable(terms: TermIds, weights: Floats, limit: int) -> tuple[TermIds,
 
 
 def _interpolate(
-    query: TermIds, terms: TermIds, probabilities: Floats, parameters: Rm3
+    query: TermIds, terms: TermIds, probabilities: Floats, parameters: Rm3Parameters
 ) -> tuple[TermIds, Floats]:
     """Mix the query with its relevance model; empty if the model is empty."""
     if not len(terms):

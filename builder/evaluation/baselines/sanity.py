@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.read import Snapshot
-from builder.evaluation.baselines.bm25 import Bm25
+from builder.evaluation.baselines.bm25 import Bm25Parameters
 from builder.evaluation.baselines.snapshots import bm25_snapshot
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
@@ -64,7 +64,7 @@ def sanity_table(
     """
     progress = progress or NoProgress()
     return [
-        _sanity_row(snapshot, Bm25(language=language, depth=DEPTH), suffix, progress)
+        _sanity_row(snapshot, Bm25Parameters(language=language, depth=DEPTH), suffix, progress)
         for language, suffix in languages.items()
         for snapshot in snapshots
         if _has_texts(snapshot.folder, suffix)
@@ -72,12 +72,14 @@ def sanity_table(
 
 
 def _has_texts(folder: Path, suffix: str) -> bool:
-    """Whether every query of a snapshot has a text in the language of a column suffix."""
+    """Whether every query of a snapshot has a text in the language given by the column suffix."""
     texts = parquet.read(folder / "queries.parquet", [f"text{suffix}"])
     return texts.height > 0 and texts.to_series().null_count() == 0
 
 
-def _sanity_row(snapshot: Snapshot, parameters: Bm25, suffix: str, progress: Progress) -> SanityRow:
+def _sanity_row(
+    snapshot: Snapshot, parameters: Bm25Parameters, suffix: str, progress: Progress
+) -> SanityRow:
     files, queries_file = snapshot.document_files(), snapshot.folder / "queries.parquet"
     run = bm25_snapshot(files, queries_file, parameters, suffix=suffix, progress=progress)
     qrels = read_qrels(snapshot.folder / "qrels.parquet")

@@ -7,15 +7,15 @@ import polars as pl
 
 from builder.collection.read import Snapshot
 from builder.evaluation.baselines.analyzer import Analyzer
-from builder.evaluation.baselines.bm25 import Bm25, Bm25Index
+from builder.evaluation.baselines.bm25 import Bm25Index, Bm25Parameters
 from builder.evaluation.baselines.collection_statistics import (
     CollectionStatistics,
     compute_collection_statistics,
 )
 from builder.evaluation.baselines.expansion import search_expanded
 from builder.evaluation.baselines.feedback import earlier_feedback
-from builder.evaluation.baselines.keyqueries import KeyQuery, keyquery
-from builder.evaluation.baselines.rm3 import Rm3, rm3
+from builder.evaluation.baselines.keyqueries import KeyQueryParameters, keyquery
+from builder.evaluation.baselines.rm3 import Rm3Parameters, rm3
 from builder.evaluation.baselines.texts import read_documents, read_query_texts
 from builder.runtime.progress import NoProgress, Progress
 from builder.text.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
@@ -25,7 +25,7 @@ from builder.trec.runs import Run
 def bm25_snapshot(
     documents: Sequence[Path],
     queries: Path,
-    parameters: Bm25 | None = None,
+    parameters: Bm25Parameters | None = None,
     *,
     suffix: str | None = None,
     tag: str = "bm25",
@@ -50,7 +50,7 @@ def bm25_snapshot(
         DataError: There are no documents, or the snapshot has no texts in the language.
         MissingExtraError: The extra [baseline] is not installed.
     """
-    parameters = parameters or Bm25()
+    parameters = parameters or Bm25Parameters()
     suffix = _suffix_of(parameters) if suffix is None else suffix
     query_texts = read_query_texts(queries, suffix)
     index = Bm25Index(
@@ -61,7 +61,7 @@ def bm25_snapshot(
 
 def snapshot_statistics(
     documents: Sequence[Path],
-    parameters: Bm25 | None = None,
+    parameters: Bm25Parameters | None = None,
     *,
     suffix: str | None = None,
     progress: Progress | None = None,
@@ -79,7 +79,7 @@ def snapshot_statistics(
         DataError: There are no words, or the snapshot has no texts in the language.
         MissingExtraError: The extra [baseline] is not installed.
     """
-    parameters = parameters or Bm25()
+    parameters = parameters or Bm25Parameters()
     suffix = _suffix_of(parameters) if suffix is None else suffix
     texts = read_documents(documents, suffix)
     return compute_collection_statistics(
@@ -87,15 +87,15 @@ def snapshot_statistics(
     )
 
 
-def _suffix_of(parameters: Bm25) -> str:
+def _suffix_of(parameters: Bm25Parameters) -> str:
     return ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
 
 
 def expanded_snapshot(
     snapshot: Snapshot,
     earlier: Sequence[Snapshot],
-    expansion: Rm3 | KeyQuery,
-    parameters: Bm25,
+    expansion: Rm3Parameters | KeyQueryParameters,
+    parameters: Bm25Parameters,
     *,
     suffix: str,
     tag: str = "expanded",
@@ -111,7 +111,7 @@ def expanded_snapshot(
         tag: Name of the run.
 
     Returns:
-        Run, and the expanded queries with columns as in `EXPANDED`.
+        Run, and the expanded queries with schema `EXPANDED`.
 
     Raises:
         UsageError: A file is unreadable.
@@ -120,9 +120,9 @@ def expanded_snapshot(
     """
     queries = read_query_texts(snapshot.folder / "queries.parquet", suffix)
     documents = read_documents(snapshot.document_files(), suffix)
-    index = Bm25Index(documents, parameters, keep_terms=isinstance(expansion, Rm3))
+    index = Bm25Index(documents, parameters, keep_terms=isinstance(expansion, Rm3Parameters))
     feedback = earlier_feedback(earlier, snapshot, suffix)
-    if isinstance(expansion, Rm3):
+    if isinstance(expansion, Rm3Parameters):
         expanded = rm3(index, queries, feedback, expansion)
     else:
         expanded = keyquery(index, queries, feedback, expansion)

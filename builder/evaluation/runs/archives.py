@@ -24,8 +24,8 @@ def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Itera
         max_bytes: Maximum total size of the extracted files of an archive.
 
     Raises:
-        FormatError: An archive is damaged, encrypted or too large, or a member has a path outside
-            of the archive.
+        FormatError: An archive is damaged, encrypted or too large, or the path of a member leads
+            outside the target folder.
     """
     if not any(map(_is_zip, paths)):
         yield list(paths)
@@ -52,7 +52,10 @@ def _extract(path: Path, folder: Path, max_bytes: int) -> Path:
             for member in archive.infolist():
                 name = PurePosixPath(member.filename.replace("\\", "/"))
                 if name.is_absolute() or ".." in name.parts or ":" in member.filename:
-                    raise FormatError(f"archive member outside of the archive: {str(name)!r}", path)
+                    raise FormatError(
+                        f"archive member whose path leads outside the target folder: {str(name)!r}",
+                        path,
+                    )
                 if member.is_dir() or "__MACOSX" in name.parts:
                     continue
                 if member.flag_bits & 1:

@@ -113,9 +113,8 @@ def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
     known = set(table["measure"])
     for measure in scorer.measures:
         if str(measure) not in known:
-            raise UsageError(
-                f"{path}: no scores of {measure}; found {', '.join(sorted(known)) or 'no measures'}"
-            )
+            found = ", ".join(sorted(known)) or "no measures"
+            raise UsageError(f"{path}: no scores for {measure}; found {found}")
     wide = queries.join(
         table.pivot("measure", index="query_id", values="score"),
         on="query_id",

@@ -71,7 +71,7 @@ def reproducibility(
         rbo_p: Persistence of rank-biased overlap.
 
     Returns:
-        Columns as in `REPRODUCIBILITY`, sorted by the first four.
+        Schema `REPRODUCIBILITY`, sorted by the first four.
 
     Raises:
         UsageError: No system has runs for two snapshots, or the pivot is unknown.

@@ -27,9 +27,10 @@ SUPERSETS = {
     "iso8859-11": "cp874",
     "shift_jis": "cp932",
 }
-"""Python codecs that decode at least what the standard's decoder of that name decodes."""
+"""Python codecs that decode at least what the decoder of that name in the WHATWG Encoding Standard
+decodes."""
 MAC_CYRILLIC = dict.fromkeys(("x-mac-cyrillic", "x-mac-ukrainian"), "mac-cyrillic")
-"""Labels of the standard that resiliparse does not support."""
+"""Labels of the WHATWG Encoding Standard that resiliparse does not support."""
 DECLARATION_SEARCH_BYTES = 2048
 """Length in bytes of the prefix in which a page may declare its charset."""
 _DECLARATION = re.compile(rb"charset|encoding", re.IGNORECASE)
@@ -50,7 +51,7 @@ def python_codec(label: str | None) -> str | None:
 
 
 def decode(body: bytes, label: str | None, *, is_html: bool = True) -> str:
-    """Decode bytes to text, in a declared or detected charset.
+    """Decode bytes as the declared or detected charset.
 
     Args:
         body: Bytes of the page.
@@ -74,7 +75,7 @@ def _detect_codec(body: bytes, *, is_html: bool) -> str:
 
 
 def _decode_as(data: bytes, encoding: str) -> str:
-    """Decode bytes in a charset; if some are invalid in it, decode in UTF-8 or windows-1252."""
+    """Decode bytes as the given charset or, if some are invalid in it, as UTF-8 or windows-1252."""
     if encoding == WINDOWS_1252:
         return data.decode("latin-1").translate(_C1)
     for name in (encoding, UTF8, WINDOWS_1252):

@@ -7,7 +7,7 @@ import polars as pl
 
 from builder.ingest.ids import to_urls
 from builder.ingest.rejects import value_or_reason
-from builder.ingest.texts import normalise_texts, strip_credentials, to_single_lines, url_keys
+from builder.ingest.texts import normalize_texts, strip_credentials, to_single_lines, url_keys
 from builder.io.sources import Interval
 from builder.parameters import CrawlParameters
 
@@ -69,7 +69,7 @@ def validate_pages(
     Returns:
         The valid pages, and the number and reason of every rejected record.
     """
-    text = normalise_texts(raw["text"])
+    text = normalize_texts(raw["text"])
     address = to_urls(raw["url"], params.address, params.scheme)
     is_long = text.str.len_chars() > params.max_text_chars
     if is_long.any():

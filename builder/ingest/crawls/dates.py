@@ -1,6 +1,6 @@
 """Extracts the dates on which an HTML page declares to be published and last modified.
 
-Input: the document node of an HTML page. Output: unix seconds or None. Sources in order of trust:
+Input: the document node of an HTML page. Output: Unix seconds or None. Sources in order of trust:
 JSON-LD (schema.org `datePublished`, `dateModified`), meta elements, `<time>` elements. A date that
 cannot be parsed, or lies before 1990 or after the fetch, is ignored.
 """
@@ -54,7 +54,7 @@ DATE_META_SELECTOR = ",".join(
     }.items()
     for word in words
 )
-"""CSS selector of meta elements that may hold a date."""
+"""CSS selector of meta elements that may declare a date."""
 TIME_LABELS = {
     "published": ("datepublished", "pubdate", "published"),
     "modified": ("datemodified", "updated", "modified"),
@@ -113,7 +113,7 @@ def _meta_values(meta: dict[str, str], names: Iterable[str]) -> Iterator[str]:
 
 
 def _date_meta(page: DocumentNode) -> dict[str, str]:
-    """Return the first content of each meta element that may contain a date, by lowercase name."""
+    """Return the first `content` of each meta name that may declare a date, by lowercase name."""
     contents: dict[str, str] = {}
     for element in page.query_selector_all(DATE_META_SELECTOR):
         for attribute in NAME_ATTRIBUTES:

@@ -123,7 +123,7 @@ def _group_into_batches(fetches: Iterable[NumberedFetch], source: Source) -> Ite
 
 
 def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[NumberedPage]:
-    """Parse the fetches of a batch to raw pages or rejects, in order."""
+    """Parse the fetches of a batch; return a raw page or the reject reason of each, in order."""
     return [
         (
             number,
@@ -136,7 +136,7 @@ def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[N
 
 
 def parse_fetch(fetch: Fetch, params: CrawlParameters) -> RawPage:
-    """Parse a fetch to a raw page.
+    """Parse a fetch and return the raw page.
 
     Raises:
         RejectError: the body cannot be decoded, is too large, or is not HTML.

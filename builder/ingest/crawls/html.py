@@ -41,17 +41,17 @@ class HtmlPage(NamedTuple):
 
 
 def looks_like_html(body: bytes) -> bool:
-    """Whether a body without a content type starts like HTML, by the rules of web browsers."""
+    """Whether a body without a content type is HTML by the MIME sniffing rules of browsers."""
     return _HTML_START.match(body) is not None
 
 
 def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
-    """Parse an HTML page to its title, text, language and dates.
+    """Extract the title, text, language and dates of an HTML page.
 
     Args:
         body: Bytes of the page.
         charset: Charset of the HTTP header, if any.
-        fetched_at: Fetch time in unix seconds; later dates of the page are ignored.
+        fetched_at: Fetch time in Unix seconds; later dates on the page are ignored.
 
     Raises:
         RejectError: the page cannot be parsed, or a tag has too many attributes.

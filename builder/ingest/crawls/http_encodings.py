@@ -83,7 +83,7 @@ def _gzip(body: bytes, max_bytes: int) -> bytes:
 
 
 def _deflate(body: bytes, max_bytes: int) -> bytes:
-    """Decode a body with the encoding `deflate`, in zlib format or, as often, without header."""
+    """Decode a `deflate` body, either in zlib format or, as is common, raw deflate."""
     return (
         _inflate(body, ZLIB_OR_GZIP, max_bytes)
         or _inflate(body, -zlib.MAX_WBITS, max_bytes)

@@ -40,7 +40,7 @@ PARTIAL_LINE_REASONS = ("not_json", "not_utf8")
 def parse_page_chunk(
     chunk: Chunk, params: CrawlParameters = DEFAULT_PARAMS
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-    """Parse every line of a chunk to a raw page or a reject."""
+    """Parse every line of a chunk, and return raw pages and rejects."""
     names = field_names(params.fields)
     layout = infer_layout(chunk, names)
     columns, indices = (None, NO_ROWS) if layout is None else parse_lines(chunk, layout)
@@ -141,7 +141,7 @@ def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
 def _parse_one_by_one(
     chunk: Chunk, indices: Rows, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-    """Parse single lines to a data frame of raw pages, and rejects."""
+    """Parse lines one by one; return a data frame of raw pages, and the rejects."""
     rows: list[tuple[object, ...]] = []
     rejects = []
     for index in indices.tolist():

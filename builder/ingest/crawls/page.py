@@ -79,7 +79,7 @@ def _as_tuple(names: str | tuple[str, ...] | None, default: tuple[str, ...]) -> 
 
 
 def parse_page(line: bytes, params: CrawlParameters = DEFAULT_PARAMS) -> RawPage:
-    """Parse a JSON line to a raw page.
+    """Parse a JSON line and return the raw page.
 
     Raises:
         RejectError: the line is not a page; the message is the reason.
@@ -121,7 +121,7 @@ def validate_page(
 
 
 def _first_text(record: dict[str, Any], *names: str) -> object:
-    """Return the first non-empty value among fields of a record or, without one, the first."""
+    """Return the first non-empty value among fields of a record or, if all are empty, the first."""
     non_empty = (value for name in names if (value := get_nested(record, name)) not in (None, ""))
     return next(non_empty, _first_value(record, *names))
 

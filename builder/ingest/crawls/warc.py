@@ -13,17 +13,17 @@ from fastwarc.warc import ArchiveIterator, WarcRecord
 from builder.ingest.crawls.fetches import Fetch, NumberedFetch
 from builder.ingest.crawls.warc_record import (
     READ_ERRORS,
-    fetch_or_reason,
     has_complete_body,
+    read_fetch_or_reason,
 )
 from builder.ingest.crawls.warc_recovery import (
     MAX_EMPTY_RESTARTS,
-    ReadStop,
+    UnreadablePart,
     contains_record_start,
     find_record,
-    find_stop,
+    find_unreadable_part,
     is_compressed_as_a_whole,
-    offset_after_record,
+    offset_past_record_start,
     overruns_next_record,
 )
 from builder.ingest.decompression import DecompressedStream, read_head
@@ -35,7 +35,7 @@ FIRST_LINE_BYTES = 16
 
 
 def read_archive(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield every fetch of a WARC file, and one reject per unreadable section of the file."""
+    """Yield every fetch of a WARC file, and one reject per unreadable part of the file."""
     if not source.path.stat().st_size:
         return
     with source.path.open("rb") as file:
@@ -49,7 +49,7 @@ def _read_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFe
     with DecompressedStream(source) as stream:
         try:
             for record in ArchiveIterator(stream, parse_http=False, quirks_mode=has_lf_headers):
-                fetch = fetch_or_reason(record, params)
+                fetch = read_fetch_or_reason(record, params)
                 if not has_complete_body(record) and stream.fault is not None:
                     break
                 if fetch is not None:
@@ -68,19 +68,19 @@ def _read_records(source: Source, params: CrawlParameters) -> Iterator[NumberedF
     has_lf_headers = _has_lf_headers(source)
     with source.path.open("rb") as file:
         while start is not None and empty_restarts <= MAX_EMPTY_RESTARTS:
-            section = _Section(file, start, params, has_lf_headers=has_lf_headers)
-            for number, fetch in enumerate(section.fetches(), number + 1):  # noqa: B020
+            reader = _RecordReader(file, start, params, has_lf_headers=has_lf_headers)
+            for number, fetch in enumerate(reader.fetches(), number + 1):  # noqa: B020
                 yield number, fetch
-            empty_restarts = 0 if section.has_fetches else empty_restarts + 1
-            start = section.next_start
+            empty_restarts = 0 if reader.has_fetches else empty_restarts + 1
+            start = reader.next_start
 
 
-class _Section:
-    """Section of an archive, which ends at the first unreadable byte or at the end of the file.
+class _RecordReader:
+    """Reads records from an offset to the first unreadable byte or to the end of the file.
 
     Attributes:
         has_fetches: Whether any record was a fetch or the reject of one.
-        next_start: Offset at which the next section starts; None if there is none.
+        next_start: Offset of the next record after an unreadable part; None if there is none.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class _Section:
                 self._file, parse_http=False, quirks_mode=self._has_lf_headers
             ):
                 self._offset, self._length = record.stream_pos, record.content_length
-                fetch = fetch_or_reason(record, self._params)
+                fetch = read_fetch_or_reason(record, self._params)
                 fault = self._check_length(record, fetch)
                 self.has_fetches |= fetch is not None
                 if fault is not None:
@@ -119,31 +119,31 @@ class _Section:
         if is_overrun:
             self.next_start = find_record(self._file, self._offset + 1)
         if self.next_start is None and not has_complete_body(record):
-            stop = find_stop(self._file, self._offset, self._length)
-            if stop == ReadStop(self._offset, is_truncated=True):
+            unreadable = find_unreadable_part(self._file, self._offset, self._length)
+            if unreadable == UnreadablePart(self._offset, is_truncated=True):
                 return FILE_TRUNCATED
         return "bad_length" if is_overrun else None
 
     def _check_end(self) -> Iterator[str]:
         """Yield a reason if the archive ends within a record or before the end of the file."""
-        stop = find_stop(self._file, self._offset, self._length)
-        if stop is not None and (
-            stop.is_truncated or not self.has_fetches or stop.offset > self._offset
+        unreadable = find_unreadable_part(self._file, self._offset, self._length)
+        if unreadable is not None and (
+            unreadable.is_truncated or not self.has_fetches or unreadable.offset > self._offset
         ):
-            yield FILE_TRUNCATED if stop.is_truncated else FILE_DAMAGED
-            self.next_start = find_record(self._file, stop.offset + 1)
+            yield FILE_TRUNCATED if unreadable.is_truncated else FILE_DAMAGED
+            self.next_start = find_record(self._file, unreadable.offset + 1)
 
     def _recover(self) -> Iterator[str]:
-        """Yield the reason for a read error, and find the start of the next section."""
-        stop = find_stop(self._file, self._offset, self._length)
-        if stop is not None and stop.is_truncated:
+        """Yield the reason for a read error, and find the next record after it."""
+        unreadable = find_unreadable_part(self._file, self._offset, self._length)
+        if unreadable is not None and unreadable.is_truncated:
             yield FILE_TRUNCATED
             return
         if self.has_fetches or not self._start:
             yield FILE_DAMAGED
         start = self._start + 1
         if self.has_fetches:
-            start = max(start, offset_after_record(self._file, self._offset, self._length))
+            start = max(start, offset_past_record_start(self._file, self._offset, self._length))
         self.next_start = find_record(self._file, start)
 
 

@@ -30,7 +30,7 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 """Exceptions raised when an archive cannot be read."""
 
 
-def fetch_or_reason(record: WarcRecord, params: CrawlParameters) -> Fetch | str | None:
+def read_fetch_or_reason(record: WarcRecord, params: CrawlParameters) -> Fetch | str | None:
     """Return the fetch in a record, or the reason to reject it; None to skip the record."""
     if _is_skipped(record):
         return None

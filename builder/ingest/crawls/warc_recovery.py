@@ -27,7 +27,7 @@ BLANK_LINE_OR_END = re.compile(rb"\r?\n\r?\n|\Z")
 MEMBER_MAGIC = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
 """First bytes of compressed files, and of their gzip members or zstd frames."""
 PEEK_BYTES = 512
-"""Bytes of a compressed member that suffice to recognise a record header."""
+"""Bytes of a compressed member that suffice to recognize a record header."""
 GZIP_CHUNK, ZSTD_CHUNK = 2**16, 2**10
 """Bytes decompressed per step; four bytes of a zstd frame may expand to 128 KiB."""
 HEADER_CHUNKS = 16
@@ -38,7 +38,7 @@ MAX_EMPTY_RESTARTS = 1000
 
 
 def find_record(file: IO[bytes], after: int) -> int | None:
-    """Return the offset of the first record start at or after an offset; None without one.
+    """Return the offset of the first record start at or after an offset; None if there is none.
 
     Args:
         file: A non-empty archive.
@@ -54,8 +54,10 @@ def find_record(file: IO[bytes], after: int) -> int | None:
         )
 
 
-def offset_after_record(file: IO[bytes], offset: int, length: int) -> int:
-    """Return an offset that is after the start and not after the end of a record.
+def offset_past_record_start(file: IO[bytes], offset: int, length: int) -> int:
+    """Return an offset past the start of a record but not past its end.
+
+    The next record is searched for from there.
 
     Args:
         file: A non-empty archive.
@@ -96,8 +98,8 @@ def overruns_next_record(file: IO[bytes], offset: int, length: int, body: bytes 
         return size is not None and size < length
 
 
-class ReadStop(NamedTuple):
-    """Position from which an archive is unreadable.
+class UnreadablePart(NamedTuple):
+    """Part of an archive that cannot be read.
 
     Args:
         offset: First byte of the unreadable record or compressed member.
@@ -108,8 +110,8 @@ class ReadStop(NamedTuple):
     is_truncated: bool
 
 
-def find_stop(file: IO[bytes], offset: int, length: int = 0) -> ReadStop | None:
-    """Return the position from which an archive is unreadable; None if it is intact.
+def find_unreadable_part(file: IO[bytes], offset: int, length: int = 0) -> UnreadablePart | None:
+    """Return the first part at or after an offset that cannot be read; None if there is none.
 
     A gzip member with a damaged header may seem to extend to the end of the file.
 
@@ -122,7 +124,9 @@ def find_stop(file: IO[bytes], offset: int, length: int = 0) -> ReadStop | None:
         magic = _member_magic(data)
         if magic is None:
             return (
-                ReadStop(offset, is_truncated=True) if _is_truncated(data, offset, length) else None
+                UnreadablePart(offset, is_truncated=True)
+                if _is_truncated(data, offset, length)
+                else None
             )
         while data[offset : offset + GZIP_CHUNK].strip():
             member = _read_member(data, offset, magic)
@@ -130,7 +134,7 @@ def find_stop(file: IO[bytes], offset: int, length: int = 0) -> ReadStop | None:
                 is_last = next(
                     filter(partial(_starts_record, data), _find_all(data, magic, offset + 1)), -1
                 )
-                return ReadStop(offset, is_truncated=member is not None and is_last < 0)
+                return UnreadablePart(offset, is_truncated=member is not None and is_last < 0)
             offset = member.end
         return None
 
@@ -179,7 +183,7 @@ def _member_magic(data: mmap.mmap) -> bytes | None:
 
 
 def _find_plain_record(data: mmap.mmap, after: int) -> int | None:
-    """Return the offset of the first record header at or after `after`; None without one."""
+    """Return the offset of the first record header at or after `after`; None if there is none."""
     for boundary in RECORD_BOUNDARY.finditer(data, max(0, after - BLANK)):
         if boundary.end() >= after:
             return boundary.end()

@@ -149,7 +149,7 @@ def _reject_reasons(
 def _unix_seconds(
     times: pa.ChunkedArray, interval: Interval | None, params: LogParameters
 ) -> pa.Array | pa.ChunkedArray:
-    """Convert times to unix seconds; null where undecided, 0 if times are ignored."""
+    """Convert times to Unix seconds; null where undecided, 0 if times are ignored."""
     if interval is None:
         return pa.array(np.zeros(len(times), dtype=np.int64))
     return unix_seconds(times.combine_chunks(), params)

@@ -22,8 +22,9 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     """Return the text encoding of a file, with a note for the user if it was detected.
 
     With `log.encoding = "auto"`, UTF-8 is used unless more than half of the sampled lines with
-    non-ASCII bytes are invalid UTF-8; the encoding is then detected from those lines; of
-    single-byte encodings, windows-1252 is chosen if the lines are French in it.
+    non-ASCII bytes are invalid UTF-8. The encoding is then detected from those lines; a detected
+    single-byte encoding is replaced by windows-1252 if all non-ASCII bytes of the lines are French
+    letters or punctuation in it.
 
     Args:
         source: The file.

@@ -110,7 +110,7 @@ def get_reader(name: str) -> LogReader:
 
 
 def _already_parsed(batches: Iterator[RawRecords]) -> Iterator[Batch]:
-    """Yield each batch that is already parsed as a function that returns it."""
+    """Wrap each batch, which is already parsed, in a function that returns it."""
     for batch in batches:
 
         def parsed(_: duckdb.DuckDBPyConnection, batch: RawRecords = batch) -> RawRecords:

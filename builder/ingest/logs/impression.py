@@ -38,7 +38,7 @@ class Impression(NamedTuple):
 
 
 def parse_impression(line: bytes, interval: Interval | None, params: LogParameters) -> Impression:
-    """Parse a JSON line to an impression.
+    """Parse a JSON line and return the impression.
 
     Raises:
         RejectError: the line is not an impression within the interval; the message is the reason.

@@ -25,7 +25,8 @@ from builder.ingest.timestamps import LATEST
 from builder.parameters import LogFields, LogParameters
 
 CHUNK_BYTES = (4 * 2**20, 64 * 2**20)
-"""Minimum and maximum chunk size in bytes; larger chunks contain fewer repeated strings."""
+"""Minimum and maximum chunk size in bytes. With larger chunks, fewer strings are stored more than
+once."""
 CHUNK_SHARE = 1 / 32
 """Fraction of the memory limit per chunk."""
 
@@ -75,7 +76,7 @@ def chunk_bytes(memory: int) -> int:
 def parse_chunk(
     chunk: Chunk, params: LogParameters, connection: duckdb.DuckDBPyConnection
 ) -> RawRecords:
-    """Parse a chunk of JSON lines to raw records.
+    """Parse a chunk of JSON lines and return raw records.
 
     Args:
         chunk: The lines.

@@ -1,6 +1,6 @@
 """Replaces the strings of impressions with 64-bit keys.
 
-Each distinct string of a batch is folded or canonicalised and then hashed once; the distinct
+Each distinct string of a batch is folded or canonicalized and then hashed once; the distinct
 strings are returned with their keys, for the tables `log_queries` and `log_urls`.
 """
 

@@ -128,7 +128,11 @@ def _time_column(times: pa.Array) -> pa.Array:
 
 
 def _text_column(values: pa.Array, *, integers: bool = True) -> pa.Array:
-    """Convert a column of texts or, if allowed, integers to texts."""
+    """Convert a column of strings or, if allowed, of integers to strings.
+
+    Raises:
+        TypeError: the column has another type.
+    """
     kind = values.type
     if not (is_text(kind) or pa.types.is_null(kind) or (integers and pa.types.is_integer(kind))):
         raise TypeError(kind)
@@ -178,7 +182,7 @@ def long_form_tables(batches: Iterable[NumberedBatch], fields: LogFields) -> Ite
 
 
 def _to_text_column(column: pa.Array) -> pa.Array:
-    """Convert a column to text: timestamps in ISO 8601, whole floats as integers, NaN as null."""
+    """Convert a column to strings; timestamps: ISO 8601, whole floats: integers, NaN: null."""
     if is_text(column.type) or pa.types.is_null(column.type) or pa.types.is_integer(column.type):
         return column.cast(pa.string())
     return pa.array(
@@ -188,7 +192,7 @@ def _to_text_column(column: pa.Array) -> pa.Array:
 
 
 def _format_value(value: Any) -> str | None:
-    """Convert a cell value to text; None for NaN."""
+    """Convert a cell value to a string; None for NaN."""
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, float) and value.is_integer():

@@ -49,7 +49,7 @@ class Click(NamedTuple):
     url: str
 
 
-def read_clicks(
+def read_impressions(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
     """Yield impressions, numbered by the line of the first click, and rejected lines."""
@@ -90,7 +90,7 @@ def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, by
 def _parse_click(
     number: int, line: bytes | str | None, start: int, params: LogParameters
 ) -> Click | str:
-    """Parse a line to a click, or return the reason to reject it."""
+    """Parse a line and return the click, or the reason to reject it."""
     if line is None:
         return LINE_TOO_LONG
     if isinstance(line, str):

@@ -14,15 +14,15 @@ import pyarrow as pa
 
 def register_pickling() -> None:
     """Pickle `polars.DataFrame` and `polars.Series` as Arrow IPC streams, in the whole process."""
-    copyreg.pickle(pl.DataFrame, _reduce_frame)
-    copyreg.pickle(pl.Series, _reduce_series)
+    copyreg.pickle(pl.DataFrame, _pickle_frame)
+    copyreg.pickle(pl.Series, _pickle_series)
 
 
-def _reduce_frame(frame: pl.DataFrame) -> tuple[Callable[[bytes], pl.DataFrame], tuple[bytes]]:
+def _pickle_frame(frame: pl.DataFrame) -> tuple[Callable[[bytes], pl.DataFrame], tuple[bytes]]:
     return _read_frame, (_write_stream(frame),)
 
 
-def _reduce_series(series: pl.Series) -> tuple[Callable[[bytes], pl.Series], tuple[bytes]]:
+def _pickle_series(series: pl.Series) -> tuple[Callable[[bytes], pl.Series], tuple[bytes]]:
     return _read_series, (_write_stream(series.to_frame()),)
 
 

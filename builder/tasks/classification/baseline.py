@@ -18,14 +18,14 @@ MAX_ITERATIONS = 1000
 
 
 def classification_baseline(
-    collection: Path, predictions: Path, regularisation: float = 1.0
+    collection: Path, predictions: Path, regularization: float = 1.0
 ) -> int:
     """Train the baseline classifier, and write its predictions for the test sets.
 
     Args:
         collection: Version folder of a classification collection.
         predictions: Output file (TSV) for `evaluate_classification`.
-        regularisation: Inverse strength C of the L2 penalty, positive.
+        regularization: Inverse strength C of the L2 penalty, positive.
 
     Returns:
         Number of predictions.
@@ -34,8 +34,8 @@ def classification_baseline(
         MissingExtraError: scikit-learn is not installed.
         UsageError: the folder is not a classification collection, or C is not positive.
     """
-    require(regularisation > 0, "a positive C", regularisation)
-    model = _create_model(regularisation)
+    require(regularization > 0, "a positive C", regularization)
+    model = _create_model(regularization)
     train = _read_posts(collection, "train").join(
         _read_table(collection, "labels", "train"), on="id"
     )
@@ -46,7 +46,7 @@ def classification_baseline(
     return predicted.height
 
 
-def _create_model(regularisation: float) -> Any:
+def _create_model(regularization: float) -> Any:
     """Return a scikit-learn pipeline of TF-IDF and logistic regression, not yet trained."""
     text, linear, pipeline = (
         import_optional(f"sklearn.{module}", "the classification baseline", "classification")
@@ -56,7 +56,7 @@ def _create_model(regularisation: float) -> Any:
         text.TfidfVectorizer(
             ngram_range=(1, 2), min_df=2, max_features=MAX_FEATURES, sublinear_tf=True
         ),
-        linear.LogisticRegression(C=regularisation, max_iter=MAX_ITERATIONS),
+        linear.LogisticRegression(C=regularization, max_iter=MAX_ITERATIONS),
     )
 
 

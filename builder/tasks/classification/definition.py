@@ -91,10 +91,12 @@ class IntervalsSection(Section):
                 raise ValueError(f"{name}: end must be after start")
         limit = train.stop + self.short_days * DAY
         if not train.stop <= short.start or not short.stop <= limit:
-            raise ValueError(f"short must be within {self.short_days} days after the end of train")
+            raise ValueError(
+                f"`short` must be within {self.short_days} days after the end of `train`"
+            )
         if not max(limit, short.stop) <= long.start:
             raise ValueError(
-                f"long must start at least {self.short_days} days after the end of train"
+                f"`long` must start at least {self.short_days} days after the end of `train`"
             )
         return self
 

@@ -150,7 +150,7 @@ def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, theta: float) 
 def sample_split(
     connection: duckdb.DuckDBPyConnection, split: str, sampling: SamplingSection
 ) -> None:
-    """Reject the posts of a split with the largest hashes, so that the maximum size is kept."""
+    """Reject the posts with the largest hashes in a split that exceeds its maximum size."""
     counts = dict(connection.execute(COUNT_LABELS, {"split": split}).fetchall())
     size = getattr(sampling, split) or sum(counts.values())
     balanced = sampling.kind == "balanced" and split in LABELLED_SPLITS

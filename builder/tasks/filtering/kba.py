@@ -117,7 +117,7 @@ def _read_assertions(path: Path) -> pl.DataFrame:
 
 
 def _parse_assertions(block: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """Parse lines of a run or truth file into the columns of an assertion."""
+    """Parse lines of a run or truth file, and return the columns of an assertion."""
     fields = pl.col("text").str.extract_all(r"\S+")
     split = block.with_columns(fields=fields, count=fields.list.len())
     expected = f"{MIN_FIELDS} to {MAX_FIELDS} whitespace-separated fields"

@@ -171,7 +171,7 @@ def test_a_page_on_which_checks_fail_is_a_reject(
 
         return checked
 
-    monkeypatch.setattr(checks, "normalise_texts", failing(checks.normalise_texts))
+    monkeypatch.setattr(checks, "normalize_texts", failing(checks.normalize_texts))
     lines = [
         f'{{"url": "https://a.example/{n}", "timestamp": 5, "text": "{text}"}}'
         for n, text in enumerate(("zero", "one", "two", "three", "four"))

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builder.ingest import ingest_crawl
-from builder.ingest.texts import normalise
+from builder.ingest.texts import normalize
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.ledger import Ledger
@@ -178,8 +178,8 @@ def test_spilling_changes_nothing(tmp_path: Path) -> None:
         ("a\tb", "a\tb"),
     ],
 )
-def test_normalised_text(raw: str, clean: str) -> None:
-    assert normalise(raw) == clean
+def test_normalized_text(raw: str, clean: str) -> None:
+    assert normalize(raw) == clean
 
 
 def test_texts_that_were_cut_are_counted(tmp_path: Path) -> None:

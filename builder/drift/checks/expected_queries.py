@@ -2,13 +2,13 @@
 
 When interest fades, the rare queries of a topic fall below the selection threshold first; its
 frequent queries stay, with fewer impressions. When a topic is deleted from the list, or a filter
-becomes stricter, frequent queries disappear at once. So a query is *safe* if the trend of its
+becomes stricter, frequent queries disappear at once. So a query is *expected* if the trend of its
 topic, measured on the queries in both snapshots, predicts several times the minimum number of
-impressions. A safe query that the other snapshot lacks is *missing*. A safe query that stayed but
-is far below the trend has *faded*: where missing queries do not clearly outnumber faded ones,
-interest explains both.
+impressions. An expected query that the other snapshot lacks is *missing*. An expected query that
+stayed but is far below the trend has *faded*: where missing queries do not clearly outnumber faded
+ones, interest explains both.
 
-If no query of a topic stayed, its queries are safe only if they were so frequent that interest
+If no query of a topic stayed, its queries are expected only if they were so frequent that interest
 would have had to fall to a twentieth of the trend of all queries, and further than in any other
 topic: a subject that fades takes its rare topics with it.
 """
@@ -20,7 +20,8 @@ import duckdb
 from builder.statistics.significance import binomial_p_value
 
 MARGIN = 4
-"""Number of times the minimum of impressions that its topic's trend predicts for a safe query."""
+"""Multiple of the minimum impressions that the trend of its topic must predict for an expected
+query."""
 
 MARGIN_WITHOUT_TREND = 20
 """Same multiple for topics without queries in both snapshots, by the trend of all queries."""
@@ -28,9 +29,9 @@ MARGIN_WITHOUT_TREND = 20
 MIN_MISSING_PER_FADED = 4
 """Minimum number of missing queries per faded query that indicates a changed rule."""
 
-MIN_SAFE_IN_TOPIC = 3
+MIN_EXPECTED_IN_TOPIC = 3
 MIN_MISSING_SHARE = 0.5
-"""Minimum share of its safe queries that a changed topic lacks."""
+"""Minimum share of its expected queries that a changed topic lacks."""
 
 MIN_SHARE_ABOVE_OTHERS = 0.3
 """Minimum difference between this share and that of all other topics."""
@@ -68,8 +69,8 @@ OUTLASTS_STEEPEST_FALL = """(
     >= {margin:d} * threshold.impressions * steepest_fall.impressions
 )"""
 
-SAFE_QUERIES = """
-CREATE OR REPLACE TEMP TABLE safe_queries AS
+EXPECTED_QUERIES = """
+CREATE OR REPLACE TEMP TABLE expected_queries AS
 WITH {trends},
 predictions AS (
     SELECT
@@ -99,17 +100,17 @@ HAVING bool_and(numerator >= margin * threshold.impressions * denominator)
 """
 
 PER_TOPIC = """
-WITH members AS (SELECT unnest(topics) AS topic, missing, faded FROM safe_queries)
+WITH members AS (SELECT unnest(topics) AS topic, missing, faded FROM expected_queries)
 SELECT topic, count(*), count(*) FILTER (missing), count(*) FILTER (faded)
 FROM members GROUP BY topic ORDER BY topic
 """
 
 WITHOUT_TOPICS = """
 SELECT count(*), count(*) FILTER (missing), count(*) FILTER (faded)
-FROM safe_queries WHERE NOT list_has_any(topics, ?::VARCHAR[])
+FROM expected_queries WHERE NOT list_has_any(topics, ?::VARCHAR[])
 """
 
-SAFE_IF_DELETED = """
+EXPECTED_IF_DELETED = """
 WITH {trends}
 SELECT
     listed.topic,
@@ -121,27 +122,27 @@ SELECT
 FROM listed LEFT JOIN steepest_fall ON true, overall, threshold
 GROUP BY listed.topic ORDER BY listed.topic
 """
-"""SQL that counts the queries of each topic that would be safe if it were deleted."""
+"""SQL that counts the queries of each topic that would be expected if it were deleted."""
 
 
 @dataclass(frozen=True)
-class SafeCounts:
-    """Numbers of safe queries, which the same selection rules should have selected again.
+class ExpectedQueryCounts:
+    """Numbers of expected queries, which the same selection rules should have selected again.
 
     Args:
-        safe: All of them.
+        expected: Number of expected queries.
         missing: Those that the other snapshot lacks.
         faded: Those in both snapshots that are far below their topic's trend.
     """
 
-    safe: int
+    expected: int
     missing: int
     faded: int
 
     @property
     def missing_share(self) -> float:
-        """Share of safe queries that are missing; 0 if there are no safe queries."""
-        return self.missing / self.safe if self.safe else 0.0
+        """Share of expected queries that are missing; 0 if there are no expected queries."""
+        return self.missing / self.expected if self.expected else 0.0
 
     @property
     def exceeds_fading(self) -> bool:
@@ -150,17 +151,17 @@ class SafeCounts:
 
     @property
     def missing_rate(self) -> float:
-        """Probability that a safe query is missing, in (0, 1), by Laplace's rule of succession."""
-        return (self.missing + 1) / (self.safe + 2)
+        """Probability that an expected query is missing, in (0, 1), by Laplace's rule."""
+        return (self.missing + 1) / (self.expected + 2)
 
-    def subtract(self, part: "SafeCounts") -> "SafeCounts":
-        """Return the counts of the queries that are not in another set of counts, `part`."""
-        return SafeCounts(
-            self.safe - part.safe, self.missing - part.missing, self.faded - part.faded
+    def subtract(self, part: "ExpectedQueryCounts") -> "ExpectedQueryCounts":
+        """Subtract the counts of a subset of the queries, `part`."""
+        return ExpectedQueryCounts(
+            self.expected - part.expected, self.missing - part.missing, self.faded - part.faded
         )
 
 
-def create_safe_queries(connection: duckdb.DuckDBPyConnection, here: str, there: str) -> None:
+def create_expected_queries(connection: duckdb.DuckDBPyConnection, here: str, there: str) -> None:
     """Create a table of the queries of one snapshot that the other one should contain too.
 
     Args:
@@ -168,19 +169,21 @@ def create_safe_queries(connection: duckdb.DuckDBPyConnection, here: str, there:
         here: `from` or `to`.
         there: The other one.
     """
-    connection.execute(_format(SAFE_QUERIES, here, there))
+    connection.execute(_format(EXPECTED_QUERIES, here, there))
 
 
 def changed_topics(
     connection: duckdb.DuckDBPyConnection, here: str, there: str
-) -> dict[str, SafeCounts]:
-    """Return the topics of a snapshot whose safe queries are missing from the other one.
+) -> dict[str, ExpectedQueryCounts]:
+    """Return the topics of a snapshot whose expected queries are missing from the other one.
 
-    Creates the table `safe_queries`; see `create_safe_queries`.
+    Creates the table `expected_queries`; see `create_expected_queries`.
     """
-    create_safe_queries(connection, here, there)
+    create_expected_queries(connection, here, there)
     overall = count_without_topics(connection, [])
-    topics = {row[0]: SafeCounts(*row[1:]) for row in connection.execute(PER_TOPIC).fetchall()}
+    topics = {
+        row[0]: ExpectedQueryCounts(*row[1:]) for row in connection.execute(PER_TOPIC).fetchall()
+    }
     return {
         topic: counts
         for topic, counts in topics.items()
@@ -188,31 +191,34 @@ def changed_topics(
     }
 
 
-def count_without_topics(connection: duckdb.DuckDBPyConnection, topics: list[str]) -> SafeCounts:
-    """Count the safe queries that have none of the given topics."""
-    return SafeCounts(*connection.execute(WITHOUT_TOPICS, [topics]).fetchall()[0])
+def count_without_topics(
+    connection: duckdb.DuckDBPyConnection, topics: list[str]
+) -> ExpectedQueryCounts:
+    """Count the expected queries that have none of the given topics."""
+    return ExpectedQueryCounts(*connection.execute(WITHOUT_TOPICS, [topics]).fetchall()[0])
 
 
 def detectable_topics(
     connection: duckdb.DuckDBPyConnection, here: str, there: str
 ) -> dict[str, bool]:
     """Return for each topic whether the checks would detect its deletion."""
-    create_safe_queries(connection, here, there)
+    create_expected_queries(connection, here, there)
     rate = count_without_topics(connection, []).missing_rate
-    rows = connection.execute(_format(SAFE_IF_DELETED, here, there)).fetchall()
+    rows = connection.execute(_format(EXPECTED_IF_DELETED, here, there)).fetchall()
     return {
-        topic: safe >= MIN_SAFE_IN_TOPIC and binomial_p_value(safe, safe, rate) < MAX_P_VALUE
-        for topic, safe in rows
+        topic: expected >= MIN_EXPECTED_IN_TOPIC
+        and binomial_p_value(expected, expected, rate) < MAX_P_VALUE
+        for topic, expected in rows
     }
 
 
-def _is_outlier(topic: SafeCounts, others: SafeCounts) -> bool:
-    """Whether a topic lacks far more of its safe queries than all other topics."""
-    if topic.safe < MIN_SAFE_IN_TOPIC or not topic.exceeds_fading:
+def _is_outlier(topic: ExpectedQueryCounts, others: ExpectedQueryCounts) -> bool:
+    """Whether a topic lacks far more of its expected queries than all other topics."""
+    if topic.expected < MIN_EXPECTED_IN_TOPIC or not topic.exceeds_fading:
         return False
     if topic.missing_share < max(MIN_MISSING_SHARE, others.missing_share + MIN_SHARE_ABOVE_OTHERS):
         return False
-    return binomial_p_value(topic.missing, topic.safe, others.missing_rate) < MAX_P_VALUE
+    return binomial_p_value(topic.missing, topic.expected, others.missing_rate) < MAX_P_VALUE
 
 
 def _format(sql: str, here: str, there: str) -> str:

@@ -29,7 +29,7 @@ ORDER BY query, doc
 """
 
 
-def add_estimates(
+def sum_estimates(
     estimates: Sequence[Table], out: Path, *, params: ClickParameters, limits: Limits
 ) -> int:
     """Sum the click counts of several logs, and recompute the estimates.

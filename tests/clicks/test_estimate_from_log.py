@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.clicks import encoding, model_log
+from builder.clicks import encoding, estimate_from_log
 from builder.clicks.log import REJECTED, STANDALONE, open_log
 from builder.errors import DataError, FormatError, UsageError
 from builder.parameters import CLICK_MODELS, ClickParameters
@@ -38,7 +38,7 @@ EXPECTED = [
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.json.zst", "a.parquet"])
 def test_estimates_of_raw_strings(tmp_path: Path, name: str) -> None:
     out = tmp_path / "out.parquet"
-    report = model_log(written(tmp_path, RECORDS, name), "sdbn", out, params=UNIFORM)
+    report = estimate_from_log(written(tmp_path, RECORDS, name), "sdbn", out, params=UNIFORM)
     found = pl.read_parquet(out)
     assert found.columns == COLUMNS
     assert found.rows() == EXPECTED
@@ -56,7 +56,7 @@ def test_ids_that_are_numbers(tmp_path: Path, name: str) -> None:
     for folder, records in (("numbers", numbers), ("texts", texts)):
         (tmp_path / folder).mkdir()
         out = tmp_path / f"{folder}.parquet"
-        model_log(written(tmp_path / folder, records, name), "sdbn", out)
+        estimate_from_log(written(tmp_path / folder, records, name), "sdbn", out)
         found.append(pl.read_parquet(out))
     assert found[0].equals(found[1])
     assert found[0]["url"].to_list() == ["12", "7", "9"]
@@ -96,7 +96,7 @@ def written_otherwise(tmp_path: Path, form: str) -> Path:
 @pytest.mark.parametrize("form", ["jsonl", "parquet", "csv", "tsv"])
 def test_every_format_gives_the_same(tmp_path: Path, form: str) -> None:
     out = tmp_path / "out.parquet"
-    report = model_log(written_otherwise(tmp_path, form), "sdbn", out, params=UNIFORM)
+    report = estimate_from_log(written_otherwise(tmp_path, form), "sdbn", out, params=UNIFORM)
     assert pl.read_parquet(out).rows() == EXPECTED
     assert (report.log.impressions, report.log.used) == (3, 3)
 
@@ -104,7 +104,7 @@ def test_every_format_gives_the_same(tmp_path: Path, form: str) -> None:
 def test_the_actions_of_a_challenge(tmp_path: Path) -> None:
     log, out = tmp_path / "train", tmp_path / "out.tsv"
     log.write_bytes(b"0\t0\tQ\t17\t0\t101\t102\n0\t5\tC\t102\n1\t0\tQ\t17\t0\t102\n")
-    model_log(log, "sdbn", out, params=UNIFORM)
+    estimate_from_log(log, "sdbn", out, params=UNIFORM)
     rows = pl.read_csv(out, separator="\t").select(COLUMNS[:6]).rows()
     one, two = (f"https://yandex.invalid/{n}" for n in (101, 102))
     assert rows == [(17, one, 1, 1, 0, 0), (17, two, 2, 2, 1, 1)]
@@ -113,11 +113,11 @@ def test_the_actions_of_a_challenge(tmp_path: Path) -> None:
 def test_tsv_has_the_same_rows(tmp_path: Path) -> None:
     records = [{**RECORDS[0], "query": ' a "quote" ', "results": ["http://B/\t", "http://b"]}]
     out = tmp_path / "out.tsv"
-    model_log(written(tmp_path, records), "sdbn", out, params=UNIFORM)
+    estimate_from_log(written(tmp_path, records), "sdbn", out, params=UNIFORM)
     found = pl.read_csv(out, separator="\t")
     assert found.columns == COLUMNS
     assert found.row(0) == ('a "quote"', "http://B/\t", 1, 1, 0, 0, 1 / 3, 1 / 2, 1 / 6)
-    model_log(written(tmp_path, RECORDS), "sdbn", out, params=UNIFORM)
+    estimate_from_log(written(tmp_path, RECORDS), "sdbn", out, params=UNIFORM)
     assert out.read_text("utf-8").splitlines()[5] == "Été\thttp://c\t1\t0\t0\t0\t\t\t"
 
 
@@ -130,7 +130,7 @@ def test_clicks_as_objects_are_ordered_by_their_time(tmp_path: Path) -> None:
     records = [{"query": "q", "results": ["http://a", "http://b", "http://c"], "clicks": clicks}]
     out = tmp_path / "out.parquet"
     params = ClickParameters(prior="beta", last="time")
-    model_log(written(tmp_path, records), "sdbn", out, params=params)
+    estimate_from_log(written(tmp_path, records), "sdbn", out, params=params)
     assert pl.read_parquet(out)["last_clicks"].to_list() == [0, 1, 0]
 
 
@@ -154,7 +154,7 @@ BAD: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("record", "reason"), BAD)
 def test_bad_lines_are_rejected_by_rule_and_line(tmp_path: Path, record: Any, reason: str) -> None:
     log = written(tmp_path, [RECORDS[0], record, RECORDS[1], record])
-    report = model_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
+    report = estimate_from_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
     assert report.log.rejected == {reason: 2}
     assert report.log.examples == {reason: [2, 4]}
     assert (report.log.impressions, report.log.used) == (4, 2)
@@ -163,7 +163,7 @@ def test_bad_lines_are_rejected_by_rule_and_line(tmp_path: Path, record: Any, re
 def test_broken_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_bytes(b"\xef\xbb\xbf" + lines(RECORDS[:1]) + b"{\n\n\xff\xfe\n" + lines(RECORDS[1:]))
-    report = model_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
+    report = estimate_from_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
     assert report.log.rejected == {"not_json": 1, "not_utf8": 1, "blank_line": 1}
     assert report.log.examples == {"not_json": [2], "not_utf8": [4], "blank_line": [3]}
     assert pl.read_parquet(tmp_path / "out.parquet").rows() == EXPECTED
@@ -172,7 +172,7 @@ def test_broken_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
 def test_truncated_files_keep_what_came_before(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl.gz"
     log.write_bytes(gzip.compress(lines(RECORDS * 400))[:-20])
-    report = model_log(log, "sdbn", tmp_path / "out.parquet")
+    report = estimate_from_log(log, "sdbn", tmp_path / "out.parquet")
     assert report.log.rejected["file_truncated"] == 1
 
 
@@ -180,7 +180,7 @@ def test_a_log_without_any_impression_is_an_error(tmp_path: Path) -> None:
     log, out = tmp_path / "log.jsonl.gz", tmp_path / "out.parquet"
     log.write_bytes(gzip.compress(lines(RECORDS))[:12])
     with pytest.raises(DataError, match=r"found none in .* records \(file_truncated 1\)"):
-        model_log(log, "sdbn", out)
+        estimate_from_log(log, "sdbn", out)
     assert not out.exists()
 
 
@@ -199,7 +199,7 @@ def test_bad_parquet_rows_are_rejected_by_rule(tmp_path: Path, votes: Any, no_cl
     ]
     log = written(tmp_path, good + bad, "log.parquet")
     params = ClickParameters(prior="beta", votes=votes, no_click=no_click)
-    report = model_log(log, "sdbn", tmp_path / "out.parquet", params=params)
+    report = estimate_from_log(log, "sdbn", tmp_path / "out.parquet", params=params)
     assert report.log.used == 3
     assert report.log.rejected == {
         "bad_query": 1, "empty_query": 1, "bad_results": 1, "no_results": 1, "bad_clicks": 1,
@@ -214,16 +214,16 @@ def test_array_and_sql_sdbn_agree(
 ) -> None:
     log = written(tmp_path, random_records(300))
     params = ClickParameters(prior=prior, no_click=no_click)
-    model_log(log, "sdbn", tmp_path / "database.parquet", params=params)
+    estimate_from_log(log, "sdbn", tmp_path / "database.parquet", params=params)
     monkeypatch.setitem(CLICK_MODELS, "arrays", CLICK_MODELS["sdbn"])
-    model_log(log, "arrays", tmp_path / "arrays.parquet", params=params)
+    estimate_from_log(log, "arrays", tmp_path / "arrays.parquet", params=params)
     one, other = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("database", "arrays"))
     assert one.equals(other)
 
 
 @pytest.mark.parametrize("model", sorted(CLICK_MODELS))
 def test_all_models_write_all_pairs(tmp_path: Path, model: str) -> None:
-    report = model_log(written(tmp_path, RECORDS), model, tmp_path / "out.parquet")
+    report = estimate_from_log(written(tmp_path, RECORDS), model, tmp_path / "out.parquet")
     found = pl.read_parquet(tmp_path / "out.parquet")
     assert found.columns == COLUMNS
     assert found.select(COLUMNS[:6]).rows() == [row[:6] for row in EXPECTED]
@@ -242,7 +242,7 @@ def test_output_does_not_depend_on_threads(tmp_path: Path, threads: int) -> None
             scratch = tmp_path / f"scratch-{name}-{number}"
             scratch.mkdir(exist_ok=True)
             out = tmp_path / f"{name}-{number}.parquet"
-            model_log(log, name, out, limits=Limits(scratch, number, 2**29))
+            estimate_from_log(log, name, out, limits=Limits(scratch, number, 2**29))
             outs.append(out.read_bytes())
         assert outs[0] == outs[1]
 
@@ -250,26 +250,26 @@ def test_output_does_not_depend_on_threads(tmp_path: Path, threads: int) -> None
 def test_invalid_arguments(tmp_path: Path) -> None:
     log, out = written(tmp_path, RECORDS), tmp_path / "out.parquet"
     with pytest.raises(UsageError, match="unknown click model 'sdnb'; did you mean 'sdbn'"):
-        model_log(log, "sdnb", out)
+        estimate_from_log(log, "sdnb", out)
     with pytest.raises(UsageError, match=r"\.parquet or \.tsv"):
-        model_log(log, "sdbn", tmp_path / "out.csv")
+        estimate_from_log(log, "sdbn", tmp_path / "out.csv")
     with pytest.raises(UsageError, match="file not found"):
-        model_log(tmp_path / "none.jsonl", "sdbn", out)
+        estimate_from_log(tmp_path / "none.jsonl", "sdbn", out)
     (tmp_path / "log.txt").write_bytes(b"no log")
     with pytest.raises(DataError, match="expected impressions, found none in 1 records"):
-        model_log(tmp_path / "log.txt", "sdbn", out)
+        estimate_from_log(tmp_path / "log.txt", "sdbn", out)
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(FormatError, match="expected a Parquet file"):
-        model_log(tmp_path / "bad.parquet", "sdbn", out)
+        estimate_from_log(tmp_path / "bad.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "results": [1]}).write_parquet(tmp_path / "long.parquet")
     with pytest.raises(DataError, match=r"found none in .* records \(bad_results 1\)"):
-        model_log(tmp_path / "long.parquet", "sdbn", out)
+        estimate_from_log(tmp_path / "long.parquet", "sdbn", out)
     pl.DataFrame({"query": ["q"], "links": ["u"]}).write_parquet(tmp_path / "other.parquet")
     with pytest.raises(FormatError, match=r"the columns query, results .*; missing: "):
-        model_log(tmp_path / "other.parquet", "sdbn", out)
+        estimate_from_log(tmp_path / "other.parquet", "sdbn", out)
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     with pytest.raises(FormatError, match="expected a header with query and results or url"):
-        model_log(tmp_path / "other.csv", "sdbn", out)
+        estimate_from_log(tmp_path / "other.csv", "sdbn", out)
     assert not out.exists()
 
 
@@ -284,14 +284,14 @@ def test_arrays_beyond_the_memory_limit_are_rejected(
     )
     limits = Limits(tmp_path, memory=2**30)
     with pytest.raises(UsageError, match=message):
-        model_log(log, "dbn", tmp_path / "out.parquet", limits=limits)
+        estimate_from_log(log, "dbn", tmp_path / "out.parquet", limits=limits)
 
 
 def test_a_failed_run_leaves_the_old_output(tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     out.write_bytes(b"old")
     with pytest.raises(UsageError):
-        model_log(tmp_path / "none.jsonl", "sdbn", out)
+        estimate_from_log(tmp_path / "none.jsonl", "sdbn", out)
     assert out.read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["out.parquet"]
 
@@ -309,7 +309,7 @@ def test_a_log_without_records_is_refused(tmp_path: Path, model: str, form: str)
         "lines, Parquet, CSV or TSV; export the log again$"
     )
     with pytest.raises(DataError, match=message):
-        model_log(log, model, out)
+        estimate_from_log(log, model, out)
     assert not out.exists()
 
 
