@@ -101,7 +101,10 @@ class MinimumCountModel:
         return float((rows * inside).sum() * stayed * self._survival_ratio(raised_minimum))
 
     def expected_missing(self, other_minimum: int) -> float:
-        """Return how many rows are expected below the minimum of the other snapshot, if higher."""
+        """Return the expected number of rows below the minimum of the other snapshot.
+
+        It is 0 if that minimum is not higher.
+        """
         return self.expected_below(other_minimum) if other_minimum > self.minimum else 0.0
 
     def _survival_ratio(self, raised_minimum: int) -> float:
