@@ -124,12 +124,14 @@ class Engine:
         for sentences in blocks:
             block = self._block(sentences)
             for indices in self._batches(block.pieces):
-                queue.append(self._submitted(block, indices, is_retry))
-                yield from self._finished(queue, self._ahead)
+                queue.append(self._start_batch(block, indices, is_retry))
+                yield from self._finished_outputs(queue, self._ahead)
             queue.append(block)
-        yield from self._finished(queue, 0)
+        yield from self._finished_outputs(queue, 0)
 
-    def _finished(self, queue: "deque[_Batch | Block]", left: int) -> Iterator[list[Output]]:
+    def _finished_outputs(
+        self, queue: "deque[_Batch | Block]", left: int
+    ) -> Iterator[list[Output]]:
         """Yield the outputs of completed blocks, until at most `left` batches are in the queue."""
         while len(queue) > left:
             if self._stopped.is_set():
@@ -168,7 +170,7 @@ class Engine:
         lengths = [len(p) for p in pieces]
         return equal_length_batches(lengths, self.params.batch_tokens, None if together else 1)
 
-    def _submitted(self, block: Block, indices: list[int], is_retry: bool) -> _Batch:
+    def _start_batch(self, block: Block, indices: list[int], is_retry: bool) -> _Batch:
         with self._reraise_engine_errors():
             results = self._submit([block.pieces[i] for i in indices], is_retry)
         return _Batch(block, indices, results)

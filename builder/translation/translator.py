@@ -99,7 +99,7 @@ class Translator:
         """Split texts into sentences, and determine which sentences must be translated."""
         take_apart = split_text if form is TextKind.TEXT else single_segment
         layouts = tuple(map(take_apart, texts))
-        copied = tuple(self._copied(layouts, form))
+        copied = tuple(self._copy_reasons(layouts, form))
         wanted = frozenset(
             model_text(segment.text)
             for layout, flags in zip(layouts, copied, strict=True)
@@ -135,7 +135,9 @@ class Translator:
         if isinstance(self.engine, StreamingEngine):
             self.engine.stop()
 
-    def _copied(self, layouts: Sequence[Layout], form: TextKind) -> Iterator[list[str | None]]:
+    def _copy_reasons(
+        self, layouts: Sequence[Layout], form: TextKind
+    ) -> Iterator[list[str | None]]:
         """Yield per text a list: the reason to copy each sentence, or None if it is decoded."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
         if self.params.on_english == "keep" or form is TextKind.QUERY:
