@@ -14,6 +14,7 @@ from builder.errors import FormatError
 from builder.ingest.lists import is_text
 from builder.ingest.logs import detect_format, inspect_log, read_impressions
 from builder.ingest.parquet_bounds import is_list
+from builder.io.parquet import open_file
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 from builder.runtime.limits import Limits
@@ -39,7 +40,7 @@ def count_readable_rows(log: Path) -> int | None:
     if detect_format(Source(log, str(log))) != "parquet":
         return None
     try:
-        with pq.ParquetFile(log) as file:
+        with open_file(log) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"expected a Parquet file: {error}", log) from None

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from builder.io import parquet
 from builder.io.tables import Table
@@ -39,7 +38,7 @@ class RowGroup(NamedTuple):
 
         `row` is the row of the text within the row group.
         """
-        with pq.ParquetFile(self.path) as file:
+        with parquet.open_file(self.path) as file:
             fetches = file.read_row_group(self.number, ["number"], use_threads=False)["number"]
         first, last = fetches[0].as_py(), fetches[-1].as_py()
         return (
@@ -63,7 +62,7 @@ class RowGroup(NamedTuple):
         texts, start = [], 0
         rows = pages["row"].to_numpy()
         columns = ["title", "text"]
-        with pq.ParquetFile(self.path) as file:
+        with parquet.open_file(self.path) as file:
             schema = pa.schema([file.schema_arrow.field(name) for name in columns])
             for batch in file.iter_batches(DECODED_ROWS, [self.number], columns, use_threads=False):
                 in_batch = rows[(rows >= start) & (rows < start + len(batch))] - start
@@ -75,7 +74,7 @@ class RowGroup(NamedTuple):
 def row_groups(fetches: Table, pages: Table) -> Iterator[RowGroup]:
     """Yield the row groups of a crawl, in reading order."""
     for path in fetches.paths:
-        with pq.ParquetFile(path) as file:
+        with parquet.open_file(path) as file:
             count = file.num_row_groups
         size = path.stat().st_size // max(count, 1)
         yield from (RowGroup(path, number, size, pages.paths) for number in range(count))

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import duckdb
 import polars as pl
-import pyarrow.parquet as pq
 
 from builder.documents.tokens import chunk_tokens, document_chunks
 from builder.io import parquet
@@ -172,7 +171,7 @@ def read_row_groups(
         doc_ids: Sorted `doc_id` of the documents to read; None: all.
     """
     for path in documents.paths:
-        with pq.ParquetFile(path) as file:
+        with parquet.open_file(path) as file:
             for number in range(file.num_row_groups):
                 ids = pl.DataFrame(file.read_row_group(number, columns=["doc_id"]))["doc_id"]
                 wanted = (

@@ -11,12 +11,26 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow.parquet as pq
 
 from builder.errors import FormatError, UsageError
 
 MAX_ROWS = 2**22
 """Maximum rows of a small untrusted file."""
 GLOB_ESCAPES = str.maketrans({sign: f"[{sign}]" for sign in "[*?"})
+
+
+def open_file(path: Path) -> pq.ParquetFile:
+    """Open a Parquet file to read its row groups or batches one after the other.
+
+    By default, Arrow keeps the bytes of every row group that was read until the file is closed, so
+    that memory grows with the file.
+
+    Raises:
+        OSError: the file does not exist.
+        pyarrow.ArrowInvalid: it is not Parquet.
+    """
+    return pq.ParquetFile(path, pre_buffer=False)
 
 
 def scan(*paths: Path) -> pl.LazyFrame:

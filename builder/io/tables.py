@@ -56,7 +56,7 @@ class Table(Generic[TableContract]):
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the table as Arrow record batches, in order."""
         for path in self.paths:
-            with pq.ParquetFile(path) as file:
+            with parquet.open_file(path) as file:
                 yield from file.iter_batches(rows, columns=columns, use_threads=False)
 
 

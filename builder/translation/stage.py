@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.definition.model import Workflow
+from builder.io.parquet import open_file
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.parameters import TranslateParameters
 from builder.plugins import plugin_packages
@@ -199,7 +200,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def _row_groups(path: Path) -> Iterator[pl.DataFrame]:
-    with pq.ParquetFile(path) as file:
+    with open_file(path) as file:
         for number in range(file.num_row_groups):
             yield pl.DataFrame(file.read_row_group(number))
 

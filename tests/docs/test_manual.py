@@ -129,9 +129,8 @@ def test_findings_and_differences_are_those_that_are_described(
     assert report.version is not None
     found = compare_versions(built.version, report.version).to_dict()
     described = re.findall(r"`([a-z_]+)`", rows["longeval diff"])
-    named = set(found) | set(found["judgements"][0]) - {"snapshot"} | set(CAUSES)
-    assert named | {"columns"} == set(described)
-    assert "columns" in found["tables"][0]
+    named = set(found) | set(found["judgements"][0]) | set(CAUSES) | set(found["tables"][0])
+    assert named == set(described)
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> 
 
     def summarise_row_group(row_group: tuple[Path, int]) -> _RowGroupSummary:
         path, number = row_group
-        with pq.ParquetFile(path) as file:
+        with parquet.open_file(path) as file:
             rows = pl.DataFrame(file.read_row_group(number))
         rule_violations = summary.contract.filter(rows, cast=True)[1].counts()
         rule_violations.pop("primary_key", None)

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import pyarrow.parquet as pq
 
 from builder.errors import DataError, UsageError
 from builder.io import parquet
@@ -61,7 +60,7 @@ def dense_search(
 def _read_batches(path: Path) -> Iterator[pl.DataFrame]:
     parquet.check(path)
     try:
-        file = pq.ParquetFile(path)
+        file = parquet.open_file(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot read Parquet file: {error}") from error
     with file:

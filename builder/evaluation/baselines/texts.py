@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
-import pyarrow.parquet as pq
 
 from builder.errors import DataError, UsageError
 from builder.io import parquet
@@ -39,7 +38,7 @@ def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]
     text = f"text{suffix}"
     for path in files:
         try:
-            file = pq.ParquetFile(path)
+            file = parquet.open_file(path)
         except OSError as error:
             raise UsageError(f"{path}: cannot read Parquet file: {error}") from error
         with file:

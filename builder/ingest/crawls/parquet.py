@@ -5,7 +5,6 @@ from functools import partial
 from os import SEEK_END
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from builder.errors import FormatError
 from builder.ingest.crawls.fetches import NumberedPage
@@ -13,6 +12,7 @@ from builder.ingest.crawls.page import field_names, page_from_record
 from builder.ingest.nested import existing_names
 from builder.ingest.parquet_rows import explain_parquet_errors, numbered_rows
 from builder.ingest.rejects import FILE_TRUNCATED, value_or_reason
+from builder.io.parquet import open_file
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 
@@ -37,7 +37,7 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
         yield 1, FILE_TRUNCATED
         return
     names, size = field_names(params.fields), source.path.stat().st_size
-    with explain_parquet_errors(source), pq.ParquetFile(source.path) as file:
+    with explain_parquet_errors(source), open_file(source.path) as file:
         columns = _page_columns(file.schema_arrow, source, params)
         for number, record in numbered_rows(file, size, columns, BATCH_ROWS, DECODED_ROWS):
             yield (

@@ -11,7 +11,6 @@ from importlib import import_module
 from itertools import islice
 
 import duckdb
-import pyarrow.parquet as pq
 
 from builder.ingest.decompression import reject_json_array
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
@@ -31,6 +30,7 @@ from builder.ingest.logs.records import (
 )
 from builder.ingest.parquet_rows import NumberedBatch, explain_parquet_errors
 from builder.ingest.timestamps import LATEST
+from builder.io.parquet import open_file
 from builder.io.sources import Interval, Source
 from builder.parameters import LOG_READERS, LogParameters
 from builder.plugins import load_plugin
@@ -185,7 +185,7 @@ def _parquet_batches(
     source: Source, params: LogParameters, limits: Limits, *, needs_time: bool
 ) -> Iterator[Batch]:
     """Yield the batches of a Parquet file, with one impression or one result per row."""
-    with explain_parquet_errors(source), pq.ParquetFile(source.path) as file:
+    with explain_parquet_errors(source), open_file(source.path) as file:
         names = parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
     faults: list[str] = []
     batches = parquet.read_batches(source, names, faults)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from builder.errors import FormatError
 from builder.ingest import parquet_rows
@@ -24,6 +23,7 @@ from builder.ingest.nested import existing_names, get_column, has_column
 from builder.ingest.parquet_bounds import BombError, is_list
 from builder.ingest.parquet_rows import NumberedBatch, batch_rows, explain_parquet_errors
 from builder.ingest.rejects import DECOMPRESSION_BOMB
+from builder.io.parquet import open_file
 from builder.io.sources import Source
 from builder.parameters import LogFields, LogParameters
 
@@ -59,7 +59,7 @@ def read_batches(
     Raises:
         FormatError: the file is not readable as Parquet.
     """
-    with explain_parquet_errors(source), pq.ParquetFile(source.path) as file:
+    with explain_parquet_errors(source), open_file(source.path) as file:
         try:
             yield from parquet_rows.numbered_batches(file, source.path.stat().st_size, columns)
         except BombError:

@@ -15,10 +15,10 @@ from typing import Any
 import orjson
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from builder.errors import FormatError
 from builder.evaluation.textlines import numbered_lines
+from builder.io.parquet import open_file
 from builder.io.sources import Source
 
 RECORDS_PER_BLOCK = 100_000
@@ -83,7 +83,7 @@ def _parse_json(text: str) -> Any:
 
 def _read_parquet(path: Path) -> Iterator[tuple[int, Any]]:
     try:
-        with pq.ParquetFile(path) as file:
+        with open_file(path) as file:
             missing = [name for name in FIELDS if name not in file.schema_arrow.names]
             if missing:
                 raise FormatError(
