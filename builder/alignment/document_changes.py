@@ -12,7 +12,7 @@ import duckdb
 
 from builder.alignment.absence import CrawlTables, classify_absences
 from builder.alignment.change_degree import measure_degrees
-from builder.alignment.moved_pages import match_moved
+from builder.alignment.moved_pages import match_moved_pages
 from builder.alignment.pairing import pair_documents
 from builder.io import parquet
 from builder.io.engine import set_variables
@@ -106,7 +106,7 @@ def align_documents(
     ids = int(connection.execute(IDS_IN_EITHER).fetchall()[0][0])
     classify_absences(connection, crawls or CrawlTables())
     pair_documents(connection)
-    match_moved(connection, documents_from, documents_to, params, limits, progress)
+    match_moved_pages(connection, documents_from, documents_to, params, limits, progress)
     measure_degrees(
         connection, documents_from, documents_to, params.shingle, limits.threads, progress
     )

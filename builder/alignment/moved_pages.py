@@ -83,7 +83,7 @@ WHERE rank_for_removed = 1 AND rank_for_added = 1
 """
 
 
-def match_moved(
+def match_moved_pages(
     connection: duckdb.DuckDBPyConnection,
     documents_from: Table,
     documents_to: Table,

@@ -91,7 +91,7 @@ def baseline(
 def _parse_expansion(
     expand: Expansion | None, fb_docs: int, fb_terms: int, original_weight: float
 ) -> "Rm3Parameters | KeyQueryParameters | None":
-    """Return the parameters of the query expansion, or None without expansion.
+    """Return the parameters of the query expansion; None if queries are not expanded.
 
     Raises:
         UsageError: an option is set that the method of expansion does not have.

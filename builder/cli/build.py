@@ -139,8 +139,8 @@ def _print_plan(report: "BuildReport") -> None:
         action = "run" if step.ran else "maybe" if step.is_conditional else "skip"
         typer.echo(f"{action:<5} {step.unit!s:<{width}}  {join_reasons(step) or 'up to date'}")
     others = (
-        f"; {report.units_conditional} more only if a table that they read changes"
-        if report.units_conditional
+        f"; {report.conditional_units} more only if a table that they read changes"
+        if report.conditional_units
         else ""
     )
     typer.echo(f"{report.units_run} of {len(report.steps)} units would run{others}")

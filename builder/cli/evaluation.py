@@ -135,7 +135,7 @@ def attribute(
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Attribute score changes to changes of documents, queries and judgements.
+    """Attribute score changes to changes in documents, queries and judgements.
 
     Example: longeval attribute demo/collection runs/bm25 --measures nDCG@10
     """

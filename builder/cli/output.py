@@ -93,7 +93,7 @@ def _format_value(value: object) -> object:
 
 
 def join_reasons(step: "Step", limit: int = 3) -> str:
-    """Join the first `limit` reasons why a unit runs, and append the number of further reasons."""
+    """Join the first `limit` reasons why a unit runs, and append how many more there are."""
     remaining = len(step.reasons) - limit
     return "; ".join(step.reasons[:limit]) + (f"; and {remaining} more" if remaining > 0 else "")
 

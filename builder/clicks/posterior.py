@@ -62,19 +62,19 @@ class Posterior:
     by_relevance: bool
 
     def mean(self) -> Floats:
-        """Posterior mean of each score, float64[n]; NaN without examinations."""
-        shapes = self._attractiveness_shapes()
-        score = shapes[0] / (shapes[0] + shapes[1])
+        """Posterior mean of each score, float64[n]; NaN if never examined."""
+        alpha, beta = self._attractiveness_posterior()
+        score = alpha / (alpha + beta)
         if self.by_relevance:
-            shapes = self._satisfaction_shapes()
-            score = score * (shapes[0] / (shapes[0] + shapes[1]))
+            alpha, beta = self._satisfaction_posterior()
+            score = score * (alpha / (alpha + beta))
         return np.where(self.evidence.examinations > 0, score, np.nan)
 
     def interval(self, mass: float) -> tuple[Floats, Floats]:
         """Return the bounds of credible intervals with probability `mass`, float64[n] each."""
         tail = (1 - mass) / 2
         if not self.by_relevance:
-            alpha, beta = self._attractiveness_shapes()
+            alpha, beta = self._attractiveness_posterior()
             low, high = betaincinv(alpha, beta, np.array([[tail], [1 - tail]]))
             return np.round(low, DECIMALS), np.round(high, DECIMALS)
         ends = [slice_rows._product_quantiles([tail, 1 - tail]) for slice_rows in self._chunks()]
@@ -84,20 +84,20 @@ class Posterior:
     def at_least(self, cut: float) -> Floats:
         """Return P(score >= cut) of each group, float64[n]."""
         if not self.by_relevance:
-            alpha, beta = self._attractiveness_shapes()
+            alpha, beta = self._attractiveness_posterior()
             return np.round(1 - betainc(alpha, beta, min(cut, 1.0)), DECIMALS)
         tails = [slice_rows._product_at_least(cut) for slice_rows in self._chunks()]
         return np.round(np.concatenate([np.empty(0), *tails]), DECIMALS)
 
-    def _attractiveness_shapes(self) -> tuple[Floats, Floats]:
-        """Return the shape parameters of the posterior of attractiveness, float64[n] each."""
+    def _attractiveness_posterior(self) -> tuple[Floats, Floats]:
+        """Return alpha and beta of the posterior of attractiveness, float64[n] each."""
         counts = self.evidence
-        return _posterior_shapes(self.priors.attractiveness, counts.clicks, counts.examinations)
+        return _posterior_parameters(self.priors.attractiveness, counts.clicks, counts.examinations)
 
-    def _satisfaction_shapes(self) -> tuple[Floats, Floats]:
-        """Return the shape parameters of the posterior of satisfaction, float64[n] each."""
+    def _satisfaction_posterior(self) -> tuple[Floats, Floats]:
+        """Return alpha and beta of the posterior of satisfaction, float64[n] each."""
         counts = self.evidence
-        return _posterior_shapes(self.priors.satisfaction, counts.last_clicks, counts.clicks)
+        return _posterior_parameters(self.priors.satisfaction, counts.last_clicks, counts.clicks)
 
     def _chunks(self) -> list[Self]:
         """Yield posteriors of at most `CHUNK_ROWS` groups each."""
@@ -110,8 +110,8 @@ class Posterior:
     def _product_quantiles(self, probabilities: list[float]) -> Floats:
         """Return quantiles of attractiveness x satisfaction, float64[probabilities, n]."""
         a, s = (
-            _quantile_nodes(*self._attractiveness_shapes()),
-            _quantile_nodes(*self._satisfaction_shapes()),
+            _quantile_nodes(*self._attractiveness_posterior()),
+            _quantile_nodes(*self._satisfaction_posterior()),
         )
         found = np.empty((len(probabilities), len(a)))
         for start in range(0, len(a), PRODUCT_CHUNK):
@@ -122,14 +122,16 @@ class Posterior:
 
     def _product_at_least(self, cut: float) -> Floats:
         """Return P(attractiveness x satisfaction >= cut), float64[n]."""
-        nodes = np.maximum(_quantile_nodes(*self._attractiveness_shapes()), MIN_NODE)
-        alpha, beta = self._satisfaction_shapes()
+        nodes = np.maximum(_quantile_nodes(*self._attractiveness_posterior()), MIN_NODE)
+        alpha, beta = self._satisfaction_posterior()
         below = betainc(alpha[:, None], beta[:, None], np.minimum(cut / nodes, 1.0))
         return np.asarray(1 - below.mean(axis=1))
 
 
-def _posterior_shapes(prior: Beta, successes: Integers, trials: Integers) -> tuple[Floats, Floats]:
-    """Return the shape parameters of the Beta posterior, float64[n] each."""
+def _posterior_parameters(
+    prior: Beta, successes: Integers, trials: Integers
+) -> tuple[Floats, Floats]:
+    """Return alpha and beta of the Beta posterior, float64[n] each."""
     return (
         successes.astype(np.float64) + prior.alpha,
         (trials - successes).astype(np.float64) + prior.beta,

@@ -65,11 +65,11 @@ def evaluate(
     return (
         _score(
             float((weight * (pyclick_sums / pages.lengths)).sum()),
-            *(_perplexity(logs, pages, of_all=True) for logs in (marginal, by_pyclick)),
+            *(_rank_perplexities(logs, pages, of_all=True) for logs in (marginal, by_pyclick)),
         ),
         _score(
             float((weight * sums).sum()),
-            *(_perplexity(logs, pages, of_all=False) for logs in (marginal, conditional)),
+            *(_rank_perplexities(logs, pages, of_all=False) for logs in (marginal, conditional)),
         ),
     )
 
@@ -90,12 +90,12 @@ def _score(log_likelihood: float, marginal: Floats, conditional: Floats) -> Clic
     )
 
 
-def _perplexity(logs: Floats, pages: Pages, *, of_all: bool) -> Floats:
+def _rank_perplexities(log_probabilities: Floats, pages: Pages, *, of_all: bool) -> Floats:
     """Return the perplexity at each rank; if `of_all`, at ranks 1 to 10, each over all pages."""
     weights = pages.weight[pages.page].astype(np.float64)
     ranks = PYCLICK_RANKS if of_all else int(pages.lengths.max())
     inside = pages.rank <= ranks
     rank = pages.rank[inside] - 1
-    sums = np.bincount(rank, weights=(weights * logs)[inside], minlength=ranks)
+    sums = np.bincount(rank, weights=(weights * log_probabilities)[inside], minlength=ranks)
     having = np.bincount(rank, weights=weights[inside], minlength=ranks)
     return np.asarray(np.exp(-sums / (pages.weight.sum() if of_all else having)))

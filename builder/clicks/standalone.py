@@ -26,7 +26,7 @@ from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, count_pai
 from builder.errors import UsageError
 from builder.io.disk import check_output_differs
 from builder.io.tables import ROWS_PER_GROUP, TableWriter
-from builder.parameters import ClickParameters, LogParameters, validate_counting
+from builder.parameters import ClickParameters, LogParameters, validate_votes_and_pages
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress, Progress
 from schemas import PairStatistics
@@ -131,7 +131,7 @@ def _set_model(params: ClickParameters, model: str) -> ClickParameters:
         UsageError: the model does not support `votes` or `pages` of the parameters.
     """
     try:
-        validate_counting(model, params.votes, params.pages)
+        validate_votes_and_pages(model, params.votes, params.pages)
     except ValueError as error:
         raise UsageError(str(error)) from None
     return params.model_copy(update={"model": model})

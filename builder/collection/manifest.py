@@ -49,9 +49,9 @@ def tool_versions() -> dict[str, str]:
 
 
 def producer_versions(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the versions of the libraries and stages that built a version, from its manifest.
+    """Return the library and stage versions recorded in the manifest of a collection version.
 
-    Names of stages begin with `STAGE_PREFIX`.
+    The keys of stages begin with `STAGE_PREFIX`.
     """
     units = manifest.get("units", {})
     stages = {

@@ -53,7 +53,7 @@ class BuildReport:
         return sum(step.ran for step in self.steps)
 
     @property
-    def units_conditional(self) -> int:
+    def conditional_units(self) -> int:
         """With `explain`, number of units that would run only if a table that they read changes."""
         return sum(step.is_conditional for step in self.steps)
 

@@ -149,16 +149,16 @@ def _token_hashes(tokens: TokenBuffer) -> Keys:
 def _shingle_hashes(tokens: Keys, shingle_size: int) -> Keys:
     """Return a hash of each sequence of `shingle_size` tokens, ignoring text boundaries."""
     return mix64(
-        _rolling_polynomials(tokens, shingle_size) if len(tokens) >= shingle_size else tokens[:0]
+        _rolling_hashes(tokens, shingle_size) if len(tokens) >= shingle_size else tokens[:0]
     )
 
 
-def _rolling_polynomials(tokens: Keys, size: int) -> Keys:
+def _rolling_hashes(tokens: Keys, size: int) -> Keys:
     """Return the polynomial hash of each sequence of `size` tokens."""
     if size == 1:
         return tokens
     half = size // 2
-    parts = _rolling_polynomials(tokens, half)
+    parts = _rolling_hashes(tokens, half)
     whole = parts[:-half] * np.uint64(pow(SHINGLE_BASE, half, 2**64)) + parts[half:]
     return whole if size % 2 == 0 else whole[:-1] * np.uint64(SHINGLE_BASE) + tokens[size - 1 :]
 

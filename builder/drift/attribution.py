@@ -94,7 +94,7 @@ class Attribution:
             remains.
         cells: All eight cells, from no component held to all three.
         residual_parts: `statistics` and `system`, which add up to the residual; None if no query
-            remains. Empty without a run that was ranked with earlier statistics.
+            remains. Empty if no run was ranked with earlier statistics.
     """
 
     change: float

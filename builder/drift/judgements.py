@@ -11,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from builder.drift.statistics import counted_quantile, jaccard, share
+from builder.drift.statistics import jaccard, quantile_from_counts, share
 from builder.statistics.agreement import cohen_kappa
 from schemas import GRADES
 
@@ -104,9 +104,9 @@ def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
         "n": total,
         "mean": share(sum(value * often for value, often in ordered), total),
         "min": ordered[0][0] if ordered else None,
-        "p10": counted_quantile(ordered, 0.1),
-        "median": counted_quantile(ordered, 0.5),
-        "p90": counted_quantile(ordered, 0.9),
+        "p10": quantile_from_counts(ordered, 0.1),
+        "median": quantile_from_counts(ordered, 0.5),
+        "p90": quantile_from_counts(ordered, 0.9),
         "max": ordered[-1][0] if ordered else None,
     }
 

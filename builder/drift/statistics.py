@@ -33,7 +33,7 @@ def quantile(sorted_values: Sequence[float], q: float) -> float | None:
     return sorted_values[math.ceil(q * len(sorted_values)) - 1] if sorted_values else None
 
 
-def counted_quantile(value_counts: Sequence[tuple[int, int]], q: float) -> int | None:
+def quantile_from_counts(value_counts: Sequence[tuple[int, int]], q: float) -> int | None:
     """Return a quantile of values given as (value, frequency) pairs in ascending order."""
     rank = math.ceil(q * sum(often for _, often in value_counts))
     for value, often in value_counts:

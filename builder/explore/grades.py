@@ -64,8 +64,12 @@ def grade_matrix(source: Source, grades: Sequence[Row], values: dict[str, Any]) 
     )
     if not rows:
         return section("grades", "Grades", lead, empty_note("No pages were judged for this query."))
-    more = len(ordered) - MAX_DOCUMENTS
-    note = f"The rows to copy contain {more:,} more pages." if more > 0 else None
+    note = (
+        f"Only the first {MAX_DOCUMENTS} of {len(ordered):,} pages are shown; copy the data below "
+        "to get all of them."
+        if len(ordered) > MAX_DOCUMENTS
+        else None
+    )
     return section(
         "grades",
         "Grades",

@@ -113,7 +113,7 @@ def _split_range(start: int, stop: int, faulty: int | None) -> list[LineRange]:
 def _parse_columns(
     data: bytes | memoryview, count: int, layout: ColumnLayout
 ) -> pa.RecordBatch | int | None:
-    """Parse lines as columns; on failure return the index of the faulty line, if known."""
+    """Parse lines as columns; on failure return the index of the faulty line, None if unknown."""
     if layout.has_other_fields and not _is_safe_to_ignore(bytes(data)):
         return None
     on_unexpected = "ignore" if layout.has_other_fields else "error"

@@ -56,7 +56,10 @@ def may_need_normalization(texts: pl.Series) -> npt.NDArray[np.bool_]:
         if np.count_nonzero(non_latin) > len(first) // NON_LATIN_DIVISOR:
             is_unclean[np.searchsorted(ends, start, side="right") - 1 :] = True
             break
-        for positions in (_control_positions(block, first), _unclean_non_latin(block, non_latin)):
+        for positions in (
+            _control_positions(block, first),
+            _unclean_non_latin_positions(block, non_latin),
+        ):
             is_unclean[np.searchsorted(ends, positions + start, side="right") - 1] = True
     return is_unclean
 
@@ -98,7 +101,7 @@ def _control_positions(block: Bytes, first: Bytes) -> Positions:
     return np.flatnonzero(is_control)
 
 
-def _unclean_non_latin(block: Bytes, non_latin: npt.NDArray[np.bool_]) -> Positions:
+def _unclean_non_latin_positions(block: Bytes, non_latin: npt.NDArray[np.bool_]) -> Positions:
     """Return the offsets of characters above U+02FF in a block that need normalization."""
     positions: Positions = np.flatnonzero(non_latin)
     complete = positions[: np.searchsorted(positions, len(block) - LOOKAHEAD)]

@@ -68,8 +68,8 @@ def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
         return pl.read_parquet(path, columns=names, glob=False, hive_partitioning=False)
 
 
-def read_bounded(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read an untrusted Parquet file with a limited number of rows into a data frame.
+def read_with_row_limit(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Read an untrusted Parquet file into a data frame, unless it claims too many rows.
 
     Raises:
         FormatError: also if its footer claims more than `MAX_ROWS` rows and more rows than bytes,
@@ -98,7 +98,7 @@ def read_columns(
         FormatError: it is not Parquet, a column is missing, or values cannot be cast.
     """
     with _explain_errors(path, f"{what} with {', '.join(dtypes)}"):
-        frame = read_bounded(path, list(dtypes))
+        frame = read_with_row_limit(path, list(dtypes))
         return frame.select(pl.col(name).cast(kind) for name, kind in dtypes.items())
 
 

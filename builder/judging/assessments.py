@@ -113,7 +113,7 @@ def _read_judgements(source: Source) -> pl.DataFrame:
 def _read_parquet(source: Source) -> pl.DataFrame:
     """Read and validate a Parquet table of judgements."""
     try:
-        frame = parquet.read_bounded(source.path).select(COLUMNS).cast(Judgements.dtypes())  # type: ignore[arg-type]
+        frame = parquet.read_with_row_limit(source.path).select(COLUMNS).cast(Judgements.dtypes())  # type: ignore[arg-type]
         return Judgements.validate(frame, cast=True).select(COLUMNS)
     except pl.exceptions.PolarsError as error:
         raise FormatError(f"expected a table of judgements: {error}", source.name) from None

@@ -10,8 +10,8 @@ from builder.parameters.clicks import (
     CLICK_MODELS,
     ClickParameters,
     QrelParameters,
-    validate_counting,
     validate_grading,
+    validate_votes_and_pages,
 )
 from builder.parameters.documents import (
     ChangeParameters,
@@ -55,7 +55,7 @@ __all__ = [
     "VariantParameters",
     "VerdictFilter",
     "VerdictParameters",
-    "validate_counting",
+    "validate_votes_and_pages",
 ]
 
 

@@ -22,7 +22,7 @@ CLICK_MODELS = {
     "dbn-pyclick": "builder.clicks.models.dbn_pyclick:dbn_pyclick",
     "ccm-pyclick": "builder.clicks.models.ccm_pyclick:ccm_pyclick",
 }
-"""Import path of the training function of each click model (`builder.clicks.models.Fit`)."""
+"""Import path of the training function of each click model (`FitFunction`)."""
 
 NO_SATISFACTION = frozenset({"dcm", "ubm", "pbm", "document-ctr", "global-ctr", "rank-ctr"})
 """Click models without a satisfaction parameter."""
@@ -85,13 +85,13 @@ class ClickParameters(Section):
         return value
 
     @model_validator(mode="after")
-    def _validate_counting(self) -> "ClickParameters":
+    def _validate_votes_and_pages(self) -> "ClickParameters":
         """Reject values of `votes` and `pages` that the click model does not support."""
-        validate_counting(self.model, self.votes, self.pages)
+        validate_votes_and_pages(self.model, self.votes, self.pages)
         return self
 
 
-def validate_counting(model: str, votes: str, pages: str) -> None:
+def validate_votes_and_pages(model: str, votes: str, pages: str) -> None:
     """Raise a ValueError if a click model does not support the values of `votes` and `pages`."""
     if model != "sdbn" and (votes, pages) != ("impression", "separate"):
         raise ValueError(

@@ -101,7 +101,7 @@ class DocumentParameters(Section):
 
 
 class ChangeParameters(Section):
-    """Section `[changes]`: how changes of documents between snapshots are classified."""
+    """Section `[changes]`: how changes in documents between snapshots are classified."""
 
     shingle: int = Field(default=5, ge=1, le=100, description="Number of words per shingle")
     cosmetic: Share = Field(

@@ -18,7 +18,7 @@ LOG_READERS = {
     "sogou": "builder.ingest.logs.sogou:read_impressions",
     "pyclick": "builder.ingest.logs.pyclick:read_pages",
 }
-"""Import path of the reader of each record format (`builder.ingest.logs.formats.Reader`)."""
+"""Import path of the reader of each record format (`LogReader`)."""
 
 
 class LogFields(Section):

@@ -75,7 +75,7 @@ def near_signatures(
         connection: A DuckDB connection not shared with other callers; its temporary
             tables are overwritten.
         signatures: Distinct signatures.
-        threshold: Minimum edit similarity of the two words, in (0, 1].
+        threshold: Minimum edit similarity, in (0, 1], of the two words in which a pair differs.
 
     Returns:
         Columns `signature`, `other`, `similarity`, sorted.

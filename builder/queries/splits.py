@@ -61,7 +61,7 @@ def split(
     queries = judged_queries.scan().collect()
     with limits.connect() as connection:
         if not is_train:
-            assigned = _split_later(connection, queries, train_queries, params, threshold)
+            assigned = _split_later_snapshot(connection, queries, train_queries, params, threshold)
         elif params.near == "together":
             earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
             options = (threshold, params.heldout_share, params.seed)
@@ -91,7 +91,7 @@ def _read_splits(table: Table) -> pl.DataFrame:
     return table.scan().select(_EMPTY.columns).collect()
 
 
-def _split_later(
+def _split_later_snapshot(
     connection: duckdb.DuckDBPyConnection,
     queries: pl.DataFrame,
     train_queries: Sequence[Table],

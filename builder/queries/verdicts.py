@@ -88,7 +88,7 @@ def collect_verdicts(
     plugins = load_plugins(params.plugins)
     listed = read_verdicts(files)
     progress.start("verdicts", listed.height, "verdicts")
-    frames = [_select_relevant(listed, impressions, log_queries, log_urls, limits)]
+    frames = [_select_verdicts_in_log(listed, impressions, log_queries, log_urls, limits)]
     applied = frames[0].height
     for plugin in plugins:
         subjects = _read_subjects(plugin, impressions, log_queries, log_urls, select, limits)
@@ -156,7 +156,7 @@ def verdict_coverage(verdicts: Mapping[str, Table]) -> pl.DataFrame:
     )
 
 
-def _select_relevant(
+def _select_verdicts_in_log(
     verdicts: pl.DataFrame, impressions: Table, log_queries: Table, log_urls: Table, limits: Limits
 ) -> pl.DataFrame:
     """Return the verdicts on queries, users and documents that occur in the log."""

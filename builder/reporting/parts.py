@@ -161,8 +161,8 @@ def table(
         caption: Table caption.
         columns: Column headings.
         rows: Texts or cells; the first of each row is its heading.
-        stacks: Whether a narrow window shows the cells of a row below each other, as sentences
-            need, each with its column heading; for at most six columns.
+        stacks: Whether the cells of a row are stacked in a narrow window, each with its column
+            heading. Suits cells with whole sentences, in at most six columns.
     """
     cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
     numeric = [cell.value is not None for cell in cells[0]] if cells else []

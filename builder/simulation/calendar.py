@@ -39,7 +39,7 @@ class Month:
         return int(datetime(self.year, self.month, 1, tzinfo=UTC).timestamp())
 
     @property
-    def stop(self) -> int:
+    def end(self) -> int:
         """Start of the following month in Unix seconds, UTC."""
         return self.next.start
 

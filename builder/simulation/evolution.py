@@ -36,7 +36,7 @@ class PageStates:
 
 
 def count_pages(params: Simulation, snapshot: int) -> int:
-    """Return the number of pages added up to a snapshot, including pages that were removed."""
+    """Return the number of pages ever added by the time of a snapshot, including removed ones."""
     return params.documents + snapshot * round(params.added * params.documents)
 
 

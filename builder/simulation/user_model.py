@@ -1,7 +1,7 @@
 """Click behaviour of simulated users: the dynamic Bayesian network of Chapelle & Zhang (2009).
 
-A user examines the results from rank 1 on, clicks a result with the probability of its
-attractiveness, and stops after a click with the probability of its satisfaction.
+A user examines the results from rank 1 on, clicks a result with probability equal to its
+attractiveness, and stops after a click with probability equal to its satisfaction.
 """
 
 import numpy as np

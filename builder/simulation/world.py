@@ -44,7 +44,7 @@ def simulate(
 ) -> None:
     """Simulate a search engine and write its raw data and ground truth.
 
-    The same parameters produce the same bytes, whatever the number of threads.
+    The same parameters produce the same bytes, regardless of the number of threads.
 
     Args:
         out: Output folder; created if missing. Existing files are replaced.

@@ -141,7 +141,7 @@ def _draw_batch(
     users = max(10, params.impressions // params.impressions_per_user)
     user = np.floor(users * rng.random(size) ** 1.5).astype(np.int64)
     bots = max(1, users // USERS_PER_BOT)
-    seconds = (month.stop - month.start) / params.impressions
+    seconds = (month.end - month.start) / params.impressions
     return ImpressionBatch(
         query=query.astype(np.int64),
         form=_draw_forms(params, queries, query, rng),

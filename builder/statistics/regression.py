@@ -41,7 +41,7 @@ class Line:
     is_exact: bool
 
     def predict(self, time: float) -> float:
-        """Return the value of the line at a time."""
+        """Return the value of the fitted line at `time`."""
         return self.level + self.slope * (time - self.centre)
 
 

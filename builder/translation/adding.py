@@ -77,7 +77,7 @@ def add_model(
         "kind": str(kind),
         **check_model(params, limits),
         "licence": find_licence(folder),
-        "definition": to_definition(folder, prefixes),
+        "definition": translate_section(folder, prefixes),
     }
 
 
@@ -166,7 +166,7 @@ def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
     return {}
 
 
-def to_definition(folder: Path, prefixes: dict[str, str]) -> str:
-    """Return the TOML of a section `[translate]` that selects this model."""
+def translate_section(folder: Path, prefixes: dict[str, str]) -> str:
+    """Return a section `[translate]` of a definition, in TOML, that selects this model."""
     values = {"model": str(folder.resolve()), **prefixes}
     return "\n".join(["[translate]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())])

@@ -23,7 +23,7 @@ from builder.translation.model import ModelFolder, read_model
 from builder.translation.parts import Block, Output, SplitSentence
 
 EOS = "</s>"
-CAREFUL = {"beam_size": 4, "no_repeat_ngram_size": 4}
+RETRY_DECODING = {"beam_size": 4, "no_repeat_ngram_size": 4}
 """Options for decoding a sentence again if the first output is defective."""
 GROWTH, SLACK = 2, 32
 """Maximum output tokens per source token, and additional tokens for short sentences."""
@@ -93,26 +93,26 @@ class Engine:
         """Return the number of source tokens of a text."""
         return len(self._source.encode(text))
 
-    def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
+    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
         """Translate sentences from French to English.
 
         Args:
             sentences: Sentences with single spaces between words.
-            careful: Decode with beam search and without repeated n-grams (`CAREFUL`).
+            is_retry: Whether the first outputs were defective; decodes with `RETRY_DECODING`.
 
         Returns:
             One output per sentence, in order.
         """
-        return next(self.translate_blocks([list(sentences)], careful=careful))
+        return next(self.translate_blocks([list(sentences)], is_retry=is_retry))
 
     def translate_blocks(
-        self, blocks: Iterable[list[str]], *, careful: bool = False
+        self, blocks: Iterable[list[str]], *, is_retry: bool = False
     ) -> Iterator[list[Output]]:
         """Translate blocks of sentences, starting each block before the previous one has finished.
 
         Args:
             blocks: Sentences with single spaces between words.
-            careful: See `translate`.
+            is_retry: See `translate`.
 
         Yields:
             For each block, one output per sentence, in order.
@@ -124,12 +124,14 @@ class Engine:
         for sentences in blocks:
             block = self._block(sentences)
             for indices in self._batches(block.pieces):
-                queue.append(self._submitted(block, indices, careful))
-                yield from self._finished(queue, self._ahead)
+                queue.append(self._start_batch(block, indices, is_retry))
+                yield from self._finished_outputs(queue, self._ahead)
             queue.append(block)
-        yield from self._finished(queue, 0)
+        yield from self._finished_outputs(queue, 0)
 
-    def _finished(self, queue: "deque[_Batch | Block]", left: int) -> Iterator[list[Output]]:
+    def _finished_outputs(
+        self, queue: "deque[_Batch | Block]", left: int
+    ) -> Iterator[list[Output]]:
         """Yield the outputs of completed blocks, until at most `left` batches are in the queue."""
         while len(queue) > left:
             if self._stopped.is_set():
@@ -168,9 +170,9 @@ class Engine:
         lengths = [len(p) for p in pieces]
         return equal_length_batches(lengths, self.params.batch_tokens, None if together else 1)
 
-    def _submitted(self, block: Block, indices: list[int], careful: bool) -> _Batch:
+    def _start_batch(self, block: Block, indices: list[int], is_retry: bool) -> _Batch:
         with self._reraise_engine_errors():
-            results = self._submit([block.pieces[i] for i in indices], careful)
+            results = self._submit([block.pieces[i] for i in indices], is_retry)
         return _Batch(block, indices, results)
 
     def _collect(self, batch: _Batch) -> None:
@@ -198,7 +200,7 @@ class Engine:
             ) from None
 
     def _submit(
-        self, batch: list[list[str]], careful: bool
+        self, batch: list[list[str]], is_retry: bool
     ) -> list[ctranslate2.AsyncTranslationResult]:
         """Submit a batch of equally long parts for decoding; wait while the queue is full."""
         prefix = self.params.target_prefix
@@ -209,7 +211,7 @@ class Engine:
             max_input_length=0,
             max_decoding_length=self._longest(len(batch[0])),
             disable_unk=True,
-            **(CAREFUL if careful else {"beam_size": self.params.beam_size}),
+            **(RETRY_DECODING if is_retry else {"beam_size": self.params.beam_size}),
         )
         return results
 

@@ -28,8 +28,14 @@ class TranslationEngine(Protocol):
     def size(self, text: str) -> int:
         """Return the number of source tokens of a text, for progress reports."""
 
-    def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
-        """Return the translation of each sentence, which must not depend on the other sentences."""
+    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
+        """Return the translation of each sentence, which must not depend on the other sentences.
+
+        Args:
+            sentences: Sentences with single spaces between words.
+            is_retry: Whether the first translations of these sentences were defective; an engine
+                that can decode in another way should do so.
+        """
 
 
 @runtime_checkable
@@ -37,7 +43,7 @@ class StreamingEngine(TranslationEngine, Protocol):
     """Interface of a translation model that starts a block before finishing the previous one."""
 
     def translate_blocks(
-        self, blocks: Iterable[list[str]], *, careful: bool = False
+        self, blocks: Iterable[list[str]], *, is_retry: bool = False
     ) -> Iterator[list[Output]]:
         """Yield the translations of each block of sentences, in order."""
 
@@ -68,9 +74,9 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
 
 
 def translate_blocks(
-    engine: TranslationEngine, blocks: Iterable[list[str]], *, careful: bool = False
+    engine: TranslationEngine, blocks: Iterable[list[str]], *, is_retry: bool = False
 ) -> Iterator[list[Output]]:
     """Yield the translations of each block of sentences, streamed if the engine supports it."""
     if isinstance(engine, StreamingEngine):
-        return engine.translate_blocks(blocks, careful=careful)
-    return (engine.translate(block, careful=careful) for block in blocks)
+        return engine.translate_blocks(blocks, is_retry=is_retry)
+    return (engine.translate(block, is_retry=is_retry) for block in blocks)

@@ -59,7 +59,7 @@ def _english_flags(
     counts: Sequence[tuple[int, int]],
     found: Mapping[int, DetectedLanguage],
 ) -> list[bool]:
-    """Return for each sentence of a text whether it is English, by function words and language."""
+    """Return whether each sentence is English, by its function words and detected language."""
     decided = [
         i in found and _is_english(sentences[i], counts[i][1], *found[i])
         for i in range(len(sentences))

@@ -62,7 +62,7 @@ class ModelFolder:
             FormatError: A file is not a SentencePiece model, or belongs to a different model.
         """
         source, target = (_load(path) for path in self.spm)
-        known = self.known_share(source)
+        known = self.vocabulary_coverage(source)
         if known < LEAST_KNOWN:
             raise FormatError(
                 f"only {known:.0%} of the pieces are in the model's vocabulary; the SentencePiece "
@@ -71,7 +71,7 @@ class ModelFolder:
             )
         return source, target
 
-    def known_share(self, source: Processor) -> float:
+    def vocabulary_coverage(self, source: Processor) -> float:
         """Return the fraction of a tokenizer's pieces that are in the model's vocabulary."""
         pieces = [source.id_to_piece(i) for i in range(source.get_piece_size())]
         return sum(piece in self.vocabulary for piece in pieces) / len(pieces)

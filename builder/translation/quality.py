@@ -32,7 +32,7 @@ def has_markup(text: str) -> bool:
 def max_repetitions(text: str) -> int:
     """Return the maximum number of consecutive occurrences of a phrase; 1 if none is repeated.
 
-    For a phrase of several words, one is added: fewer repetitions are as suspicious.
+    Phrases of several words count one extra, because they are suspicious after fewer repetitions.
     """
     words = [word.lower() for word in _WORD.findall(text)]
     most = 1

@@ -37,7 +37,8 @@ def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
         sentences = [s for name in fields for s in fields[name][place].sentences]
         flags = frozenset(flag for sentence in sentences for flag in sentence.flags)
         copied, kept, dropped = (
-            _count_flagged(sentences, names) for names in (COPIED, {"source_kept"}, {"dropped"})
+            _count_flagged_sentences(sentences, names)
+            for names in (COPIED, {"source_kept"}, {"dropped"})
         )
         translated = len(sentences) - copied - kept - dropped
         rows.append(
@@ -46,7 +47,9 @@ def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
     return _table(rows, arrow_schema(Translations))
 
 
-def _count_flagged(sentences: Sequence[Sentence], flags: frozenset[str] | set[str]) -> int:
+def _count_flagged_sentences(
+    sentences: Sequence[Sentence], flags: frozenset[str] | set[str]
+) -> int:
     return sum(not flags.isdisjoint(sentence.flags) for sentence in sentences)
 
 

@@ -31,7 +31,12 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Translation:
-    """English translation of a text, line by line, and all sentences with translation and flags."""
+    """English translation of a text.
+
+    Args:
+        text: The translated text, with the lines of the source.
+        sentences: The sentences of the source in order, each with its translation and flags.
+    """
 
     text: str
     sentences: tuple[Sentence, ...]

@@ -31,11 +31,11 @@ class SqliteCache:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._connection = self._connected()
+        self._connection = self._connect()
         with self._rebuild_if_corrupt():
             self._prepare()
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         connection.text_factory = _text
         return connection
@@ -69,7 +69,7 @@ class SqliteCache:
             self._connection.close()
             for end in ("", "-wal", "-shm"):
                 self._path.with_name(self._path.name + end).unlink(missing_ok=True)
-            self._connection = self._connected()
+            self._connection = self._connect()
             self._prepare()
 
     @contextmanager

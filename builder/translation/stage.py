@@ -113,8 +113,8 @@ def _worker_decoder(params: TranslateParameters, limits: Limits) -> Decoder:
     """Return a function that decodes blocks of sentences on the workers of `limits.executor`."""
     folder = params.model or Path()
 
-    def decode(blocks: Sequence[list[str]], careful: bool) -> Iterator[list[Output]]:
-        return decode_blocks(folder, params, limits, blocks, careful=careful)
+    def decode(blocks: Sequence[list[str]], is_retry: bool) -> Iterator[list[Output]]:
+        return decode_blocks(folder, params, limits, blocks, is_retry=is_retry)
 
     return decode
 

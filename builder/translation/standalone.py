@@ -130,7 +130,7 @@ def translate_file(
 def _translate_table(
     file: Path, out: Path, params: TranslateParameters, limits: Limits, column: str, form: TextKind
 ) -> list[Translation]:
-    rows = parquet.read_bounded(file)
+    rows = parquet.read_with_row_limit(file)
     if rows.schema.get(column) != pl.String:
         raise UsageError(f"--column: expected a column of text, found none named {column!r}")
     found = translate_texts(rows[column].fill_null("").to_list(), params, limits, form)

@@ -75,11 +75,11 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
-def _encode(made: Translation) -> bytes:
-    sentences = [(s.source, s.english, s.flags) for s in made.sentences]
-    return orjson.dumps((made.text, sentences))
+def _encode(translation: Translation) -> bytes:
+    sentences = [(s.source, s.english, s.flags) for s in translation.sentences]
+    return orjson.dumps((translation.text, sentences))
 
 
-def _decode(found: bytes) -> Translation:
-    text, sentences = orjson.loads(found)
+def _decode(data: bytes) -> Translation:
+    text, sentences = orjson.loads(data)
     return Translation(text, tuple(Sentence(fr, en, tuple(flags)) for fr, en, flags in sentences))

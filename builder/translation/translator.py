@@ -1,8 +1,8 @@
 """Translation of French texts sentence by sentence, with quality flags per sentence.
 
-A sentence is copied (no words, or already English) or decoded. Defective outputs (`outcomes`) are
-retried with careful decoding if the parameters enable it. The policies of the remaining flags
-determine whether an output is kept, replaced by its source, or dropped.
+A sentence is copied (no words, or already English) or decoded. Sentences with defective outputs
+(`outcomes`) are decoded again in a slower way if the parameters enable it. The policies of the
+remaining flags determine whether an output is kept, replaced by its source, or dropped.
 
 The steps `prepare`, `decode` and `finish` can be called separately, since only `decode` uses the
 engine and the others may run in another thread.
@@ -15,7 +15,7 @@ from threading import Event
 
 from builder.parameters import TranslateParameters
 from builder.translation.cutting import is_untranslatable
-from builder.translation.engine import CAREFUL
+from builder.translation.engine import RETRY_DECODING
 from builder.translation.engines import StreamingEngine, TranslationEngine, translate_blocks
 from builder.translation.forms import match_source_form, model_text
 from builder.translation.language import english_sentences
@@ -99,7 +99,7 @@ class Translator:
         """Split texts into sentences, and determine which sentences must be translated."""
         take_apart = split_text if form is TextKind.TEXT else single_segment
         layouts = tuple(map(take_apart, texts))
-        copied = tuple(self._copied(layouts, form))
+        copied = tuple(self._copy_reasons(layouts, form))
         wanted = frozenset(
             model_text(segment.text)
             for layout, flags in zip(layouts, copied, strict=True)
@@ -110,11 +110,11 @@ class Translator:
 
     def decode(self, prepared: PreparedTexts) -> dict[str, Outcome]:
         """Return the best translation of each distinct sentence of prepared texts."""
-        best = self._outcomes(prepared.wanted, careful=False)
+        best = self._outcomes(prepared.wanted, is_retry=False)
         bad = (
             [text for text, found in best.items() if found.is_unusable] if self.params.retry else []
         )
-        for text, second in self._outcomes(frozenset(bad), careful=True).items():
+        for text, second in self._outcomes(frozenset(bad), is_retry=True).items():
             best[text] = choose_better(best[text], second)
         return best
 
@@ -135,7 +135,9 @@ class Translator:
         if isinstance(self.engine, StreamingEngine):
             self.engine.stop()
 
-    def _copied(self, layouts: Sequence[Layout], form: TextKind) -> Iterator[list[str | None]]:
+    def _copy_reasons(
+        self, layouts: Sequence[Layout], form: TextKind
+    ) -> Iterator[list[str | None]]:
         """Yield per text a list: the reason to copy each sentence, or None if it is decoded."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
         if self.params.on_english == "keep" or form is TextKind.QUERY:
@@ -148,15 +150,15 @@ class Translator:
                 for text, is_english in zip(texts, are_english, strict=True)
             ]
 
-    def _outcomes(self, texts: frozenset[str], *, careful: bool) -> dict[str, Outcome]:
+    def _outcomes(self, texts: frozenset[str], *, is_retry: bool) -> dict[str, Outcome]:
         """Return the translation of each sentence, from the memory or by the engine."""
-        scope = self.scope(careful=careful)
+        scope = self.scope(is_retry=is_retry)
         found = self.memory.lookup(scope, sorted(texts))
         outcomes = {text: evaluate_output(text, output) for text, output in found.items()}
         self.counts.asked += len(texts)
         missing = sorted(texts - found.keys(), key=lambda text: (-len(text), text))
         blocks = list(_blocks(missing))
-        for block, decoded in zip(blocks, self._decoder(blocks, careful), strict=True):
+        for block, decoded in zip(blocks, self._decoder(blocks, is_retry), strict=True):
             outputs = dict(zip(block, decoded, strict=True))
             self.memory.add(scope, outputs)
             pieces = sum(output.pieces for output in decoded)
@@ -169,11 +171,11 @@ class Translator:
         return outcomes
 
     def _decode_with_engine(
-        self, blocks: Sequence[list[str]], careful: bool
+        self, blocks: Sequence[list[str]], is_retry: bool
     ) -> Iterator[list[Output]]:
-        return translate_blocks(self.engine, blocks, careful=careful)
+        return translate_blocks(self.engine, blocks, is_retry=is_retry)
 
-    def scope(self, *, careful: bool = False) -> str:
+    def scope(self, *, is_retry: bool = False) -> str:
         """Return a cache key of everything that a translation depends on except the sentence."""
         p = self.params
         options = {
@@ -182,7 +184,7 @@ class Translator:
             "target_prefix": p.target_prefix,
             "max_source_pieces": p.max_source_pieces,
             "max_target_pieces": p.max_target_pieces,
-            "decoding": CAREFUL if careful else p.beam_size,
+            "decoding": RETRY_DECODING if is_retry else p.beam_size,
             "batching": p.batching,
         }
         return " ".join(f"{name}={value}" for name, value in options.items())

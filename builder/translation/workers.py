@@ -21,7 +21,7 @@ def decode_blocks(
     limits: Limits,
     blocks: Iterable[list[str]],
     *,
-    careful: bool,
+    is_retry: bool,
 ) -> Iterator[list[Output]]:
     """Translate blocks of sentences in the workers of an executor, and yield the results in order.
 
@@ -30,16 +30,16 @@ def decode_blocks(
         params: Section `[translate]` of the definition.
         limits: Limits with the executor.
         blocks: Sentences in single spaces.
-        careful: See `Engine.translate`.
+        is_retry: See `Engine.translate`.
     """
-    task = partial(_decode, folder=folder, params=params, careful=careful)
+    task = partial(_decode, folder=folder, params=params, is_retry=is_retry)
     return map_partitions(task, blocks, limits)
 
 
 def _decode(
-    block: list[str], limits: Limits, folder: Path, params: TranslateParameters, careful: bool
+    block: list[str], limits: Limits, folder: Path, params: TranslateParameters, is_retry: bool
 ) -> list[Output]:
-    return _engine(folder, params, limits.threads).translate(block, careful=careful)
+    return _engine(folder, params, limits.threads).translate(block, is_retry=is_retry)
 
 
 @lru_cache(maxsize=1)

@@ -220,7 +220,7 @@ def check_summary(case: Case, command: CommandLine) -> None:
         "expected_gain": "EG",
         "expected_gain_verbosity": "EG_V",
         "comprehensiveness": "C",
-        "f_equation_26": "F_eq26",
+        "f_half_harmonic": "F_eq26",
         "f_harmonic": "F_harmonic",
         "comprehensiveness_integral": "C_integral",
         "comprehensiveness_integral_mean": "C_integral_normalised",
@@ -279,7 +279,7 @@ def check_perfect(case: Case, command: CommandLine) -> None:
         assert same(case, row["expected_gain"], case["expected"]["EG"])
         assert same(case, row["expected_gain_verbosity"], case["expected"]["EG_V"])
         assert same(case, row["comprehensiveness"], case["expected"]["C"])
-        assert same(case, row["f_equation_26"], case["expected"]["F_eq26"])
+        assert same(case, row["f_half_harmonic"], case["expected"]["F_eq26"])
         assert same(case, row["f_harmonic"], case["expected"]["F_harmonic"])
 
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from builder.drift.statistics import (
-    counted_quantile,
     jaccard,
     jensen_shannon,
     jensen_shannon_terms,
     quantile,
+    quantile_from_counts,
     share,
 )
 
@@ -36,7 +36,7 @@ def test_quantiles_are_values_that_occur() -> None:
 @given(st.lists(st.integers(0, 20), max_size=40), st.sampled_from([0.1, 0.5, 0.9, 1.0]))
 def test_counted_quantiles_are_the_same(values: list[int], q: float) -> None:
     counts = sorted(Counter(values).items())
-    assert counted_quantile(counts, q) == quantile(sorted(values), q)
+    assert quantile_from_counts(counts, q) == quantile(sorted(values), q)
 
 
 @given(COUNTS)

@@ -34,7 +34,7 @@ class UpperEngine:
     def size(self, text: str) -> int:
         return len(text.split())
 
-    def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
+    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
         self.asked += sentences
         return [Output(sentence.upper(), 3) for sentence in sentences]
 
@@ -107,10 +107,10 @@ def test_an_error_in_decoding_ends_the_work(kept: tuple[TranslationMemory, TextC
     memory, texts = kept
 
     class Failing(UpperEngine):
-        def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
+        def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
             if len(self.asked) > 6:
                 raise FormatError("broken", Path("model"))
-            return super().translate(sentences, careful=careful)
+            return super().translate(sentences, is_retry=is_retry)
 
     translator = Translator(Failing(), memory, PARAMS)
     with pytest.raises(FormatError, match="broken"):

@@ -22,14 +22,14 @@ GOOD = "The black cat of the neighbour sleeps in the garden."
 class FakeEngine:
     """Answers from two dictionaries and remembers what it was asked."""
 
-    def __init__(self, first: dict[str, Output], careful: dict[str, Output] | None = None) -> None:
-        self.answers = (first, careful or {})
+    def __init__(self, first: dict[str, Output], second: dict[str, Output] | None = None) -> None:
+        self.answers = (first, second or {})
         self.asked: list[str] = []
         self.identity = {"model": "m1", "compute_type": "int8"}
 
-    def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
+    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
         self.asked += sentences
-        return [self.answers[careful].get(s, Output(f"{s} in English", 5)) for s in sentences]
+        return [self.answers[is_retry].get(s, Output(f"{s} in English", 5)) for s in sentences]
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def memory(tmp_path: Path) -> TranslationMemory:
 def translate(memory: TranslationMemory) -> Callable[..., Any]:
     """Translate one text with given answers; the sentences."""
 
-    def run(text: str, first: Any = (), careful: Any = (), **params: Any) -> Any:
-        engine = FakeEngine(dict(first), dict(careful))
+    def run(text: str, first: Any = (), second: Any = (), **params: Any) -> Any:
+        engine = FakeEngine(dict(first), dict(second))
         translator = Translator(engine, memory, TranslateParameters(**params))  # type: ignore[arg-type]
         return translator.translate([text], params.pop("form", TextKind.TEXT))[0]
 
@@ -145,10 +145,10 @@ def test_nothing_is_decoded_twice(memory: TranslationMemory) -> None:
 
 def test_a_block_is_kept_whole_when_the_next_one_fails(memory: TranslationMemory) -> None:
     class Failing(FakeEngine):
-        def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
+        def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
             if self.asked:
                 raise KeyboardInterrupt
-            return super().translate(sentences, careful=careful)
+            return super().translate(sentences, is_retry=is_retry)
 
     texts = [f"Phrase {n} du texte" for n in range(BLOCK + 5)]
     params = TranslateParameters(retry=False)

@@ -35,7 +35,7 @@ def cascade(pages: Pages, training: TrainingOptions) -> TrainedModel:
     weights = pages.weight[page]
     clicks = count_by_group(pages.pair, weights, examined & pages.clicked, pages.pairs)
     examinations = count_by_group(pages.pair, weights, examined, pages.pairs)
-    a = training.estimate_pairs(clicks, examinations)
+    a = training.estimate_by_pair(clicks, examinations)
     return TrainedModel(
         lambda p: CascadeChain(a[p.pair], np.zeros(len(p.pair))),
         a,

@@ -77,7 +77,10 @@ def _update_continuation(
     hidden: ExaminationPosterior,
     training: TrainingOptions,
 ) -> Continuation:
-    """Return posterior means of the continuation probabilities, without the last rank of a page."""
+    """Return posterior means of the continuation probabilities.
+
+    They are estimated from all ranks but the last of each page.
+    """
     satisfied = posterior_satisfaction(pages, a, continuation, hidden)
     after_click = (1 - a) * continuation.unsatisfied + a * continuation.satisfied
     share = a * continuation.satisfied / after_click

@@ -52,7 +52,7 @@ def _update_continuation(
     continuation: Continuation,
     training: TrainingOptions,
 ) -> Continuation:
-    """Return posterior means of the continuation probabilities, over all ranks."""
+    """Return posterior means of the continuation probabilities, estimated from all ranks."""
     a, examined = chain.attractiveness, chain.forward(pages)[1]
     tail = no_click_from_top(pages, a, continuation.skip)
     last = pages.deepest[pages.page]

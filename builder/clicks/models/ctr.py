@@ -13,7 +13,7 @@ from builder.clicks.models.training import TrainedModel, TrainingOptions, values
 def global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate a single click probability for all results."""
     everything = pages.click_counts(np.zeros(len(pages.pair), dtype=np.int64), 1)
-    rate = training.estimate_groups(everything.clicks, everything.impressions)[0]
+    rate = training.estimate_by_group(everything.clicks, everything.impressions)[0]
     constant = np.full(pages.pairs, rate)
     return TrainedModel(lambda p: _independent_clicks(constant[p.pair]), constant, None, constant)
 
@@ -21,7 +21,7 @@ def global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
 def rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate one click probability per rank."""
     ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)))
-    rates = training.estimate_groups(ranks.clicks, ranks.impressions)
+    rates = training.estimate_by_group(ranks.clicks, ranks.impressions)
     return TrainedModel(
         lambda p: _independent_clicks(values_at_rank(rates, p, training.fixed_prior.mean))
     )
@@ -30,7 +30,7 @@ def rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
 def document_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate one click probability per query-document pair."""
     pairs = pages.click_counts(pages.pair, pages.pairs)
-    rates = training.estimate_pairs(pairs.clicks, pairs.impressions)
+    rates = training.estimate_by_pair(pairs.clicks, pairs.impressions)
     return TrainedModel(lambda p: _independent_clicks(rates[p.pair]), rates, None, rates)
 
 

@@ -15,8 +15,8 @@ def dcm(pages: Pages, training: TrainingOptions) -> TrainedModel:
     rules = {"no_click": training.params.no_click, "last": training.params.last}
     pairs = pages.click_counts(pages.pair, pages.pairs, **rules)
     ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)), **rules)
-    a = training.estimate_pairs(pairs.clicks, pairs.examinations)
-    go_on = training.estimate_groups(ranks.clicks - ranks.last_clicks, ranks.clicks)
+    a = training.estimate_by_pair(pairs.clicks, pairs.examinations)
+    go_on = training.estimate_by_group(ranks.clicks - ranks.last_clicks, ranks.clicks)
     return TrainedModel(
         lambda p: ExaminationChain(a[p.pair], values_at_rank(go_on, p, training.fixed_prior.mean)),
         attractiveness=a,

@@ -36,7 +36,7 @@ class Pages:
         clicked: bool[m].
         start: int64[n + 1]; offset of the first shown result of each page, followed by m.
         weight: int64[n]; number of impressions of each page.
-        latest: int64[n]; rank of the latest click in time, 0 without clicks.
+        latest: int64[n]; rank of the latest click in time; 0 if there is none.
         pairs: Number of pairs.
     """
 
@@ -67,7 +67,7 @@ class Pages:
 
     @property
     def deepest(self) -> Integers:
-        """Rank of the lowest click on each page; 0 without clicks, int64[n]."""
+        """Rank of the lowest click on each page; 0 if there is none, int64[n]."""
         return self._reduce_by_page(np.where(self.clicked, self.rank, 0), np.maximum)
 
     @property
@@ -86,7 +86,7 @@ class Pages:
 
     @property
     def first_click(self) -> Integers:
-        """Rank of the first click of each page; the maximum int64 without clicks, int64[n]."""
+        """Rank of the first click on each page; the maximum int64 if there is none, int64[n]."""
         beyond = np.iinfo(np.int64).max
         return self._reduce_by_page(np.where(self.clicked, self.rank, beyond), np.minimum)
 

@@ -13,8 +13,8 @@ def sdbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
     counts = pages.click_counts(
         pages.pair, pages.pairs, no_click=training.params.no_click, last=training.params.last
     )
-    a = training.estimate_pairs(counts.clicks, counts.examinations)
-    s = training.estimate_pairs(counts.last_clicks, counts.clicks)
+    a = training.estimate_by_pair(counts.clicks, counts.examinations)
+    s = training.estimate_by_pair(counts.last_clicks, counts.clicks)
     return TrainedModel(
         lambda p: ExaminationChain(a[p.pair], 1 - s[p.pair]), a, s, a * s, counts.examinations > 0
     )

@@ -39,15 +39,18 @@ class TrainingOptions:
         """Fixed Beta prior for global parameters and for expectation-maximization."""
         return Beta(self.params.prior_alpha, self.params.prior_beta)
 
-    def estimate_pairs(self, successes: Integers, trials: Integers) -> Floats:
+    def estimate_by_pair(self, successes: Integers, trials: Integers) -> Floats:
         """Return the posterior mean of one probability per pair, under the configured prior."""
         prior = self.fixed_prior
         if self.params.prior == "empirical_bayes":
             prior = fit_beta(successes, trials, np.ones(len(trials), dtype=np.int64))
         return posterior_mean(successes, trials, prior)
 
-    def estimate_groups(self, successes: Integers, trials: Integers) -> Floats:
-        """Return posterior means of probabilities with ample evidence, such as one per rank."""
+    def estimate_by_group(self, successes: Integers, trials: Integers) -> Floats:
+        """Return the posterior mean of one probability per group of results, such as a rank.
+
+        Groups have ample evidence, so that the fixed prior suffices.
+        """
         return posterior_mean(successes, trials, self.fixed_prior)
 
     def estimate_global(self, successes: Floats, trials: Floats) -> float:

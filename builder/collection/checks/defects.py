@@ -25,7 +25,7 @@ MAX_SUBSTRING_SHARE = 0.2
 
 
 def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
-    """Report changes of how snapshots were built, according to the drift report."""
+    """Report changes in how snapshots were built, according to the drift report."""
     try:
         text = (context.collection.path / "drift.json").read_text("utf-8")
         checks: list[dict[str, Any]] = orjson.loads(text)["checks"]

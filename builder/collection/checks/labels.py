@@ -61,7 +61,7 @@ def _find_unstable_grades(context: ValidationContext) -> Iterator[Defect]:
             yield f"snapshots/{after}/qrels", message, flips, ()
 
 
-def _find_unclicked_relevant(context: ValidationContext) -> Iterator[Defect]:
+def _find_unclicked_relevant_pairs(context: ValidationContext) -> Iterator[Defect]:
     """Report documents graded as relevant without a click, because of the click prior alone."""
     for name, qrels in context.scan_snapshots("qrels"):
         graded = qrels.filter((pl.col("source") == "click") & (pl.col("grade") > 0))
@@ -96,6 +96,6 @@ CHECKS = (
         "unclicked documents with a grade above 0, whose score is close to the prior mean",
         "raise `qrels.min_examinations = 5` or `qrels.cuts = [0.2, 0.5]`, or set "
         '`clicks.prior = "beta"`',
-        _find_unclicked_relevant,
+        _find_unclicked_relevant_pairs,
     ),
 )

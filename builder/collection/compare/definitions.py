@@ -56,7 +56,7 @@ def diff_producers(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def diff_drift(old: Path, new: Path) -> tuple[str, ...]:
     """Return the top-level keys of `drift.json` whose values differ, sorted.
 
-    A version without the file counts as one without keys.
+    A version without a `drift.json` is treated as if its file had no keys.
 
     Args:
         old: Folder of the old version.

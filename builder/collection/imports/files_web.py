@@ -94,7 +94,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
 def _document_files(
     root: Path, files: list[Path], months_by_label: dict[str, str]
 ) -> dict[tuple[str, str], list[Path]]:
-    """Return the document files by month and language, TREC files rather than JSON files."""
+    """Return the document files by month and language, preferring TREC files to JSON files."""
     paths_by_kind: dict[tuple[str, str, str], list[Path]] = {}
     for path in files:
         folder = _parse_snapshot_folder(Path(relative_name(path, root)).parts[:-1])
@@ -115,7 +115,7 @@ def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | Non
 
 
 def _select_main_qrels(paths: list[Path]) -> list[Path]:
-    """Return processed rather than raw qrels files, preferably without language in the name."""
+    """Return the main qrels files: processed if possible, and without a language in the name."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 

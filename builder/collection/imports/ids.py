@@ -94,7 +94,13 @@ def read_url_database(path: Path, snapshot: str) -> Iterator[tuple[str, str, int
 
 
 def _update_time(times_json: object, snapshots_json: object, snapshot: str) -> int:
-    """Return the time at the position of a snapshot in two parallel JSON lists; 0 if unknown."""
+    """Return the update time for a snapshot in Unix seconds; 0 if it is unknown.
+
+    Args:
+        times_json: JSON list of update times.
+        snapshots_json: JSON list of the snapshots to which the times belong, in the same order.
+        snapshot: Name of the snapshot.
+    """
     try:
         pairs = zip(orjson.loads(str(snapshots_json)), orjson.loads(str(times_json)), strict=True)
         times = {str(name)[: len(snapshot)]: time for name, time in pairs}

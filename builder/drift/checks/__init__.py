@@ -1,4 +1,4 @@
-"""Checks that distinguish changes of construction from changes of the web and its users.
+"""Checks that distinguish changes of construction from changes in the web and in its users.
 
 They read the tables of a snapshot, or of two consecutive ones, as views of a DuckDB connection
 (`queries`, `qrels`; `documents_from`, `documents_to`, `queries_from`, ..., and the change tables).

@@ -105,7 +105,7 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare how often the most examined document of a query counts as examined.
 
     The first result is at or above every click, so that it is examined in every impression,
-    whatever users do, unless impressions without a click are excluded.
+    whatever users click, unless impressions without a click are excluded.
     """
     before, after = (fetch_row(connection, EXAMINED.format(side=side)) for side in ("from", "to"))
     numbers = {"from": before, "to": after}

@@ -100,8 +100,11 @@ class MinimumCountModel:
             stayed = 1 - missing[comparable].sum() / rows[comparable].sum()
         return float((rows * inside).sum() * stayed * self._survival_ratio(raised_minimum))
 
-    def expected_missing(self, other_minimum: int) -> float:
-        """Return how many rows are expected below the minimum of the other snapshot, if higher."""
+    def expected_missing_rows(self, other_minimum: int) -> float:
+        """Return the expected number of rows below the minimum of the other snapshot.
+
+        It is 0 if that minimum is not higher.
+        """
         return self.expected_below(other_minimum) if other_minimum > self.minimum else 0.0
 
     def _survival_ratio(self, raised_minimum: int) -> float:
@@ -140,7 +143,9 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         )
         least = (forward.minimum, backward.minimum)
         numbers[label] = {"least_from": least[0], "least_to": least[1]}
-        missing = max(forward.expected_missing(least[1]), backward.expected_missing(least[0]))
+        missing = max(
+            forward.expected_missing_rows(least[1]), backward.expected_missing_rows(least[0])
+        )
         if missing >= EXPECTED:
             moved.append(f"the minimum number of {label} changed from {least[0]} to {least[1]}")
         elif missing >= DOUBTFUL:

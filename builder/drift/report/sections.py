@@ -1,4 +1,4 @@
-"""Sections of the drift report on findings, sizes and checks, and charts of several sections."""
+"""Drift report sections on findings, sizes and checks, and charts shared by several sections."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,12 +36,12 @@ VERDICTS = {"construction": "changed", "clear": "clear", "cannot tell": "unknown
 
 MADE_DIFFERENTLY = (
     "These differences were caused by how the collection was built. Do not interpret them, or "
-    "their consequences, as changes of the web or its users."
+    "their consequences, as changes in the web or in its users."
 )
 NOTHING_FOUND = (
-    "No check found a change of construction, so that the changes below are changes of the web "
-    "and its users, as far as the checks can tell. The section on checks lists the smallest change "
-    "that each check would have detected; undetectable changes are listed here."
+    "No check found a change of construction, so that the changes below are changes in the web "
+    "and in its users, as far as the checks can tell. The section on checks lists the smallest "
+    "change that each check would have detected; undetectable changes are listed here."
 )
 
 

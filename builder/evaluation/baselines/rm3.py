@@ -100,7 +100,7 @@ def relevance_model(documents: Sequence[TermIds], weights: Floats) -> tuple[Term
         weights: Positive weights of the documents, proportional to P(d).
 
     Returns:
-        Distinct term ids, ascending, and their probabilities; empty without documents.
+        Distinct term ids, ascending, and their probabilities; empty if there are no documents.
     """
     if not documents:
         return np.zeros(0, np.int32), np.zeros(0)

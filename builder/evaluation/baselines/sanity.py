@@ -1,8 +1,8 @@
 """Sanity check of a collection: effectiveness of BM25 compared with chance.
 
-Computes the mean nDCG@10 and P@10 of BM25, and its nDCG@10 by chance, with the judgements assigned
-to other queries. Low scores indicate judgements attached to the wrong queries, empty translations
-or lost documents (LongEval 2023, table of baselines).
+Computes the mean nDCG@10 and P@10 of BM25 and, as a chance baseline, its mean nDCG@10 with the
+judgements assigned to other queries. Low scores indicate judgements attached to the wrong queries,
+empty translations or lost documents (LongEval 2023, table of baselines).
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,7 +96,7 @@ def _mean_scores(qrels: pl.DataFrame, run: Run) -> tuple[float, float]:
 
 
 def rotate_judgements(qrels: pl.DataFrame) -> pl.DataFrame:
-    """Assign the judgements of each query to the next query, as a baseline by chance.
+    """Assign the judgements of each query to the next query, as a chance baseline.
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`.

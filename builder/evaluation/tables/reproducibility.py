@@ -37,8 +37,8 @@ REPRODUCIBILITY = {
     "over_pivot": pl.Float64(),
 }
 """`quantity`: `rmse` of a measure, `kendall_tau_b` or `rbo_ext`; `queries`: number of compared
-queries; `value`: null if there are none; `over_pivot`: value minus the pivot's value, null without
-a pivot."""
+queries; `value`: null if there are none; `over_pivot`: value minus the pivot's value, null if
+there is no pivot."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from builder.ingest.crawls.html_bounds import has_too_many_attributes, is_nested
 from builder.ingest.rejects import RejectError
 
 SHORT_MAIN_CHARS = 400
-"""Characters below which the main text may have been extracted wrongly."""
+"""Length in characters below which the extracted main text may be wrong."""
 MIN_MAIN_SHARE = 0.1
 """Minimum fraction of the visible text that a short main text must have."""
 

@@ -72,7 +72,7 @@ def ingest_crawl(
                 latest.add(pages)
                 fetch += pages.height
                 progress.advance(block.records)
-        for index, line in latest.superseded(path):
+        for index, line in latest.superseded_fetches(path):
             rejects.add("superseded", file=files[index].name, line=line)
         ledger.rows_out = latest.write(out / "pages.parquet")
     if shortened:

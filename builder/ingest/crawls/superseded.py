@@ -75,7 +75,7 @@ class LatestFetches:
         self._connection.execute("INSERT INTO fetched FROM added")
         self._connection.unregister("added")
 
-    def superseded(self, texts: Path) -> Iterator[tuple[int, int]]:
+    def superseded_fetches(self, texts: Path) -> Iterator[tuple[int, int]]:
         """Yield file index and line of every superseded fetch, in reading order.
 
         Args:

@@ -178,7 +178,7 @@ def is_compressed_as_a_whole(file: IO[bytes]) -> bool:
 
 
 def _member_magic(data: mmap.mmap) -> bytes | None:
-    """Return the first bytes of every compressed record; None for an uncompressed archive."""
+    """Return the magic bytes at the start of each record; None if the archive is uncompressed."""
     return next((long for short, long in MEMBER_MAGIC.items() if data[: len(short)] == short), None)
 
 

@@ -98,7 +98,10 @@ def parse_wide_rows(
 
 
 def _parse_cells(row: dict[str, str], params: LogParameters) -> Record | str:
-    """Parse the lists of a row and drop a missing user; return the reject reason on failure."""
+    """Return a row as a record with parsed lists; return the reject reason on failure.
+
+    The user field is removed if its value is in `MISSING_USERS`.
+    """
     user = params.fields.user
     record = {name: cell for name, cell in row.items() if name != user or cell not in MISSING_USERS}
     return parse_text_lists(record, params)

@@ -161,7 +161,7 @@ def _long_form_batches(
     params: LogParameters,
     limits: Limits,
 ) -> Iterator[Batch]:
-    """Group rows of one result each into impressions; rejects are passed through."""
+    """Group rows with one result each into impressions; rejects are passed through."""
 
     def batches() -> Iterator[RawRecords]:
         while batch := list(islice(rows, RECORDS_PER_BATCH)):
@@ -175,7 +175,7 @@ def _long_form_batches(
 def _group_batches(
     batches: Iterator[RawRecords], params: LogParameters, limits: Limits
 ) -> Iterator[Batch]:
-    """Group batches of rows of one result each into impressions, on a separate connection."""
+    """Group batches with one result per row into impressions, on a separate connection."""
     with limits.connect(ENGINE_SHARE) as connection:
         is_click = params.click_form == "rows"
         yield from _already_parsed(group_rows(batches, connection, row_is_click=is_click))

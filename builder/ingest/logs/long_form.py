@@ -94,7 +94,7 @@ def _to_text(value: Any) -> str | None:
 def group_rows(
     batches: Iterable[RawRecords], connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
 ) -> Iterator[RawRecords]:
-    """Group rows of one result each into impressions.
+    """Group rows with one result each into impressions.
 
     Args:
         batches: Tables with the schema `ROWS` and rejected rows of a single file.
@@ -177,7 +177,7 @@ def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRec
 
 
 def _read_records(table: pa.Table, numbers: Sequence[int]) -> Iterator[NumberedRecord]:
-    """Yield the impressions with the given numbers as records."""
+    """Yield the records with the given numbers."""
     indices = np.searchsorted(table["record"].to_numpy(), np.asarray(numbers, dtype=np.uint64))
     for row in table.take(pa.array(indices)).to_pylist():
         yield row.pop("record"), {name: v for name, v in row.items() if v is not None}

@@ -169,7 +169,7 @@ def _read_rows(
 
 
 def long_form_tables(batches: Iterable[NumberedBatch], fields: LogFields) -> Iterator[pa.Table]:
-    """Convert batches of rows of one result each to tables with standard columns."""
+    """Convert batches with one result per row to tables with standard columns."""
     for first, batch in batches:
         numbers = np.arange(first, first + len(batch), dtype=np.uint64)
         columns = {

@@ -85,7 +85,7 @@ def ingest_log(
                 ledger.rows_in += records
                 progress.advance(records)
             strings.write(out)
-        dropped = _find_dropped(staging, params, limits)
+        dropped = _apply_user_rules(staging, params, limits)
         for file, record, reason in dropped.select("file", "record", "reason").iter_rows():
             rejects.add(reason, file=files[file].name, line=record)
         numbers = dropped["impression"].to_numpy()
@@ -118,7 +118,7 @@ def _encode_batches(
                 yield index, keyed
 
 
-def _find_dropped(staging: StagedLog, params: LogParameters, limits: Limits) -> pl.DataFrame:
+def _apply_user_rules(staging: StagedLog, params: LogParameters, limits: Limits) -> pl.DataFrame:
     """Return the impressions that the user rules drop, such as impressions of bots."""
     with limits.connect(USER_RULES_SHARE) as connection:
         return pl.DataFrame(find_dropped_impressions(connection, staging.log, params).read_all())

@@ -124,8 +124,8 @@ def _find_period(
         return parameters.start, parameters.end
     if times.is_empty():
         raise UsageError(
-            "expected at least one document in truth and runs, found none; set the start and end "
-            "of the period"
+            "expected at least one document in the ground truth and the runs, found none; set the "
+            "start and end of the period"
         )
     first, last = times.sort()[[0, -1]].to_list()
     start = first if parameters.start is None else parameters.start

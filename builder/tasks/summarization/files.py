@@ -77,7 +77,7 @@ class Event:
     Args:
         nuggets: Nuggets by id.
         pool: Pooled updates by id.
-        interval: Start and end in Unix seconds; None without an events file.
+        interval: Start and end in Unix seconds; None if there is no events file.
     """
 
     nuggets: dict[str, JudgedNugget] = field(default_factory=dict)

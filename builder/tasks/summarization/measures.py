@@ -57,11 +57,11 @@ class EventScores:
     Args:
         updates: |S|, the number of updates.
         matched: Number of nuggets matched by an update.
-        expected_gain: EG, equations 10 and 11; 0 without updates.
-        expected_gain_verbosity: EG_V, equation 12; 0 without updates.
+        expected_gain: EG, equations 10 and 11; 0 if there are no updates.
+        expected_gain_verbosity: EG_V, equation 12; 0 if there are no updates.
         comprehensiveness: C, equations 15 and 16; None if no nugget is relevant.
-        f_equation_26: F as printed in equation 26, without the factor 2 of a harmonic mean.
-        f_harmonic: Harmonic mean of EG_V and C, i.e. 2 * f_equation_26.
+        f_half_harmonic: F as printed in equation 26, without the factor 2 of a harmonic mean.
+        f_harmonic: Harmonic mean of EG_V and C, i.e. 2 * f_half_harmonic.
     """
 
     updates: int
@@ -69,7 +69,7 @@ class EventScores:
     expected_gain: float
     expected_gain_verbosity: float
     comprehensiveness: float | None
-    f_equation_26: float | None
+    f_half_harmonic: float | None
     f_harmonic: float | None
 
 
@@ -174,7 +174,7 @@ class EventMeasures:
         eg_v = total / math.fsum(self.verbosities(updates)) if updates else 0.0
         possible = math.fsum(self.relevance.values())
         c = total / possible if possible > 0.0 else None
-        f = None if c is None else f_equation_26(eg_v, c)
+        f = None if c is None else f_half_harmonic(eg_v, c)
         matched = len(earliest_matches(updates))
         return EventScores(len(updates), matched, eg, eg_v, c, f, None if f is None else 2.0 * f)
 
@@ -203,7 +203,7 @@ class EventMeasures:
         return math.fsum(area) / possible
 
 
-def f_equation_26(expected_gain_verbosity: float, comprehensiveness: float) -> float:
+def f_half_harmonic(expected_gain_verbosity: float, comprehensiveness: float) -> float:
     """Return F as printed in equation 26, which is half of a harmonic mean."""
     both = expected_gain_verbosity + comprehensiveness
     return expected_gain_verbosity * comprehensiveness / both if both > 0.0 else 0.0

@@ -201,7 +201,15 @@ def _compute_measures(
     ideal_gain: float,
     total_relevance: float,
 ) -> list[float]:
-    """Return the official measures, with every update weighted by its weight / total weight."""
+    """Return the official measures, computed from weighted sums over the updates.
+
+    Args:
+        updates: Scores of the updates.
+        weights: Weight of each update.
+        total_weight: Number by which the weights are divided.
+        ideal_gain: See `ideal_gain`.
+        total_relevance: Sum of the relevance of all nuggets.
+    """
 
     def weighted_sum(values: Iterator[float]) -> float:
         weighted = (value * weight for value, weight in zip(values, weights, strict=True))

@@ -5,7 +5,7 @@ system and event, each with discount-free and latency-discounted gain. The measu
 computed over the first tau seconds of an event and averaged over events, and comprehensiveness is
 integrated over time (equations 13, 14, 17 and 18).
 
-`f_equation_26` is F as printed; `f_harmonic` has the factor 2 of a harmonic mean, as in the
+`f_half_harmonic` is F as printed; `f_harmonic` has the factor 2 of a harmonic mean, as in the
 official scorer, which first normalizes EG by that of an ideal system.
 """
 
@@ -42,7 +42,7 @@ SCORES = (
     "expected_gain",
     "expected_gain_verbosity",
     "comprehensiveness",
-    "f_equation_26",
+    "f_half_harmonic",
     "f_harmonic",
 )
 INTEGRALS = ("comprehensiveness_integral", "comprehensiveness_integral_mean")
@@ -72,7 +72,7 @@ class SummarizationReport:
             pushed an update (`OFFICIAL_SCHEMA`).
         official_means: Their means per system, sorted by harmonic mean (`OFFICIAL_MEAN_SCHEMA`).
         events: One row per system, event and gain (`EVENT_SCHEMA`). Integrals are in seconds, and
-            also divided by the length of the event; null without an events file.
+            also divided by the length of the event; null if there is no events file.
         taus: One row per system, event, gain and tau (`TAU_SCHEMA`).
         means: One row per system and gain: number of events, and the mean of every score over the
             events for which it is defined (`MEAN_SCHEMA`). Systems score 0 for events without

@@ -38,7 +38,7 @@ QUESTIONS = Check(
 def top_only(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """The first result is clicked as often as it is, the others hardly ever."""
     tops = pages.click_counts((pages.rank != 1).astype(np.int64), 2)
-    rates = training.estimate_groups(tops.clicks, tops.impressions)
+    rates = training.estimate_by_group(tops.clicks, tops.impressions)
     return TrainedModel(
         lambda p: IndependentClicks(np.where(p.rank == 1, rates[0], 0.05), np.ones(len(p.rank)))
     )
@@ -78,7 +78,7 @@ class _Backwards:
         """Words."""
         return len(text.split())
 
-    def translate(self, sentences: Sequence[str], *, careful: bool = False) -> list[Output]:
+    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
         """Words in the other order."""
         return [Output(" ".join(reversed(s.split())), self.size(s)) for s in sentences]
 

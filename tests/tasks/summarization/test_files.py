@@ -88,7 +88,7 @@ def test_the_small_case_from_files(files, events):
     assert latency["expected_gain"] == exactly(0.33440490813601836)
     assert latency["expected_gain_verbosity"] == exactly(0.20900306758501147)
     assert latency["comprehensiveness"] == exactly(0.645984266775929)
-    assert latency["f_equation_26"] == exactly(0.15791192213243568)
+    assert latency["f_half_harmonic"] == exactly(0.15791192213243568)
     assert latency["comprehensiveness_integral"] == exactly(36743.11161633814)
     assert latency["comprehensiveness_integral_mean"] == exactly(0.4252674955594692)
     assert free["f_harmonic"] == exactly(0.47322974979084054)

@@ -13,7 +13,7 @@ from builder.tasks.summarization.measures import (
     Update,
     binary_relevance,
     earliest_matches,
-    f_equation_26,
+    f_half_harmonic,
     graded_relevance,
     latency_discount,
     updates_before,
@@ -87,7 +87,7 @@ def test_small_case(step, expected):
     assert scores.expected_gain == exactly(expected["EG"])
     assert scores.expected_gain_verbosity == exactly(expected["EG_V"])
     assert scores.comprehensiveness == exactly(expected["C"])
-    assert scores.f_equation_26 == exactly(expected["F_eq26"])
+    assert scores.f_half_harmonic == exactly(expected["F_eq26"])
     assert scores.f_harmonic == exactly(expected["F_harmonic"])
     integral = measures.comprehensiveness_integral(UPDATES, 0, 24 * HOUR)
     assert integral == exactly(expected["integral"])
@@ -129,7 +129,7 @@ def test_perfect_system():
     assert scores.expected_gain == exactly(1)
     assert scores.expected_gain_verbosity == exactly(1)
     assert scores.comprehensiveness == exactly(1)
-    assert (scores.f_equation_26, scores.f_harmonic) == (exactly(0.5), exactly(1))
+    assert (scores.f_half_harmonic, scores.f_harmonic) == (exactly(0.5), exactly(1))
 
 
 def test_an_empty_run_gains_nothing():
@@ -147,7 +147,7 @@ def test_without_a_relevant_nugget_comprehensiveness_is_undefined():
 
 
 def test_f_of_nothing_is_zero():
-    assert f_equation_26(0.0, 0.0) == 0.0
+    assert f_half_harmonic(0.0, 0.0) == 0.0
 
 
 def test_of_updates_of_one_second_the_first_pushed_counts():
