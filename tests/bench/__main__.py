@@ -1,7 +1,8 @@
 """`python -m tests.bench [--quick] [ROOM...]`: speed and memory, each beside a peer or a limit.
 
-Every module `bench_<room>.py` beside this one has `run_bench(quick) -> list[dict]` with at least
-`name` and `seconds`. Results are printed as tables and written to `bench-results/`.
+Every module `bench_<room>.py` beside this one has `run_bench(quick)`, which returns or yields rows
+with at least `name` and `seconds`. Each row is printed to standard error when it arrives. Results
+are printed as tables and written to `bench-results/`.
 """
 
 import argparse
@@ -46,8 +47,11 @@ def _measure(names: list[str], quick: bool, results: dict[str, Any]) -> None:
     for name in names:
         module = importlib.import_module(f"tests.bench.bench_{name}")
         takes_quick = "quick" in inspect.signature(module.run_bench).parameters
-        rows = module.run_bench(quick=quick) if takes_quick else module.run_bench()
-        results[name] = rows
+        measured = module.run_bench(quick=quick) if takes_quick else module.run_bench()
+        rows = results[name] = []
+        for row in measured:
+            print(json.dumps(row, default=str), file=sys.stderr, flush=True)  # noqa: T201 - see above
+            rows.append(row)
         columns = list(dict.fromkeys(key for row in rows for key in row))
         print(f"\n{name}")  # noqa: T201 - a report is its purpose
         print(format_table([[_cell(row.get(c)) for c in columns] for row in rows], columns))  # noqa: T201
