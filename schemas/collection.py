@@ -157,7 +157,7 @@ class Documents(Contract):
 
     @dy.rule()
     def has_an_origin(cls) -> pl.Expr:  # noqa: N805
-        """Whether every document was shown to users, sampled, or both."""
+        """For each document, whether it was shown to users, sampled, or both."""
         return pl.col("shown") | pl.col("sampled")
 
 

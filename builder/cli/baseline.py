@@ -105,7 +105,7 @@ def _parse_expansion(
             "with these options"
         )
     if expand == Expansion.KEYQUERY and original_weight != defaults.original_weight:
-        raise UsageError("--original-weight: expected --expand rm3, found --expand keyquery")
+        raise UsageError("--original-weight requires --expand rm3, found --expand keyquery")
     if expand == Expansion.KEYQUERY:
         return KeyQueryParameters(fb_docs, fb_terms)
     return rm3 if expand else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.json_output import build_to_json, print_json, verification_to_json
+from builder.cli.json_output import build_report_to_json, print_json, verification_to_json
 from builder.cli.options import (
     Format,
     Memory,
@@ -105,7 +105,7 @@ def build(
         on_unit=say,
     )
     if is_json:
-        print_json(build_to_json(report))
+        print_json(build_report_to_json(report))
     elif explain:
         _print_plan(report)
     elif not quiet:

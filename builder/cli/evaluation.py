@@ -21,7 +21,7 @@ from builder.cli.options import (
     Splits,
 )
 from builder.cli.output import format_table, print_frames, print_rows
-from builder.io.disk import check_output_differs
+from builder.io.disk import check_output_is_no_input
 
 if TYPE_CHECKING:
     from builder.collection.read import Collection
@@ -81,7 +81,7 @@ def evaluate(
     )
     for file in (html, per_query):
         if file is not None:
-            check_output_differs(file, *runs)
+            check_output_is_no_input(file, *runs)
     with extract_archives(runs) as files:
         evaluation = evaluate_paths(find_qrels(collection), files, parameters)
     if per_query is not None:

@@ -20,7 +20,7 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, ensure_ascii=False, indent=1))
 
 
-def build_to_json(report: "BuildReport") -> dict[str, Any]:
+def build_report_to_json(report: "BuildReport") -> dict[str, Any]:
     """Return the output of `longeval build --format json`: the version and every unit."""
     return {
         "root": str(report.root),

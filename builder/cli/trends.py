@@ -22,7 +22,7 @@ from builder.cli.filtering import (
 )
 from builder.cli.options import CollectionFolder, Format, Measures, OutputFormat, ScoredRuns
 from builder.cli.output import print_frames
-from builder.io.disk import check_output_differs
+from builder.io.disk import check_output_is_no_input
 
 if TYPE_CHECKING:
     from builder.evaluation import TrendReport
@@ -194,7 +194,7 @@ def compare_granularities(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare the slopes of trends between batch lengths: the first granularity and each other one.
+    """Compare slopes between batch lengths: the first granularity with each of the others.
 
     Reproduces table 2 of Kenter et al. (2015).
 
@@ -236,7 +236,7 @@ def check_assumptions(
 def _check_chart_path(chart: Path | None, *inputs: Path) -> None:
     """Check that the chart would not overwrite an input."""
     if chart is not None:
-        check_output_differs(chart, *inputs)
+        check_output_is_no_input(chart, *inputs)
 
 
 def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Path | None) -> None:

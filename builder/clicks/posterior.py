@@ -54,7 +54,7 @@ class Posterior:
     Args:
         evidence: Counts of each group.
         priors: Beta priors of a and s.
-        by_relevance: Whether the score is a s instead of a.
+        by_relevance: Whether the score is relevance (`a * s`) rather than attractiveness (`a`).
     """
 
     evidence: Evidence

@@ -92,7 +92,7 @@ def describe_collection(definition: dict[str, Any]) -> str:
 def card_values(
     definition: dict[str, Any], tables: dict[str, Any], configs: list[Config]
 ) -> dict[str, Any]:
-    """Return the variables of the templates that all dataset cards have in common.
+    """Return the template variables that all dataset cards share.
 
     Args:
         definition: Definition as recorded in the manifest.

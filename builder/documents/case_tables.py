@@ -108,7 +108,7 @@ def _decode_code_points(data: Bytes, offsets: Positions, first: Bytes) -> CodePo
 def _encode_code_points(
     data: Bytes, offsets: Positions, code_points: CodePoints, sizes: Positions
 ) -> None:
-    """Write code points as UTF-8 over characters with the same number of bytes."""
+    """Overwrite characters with the UTF-8 encoding of code points of the same number of bytes."""
     shifts = (6 * (sizes - 1)).astype(np.uint32)
     data[offsets] = LEAD_BYTES[sizes] | (code_points >> shifts).astype(np.uint8)
     while len(offsets):

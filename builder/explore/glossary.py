@@ -36,7 +36,7 @@ TERMS: dict[str, str] = {
     "users saw. Every snapshot samples by the same hash function.",
     "score of a judgement": "The relevance probability, estimated from clicks, that determines "
     "the grade.",
-    "seen": "A query of a later snapshot that, or a variant of which, was in the training data.",
+    "seen": "A query of a later snapshot that was in the training data, as such or as a variant.",
     "shown": "The page was among the results of a query of the snapshot.",
     "snapshot": "The state of the collection in one period, such as 2022-06.",
     "source of a grade": "click: derived from clicks; manual: assigned by an assessor; release: "

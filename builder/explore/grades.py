@@ -59,7 +59,7 @@ def grade_matrix(source: Source, grades: Sequence[Row], values: dict[str, Any]) 
         for number, doc in enumerate(ordered[:MAX_DOCUMENTS])
     ]
     lead = (
-        "Press a grade to see its evidence: how often the page was shown, examined and clicked. "
+        "Select a grade to see its evidence: how often the page was shown, examined and clicked. "
         "A dotted border marks uncertain grades."
     )
     if not rows:

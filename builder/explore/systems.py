@@ -138,7 +138,7 @@ def _snapshot_section(
     return section(
         "queries",
         f"Queries of {snapshot}",
-        "Each point is a query; on the line, both scores are equal. Press a point to open it.",
+        "Each point is a query; on the line, both scores are equal. Select a point to open it.",
         grid(
             _scatter_plot(ordered[:MAX_POINTS], first, second, measure),
             table(

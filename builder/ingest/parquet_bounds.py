@@ -1,8 +1,8 @@
 """Reads batches of an untrusted Parquet file with a limit on the decoded size.
 
-Dictionary encoding can repeat one long text a million times in a few bytes. So rows are decoded in
-small groups, combined to batches of a useful size, and reading stops if a file decodes to far more
-than its size, as for text files (`lines`).
+Dictionary encoding can repeat one long text a million times in a few bytes. Rows are therefore
+decoded in small groups and combined into batches of a useful size; reading stops if a file decodes
+to far more than its size, as it does for text files (`lines`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from builder.ingest.nested import select_columns
 BATCH_BYTES = 32 * 2**20
 
 
-class BombError(ValueError):
+class DecompressionBombError(ValueError):
     """Raised for a file whose compression ratio exceeds the maximum (a decompression bomb)."""
 
 
@@ -39,8 +39,8 @@ def bounded_batches(
         columns: Column names, possibly dotted (see `nested`); None: all columns.
 
     Raises:
-        BombError: the file decodes to more than `MAX_COMPRESSION_RATIO` times its size; the
-            earlier batches are still yielded.
+        DecompressionBombError: the file decodes to more than `MAX_COMPRESSION_RATIO` times its
+            size; the earlier batches are still yielded.
     """
     max_total_bytes = max(MAX_COMPRESSION_RATIO * file_bytes, MIN_BOMB_BYTES)
     total_bytes = part_bytes = count = 0
@@ -58,7 +58,7 @@ def bounded_batches(
             yield _concat(parts)
             parts, part_bytes, count = [], 0, 0
         if total_bytes > max_total_bytes:
-            raise BombError
+            raise DecompressionBombError
     if parts:
         yield _concat(parts)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
-from builder.ingest.parquet_bounds import BombError, bounded_batches
+from builder.ingest.parquet_bounds import DecompressionBombError, bounded_batches
 from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 
@@ -40,7 +40,7 @@ def numbered_batches(
         decoded_rows: Rows decoded together.
 
     Raises:
-        BombError: the file decodes to more than the maximum ratio.
+        DecompressionBombError: the file decodes to more than the maximum ratio.
     """
     number = 1
     for batch in bounded_batches(file, size, rows, decoded_rows, columns):
@@ -72,7 +72,7 @@ def numbered_rows(
         for first, batch in numbered_batches(file, size, columns, rows, decoded_rows):
             number = first + batch.num_rows - 1
             yield from enumerate(batch_rows(batch), first)
-    except BombError:
+    except DecompressionBombError:
         yield number + 1, DECOMPRESSION_BOMB
 
 

@@ -1,4 +1,4 @@
-"""Raises the cell limit of the `csv` module, so that cells of any length can be read.
+"""Raises the field size limit of the `csv` module, so that fields of any length can be read.
 
 The limit applies to the whole process: if one reader set a limit of its own, it would change the
 limit of all others. Readers use this one, and limit the length of lines or files instead.
@@ -7,9 +7,9 @@ limit of all others. Readers use this one, and limit the length of lines or file
 import csv
 
 MAX_CELL_CHARS = 2**31 - 1
-"""Largest cell limit that the `csv` module accepts on every platform."""
+"""Largest field size limit that the `csv` module accepts on every platform."""
 
 
 def allow_long_cells() -> None:
-    """Raise the cell limit of the `csv` module to its maximum, in the whole process."""
+    """Raise the field size limit of the `csv` module to its maximum, in the whole process."""
     csv.field_size_limit(MAX_CELL_CHARS)

@@ -1,7 +1,7 @@
-"""Converts library errors about full disks, memory and unreadable files to user errors.
+"""Converts library errors about full disks, exhausted memory and unreadable files to user errors.
 
-Libraries raise their own errors, often without the path. They are converted to one error that names
-the path, the bytes written and free, or the setting to change.
+Libraries raise errors of their own, often without the path. They are replaced by one error that
+names the path, the number of bytes written and still free, or the setting to change.
 """
 
 import errno
@@ -83,7 +83,7 @@ def explain_errors(work: str, folder: Path, *others: Path) -> Iterator[None]:
         ) from error
 
 
-def check_output_differs(out: Path, *inputs: Path) -> None:
+def check_output_is_no_input(out: Path, *inputs: Path) -> None:
     """Raise UsageError if an output path is also one of the input paths."""
     for path in inputs:
         if out.exists() and path.exists() and out.samefile(path):

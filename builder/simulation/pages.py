@@ -112,5 +112,5 @@ def generate_page(params: Simulation, page: int, version: int, edits: int) -> Pa
 
 
 def _join_paragraph(pairs: list[SentencePair]) -> SentencePair:
-    """Join pairs of French and English sentences into a paragraph of each language."""
+    """Join pairs of French and English sentences into one paragraph per language."""
     return " ".join(french for french, _ in pairs), " ".join(english for _, english in pairs)

@@ -23,7 +23,7 @@ class TranslationEngine(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Values that identify the model; engines with equal values translate equally."""
+        """Values that identify the model; equal values mean equal translations."""
 
     def size(self, text: str) -> int:
         """Return the number of source tokens of a text, for progress reports."""

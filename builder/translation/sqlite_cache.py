@@ -60,7 +60,7 @@ class SqliteCache:
 
     @contextmanager
     def _rebuild_if_corrupt(self) -> Iterator[None]:
-        """Context manager that recreates a damaged file and raises all other errors."""
+        """Context manager that recreates the file if it is corrupt, and re-raises other errors."""
         try:
             yield
         except sqlite3.OperationalError:

@@ -11,7 +11,7 @@ import polars as pl
 
 from builder.errors import FormatError, UsageError
 from builder.io import parquet
-from builder.io.disk import check_output_differs
+from builder.io.disk import check_output_is_no_input
 from builder.models import bundled_model, is_bundled
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
@@ -106,7 +106,7 @@ def translate_file(
     if isinstance(out, Path):
         if (file.suffix == ".parquet") != (out.suffix == ".parquet"):
             raise UsageError(f"--out: expected the kind of {file.name}, found {out.name}")
-        check_output_differs(out, file)
+        check_output_is_no_input(out, file)
         if file.suffix == ".parquet":
             return _translate_table(file, out, params, limits, column, form)
     elif file.suffix == ".parquet":

@@ -1,7 +1,7 @@
-"""Converts document ids between runs, imported releases and ids common to all snapshots.
+"""Converts document ids of runs and imported releases to and from the ids of all snapshots.
 
 An imported snapshot has the file `release_ids.parquet`, which maps each id of the release to the
-key that identifies the same query or document in every snapshot. In snapshots built from raw data
+key that identifies the same query or document in every snapshot. In snapshots built from raw data,
 ids and keys are the same.
 """
 

@@ -457,7 +457,7 @@ def test_queries_are_expanded_by_earlier_judgements(
         ),
         (
             ("--expand", "keyquery", "--original-weight", "0.2"),
-            "--original-weight: expected --expand rm3, found --expand keyquery",
+            "--original-weight requires --expand rm3, found --expand keyquery",
         ),
     ],
 )

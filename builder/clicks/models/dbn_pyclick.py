@@ -92,7 +92,9 @@ def _expected_continuations(
 
 
 def no_click_from_top(pages: Pages, a: Floats, persistence: float) -> Floats:
-    """Return P(no click at ranks 1..k | rank 1 examined) with k results below each, float64[m].
+    """Return P(no click at ranks 1..k | rank 1 examined), float64[m].
+
+    Here k is the number of results below each result.
 
     PyClick uses it as the probability of no click below (deviation 3).
     """

@@ -31,7 +31,7 @@ class DefinitionChanges:
 
     @property
     def judged_pairs_change_cause(self) -> str:
-        """Cause of differing sets of judged pairs, which grading parameters affect as well."""
+        """Why the sets of judged pairs differ; grading parameters are also a possible cause."""
         return "parameters" if self.thresholds else self.evidence_change_cause
 
     @property

@@ -127,7 +127,7 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the grade shares of common pairs; if they jump, compare grades at equal evidence."""
+    """Compare the grade shares of pairs in both snapshots, then the grades of equal counts."""
     table = [[0, 0, 0] for _ in range(3)]
     for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
         table[before][after] = pairs

@@ -72,7 +72,7 @@ FROM read
 
 
 def check_text_lengths(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of texts that end at the same length, which suggests truncation."""
+    """Compare the share of texts that have exactly the same length, which suggests truncation."""
     outcomes = [_compare_length_peaks(connection, length, unit) for length, unit in UNITS]
     found = [outcome for outcome in outcomes if outcome.found]
     blind = [outcome for outcome in outcomes if outcome.found is None]

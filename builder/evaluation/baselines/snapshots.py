@@ -66,7 +66,7 @@ def snapshot_statistics(
     suffix: str | None = None,
     progress: Progress | None = None,
 ) -> CollectionStatistics:
-    """Count the collection statistics that BM25 uses for the documents of a published snapshot.
+    """Compute the collection statistics that BM25 uses, for documents of a published snapshot.
 
     Args:
         documents: Parquet files with `doc_id`, title and text columns.

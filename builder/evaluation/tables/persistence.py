@@ -41,7 +41,7 @@ class Quantity:
     """Measure of persistence.
 
     Args:
-        name: Name; states the sign if it is ambiguous.
+        name: Name; includes the sign convention where it could be ambiguous.
         ideal: Value for a system whose effectiveness does not change, if there is one.
         needs: Symbols of the means in the formula.
         denominators: Symbols that must not be zero.

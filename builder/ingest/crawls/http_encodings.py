@@ -72,7 +72,7 @@ def _chunk_size(line: bytes) -> int | None:
     return int(digits, 16)
 
 
-def _gzip(body: bytes, max_bytes: int) -> bytes:
+def _decode_gzip(body: bytes, max_bytes: int) -> bytes:
     """Decode a gzip body; return a body without the gzip signature unchanged."""
     if not body.startswith(GZIP):
         return body
@@ -82,7 +82,7 @@ def _gzip(body: bytes, max_bytes: int) -> bytes:
     return decoded
 
 
-def _deflate(body: bytes, max_bytes: int) -> bytes:
+def _decode_deflate(body: bytes, max_bytes: int) -> bytes:
     """Decode a `deflate` body, either in zlib format or, as is common, raw deflate."""
     return (
         _inflate(body, ZLIB_OR_GZIP, max_bytes)
@@ -100,7 +100,7 @@ def _inflate(body: bytes, window_bits: int, max_bytes: int) -> bytes:
         return b""
 
 
-def _zstd(body: bytes, max_bytes: int) -> bytes:
+def _decode_zstd(body: bytes, max_bytes: int) -> bytes:
     """Decode a zstd body; return a body without the zstd signature unchanged."""
     if not body.startswith(ZSTD):
         return body
@@ -111,7 +111,7 @@ def _zstd(body: bytes, max_bytes: int) -> bytes:
         raise RejectError("body_damaged") from None
 
 
-def _brotli(body: bytes, max_bytes: int) -> bytes:
+def _decode_brotli(body: bytes, max_bytes: int) -> bytes:
     """Decode a Brotli body as far as possible; return a body that is not Brotli unchanged."""
     decoder = brotli.Decompressor()
     chunks = [b""]
@@ -125,9 +125,9 @@ def _brotli(body: bytes, max_bytes: int) -> bytes:
 
 
 DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
-    "gzip": _gzip,
-    "x-gzip": _gzip,
-    "deflate": _deflate,
-    "br": _brotli,
-    "zstd": _zstd,
+    "gzip": _decode_gzip,
+    "x-gzip": _decode_gzip,
+    "deflate": _decode_deflate,
+    "br": _decode_brotli,
+    "zstd": _decode_zstd,
 }

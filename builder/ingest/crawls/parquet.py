@@ -19,7 +19,7 @@ from builder.parameters import CrawlParameters
 MAGIC = b"PAR1"
 """First and last bytes of a Parquet file."""
 MIN_FILE_BYTES = 2 * len(MAGIC) + 4
-"""Size of the smallest Parquet file: both signatures and the footer length."""
+"""Size of the smallest possible Parquet file: both magic numbers and the footer length."""
 BATCH_ROWS = 256
 DECODED_ROWS = 16
 """Rows decoded together."""

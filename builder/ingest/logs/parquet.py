@@ -20,7 +20,7 @@ from builder.ingest.logs.cell_lists import parse_text_lists
 from builder.ingest.logs.long_form import ROWS, is_long_form
 from builder.ingest.logs.records import NumberedRecord, RawRecords
 from builder.ingest.nested import existing_names, get_column, has_column
-from builder.ingest.parquet_bounds import BombError, is_list
+from builder.ingest.parquet_bounds import DecompressionBombError, is_list
 from builder.ingest.parquet_rows import NumberedBatch, batch_rows, explain_parquet_errors
 from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.parquet import open_file
@@ -62,7 +62,7 @@ def read_batches(
     with explain_parquet_errors(source), open_file(source.path) as file:
         try:
             yield from parquet_rows.numbered_batches(file, source.path.stat().st_size, columns)
-        except BombError:
+        except DecompressionBombError:
             faults.append(DECOMPRESSION_BOMB)
 
 

@@ -11,7 +11,7 @@ from builder.errors import FormatError
 from builder.ingest import parquet_rows
 from builder.ingest.crawls.formats import read_pages
 from builder.ingest.nested import existing_names, get_column
-from builder.ingest.parquet_bounds import BombError
+from builder.ingest.parquet_bounds import DecompressionBombError
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
 from tests.ingest.logs.log_files import read_impressions
@@ -121,7 +121,7 @@ def test_a_bomb_is_rejected_after_the_rows_before_it(
     def unpacked(*_: object) -> Iterator[tuple[int, pa.RecordBatch]]:
         yield 1, batch.slice(0, 3)
         yield 4, batch.slice(3)
-        raise BombError
+        raise DecompressionBombError
 
     monkeypatch.setattr(parquet_rows, "numbered_batches", unpacked)
     source = written(tmp_path, columns)
