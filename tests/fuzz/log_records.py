@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from builder.ingest.logs.cell_lists import parse_text_lists
 from builder.ingest.logs.impression import Impression, parse_impression
 from builder.ingest.parquet_rows import numbered_rows
 from builder.ingest.rejects import RejectError
@@ -230,7 +231,8 @@ def parquet_rows(draw: random.Random, count: int, params: LogParameters) -> tupl
 
 
 def _judged_row(row: dict[str, Any] | str, params: LogParameters) -> Impression | str:
-    return row if isinstance(row, str) else judge(row, params)
+    record = row if isinstance(row, str) else parse_text_lists(row, params)
+    return record if isinstance(record, str) else judge(record, params)
 
 
 def _is_object(value: Any) -> bool:

@@ -311,7 +311,7 @@ def test_change_logs_escape() -> None:
     from builder.collection.compare import VersionDifference
 
     lines = ("licence: a -> `b`\n# Forged\n[x](javascript:1)",)
-    log = format_changelog(VersionDifference("a|", "b|", lines, (), (), (), ()))
+    log = format_changelog(VersionDifference("a|", "b|", lines, (), (), (), (), ("\n# Forged",)))
     assert "\n# Forged" not in log
 
 

@@ -187,7 +187,7 @@ RANKED = [{"url": TWO, "rank": 2}, {"url": ONE, "rank": 1}]
         ("ids", [7, 2], 9, "click_not_shown"),
         ("ranks", [ONE, TWO], TWO, [2]),
         ("ranks", [ONE, TWO], 2, "bad_clicks"),
-        ("ranks", [ONE, TWO], "2", "bad_clicks"),
+        ("ranks", [ONE, TWO], "two", "bad_clicks"),
         ("ranks", [ONE, TWO], [[2, 9]], [2]),
         ("ranks", [ONE, TWO], [[]], "bad_clicks"),
     ],

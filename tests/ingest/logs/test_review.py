@@ -317,8 +317,12 @@ def test_a_detected_encoding_is_reported(tmp_path: Path) -> None:
     ledger, _ = ingest(
         tmp_path, {"log.csv": ACCENTED.encode("latin-1"), "b.csv": ACCENTED.encode()}
     )
-    (note,) = ledger.notes
+    note, *advice = ledger.notes
     assert note.startswith("log.csv: detected encoding windows-1252; set log.encoding to confirm")
+    causes = [text.partition(":")[0] for text in advice]
+    assert causes == [
+        "5 of 10 records were rejected as repeated_impression"
+    ]  # both files have them
 
 
 def test_an_encoding_that_cannot_be_detected_is_reported(tmp_path: Path) -> None:
