@@ -91,9 +91,10 @@ def detect_quoting(
         rows = read_rows(source, choice, max_line_bytes, max_spanned_lines, encoding)
         return list(islice(rows, SAMPLE_ROWS))
 
-    cells = [row.values() if isinstance(row, dict) else None for _, row in sample(layout)]
-    lacks_cells = any(row is None for row in cells)
-    marked = [cell for row in cells for cell in row or () if '"' in cell]
+    rows = [row for _, row in sample(layout)]
+    lacks_cells = "wrong_number_of_cells" in rows
+    cells = (cell for row in rows if isinstance(row, dict) for cell in row.values())
+    marked = [cell for cell in cells if '"' in cell]
     is_doubled = any('""' in cell for cell in marked)
     if not (lacks_cells or is_doubled) or not all(cell.startswith('"') for cell in marked):
         return layout

@@ -32,6 +32,8 @@ def layout_of(path: Path, text: str) -> bool:
         (['a\t1\tdit "oui" ""', "b\t2"], False),
         (["a\t1\tplain", "b\t2"], False),  # a row lacks a cell in both readings
         (['a\t1\t"two', 'lines"', "b\t2"], False),
+        (["a\t1\tplain", "", "b\t2\ttext"], False),  # a blank line lacks no cells
+        (['a\t"two', 'lines"\ttext'], True),
         ([], False),
     ],
 )

@@ -62,11 +62,11 @@ def unknown_month_error(folder: Path, label: str, example: str, metadata_file: s
     )
 
 
-def check_months_agree(folder: Path, metadata_file: Path) -> None:
-    """Check that a folder name and a metadata file do not state different months.
+def read_agreeing_month(folder: Path, metadata_file: Path) -> str | None:
+    """Return `read_metadata_month` of a file that describes a folder.
 
     Raises:
-        UsageError: They do.
+        UsageError: The name of the folder has a different month.
     """
     named, recorded = parse_month(folder.name), read_metadata_month(metadata_file)
     if named and recorded and named[:7] != recorded[:7]:
@@ -74,6 +74,7 @@ def check_months_agree(folder: Path, metadata_file: Path) -> None:
             f"{folder}: the folder name has the month {named}, but {metadata_file.name} has "
             f"{recorded}; rename the folder or correct the file"
         )
+    return recorded
 
 
 def parse_month(text: str) -> str | None:

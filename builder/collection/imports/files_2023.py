@@ -13,9 +13,8 @@ from builder.collection.imports.files import (
     LANGUAGE_FOLDERS,
     NON_DOCUMENT,
     SnapshotFiles,
-    check_months_agree,
     parse_month,
-    read_metadata_month,
+    read_agreeing_month,
     unknown_month_error,
 )
 
@@ -80,8 +79,7 @@ def _snapshot_month(language_folder: Path) -> str:
     """
     label = language_folder.parent.name
     metadata_file = language_folder / "etc" / "metadata.json"
-    check_months_agree(language_folder.parent, metadata_file)
-    name = read_metadata_month(metadata_file)
+    name = read_agreeing_month(language_folder.parent, metadata_file)
     if name is None:
         name = parse_month(label) or KNOWN_MONTHS.get(label.lower())
     if not name:

@@ -13,9 +13,8 @@ from pathlib import Path
 from builder.collection.imports.files import (
     NON_DOCUMENT,
     SnapshotFiles,
-    check_months_agree,
     parse_month,
-    read_metadata_month,
+    read_agreeing_month,
     relative_name,
     unknown_month_error,
 )
@@ -116,9 +115,8 @@ def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> 
         if number[1] == "test":
             return None
         name = month_by_number.get(number[1])
-    metadata_file = folder / "metadata.json"
-    check_months_agree(folder, metadata_file)
-    name = name or read_metadata_month(metadata_file)
+    recorded = read_agreeing_month(folder, folder / "metadata.json")
+    name = name or recorded
     if name is None:
         parents = folder.relative_to(root).parents if folder.is_relative_to(root) else ()
         folders = (folder, *parents)

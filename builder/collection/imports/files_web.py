@@ -15,8 +15,7 @@ from builder.collection.imports.files import (
     MONTH_PATTERN,
     NON_DOCUMENT,
     SnapshotFiles,
-    check_months_agree,
-    read_metadata_month,
+    read_agreeing_month,
     relative_name,
 )
 
@@ -85,9 +84,9 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
         labels = [folder[0]] if folder else [query_file[1]] if query_file else []
         months_by_label |= {label: label for label in labels if re.fullmatch(MONTH_PATTERN, label)}
         if folder and path.name == "metadata.json":
-            check_months_agree(path.parent, path)
-            month = None if folder[0] in months_by_label else read_metadata_month(path)
-            months_by_label |= {folder[0]: month} if month else {}
+            month = read_agreeing_month(path.parent, path)
+            if month and folder[0] not in months_by_label:
+                months_by_label[folder[0]] = month
     return months_by_label
 
 
