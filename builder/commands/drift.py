@@ -7,10 +7,10 @@ pair are computed from the tables of the version, in the same format.
 from pathlib import Path
 from typing import Any
 
-import orjson
 import polars as pl
 
 from builder.collection import layout
+from builder.collection.drift_file import read_drift
 from builder.collection.read import Collection, open_collection
 from builder.drift import FORMAT, OptionalInputs, compare_snapshots, measure_series, select_pair
 from builder.drift.pair_drift import OPTIONAL_TABLES
@@ -48,7 +48,7 @@ def compute_drift(
         FormatError: `drift.json` is not valid.
     """
     collection = open_collection(path)
-    measured = _read_drift_file(collection.path / "drift.json")
+    measured = _read_measured(collection.path)
     if start is None and end is None:
         return measured
     names = collection.snapshots
@@ -64,19 +64,14 @@ def compute_drift(
     return _measure_pair(collection, pair, limits, progress)
 
 
-def _read_drift_file(path: Path) -> dict[str, Any]:
-    if not path.is_file():
+def _read_measured(version: Path) -> dict[str, Any]:
+    path, content = version / "drift.json", read_drift(version)
+    if content is None:
         raise UsageError(f"{path}: file not found; rebuild the collection")
-    try:
-        content = orjson.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise FormatError(f"invalid JSON ({error}); rebuild the collection", path) from None
-    version = content.get("format") if isinstance(content, dict) else None
-    if version != FORMAT:
-        raise FormatError(
-            f"expected format {FORMAT}, found {version}; rebuild the collection", path
-        )
-    return dict(content)
+    found = content.get("format")
+    if found != FORMAT:
+        raise FormatError(f"expected format {FORMAT}, found {found}; rebuild the collection", path)
+    return content
 
 
 def _check_snapshot_name(name: str, snapshots: tuple[str, ...]) -> str:

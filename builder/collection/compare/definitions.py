@@ -4,10 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
-
+from builder.collection.drift_file import read_drift
 from builder.collection.manifest import STAGE_PREFIX
-from builder.errors import FormatError
 
 
 def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
@@ -65,19 +63,6 @@ def diff_drift(old: Path, new: Path) -> tuple[str, ...]:
     Raises:
         FormatError: A file is not a JSON object.
     """
-    before, after = _read_drift(old), _read_drift(new)
+    before, after = (read_drift(version) or {} for version in (old, new))
     changed = (key for key in before.keys() | after.keys() if before.get(key) != after.get(key))
     return tuple(sorted(changed))
-
-
-def _read_drift(version: Path) -> dict[str, Any]:
-    path = version / "drift.json"
-    try:
-        content = orjson.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise FormatError(f"invalid JSON ({error}); rebuild the collection", path) from None
-    if not isinstance(content, dict):
-        raise FormatError("expected a JSON object; rebuild the collection", path)
-    return content

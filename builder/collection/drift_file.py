@@ -1,0 +1,26 @@
+"""Reads the drift statistics that a published version contains: `drift.json`."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from builder.errors import FormatError
+
+
+def read_drift(version: Path) -> dict[str, Any] | None:
+    """Return the content of `drift.json` of a version; None if there is no such file.
+
+    Raises:
+        FormatError: The file is not a JSON object.
+    """
+    path = version / "drift.json"
+    try:
+        content = orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise FormatError(f"invalid JSON ({error}); rebuild the collection", path) from None
+    if not isinstance(content, dict):
+        raise FormatError("expected a JSON object; rebuild the collection", path)
+    return content
