@@ -1,9 +1,9 @@
 """`python -m tests.mutants PACKAGE`: what share of seeded faults in a package its tests find.
 
 Each mutant of a sample is made in a temporary copy of the working tree and tested there by pytest:
-first by the tests that execute its line, then, unless no other test can notice it, by all of them.
-pytest stops at the first failure. Mutants, their files and their diffs are printed. The exit code
-is 1 where a smaller share than `--least` is killed.
+first by the tests that execute its line, the fastest first, then, unless no other test can notice
+it, by all of them. pytest stops at the first failure. Mutants, their files and their diffs are
+printed. The exit code is 1 where a smaller share than `--least` is killed.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.work_item import MutationSpec
 
 from tests.mutants.sample import sample_mutants
-from tests.mutants.selection import SELECTED, Selection, record_coverage, select_tests
+from tests.mutants.selection import SELECTED, Selection, record_tests, select_tests
 
 SHORTEST_TIMEOUT = 60.0
 """Seconds; a run of the tests on a mutant may take three times as long as one without."""
@@ -41,10 +41,10 @@ def main(arguments: list[str]) -> int:
             mutants = sample_mutants(files, options.count, options.seed)
             tests = options.tests or [_tests_of(package)]
             begun = time.perf_counter()
-            coverage = record_coverage(tests)
+            recording = record_tests(tests)
             timeout = max(SHORTEST_TIMEOUT, 3 * (time.perf_counter() - begun))
             killed = sum(
-                _is_killed(mutant, select_tests(coverage, mutant), tests, timeout)
+                _is_killed(mutant, select_tests(recording, mutant), tests, timeout)
                 for mutant in mutants
             )
     share = killed / max(1, len(mutants))

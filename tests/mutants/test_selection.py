@@ -6,7 +6,7 @@ import pytest
 from cosmic_ray.work_item import MutationSpec
 from coverage import CoverageData
 
-from tests.mutants.selection import Selection, select_tests
+from tests.mutants.selection import Recording, Selection, read_seconds, select_tests
 
 CONTEXTS = {
     "": {1, 2, 9},
@@ -23,12 +23,12 @@ def module(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def coverage(module: Path) -> CoverageData:
+def recording(module: Path) -> Recording:
     data = CoverageData(no_disk=True)
     for context, lines in CONTEXTS.items():
         data.set_context(context)
         data.add_lines({str(module): lines})
-    return data
+    return Recording(data, {"tests.test_a.test_one": 0.5, "tests.test_b.TestB.test_two": 2.0})
 
 
 ONE, TWO = "tests/test_a.py::test_one", "tests/test_b.py::TestB::test_two"
@@ -46,12 +46,30 @@ ONE, TWO = "tests/test_a.py::test_one", "tests/test_b.py::TestB::test_two"
     ],
 )
 def test_tests_that_execute_the_mutated_lines_are_selected(
-    module: Path, coverage: CoverageData, first: int, last: int, expected: Selection
+    module: Path, recording: Recording, first: int, last: int, expected: Selection
 ) -> None:
     mutant = MutationSpec(module, "core/AddNot", 0, (first, 0), (last, 1), None)
-    assert select_tests(coverage, mutant) == expected
+    assert select_tests(recording, mutant) == expected
 
 
-def test_a_file_that_no_test_executes_has_no_selection(coverage: CoverageData) -> None:
+def test_a_file_that_no_test_executes_has_no_selection(recording: Recording) -> None:
     mutant = MutationSpec(Path("absent.py"), "core/AddNot", 0, (1, 0), (1, 1), None)
-    assert select_tests(coverage, mutant) == Selection([], suffices=False)
+    assert select_tests(recording, mutant) == Selection([], suffices=False)
+
+
+def test_the_fastest_tests_are_run_first(recording: Recording, module: Path) -> None:
+    mutant = MutationSpec(module, "core/AddNot", 0, (4, 0), (4, 1), None)
+    slow_first = Recording(recording.coverage, {"tests.test_a.test_one": 3.0})
+    assert select_tests(recording, mutant).tests == [ONE, TWO]
+    assert select_tests(slow_first, mutant).tests == [TWO, ONE]
+
+
+def test_times_of_parametrized_tests_are_added(tmp_path: Path) -> None:
+    cases = (
+        '<testcase classname="tests.test_a" name="test_one[1-2]" time="0.25"/>'
+        '<testcase classname="tests.test_a" name="test_one[a.b]" time="0.5"/>'
+        '<testcase classname="tests.test_b.TestB" name="test_two" time="1.5"/>'
+    )
+    (tmp_path / "times.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    seconds = read_seconds(tmp_path / "times.xml")
+    assert seconds == {"tests.test_a.test_one": 0.75, "tests.test_b.TestB.test_two": 1.5}
