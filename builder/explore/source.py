@@ -5,7 +5,6 @@ Tables that the collection lacks are empty views; a damaged file only fails the 
 read it.
 """
 
-import json
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import duckdb
 
+from builder.collection.drift_file import read_drift
 from builder.collection.read import Collection, open_collection
 from builder.errors import DataError, FormatError
 from builder.explore import views
@@ -99,15 +99,10 @@ class Source:
         Raises:
             FormatError: The file is unreadable or not a drift report.
         """
-        path = self.collection.path / "drift.json"
-        if not path.is_file():
-            return None
-        try:
-            report: dict[str, Any] = json.loads(path.read_text("utf-8"))
-            if not {"snapshots", "pairs", "checks"} <= report.keys():
-                raise ValueError("expected the keys snapshots, pairs and checks")
-        except (OSError, ValueError, AttributeError, RecursionError) as error:
-            raise FormatError(f"cannot read drift.json: {error}", path) from None
+        report = read_drift(self.collection.path)
+        if report is not None and not {"snapshots", "pairs", "checks"} <= report.keys():
+            path = self.collection.path / "drift.json"
+            raise FormatError("expected the keys snapshots, pairs and checks", path)
         return report
 
     @property

@@ -332,6 +332,14 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
     "an over-long query": ("LB204", in_table(f"{FIRST}/queries", where(0, text="mot " * 900))),
     "a query that gathers judgements": ("LB211", in_table(f"{FIRST}/qrels", _gathering)),
     "a change of construction": ("LB212", in_bytes("drift.json", _construction, sealed=True)),
+    "checks of snapshots that are no list of checks": (
+        "LB212",
+        in_bytes("drift.json", lambda _: b'{"checks": "x"}', sealed=True),
+    ),
+    "a drift report that is no JSON": (
+        "LB212",
+        in_bytes("drift.json", lambda _: b"{", sealed=True),
+    ),
     "topics inside words": ("LB213", _substring),
     "other parameters in a snapshot": ("LB214", in_manifest(_other_parameters)),
     "boilerplate": (

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
-import orjson
 import polars as pl
 
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
+from builder.collection.drift_file import read_drift
+from builder.errors import FormatError
 from builder.parameters import CrawlParameters, LogParameters
 from builder.queries.matching import match_topics
 from builder.queries.personal import detect_personal_data
@@ -27,14 +28,19 @@ MAX_SUBSTRING_SHARE = 0.2
 def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
     """Report changes in how snapshots were built, according to the drift report."""
     try:
-        text = (context.collection.path / "drift.json").read_text("utf-8")
-        checks: list[dict[str, Any]] = orjson.loads(text)["checks"]
-    except (OSError, ValueError, KeyError):
+        changes = list(_construction_changes(context.collection.path))
+    except (FormatError, KeyError, TypeError):
+        yield "drift.json", "the checks of consecutive snapshots cannot be read", 1, ()
         return
-    for check in checks:
+    for (before, after), evidence, name in changes:
+        yield f"snapshots/{after}", f"{evidence} ({name})", 1, (before, after)
+
+
+def _construction_changes(version: Path) -> Iterator[tuple[tuple[str, str], str, str]]:
+    """Yield the snapshots, the evidence and the name of each check that found a change."""
+    for check in (read_drift(version) or {"checks": ()})["checks"]:
         if check["verdict"] == "construction" and len(check["snapshots"]) == 2:
-            where = f"snapshots/{check['snapshots'][1]}"
-            yield where, f"{check['evidence']} ({check['check']})", 1, tuple(check["snapshots"])
+            yield tuple(check["snapshots"]), check["evidence"], check["check"]
 
 
 def _find_substring_topics(context: ValidationContext) -> Iterator[Defect]:
