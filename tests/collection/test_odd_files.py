@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import json
 import lzma
 from collections import Counter
 from collections.abc import Callable
@@ -10,13 +11,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builder.collection.imports import import_release
 from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.layouts import find_snapshots, find_unread_files
 from builder.collection.imports.lines import read_qrels, read_queries, read_url_list
 from builder.collection.imports.pages import read_documents
 from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
-from builder.errors import FormatError
+from builder.errors import DataError, FormatError, UsageError
+from builder.runtime.limits import Limits
 from tests.collection.releases import imported, opened, write
 
 ENGLISH = "2024-11"
@@ -69,8 +72,10 @@ def test_odd_lines_of_queries(data: bytes, texts: list[str], named: Named, tmp_p
     ("data", "grades", "named"),
     [
         (b"1\t0\t11  2\n1 0 12 +1\n", [2, 1], ({}, {})),
-        (b"qid 0 docid rel\n1 0 12 1\n", [1], ({"grade_unknown": 1}, {})),
-        (b"1 0 11 1.0\n1 0 12 -1\n1 0 13 3\n1 0 14 1\n", [1], ({"grade_unknown": 3}, {})),
+        (b"qid 0 docid rel\n1 0 12 1\n", [1], ({"header_line": 1}, {})),
+        (b"1 0 12 1\nqid 0 docid rel\n", [1], ({"grade_unknown": 1}, {})),
+        (b"1 0 11 1.0\n1 0 12 2.000\n1 0 13 0.\n1 0 14 1\n", [1, 2, 1], ({"grade_unknown": 1}, {})),
+        (b"1 0 11 1.5\n1 0 12 -1\n1 0 13 3\n1 0 14 1\n", [1], ({"grade_unknown": 3}, {})),
         (b"1 11 1\n1,0,11,2\n1 0 11 2 x\n1 0 14 1\n", [1], ({"not_four_columns": 3}, {})),
         (b"1 0 11 2\r1 0 12 1\n1 0 13 1\n", [1], ({"carriage_return": 1}, {})),
         (b"1 0 1\x001 2\n2 0 12 1\n", [2, 1], ({}, {"control_character_in_id": 1})),
@@ -104,6 +109,86 @@ def test_bytes_of_json_that_are_not_utf8(tmp_path: Path) -> None:
     assert [(d.doc_id, d.text) for d in documents] == [("2", "été \ufffd"), ("4", "d")]
     assert _named(log, tmp_path) == ({"not_utf8": 1, "lone_surrogate": 1}, {})
     assert log.records_read == 4
+
+
+ONE_LINE = "<DOC>\n<DOCNO>{}</DOCNO>\n<TEXT>{}</TEXT></DOC>\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "documents", "named"),
+    [
+        (ONE_LINE.format(1, "a") + ONE_LINE.format(2, "b</DOC> c"), ["a", "b</DOC> c"], {}),
+        ("<doc>\n<docno>1</docno>\n<text>a</text>\n</doc>\n", [], {"unknown_document_format": 1}),
+        ("id,text\n1,a\n", [], {"unknown_document_format": 1}),
+        (" \n\n", [], {}),
+    ],
+)
+def test_files_of_documents(
+    data: str, documents: list[str], named: dict[str, int], tmp_path: Path
+) -> None:
+    """Files without a document were empty to the import, and one-line ends were not found."""
+    write(tmp_path / "a.trec", data)
+    log = ImportLog()
+    found = read_documents(tmp_path / "a.trec", "a.trec", log, is_markup_escaped=False)
+    assert [document.text for document in found] == documents
+    assert _named(log, tmp_path) == (named, {})
+    assert log.records_read == len(documents) + len(named)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"title": "t", "abstract": ["a", "b"], "fullText": "c"}, ("t", "a\nb\nc")),
+        ({"title": ["t", "u"], "abstract": None, "fullText": "c"}, ("t\nu", "c")),
+        ({"title": "t", "abstract": " "}, ("", "t")),
+        ({"title": "t", "abstract": "a", "fullText": {"p": "c"}}, "document_without_text"),
+        ({"title": "t", "abstract": ["a", 1]}, "document_without_text"),
+        ({"title": None, "abstract": None}, "document_without_text"),
+        ({"contents": ["a", "b"]}, ("", "a\nb")),
+        ({"contents": None, "title": "t"}, "document_without_text"),
+        ({"contents": "a", "title": "t"}, ("", "a")),
+    ],
+)
+def test_text_fields_of_json(
+    fields: dict[str, object], expected: tuple[str, str] | str, tmp_path: Path
+) -> None:
+    """Abstracts that were lists of paragraphs were dropped, and their full texts kept."""
+    write(tmp_path / "a.jsonl", json.dumps({"id": "1", **fields}))
+    log = ImportLog()
+    found = read_documents(tmp_path / "a.jsonl", "a.jsonl", log, is_markup_escaped=False)
+    documents = [(document.title, document.text) for document in found]
+    assert documents == ([] if isinstance(expected, str) else [expected])
+    assert _named(log, tmp_path) == ({expected: 1} if isinstance(expected, str) else {}, {})
+
+
+def test_a_release_whose_queries_are_elsewhere_is_not_published(tmp_path: Path) -> None:
+    """It was published with no query at all, and exit code 0."""
+    root = tmp_path / "release/publish/French"
+    write(root / "Queries/queries.trec", "<top>\n<num>1</num>\n<title>eau</title>\n</top>\n")
+    write(root / "Qrels/train.txt", "1 0 11 1\n")
+    limits = Limits(tmp_path)
+    with pytest.raises(DataError) as error:
+        import_release(tmp_path / "release", "longeval-2023", tmp_path / "out", limits=limits)
+    assert str(error.value) == (
+        "2022-06: found no file of queries; expected French/Queries/*.tsv and French/Qrels/*.txt; "
+        "nothing was published; use --allow-empty if the release has no such data"
+    )
+    (tmp_path / "again").mkdir()
+    limits = Limits(tmp_path / "again")
+    report = import_release(
+        tmp_path / "release", "longeval-2023", tmp_path / "out", allow_empty=True, limits=limits
+    )
+    assert report.rows["2022-06"] == {"queries": 0, "qrels": 1, "documents": 0}
+
+
+@pytest.mark.parametrize("name", ["release.zip", "LongEval.tar.gz", "a.TGZ"])
+def test_an_archive_of_a_release_has_to_be_unpacked(name: str, tmp_path: Path) -> None:
+    write(tmp_path / "release" / name, b"PK")
+    with pytest.raises(UsageError) as error:
+        import_release(
+            tmp_path / "release", "longeval-sci", tmp_path / "out", limits=Limits(tmp_path)
+        )
+    assert str(error.value).endswith(f"; unpack {name} first")
 
 
 def _release(root: Path, layout: str, queries: str = "", qrels: str = "") -> None:

@@ -4,6 +4,7 @@ Input: all files of the release, at any folder depth. Output: the files of each 
 files that belong to none. Files may be plain, `.gz` or `.zst`.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ LAYOUTS = {
         files_web.find_web_snapshots, files_web.EXPECTED_FILES, True, True
     ),
 }
+ARCHIVE = re.compile(r"(?i)\.(?:zip|7z|rar|tar|tgz|tar\.\w+)$")
+"""Name of an archive of several files."""
 EXPORT_FILES = {"SHA256SUMS", "longeval-export.json"}
 """Files that `longeval export` adds to a layout."""
 
@@ -93,6 +96,9 @@ def _find_in_layout(root: Path, files: list[Path], layout: str) -> list[Snapshot
         if matching_layouts
         else ""
     )
+    archives = [relative_name(path, root) for path in files if ARCHIVE.search(path.name)]
+    if archives and not hint:
+        hint = f"; unpack {', '.join(archives[:3])} first"
     expected_files = LAYOUTS[layout].expected_files
     raise UsageError(
         f"{root}: no snapshot found in layout {layout}; expected {expected_files}{hint}"

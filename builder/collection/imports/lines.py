@@ -27,7 +27,8 @@ REPORTED_TEXT_FAULTS = (
     "search_operator",
 )
 """Faults of query texts that are logged as irregularities."""
-_GRADE = re.compile(r"[+-]?\d{1,4}", re.ASCII)
+_GRADE = re.compile(r"([+-]?\d{1,4})(?:\.0{1,4})?", re.ASCII)
+"""An integer, possibly written as a float such as `1.0`, as trec_eval reads it too."""
 _HEADER = re.compile(
     r"(?i)(?:q|query|topic)?[ _-]?id\t(?:query|topic|text|title)(?:[ _-]?text)?\s*"
 )
@@ -97,10 +98,14 @@ def read_qrels(path: Path, name: str, log: ImportLog) -> pl.DataFrame:
         columns = line.split()
         if len(columns) != 4:
             log.add_reject("not_four_columns", name, number)
-        elif not _GRADE.fullmatch(columns[3]) or int(columns[3]) not in GRADES:
-            log.add_reject("grade_unknown", name, number)
+            continue
+        query_id, _, doc_id, written = columns
+        grade = _GRADE.fullmatch(written)
+        if grade is not None and int(grade[1]) in GRADES:
+            rows.append((query_id, doc_id, int(grade[1]), name, number))
         else:
-            rows.append((columns[0], columns[2], int(columns[3]), name, number))
+            is_header = number == 1 and written.isalpha()
+            log.add_reject("header_line" if is_header else "grade_unknown", name, number)
     schema = {
         "query_id": pl.String,
         "doc_id": pl.String,

@@ -25,7 +25,7 @@ _JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
 """Characters between values, including the brackets and commas of an array."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """A lone surrogate; a byte that is not UTF-8 is decoded to one from U+DC80 to U+DCFF."""
-_DOC_END = re.compile(rb"^[ \t]*</DOC>[ \t\r]*$", re.MULTILINE)
+_DOC_END = re.compile(rb"(?:^|(?<=</TEXT>))[ \t]*</DOC>[ \t\r]*$", re.MULTILINE)
 
 SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
 """Text fields of `longeval-sci` documents, which have no field `contents`."""
@@ -79,8 +79,9 @@ def _read_chunks(path: Path, name: str, log: ImportLog) -> Iterator[bytes]:
 def _parse_trec_documents(
     chunks: Iterator[bytes], name: str, log: ImportLog, *, is_markup_escaped: bool
 ) -> Iterator[ReleaseDocument]:
-    number, remainder = 0, b""
+    number, remainder, has_content = 0, b"", False
     for chunk in chunks:
+        has_content = has_content or bool(chunk.strip())
         buffer = remainder + chunk
         start = 0
         for end in _DOC_END.finditer(buffer):
@@ -102,6 +103,9 @@ def _parse_trec_documents(
     if b"<DOC>" in remainder:
         log.records_read += 1
         log.add_reject("document_without_end", name, number + 1)
+    elif has_content and not number:
+        log.records_read += 1
+        log.add_reject("unknown_document_format", name, 1)
 
 
 def _parse_trec_document(
@@ -175,12 +179,23 @@ def _parse_json_document(record: object, number: int) -> ReleaseDocument | str:
 
 
 def _title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
-    """Return title and text of a JSON document; a title without text becomes the text."""
-    if "contents" in record:
-        return ("", record["contents"]) if isinstance(record["contents"], str) else None
-    title, *parts = (record.get(name) for name in ("title", *SCIENTIFIC_TEXT_FIELDS))
-    if not any(isinstance(part, str) for part in (title, *parts)):
+    """Return title and text of a JSON document; a title without text becomes the text.
+
+    Returns:
+        None if the document has no text, or a field is neither a text nor a list of texts.
+    """
+    names = ("contents",) if "contents" in record else ("title", *SCIENTIFIC_TEXT_FIELDS)
+    found = [_join_texts(record.get(name)) for name in names]
+    if None in found or all(record.get(name) is None for name in names):
         return None
-    text = "\n".join(part for part in parts if isinstance(part, str) and part.strip())
-    title = title if isinstance(title, str) else ""
+    title, *parts = map(str, found)
+    text = "\n".join(part for part in parts if part.strip())
     return (title, text) if text else ("", title)
+
+
+def _join_texts(value: object) -> str | None:
+    """Return a text, or a list of texts as lines; empty for null, and None for other values."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return "\n".join(value) if is_list else None  # type: ignore[arg-type]

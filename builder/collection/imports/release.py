@@ -11,7 +11,7 @@ from builder.collection import layout as collection_layout
 from builder.collection.export.markup import NOT_ESCAPED
 from builder.collection.imports.files import SnapshotFiles
 from builder.collection.imports.judged import read_shared_queries
-from builder.collection.imports.layouts import detect_source_language
+from builder.collection.imports.layouts import LAYOUTS, detect_source_language
 from builder.collection.imports.origin import Release
 from builder.collection.imports.plan import ImportPlan, check_version_is_new, plan_import
 from builder.collection.imports.publish import publish_release
@@ -67,14 +67,16 @@ def import_release(
         version: Version of the collection.
         qrels_variant: Qrels variant to import, such as `dctr`; default: the first that the layout
             prefers.
-        allow_empty: Publish even if the query, qrels or document files of a snapshot yield no rows.
+        allow_empty: Publish even if a snapshot has no queries, or the files of a table have no
+            valid row.
         limits: Memory, threads and scratch space.
         progress: Receives progress; None disables it.
 
     Raises:
         UsageError: the release does not have this layout or qrels variant, or the version exists.
         FormatError: a file cannot be read.
-        DataError: another process is writing to the collection, or files yield no rows.
+        DataError: another process is writing to the collection, a snapshot has no queries, or
+            files yield no rows.
     """
     plan = plan_import(release, layout, Path(out) / version, qrels_variant)
     root, final, snapshots = plan.root, plan.version, plan.snapshots
@@ -93,7 +95,7 @@ def import_release(
             with private_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:
                 _write_snapshots(release_info, snapshots, partial, limits, meter, ledgers, rows)
                 if not allow_empty:
-                    _check_tables_not_empty(snapshots, rows, ledgers)
+                    _check_tables_not_empty(layout, snapshots, rows, ledgers)
                 description = (name or layout, version, layout)
                 publish_release(
                     partial,
@@ -134,16 +136,23 @@ def _write_snapshots(
 
 
 def _check_tables_not_empty(
+    layout: str,
     snapshots: Sequence[SnapshotFiles],
     rows: Mapping[str, Mapping[str, int]],
     ledgers: Mapping[str, Ledger],
 ) -> None:
-    """Raise an error if the files of a table contain no valid row.
+    """Raise an error if a snapshot has no queries, or the files of a table have no valid row.
 
     Raises:
-        DataError: no row was read from the files of a table.
+        DataError: a snapshot has no queries, or no row was read from the files of a table.
     """
     for snapshot in snapshots:
+        if not (snapshot.queries or rows[snapshot.name]["queries"]):
+            raise DataError(
+                f"{snapshot.name}: found no file of queries; expected "
+                f"{LAYOUTS[layout].expected_files}; nothing was published; use --allow-empty if "
+                "the release has no such data"
+            )
         files_by_table: dict[str, Sequence[object]] = {
             "queries": snapshot.queries,
             "qrels": snapshot.qrels,
