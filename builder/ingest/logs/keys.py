@@ -140,7 +140,7 @@ class KeyEncoder:
         if not canonical.equals(urls):
             urls = strip_credentials(urls.str.strip_chars())
         columns = {"key": self._md5_keys(canonical), "url_key": canonical, "url": urls}
-        is_joined = given.str.contains(JOINED_ITEMS.pattern)
+        is_joined = given.str.strip_chars().str.contains(JOINED_ITEMS.pattern)
         return pl.DataFrame({**columns, "is_joined": is_joined})
 
     def _md5_keys(self, texts: pl.Series) -> Keys:

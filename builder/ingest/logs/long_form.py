@@ -51,21 +51,17 @@ SELECT record, time, nullif("user", '') AS "user", query, url,
 FROM rows
 """
 
-IS_SAME_PAGE = """
-a.time IS NOT DISTINCT FROM b.time AND a."user" IS NOT DISTINCT FROM b."user"
-AND a.query IS NOT DISTINCT FROM b.query
-"""
-
-CREATE_REJECTED = f"""
+CREATE_REJECTED = """
 CREATE TABLE rejected AS
 SELECT record FROM typed WHERE is_ranked AND rank IS NULL
 UNION ALL
-SELECT record FROM typed AS a SEMI JOIN (FROM typed WHERE rank IS NOT NULL) AS b ON {IS_SAME_PAGE}
+SELECT record FROM typed AS a SEMI JOIN (FROM typed WHERE rank IS NOT NULL) AS b
+  ON (a.time, a."user", a.query) IS NOT DISTINCT FROM (b.time, b."user", b.query)
 WHERE NOT is_ranked AND NOT (getvariable('row_is_click') AND click_order = 0)
 """
 """Rows with a bad rank, and results without a rank among results with one."""
 
-CREATE_COPIES = f"""
+CREATE_COPIES = """
 CREATE TABLE copies AS
 WITH repeated AS (
     SELECT DISTINCT time, "user", query FROM typed WHERE rank IS NOT NULL
@@ -76,7 +72,8 @@ counted AS (
            coalesce(min(url) OVER place = max(url) OVER place, false) AS is_one_url,
            CASE WHEN count(click_order) OVER place = count(*) OVER place
                 THEN coalesce(min(nullif(click_order, 0)) OVER place, 0) END AS first_click
-    FROM typed AS a SEMI JOIN repeated AS b ON {IS_SAME_PAGE}
+    FROM typed AS a SEMI JOIN repeated AS b
+      ON (a.time, a."user", a.query) IS NOT DISTINCT FROM (b.time, b."user", b.query)
     WHERE rank IS NOT NULL WINDOW place AS (PARTITION BY time, "user", query, rank)
 )
 SELECT record, copy, first_click FROM counted WINDOW page AS (PARTITION BY time, "user", query)
@@ -152,6 +149,22 @@ def group_rows(
         clicked=sorted(CLICKED),
         not_clicked=sorted(NOT_CLICKED),
     )
+    yield from _load_rows(batches, connection)
+    for create in (CREATE_TYPED, CREATE_REJECTED, CREATE_COPIES):
+        connection.execute(create)
+    for found in connection.sql(REJECTED).to_arrow_reader(2**16):
+        for file, rejected in _split_by_file(pa.Table.from_batches([found])):
+            rows: list[NumberedRecord] = list(zip(*rejected.to_pydict().values(), strict=True))
+            yield file, RawRecords(rows=rows)
+    for table in _impression_tables(connection, row_is_click=row_is_click):
+        for file, part in _split_by_file(table):
+            yield file, RawRecords([part], partial(_read_records, part), clicks_are_ranks=True)
+
+
+def _load_rows(
+    batches: Iterable[tuple[int, RawRecords]], connection: duckdb.DuckDBPyConnection
+) -> Iterator[tuple[int, RawRecords]]:
+    """Insert the rows of all files into the table `rows`; yield the rejected ones."""
     connection.register("batch", ROWS.empty_table())
     connection.execute(CREATE)
     for file, batch in batches:
@@ -161,15 +174,6 @@ def group_rows(
         if batch.rows:
             yield file, RawRecords(rows=batch.rows)
     connection.unregister("batch")
-    for create in (CREATE_TYPED, CREATE_REJECTED, CREATE_COPIES):
-        connection.execute(create)
-    for batch in connection.sql(REJECTED).to_arrow_reader(2**16):
-        for file, rejected in _split_by_file(pa.Table.from_batches([batch])):
-            rows: list[NumberedRecord] = list(zip(*rejected.to_pydict().values(), strict=True))
-            yield file, RawRecords(rows=rows)
-    for table in _impression_tables(connection, row_is_click=row_is_click):
-        for file, part in _split_by_file(table):
-            yield file, RawRecords([part], partial(_read_records, part), clicks_are_ranks=True)
 
 
 def _split_by_file(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
