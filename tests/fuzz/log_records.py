@@ -58,6 +58,7 @@ SOME: dict[str, tuple[Any, ...]] = {
         ),
         *([{"url": TWO, "clicked": 2}, {"url": ONE, "clicked": 1}], [{"url": "a.example/x"}]),
         *([{"url": ONE}, TWO], [{"link": ONE}], [{"url": ONE, "rank": 5, "more": {"a": [1]}}]),
+        *([f"{ONE},{TWO}"], ["5;7"], [f"{ONE},{TWO}", THREE], [{"url": ONE, "rank": -1}]),
     ),
     "clicks": (
         *([], [1], [2, 1], [1, 1], None, [0], [-1], [3], [2**40], [1.5], ["1"], [True], [None]),
@@ -272,6 +273,8 @@ CELLS: dict[str, tuple[tuple[str, Any], ...]] = {
         ("[null]", [None]),
         ("[[1]]", [[1]]),
         ("[1", "bad_list"),
+        ("5;7", "bad_list"),
+        (f"{ONE};{TWO}", "bad_list"),
         (" ".join(f"{ONE}{n}" for n in range(1001)), [f"{ONE}{n}" for n in range(1001)]),
     ),
     "clicks": (

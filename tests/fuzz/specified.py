@@ -15,6 +15,7 @@ import polars as pl
 
 from builder.ingest import ingest_log
 from builder.ingest.ids import to_urls
+from builder.ingest.logs.cell_lists import JOINED_ITEMS
 from builder.ingest.logs.impression import Impression, make_impression
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Interval, Source
@@ -62,8 +63,10 @@ def specified(records: Sequence[tuple[int, Impression | str]], params: LogParame
             continue
         text = next(folded)
         docs = [_doc(name, params.address, params.scheme) for name in found.results]
-        if not text or None in docs:
-            reasons[number] = "bad_url" if text else "query_without_letters"
+        is_list = len(docs) == 1 and JOINED_ITEMS.search(found.results[0].strip()) is not None
+        if not text or is_list or None in docs:
+            reason = "bad_list" if is_list else "bad_url"
+            reasons[number] = reason if text else "query_without_letters"
             continue
         user = None if found.user is None else users.setdefault(found.user, len(users))
         keys = (key64(text), key64(found.query))

@@ -26,8 +26,8 @@ POSTGRES_ITEM = re.compile(rf"{QUOTED}|[^\s,{{}}\"\\][^,{{}}\"\\]*", re.DOTALL)
 SPACE = re.compile(r"\s*")
 ITEM_SEPARATOR = re.compile(r"\s*,?\s*")
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-JOINED_URLS = re.compile(r"[|;,\s]https?://", re.IGNORECASE)
-"""A second URL in an item: the list has another separator."""
+JOINED_ITEMS = re.compile(r"(?i)[|;,\s](?:https?://|www\.)|^[0-9]+\s*(?:[|;,]|\s[0-9])[|;,\s0-9]*$")
+"""Several URLs or numbers in an item: the list has another separator; also in Polars syntax."""
 BRACKETS = {"[": ("]", PYTHON_ITEM), "{": ("}", POSTGRES_ITEM)}
 """Opening bracket: closing bracket and item pattern."""
 NULLS = frozenset({"NULL", "null", "\\N", "None", "NaN", "nan", "NA"})
@@ -68,15 +68,15 @@ def split_list(cell: str, separator: str) -> list[Any]:
         separator: Item separator for cells without brackets.
 
     Raises:
-        RejectError: the cell starts with a bracket but is malformed, or an item has several URLs,
-            because the items are joined by another separator.
+        RejectError: the cell starts with a bracket but is malformed, or an item has several URLs
+            or numbers, because the items are joined by another separator.
     """
     text = cell.strip()
     if text in NULLS:
         return []
     if text[:1] not in BRACKETS:
-        items = [item for item in text.split(separator) if item]
-        if any(map(JOINED_URLS.search, items)):
+        items = [item for part in text.split(separator) if (item := part.strip())]
+        if any(map(JOINED_ITEMS.search, items)):
             raise RejectError("bad_list")
         return items
     if text.startswith("["):

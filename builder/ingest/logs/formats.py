@@ -5,16 +5,17 @@ result, and those of `LOG_READERS`; plug-ins add others. The format is detected 
 unless `log.format` is set.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
-from itertools import islice
+from itertools import groupby, islice
+from typing import NamedTuple
 
 import duckdb
 
 from builder.ingest.decompression import reject_json_array
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
-from builder.ingest.lines import Chunk, read_chunks
+from builder.ingest.lines import read_chunks
 from builder.ingest.logs import json_lines, parquet
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.delimited import detect_layout, parse_wide_rows, read_log_rows
@@ -43,6 +44,20 @@ LogReader = Callable[[Source, Interval, LogParameters], Iterator[NumberedRecord]
 
 Batch = Callable[[duckdb.DuckDBPyConnection], RawRecords]
 """Deferred parsing of a batch of raw records; may be called from any thread."""
+
+
+class OpenLog(NamedTuple):
+    """An opened log file.
+
+    Args:
+        batches: Its unchecked records.
+        is_long_form: The records are results, in tables with the schema `long_form.ROWS`, instead
+            of impressions.
+    """
+
+    batches: Iterator[Batch]
+    is_long_form: bool = False
+
 
 ALL_TIME = Interval(0, LATEST)
 """Interval passed to readers if times are ignored."""
@@ -73,26 +88,40 @@ def read_impressions(
         def checked(batch: Batch) -> CheckedRecords:
             return check_records(batch(connection), interval, params, connection)
 
-        batches = raw_batches(inspect_log(source, params), interval, params, limits)
-        yield from ordered_map(checked, batches, limits.threads)
+        batches = raw_batches([inspect_log(source, params)], interval, params, limits)
+        yield from ordered_map(checked, (batch for _, batch in batches), limits.threads)
 
 
 def raw_batches(
+    files: Iterable[LogFile], interval: Interval | None, params: LogParameters, limits: Limits
+) -> Iterator[tuple[int, Batch]]:
+    """Yield the unchecked records of log files in batches, each with the index of its file.
+
+    The rows of consecutive files in the long form are grouped together, since the rows of an
+    impression may be in several files.
+    """
+    opened = (
+        (index, _open_log(file, interval, params, limits)) for index, file in enumerate(files)
+    )
+    for is_long, logs in groupby(opened, lambda pair: pair[1].is_long_form):
+        batches = ((index, batch) for index, log in logs for batch in log.batches)
+        yield from _group_batches(batches, params, limits) if is_long else batches
+
+
+def _open_log(
     file: LogFile, interval: Interval | None, params: LogParameters, limits: Limits
-) -> Iterator[Batch]:
-    """Yield the unchecked records of a log file in batches, in file order."""
+) -> OpenLog:
+    """Open a log file, and find out whether it has one result per row."""
     source, kind, needs_time = file.source, file.kind, interval is not None
     if kind == "parquet":
-        yield from _parquet_batches(source, params, limits, needs_time=needs_time)
-        return
-    if kind not in TEXT_FORMATS:
-        records = get_reader(kind)(source, interval or ALL_TIME, params)
-        yield from _already_parsed(batch_records(records, clicks_are_ranks=kind in LOG_READERS))
-        return
+        return _open_parquet(source, params, needs_time=needs_time)
     if kind == "jsonl":
-        yield from _json_batches(source, params, file.encoding, limits)
-    else:
-        yield from _delimited_batches(file, params, limits, needs_time=needs_time)
+        return _open_json(source, params, file.encoding, limits)
+    if kind in TEXT_FORMATS:
+        return _open_delimited(file, params, needs_time=needs_time)
+    records = get_reader(kind)(source, interval or ALL_TIME, params)
+    batches = batch_records(records, clicks_are_ranks=kind in LOG_READERS)
+    return OpenLog(map(_parsed, batches))
 
 
 def get_reader(name: str) -> LogReader:
@@ -109,101 +138,89 @@ def get_reader(name: str) -> LogReader:
     return reader
 
 
-def _already_parsed(batches: Iterator[RawRecords]) -> Iterator[Batch]:
-    """Wrap each batch, which is already parsed, in a function that returns it."""
-    for batch in batches:
-
-        def parsed(_: duckdb.DuckDBPyConnection, batch: RawRecords = batch) -> RawRecords:
-            return batch
-
-        yield parsed
+def _parsed(raw: RawRecords) -> Batch:
+    """Wrap a batch, which is already parsed, in a function that returns it."""
+    return lambda _: raw
 
 
-def _json_batches(
-    source: Source, params: LogParameters, encoding: str, limits: Limits
-) -> Iterator[Batch]:
-    """Yield the batches of a JSON lines file, with one impression or one result per line."""
+def _open_json(source: Source, params: LogParameters, encoding: str, limits: Limits) -> OpenLog:
+    """Open a JSON lines file, with one impression or one result per line."""
     reject_json_array(source)
     objects = partial(read_result_objects, source, params, encoding)
     first = next((row for _, row in objects() if not isinstance(row, str)), {})
     if is_long_form(first, params.fields):
-        yield from _long_form_batches(objects(), params, limits)
-        return
+        return OpenLog(_result_batches(objects(), params), is_long_form=True)
     size = json_lines.chunk_bytes(limits.memory)
-    for chunk in read_chunks(source, params.max_line_bytes, size, encoding):
-
-        def parse(connection: duckdb.DuckDBPyConnection, chunk: Chunk = chunk) -> RawRecords:
-            return json_lines.parse_chunk(chunk, params, connection)
-
-        yield parse
+    chunks = read_chunks(source, params.max_line_bytes, size, encoding)
+    return OpenLog(partial(json_lines.parse_chunk, chunk, params) for chunk in chunks)
 
 
-def _delimited_batches(
-    file: LogFile, params: LogParameters, limits: Limits, *, needs_time: bool
-) -> Iterator[Batch]:
-    """Yield the batches of a CSV or TSV file, with one impression or one result per row."""
+def _open_delimited(file: LogFile, params: LogParameters, *, needs_time: bool) -> OpenLog:
+    """Open a CSV or TSV file, with one impression or one result per row."""
     source, encoding = file.source, file.encoding
     layout = detect_layout(source, file.kind, params, encoding, needs_time=needs_time)
     rows = read_log_rows(source, layout, params, encoding)
     if is_long_form(layout.names, params.fields):
-        yield from _long_form_batches(rows, params, limits)
-    else:
-        records = parse_wide_rows(rows, params)
-        renamed = (
-            (n, row if isinstance(row, str) else rename_fields(row, params.fields))
-            for n, row in records
-        )
-        yield from _already_parsed(batch_records(renamed))
+        return OpenLog(_result_batches(rows, params), is_long_form=True)
+    records = parse_wide_rows(rows, params)
+    renamed = (
+        (n, row if isinstance(row, str) else rename_fields(row, params.fields))
+        for n, row in records
+    )
+    return OpenLog(map(_parsed, batch_records(renamed)))
 
 
-def _long_form_batches(
+def _result_batches(
     rows: Iterator[NumberedRecord] | Iterator[tuple[int, dict[str, str] | str]],
     params: LogParameters,
-    limits: Limits,
 ) -> Iterator[Batch]:
-    """Group rows with one result each into impressions; rejects are passed through."""
-
-    def batches() -> Iterator[RawRecords]:
-        while batch := list(islice(rows, RECORDS_PER_BATCH)):
-            kept = [(number, row) for number, row in batch if not isinstance(row, str)]
-            faults = [(number, row) for number, row in batch if isinstance(row, str)]
-            yield RawRecords([rows_to_table(kept, params.fields)], rows=faults)
-
-    yield from _group_batches(batches(), params, limits)
+    """Yield rows with one result each as tables with the schema `long_form.ROWS`."""
+    while batch := list(islice(rows, RECORDS_PER_BATCH)):
+        kept = [(number, row) for number, row in batch if not isinstance(row, str)]
+        faults = [(number, row) for number, row in batch if isinstance(row, str)]
+        yield _parsed(RawRecords([rows_to_table(kept, params.fields)], rows=faults))
 
 
 def _group_batches(
-    batches: Iterator[RawRecords], params: LogParameters, limits: Limits
-) -> Iterator[Batch]:
+    batches: Iterator[tuple[int, Batch]], params: LogParameters, limits: Limits
+) -> Iterator[tuple[int, Batch]]:
     """Group batches with one result per row into impressions, on a separate connection."""
     with limits.connect(ENGINE_SHARE) as connection:
+        rows = ((index, batch(connection)) for index, batch in batches)
         is_click = params.click_form == "rows"
-        yield from _already_parsed(group_rows(batches, connection, row_is_click=is_click))
+        for index, raw in group_rows(rows, connection, row_is_click=is_click):
+            yield index, _parsed(raw)
+
+
+def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) -> OpenLog:
+    """Open a Parquet file, with one impression or one result per row."""
+    with explain_parquet_errors(source), open_file(source.path) as file:
+        names = parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
+    is_long = is_long_form(names, params.fields)
+    parse = parquet.parse_result_rows if is_long else parquet.parse_batch
+    return OpenLog(_parquet_batches(source, names, params, parse), is_long_form=is_long)
 
 
 def _parquet_batches(
-    source: Source, params: LogParameters, limits: Limits, *, needs_time: bool
+    source: Source,
+    names: Sequence[str],
+    params: LogParameters,
+    parse: Callable[[NumberedBatch, LogParameters], RawRecords],
 ) -> Iterator[Batch]:
-    """Yield the batches of a Parquet file, with one impression or one result per row."""
-    with explain_parquet_errors(source), open_file(source.path) as file:
-        names = parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
+    """Yield the batches of some columns of a Parquet file."""
     faults: list[str] = []
-    batches = parquet.read_batches(source, names, faults)
-    if is_long_form(names, params.fields):
-        tables = parquet.long_form_tables(batches, params.fields)
-        yield from _group_batches((RawRecords([table]) for table in tables), params, limits)
     seen = 0
-    for number, batch in batches:
+    for number, batch in parquet.read_batches(source, names, faults):
         seen = number + len(batch) - 1
 
-        def parse(
+        def parsed(
             _: duckdb.DuckDBPyConnection, numbered: NumberedBatch = (number, batch)
         ) -> RawRecords:
             with explain_parquet_errors(source):
-                return parquet.parse_batch(numbered, params)
+                return parse(numbered, params)
 
-        yield parse
-    yield from _already_parsed(batch_records((seen + 1, fault) for fault in faults))
+        yield parsed
+    yield from map(_parsed, batch_records((seen + 1, fault) for fault in faults))
 
 
 __all__ = ["RECORD_FIELDS", "LogReader", "detect_format", "get_reader", "read_impressions"]

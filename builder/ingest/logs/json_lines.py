@@ -42,7 +42,7 @@ FROM parsed
 RESULT_URLS = """
 CASE WHEN list_count(list_transform({list}, lambda result: result.{rank})) = 0
        OR list_transform({list}, lambda result: result.{rank}) = range(1, len({list}) + 1)
-     THEN CASE WHEN {clicks} IS NOT NULL
+     THEN CASE WHEN len({clicks}) > 0
                  OR list_bool_and(list_transform({list}, lambda result:
                                                  coalesce(result.{clicked}::BIGINT, 0) IN (0, 1)))
                THEN list_transform({list}, lambda result: result.{url}::VARCHAR) END END
@@ -50,8 +50,9 @@ CASE WHEN list_count(list_transform({list}, lambda result: result.{rank})) = 0
 """Null if ranks are not 1, 2, 3, ... or `clicked` is more than a flag: the record is ambiguous."""
 
 CLICKED_RESULTS = """
-coalesce({clicks}, list_filter(range(1, len({list}) + 1), lambda rank:
-                               coalesce({list}[rank].{clicked}::BIGINT, 0) > 0))
+CASE WHEN len({clicks}) > 0 THEN {ranks}
+     ELSE list_filter(range(1, len({list}) + 1), lambda rank:
+                      coalesce({list}[rank].{clicked}::BIGINT, 0) > 0) END
 """
 
 CLICK_RANKS = """
@@ -153,7 +154,9 @@ def _columns_sql(layout: JsonLayout, params: LogParameters) -> str:
     if layout.has_result_objects:
         names = {own: _quote_identifier(name) for own, name in fields.result_fields.items()}
         found["results"] = RESULT_URLS.format(list=results, clicks=clicks, **names)
-        found["clicks"] = CLICKED_RESULTS.format(list=results, clicks=found["clicks"], **names)
+        found["clicks"] = CLICKED_RESULTS.format(
+            list=results, clicks=clicks, ranks=found["clicks"], **names
+        )
     scalars = {own: _field_expression(getattr(fields, own)) for own in ("time", "user", "query")}
     return COLUMNS.format(**scalars, **found)
 

@@ -16,11 +16,13 @@ import pyarrow.compute as pc
 
 from builder.ingest.ids import lacks_scheme, to_urls
 from builder.ingest.lists import build_list_array
+from builder.ingest.logs.cell_lists import JOINED_ITEMS
 from builder.ingest.logs.records import CheckedRecords
 from builder.ingest.texts import strip_credentials, url_keys
 from builder.text.keys import fold_series
 
 Keys = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
 
 MD5 = "SELECT unhex(md5(text)) AS digest FROM texts"
 PSEUDONYM = "SELECT unhex(substr(sha256($secret || text), 1, 32)) AS digest FROM texts"
@@ -77,8 +79,8 @@ class KeyEncoder:
     def encode(self, records: CheckedRecords, time: int | None = None) -> KeyedRecords:
         """Replace the strings of a batch with keys.
 
-        Rejects queries that fold to nothing (`query_without_letters`) and results that are not web
-        addresses (`bad_url`).
+        Rejects queries that fold to nothing (`query_without_letters`), results that are not web
+        addresses (`bad_url`), and single results that consist of several (`bad_list`).
 
         Args:
             records: The batch.
@@ -104,12 +106,14 @@ class KeyEncoder:
             "results": build_list_array(pc.list_value_length(results).to_numpy(), pa.array(docs)),
             "clicks": batch["clicks"],
         }
-        keyed, rejects = _reject_missing_keys(pa.table(columns, schema=KEYED_COLUMNS), docs)
+        is_joined = url_rows["is_joined"].to_numpy()[urls.indices.to_numpy()]
+        table = pa.table(columns, schema=KEYED_COLUMNS)
+        keyed, rejects = _reject_missing_keys(table, docs, is_joined)
         return KeyedRecords(
             keyed,
             [*records.rejects, *rejects],
             query_rows.filter(pl.col("query") != 0),
-            url_rows.filter(pl.col("key") != 0),
+            url_rows.filter(pl.col("key") != 0).drop("is_joined"),
             self._count_added_schemes(urls, url_rows["url"]),
         )
 
@@ -130,11 +134,14 @@ class KeyEncoder:
 
     def _encode_urls(self, texts: pa.Array) -> pl.DataFrame:
         """Canonicalize and hash the distinct URLs of a batch."""
-        urls = to_urls(pl.Series(pl.from_arrow(texts), dtype=pl.String), self.address, self.scheme)
+        given = pl.Series(pl.from_arrow(texts), dtype=pl.String)
+        urls = to_urls(given, self.address, self.scheme)
         canonical = url_keys(urls)
         if not canonical.equals(urls):
             urls = strip_credentials(urls.str.strip_chars())
-        return pl.DataFrame({"key": self._md5_keys(canonical), "url_key": canonical, "url": urls})
+        columns = {"key": self._md5_keys(canonical), "url_key": canonical, "url": urls}
+        is_joined = given.str.strip_chars().str.contains(JOINED_ITEMS.pattern)
+        return pl.DataFrame({**columns, "is_joined": is_joined})
 
     def _md5_keys(self, texts: pl.Series) -> Keys:
         """Return the first 64 bits of the MD5 of each text as an integer; 0 for empty texts."""
@@ -157,17 +164,27 @@ class KeyEncoder:
         return numbers.reshape(-1, width)[: len(found), 0].astype(np.uint64)
 
 
-def _reject_missing_keys(keyed: pa.Table, docs: Keys) -> tuple[pa.Table, list[tuple[int, str]]]:
+def _reject_missing_keys(
+    keyed: pa.Table, docs: Keys, is_joined: Flags
+) -> tuple[pa.Table, list[tuple[int, str]]]:
     """Split impressions into those in which all strings have keys, and rejects."""
     lacks_query = keyed["query"].to_numpy() == 0
-    has_bad_url = np.zeros(len(keyed), dtype=np.bool_)
-    if not docs.all():
-        parents = pc.list_parent_indices(keyed["results"].combine_chunks()).to_numpy()
-        has_bad_url[parents[docs == 0]] = True
-    has_bad_url &= ~lacks_query
+    is_single = pc.list_value_length(keyed["results"]).to_numpy() == 1
+    is_list = _has_result(keyed, is_joined) & is_single & ~lacks_query
+    has_bad_url = _has_result(keyed, docs == 0) & ~is_list & ~lacks_query
+    masks = {"query_without_letters": lacks_query, "bad_list": is_list, "bad_url": has_bad_url}
     rejects = [
         (number, reason)
-        for mask, reason in ((lacks_query, "query_without_letters"), (has_bad_url, "bad_url"))
+        for reason, mask in masks.items()
         for number in keyed["record"].filter(pa.array(mask)).to_pylist()
     ]
-    return (keyed.filter(pa.array(~(lacks_query | has_bad_url))) if rejects else keyed), rejects
+    kept = pa.array(~(lacks_query | is_list | has_bad_url))
+    return (keyed.filter(kept) if rejects else keyed), rejects
+
+
+def _has_result(keyed: pa.Table, marked: Flags) -> Flags:
+    """Whether each impression has one of the marked results."""
+    found = np.zeros(len(keyed), dtype=np.bool_)
+    if marked.any():
+        found[pc.list_parent_indices(keyed["results"].combine_chunks()).to_numpy()[marked]] = True
+    return found

@@ -1,12 +1,13 @@
 """Groups the rows of logs with one row per result (long form) into impressions.
 
-Rows may be in any order. Rows with equal time, user and query form one impression, except that a
-repeated rank starts another one. Without a rank column, row order is rank order. Impressions are
-returned as raw records in the order of their first rows. DuckDB groups and sorts the rows, spilling
-to scratch space.
+Rows may be in any order and in several files. Rows with equal time, user and query form one
+impression, except that a repeated rank starts another one. Without ranks, row order is rank order.
+Impressions are returned as raw records in the order of their first rows. DuckDB groups and sorts
+the rows, spilling to scratch space.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -30,14 +31,18 @@ ROWS = pa.schema(
 MAX_RESULTS = 2**16
 """Maximum number of results per impression, to bound memory; further results start another one."""
 
-CREATE = "CREATE TABLE rows AS SELECT * FROM batch LIMIT 0"
-INSERT = "INSERT INTO rows FROM batch"
+ROW_BITS = 40
+"""Rows are numbered across files: the index of the file, and the row number in the low bits."""
 
-TYPED = """
+CREATE = "CREATE TABLE rows AS SELECT * FROM batch LIMIT 0"
+INSERT = "INSERT INTO rows SELECT * REPLACE (record + $start::UBIGINT AS record) FROM batch"
+
+CREATE_TYPED = """
 CREATE VIEW typed AS
 SELECT record, time, nullif("user", '') AS "user", query, url,
        coalesce(lower(trim(rank)) NOT IN ('', 'nan'), false) AS is_ranked,
-       CASE WHEN TRY_CAST(rank AS DOUBLE) % 1 = 0 THEN TRY_CAST(rank AS DOUBLE) END AS rank,
+       CASE WHEN TRY_CAST(rank AS DOUBLE) % 1 = 0 AND TRY_CAST(rank AS DOUBLE) >= 0
+            THEN TRY_CAST(rank AS DOUBLE) END AS rank,
        CASE WHEN getvariable('row_is_click') THEN (coalesce(url, '') <> '')::DOUBLE
             WHEN clicked IS NULL OR lower(trim(clicked)) IN getvariable('not_clicked') THEN 0
             WHEN lower(trim(clicked)) IN getvariable('clicked') THEN 1
@@ -46,19 +51,48 @@ SELECT record, time, nullif("user", '') AS "user", query, url,
 FROM rows
 """
 
-REJECTED = """
-SELECT record, 'bad_rank' AS reason FROM typed WHERE is_ranked AND rank IS NULL ORDER BY record
+CREATE_REJECTED = """
+CREATE TABLE rejected AS
+SELECT record FROM typed WHERE is_ranked AND rank IS NULL
+UNION ALL
+SELECT record FROM typed AS a SEMI JOIN (FROM typed WHERE rank IS NOT NULL) AS b
+  ON (a.time, a."user", a.query) IS NOT DISTINCT FROM (b.time, b."user", b.query)
+WHERE NOT is_ranked AND NOT (getvariable('row_is_click') AND click_order = 0)
 """
+"""Rows with a bad rank, and results without a rank among results with one."""
+
+CREATE_COPIES = """
+CREATE TABLE copies AS
+WITH repeated AS (
+    SELECT DISTINCT time, "user", query FROM typed WHERE rank IS NOT NULL
+    GROUP BY time, "user", query, rank HAVING count(*) > 1
+),
+counted AS (
+    SELECT *, row_number() OVER (place ORDER BY record) AS copy, count(*) OVER place AS copies,
+           coalesce(min(url) OVER place = max(url) OVER place, false) AS is_one_url,
+           CASE WHEN count(click_order) OVER place = count(*) OVER place
+                THEN coalesce(min(nullif(click_order, 0)) OVER place, 0) END AS first_click
+    FROM typed AS a SEMI JOIN repeated AS b
+      ON (a.time, a."user", a.query) IS NOT DISTINCT FROM (b.time, b."user", b.query)
+    WHERE rank IS NOT NULL WINDOW place AS (PARTITION BY time, "user", query, rank)
+)
+SELECT record, copy, first_click FROM counted WINDOW page AS (PARTITION BY time, "user", query)
+QUALIFY min(copies) OVER page = 1 AND bool_and(is_one_url) OVER page
+"""
+"""Rows of results that were joined with clicks: some occur several times, always with the same URL,
+and others once. Each of them is taken once, clicked if one of its copies is."""
+
+REJECTED = "SELECT record, 'bad_rank' AS reason FROM rejected ORDER BY record"
 
 GROUPED = """
-WITH good AS (
-    SELECT * FROM typed WHERE NOT (is_ranked AND rank IS NULL)
-),
-ranked AS (
+WITH ranked AS (
     SELECT * REPLACE (
-        coalesce(rank, row_number() OVER (PARTITION BY time, "user", query ORDER BY record))
-        AS rank)
-    FROM good
+        CASE WHEN rank IS NOT NULL THEN rank
+             WHEN getvariable('row_is_click') AND click_order = 0 THEN 0
+             ELSE row_number() OVER (PARTITION BY time, "user", query ORDER BY record) END AS rank,
+        if(copy = 1, first_click, click_order) AS click_order)
+    FROM typed ANTI JOIN rejected USING (record) LEFT JOIN copies USING (record)
+    WHERE copy IS NULL OR copy = 1
 ),
 occurring AS (
     SELECT *, row_number() OVER (PARTITION BY time, "user", query, rank ORDER BY record)
@@ -92,18 +126,22 @@ def _to_text(value: Any) -> str | None:
 
 
 def group_rows(
-    batches: Iterable[RawRecords], connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
-) -> Iterator[RawRecords]:
+    batches: Iterable[tuple[int, RawRecords]],
+    connection: duckdb.DuckDBPyConnection,
+    *,
+    row_is_click: bool,
+) -> Iterator[tuple[int, RawRecords]]:
     """Group rows with one result each into impressions.
 
     Args:
-        batches: Tables with the schema `ROWS` and rejected rows of a single file.
-        connection: DuckDB connection used for this file only.
+        batches: Index of a file, and tables with the schema `ROWS` and rejected rows of this file.
+        connection: DuckDB connection used for these files only.
         row_is_click: Every row with a URL is a clicked result, as in click logs; a row without a
             URL is an impression with unknown results.
 
     Yields:
-        Impressions in the order of their first rows, and rejected rows.
+        Impressions in the order of their first rows, with the file of this row; rejected rows with
+        their file.
     """
     set_variables(
         connection,
@@ -111,28 +149,56 @@ def group_rows(
         clicked=sorted(CLICKED),
         not_clicked=sorted(NOT_CLICKED),
     )
+    yield from _load_rows(batches, connection)
+    for create in (CREATE_TYPED, CREATE_REJECTED, CREATE_COPIES):
+        connection.execute(create)
+    for found in connection.sql(REJECTED).to_arrow_reader(2**16):
+        for file, rejected in _split_by_file(pa.Table.from_batches([found])):
+            rows: list[NumberedRecord] = list(zip(*rejected.to_pydict().values(), strict=True))
+            yield file, RawRecords(rows=rows)
+    for table in _impression_tables(connection, row_is_click=row_is_click):
+        for file, part in _split_by_file(table):
+            yield file, RawRecords([part], partial(_read_records, part), clicks_are_ranks=True)
+
+
+def _load_rows(
+    batches: Iterable[tuple[int, RawRecords]], connection: duckdb.DuckDBPyConnection
+) -> Iterator[tuple[int, RawRecords]]:
+    """Insert the rows of all files into the table `rows`; yield the rejected ones."""
     connection.register("batch", ROWS.empty_table())
     connection.execute(CREATE)
-    for batch in batches:
+    for file, batch in batches:
         for table in batch.tables:
             connection.register("batch", table)
-            connection.execute(INSERT)
+            connection.execute(INSERT, {"start": file << ROW_BITS})
         if batch.rows:
-            yield RawRecords(rows=batch.rows)
+            yield file, RawRecords(rows=batch.rows)
     connection.unregister("batch")
-    connection.execute(TYPED)
-    for rejected in connection.sql(REJECTED).to_arrow_reader(2**16):
-        rows: list[NumberedRecord] = list(zip(*rejected.to_pydict().values(), strict=True))
-        if rows:
-            yield RawRecords(rows=rows)
+
+
+def _split_by_file(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """Split a table by file, given that it is sorted by `record`; yield each file and its rows."""
+    numbers = table["record"].to_numpy()
+    files, starts = np.unique(numbers >> ROW_BITS, return_index=True)
+    for file, start, stop in zip(files.tolist(), starts, [*starts[1:], len(table)], strict=True):
+        within = pa.array(numbers[start:stop] - np.uint64(file << ROW_BITS))
+        yield file, table.slice(start, stop - start).set_column(0, "record", within)
+
+
+def _impression_tables(
+    connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
+) -> Iterator[pa.Table]:
+    """Yield the impressions of the table `rows` in the order of their first rows."""
     reader = connection.sql(GROUPED).to_arrow_reader(2**17)
     rest = reader.schema.empty_table()
     for batch in reader:
         rest = pa.concat_tables([rest, pa.Table.from_batches([batch])])
         whole = _count_complete_rows(rest["first"].to_numpy())
-        yield from _build_impressions(rest.slice(0, whole), row_is_click=row_is_click)
+        if whole:
+            yield _build_impressions(rest.slice(0, whole), row_is_click=row_is_click)
         rest = rest.slice(whole)
-    yield from _build_impressions(rest, row_is_click=row_is_click)
+    if len(rest):
+        yield _build_impressions(rest, row_is_click=row_is_click)
 
 
 def _count_complete_rows(first: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> int:
@@ -141,13 +207,11 @@ def _count_complete_rows(first: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -
     return start if len(first) - start < MAX_RESULTS else len(first)
 
 
-def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRecords]:
-    """Convert sorted rows to impressions, given as raw records.
+def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> pa.Table:
+    """Convert sorted rows to impressions, given as a table of raw records.
 
     A `clicked` value that cannot be interpreted becomes a null rank, which rejects the impression.
     """
-    if not len(rows):
-        return
     first = rows["first"].to_numpy()
     starts = np.flatnonzero(np.diff(first, prepend=first[0] + np.uint64(1)))
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(first))))
@@ -161,7 +225,7 @@ def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRec
     clicked = np.flatnonzero((order > 0) | np.isnan(order))
     sequence = clicked[np.lexsort((position[clicked], order[clicked], group[clicked]))]
     counts = np.bincount(group[clicked], minlength=len(starts))
-    table = pa.table(
+    return pa.table(
         {
             "record": heads["first"],
             "time": heads["time"],
@@ -173,7 +237,6 @@ def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> Iterator[RawRec
             ),
         }
     )
-    yield RawRecords([table], lambda numbers: _read_records(table, numbers), clicks_are_ranks=True)
 
 
 def _read_records(table: pa.Table, numbers: Sequence[int]) -> Iterator[NumberedRecord]:

@@ -4,7 +4,7 @@ Columns of common types are processed as Arrow arrays; batches with other types 
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,7 @@ from builder.ingest.parquet_rows import NumberedBatch, batch_rows, explain_parqu
 from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.parquet import open_file
 from builder.io.sources import Source
-from builder.parameters import LogFields, LogParameters
+from builder.parameters import LogParameters
 
 
 def resolve_columns(
@@ -168,17 +168,17 @@ def _read_rows(
         yield number, record if isinstance(record, str) else rename_fields(record, params.fields)
 
 
-def long_form_tables(batches: Iterable[NumberedBatch], fields: LogFields) -> Iterator[pa.Table]:
-    """Convert batches with one result per row to tables with standard columns."""
-    for first, batch in batches:
-        numbers = np.arange(first, first + len(batch), dtype=np.uint64)
-        columns = {
-            own: _to_text_column(get_column(batch, name))
-            for own in ROWS.names[1:]
-            if has_column(batch.schema, name := getattr(fields, own))
-        }
-        absent = {own: pa.nulls(len(batch), pa.string()) for own in ROWS.names[1:]}
-        yield pa.table({"record": numbers, **absent, **columns}, schema=ROWS)
+def parse_result_rows(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
+    """Convert a batch with one result per row to a table with the schema `ROWS`."""
+    first, batch = numbered
+    numbers = np.arange(first, first + len(batch), dtype=np.uint64)
+    columns = {
+        own: _to_text_column(get_column(batch, name))
+        for own in ROWS.names[1:]
+        if has_column(batch.schema, name := getattr(params.fields, own))
+    }
+    absent = {own: pa.nulls(len(batch), pa.string()) for own in ROWS.names[1:]}
+    return RawRecords([pa.table({"record": numbers, **absent, **columns}, schema=ROWS)])
 
 
 def _to_text_column(column: pa.Array) -> pa.Array:

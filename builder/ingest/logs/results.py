@@ -23,7 +23,8 @@ def parse_results(
     Args:
         results: URLs or ids, or objects with `url` and optional `rank` and `clicked`.
         clicks: Ranks or URLs, objects with `rank` or `url`, or flags (see `log.click_form`); a
-            single URL or id need not be in a list; None: use the `clicked` fields of the results.
+            single URL or id need not be in a list; None or, if results are objects, empty: use
+            the `clicked` fields of the results.
         params: Section `[log]` of the definition.
 
     Returns:
@@ -57,10 +58,12 @@ def _parse_result_objects(
     if all(rank is None for rank in ranks):
         ranks = list(range(1, len(results) + 1))
     ranks = [parse_integer(rank) for rank in ranks]
-    if None in ranks or len(set(ranks)) < len(ranks):
+    if any(rank is None or rank < 0 for rank in ranks) or len(set(ranks)) < len(ranks):
         raise RejectError("bad_rank")
     by_rank = sorted(zip(ranks, names, results, strict=True), key=itemgetter(0))
     urls = [name for _, name, _ in by_rank]
+    if clicks == []:
+        clicks = None
     if params.click_form == "flags":
         clicks = _flags_to_ranks(clicks, ranks)
     if clicks is None:

@@ -108,14 +108,13 @@ def _encode_batches(
         encoder = KeyEncoder(secret, params.address, params.scheme, connection)
         wanted = interval if params.undated == "reject" else None
 
-        def key(batch: Batch) -> KeyedRecords:
-            records = check_records(batch(connection), wanted, params, connection)
-            return encoder.encode(records, None if wanted else interval.start)
+        def key(batch: tuple[int, Batch]) -> tuple[int, KeyedRecords]:
+            index, parse = batch
+            records = check_records(parse(connection), wanted, params, connection)
+            return index, encoder.encode(records, None if wanted else interval.start)
 
-        for index, log in enumerate(logs):
-            batches = raw_batches(log, wanted, params, limits)
-            for keyed in ordered_map(key, batches, limits.threads):
-                yield index, keyed
+        batches = raw_batches(logs, wanted, params, limits)
+        yield from ordered_map(key, batches, limits.threads)
 
 
 def _apply_user_rules(staging: StagedLog, params: LogParameters, limits: Limits) -> pl.DataFrame:

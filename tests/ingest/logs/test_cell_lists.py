@@ -41,6 +41,10 @@ from tests.ingest.logs.log_files import read_impressions
         ("NULL", []),
         ("\\N", []),
         ("nan", []),
+        (
+            "10.1002/1096;2-1 www.a.fr/x;y,z.html 12",
+            ["10.1002/1096;2-1", "www.a.fr/x;y,z.html", "12"],
+        ),
         ("http://a?u=http://b http://c/http://d", ["http://a?u=http://b", "http://c/http://d"]),
     ],
 )
@@ -68,11 +72,24 @@ def test_lists(cell: str, items: list[object]) -> None:
         "http://a|http://b",
         "http://a;HTTPS://b",
         "http://a,http://b http://c",
+        "www.a.fr/x;www.b.fr/y",
+        "12;7;9",
+        "12|7",
+        "12, 7, 9",
+        "12\t7",
     ],
 )
 def test_malformed_lists(cell: str) -> None:
     with pytest.raises(RejectError, match="bad_list"):
         split_list(cell, " ")
+
+
+@pytest.mark.parametrize("cell", ["12;7;9", "12; 7 ;9", ";12;;7;9;"])
+def test_spaces_around_another_separator(cell: str) -> None:
+    assert split_list(cell, ";") == ["12", "7", "9"]
+    assert split_list("https://a, www.b", ",") == ["https://a", "www.b"]
+    with pytest.raises(RejectError, match="bad_list"):
+        split_list("12 7;9", ";")
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"])) | st.integers(0)))

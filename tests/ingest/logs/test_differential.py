@@ -87,7 +87,7 @@ OBJECTS = st.lists(
     st.fixed_dictionaries(
         {"url": st.sampled_from(["https://a.example/1", "https://a.example/2", "x", None, 5])},
         optional={
-            "rank": st.sampled_from([1, 1, 2, 2, 3, None, "1", True, 1.0, 2**70]),
+            "rank": st.sampled_from([1, 1, 2, 2, 3, 0, -1, None, "1", True, 1.0, 2**70]),
             "clicked": st.sampled_from([True, True, False, None, 1, 0, "x", 2]),
             "more": st.just({"a": 1}),
         },
@@ -111,7 +111,7 @@ SHOWN = st.fixed_dictionaries(
         "query": st.just("eau"),
         "results": st.one_of(*map(results_of, ("https://a.example/{}".format, lambda n: n))),
     },
-    optional={"clicks": st.sampled_from([None, [], [1], [{"rank": 1}], [None], [9]])},
+    optional={"clicks": st.sampled_from([None, [], [], [1], [{"rank": 1}], [None], [9]])},
 )
 RECORD = st.fixed_dictionaries(
     {},

@@ -82,6 +82,10 @@ def test_forms_of_times_that_are_none(time_format: str) -> None:
         ([{"url": ONE, "rank": 1.0}, {"url": TWO, "rank": 2.0}], [2.0], [2]),
         ([{"url": ONE, "rank": 1.5}, {"url": TWO, "rank": 2.0}], [1], "bad_rank"),
         ([{"url": ONE, "rank": 5}], [1], "click_not_shown"),
+        ([{"url": ONE, "rank": 1, "clicked": True}, {"url": TWO, "rank": -1}], None, "bad_rank"),
+        ([{"url": ONE, "clicked": False}, {"url": TWO, "clicked": True}], [], [2]),
+        ([{"url": ONE, "clicked": False}, {"url": TWO, "clicked": True}], [1], [1]),
+        ([{"url": ONE, "clicked": "x"}, {"url": TWO}], [], "bad_clicks"),
     ],
 )
 def test_result_objects(
@@ -102,6 +106,33 @@ def test_result_objects(
         urls = pl.read_parquet(tmp_path / "out/log_urls.parquet")
         names = dict(urls.select("doc", "url").iter_rows())
         assert [[names[doc] for doc in row] for row in found["results"]] == [[ONE, TWO]] * 2
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+@pytest.mark.parametrize(
+    ("results", "address", "is_list"),
+    [
+        ([f"{ONE},{TWO}"], None, True),
+        (["www.a.fr/x;www.b.fr/y"], None, True),
+        (["12;7;9"], "https://core.example/works/{id}", True),
+        (["12, 7"], "https://core.example/works/{id}", True),
+        (["12", "7;9"], "https://core.example/works/{id}", False),
+        (["10.1002/1096;2-1"], "https://doi.org/{id}", False),
+        ([f"{ONE}?to={TWO}"], None, False),
+        ([f"{ONE};a,b|c"], None, False),
+    ],
+)
+def test_one_result_is_not_a_list(
+    tmp_path: Path, form: str, results: list[str], address: str | None, *, is_list: bool
+) -> None:
+    """A list in a list: of several results, one may have a separator by itself."""
+    record = {"time": 5, "user": "ada", "query": "eau", "results": results, "clicks": [1]}
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([record]), file)
+    data = file.getvalue() if form == "parquet" else orjson.dumps(record)
+    ledger, found = ingest(tmp_path, {"log": data}, address=address)
+    assert seen(found) == ([] if is_list else [("eau", [1])])
+    assert ledger.rejected == ({"bad_list": 1} if is_list else {})
 
 
 def test_other_names_zones_and_units(tmp_path: Path) -> None:

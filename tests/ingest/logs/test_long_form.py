@@ -3,6 +3,7 @@
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,10 +12,29 @@ import pyarrow.parquet as pq
 import pytest
 
 from builder.ingest.logs.long_form import _count_complete_rows
+from builder.text.keys import key64
 from tests.ingest.logs.log_files import ingest, seen
 
 ROW = {"time": 5, "user": "u", "query": "eau", "url": "https://a.example/1"}
 COLUMNS = {name: pa.string() for name in ("time", "user", "query", "url", "rank", "clicked")}
+
+
+Pages = list[tuple[list[int], list[int]]]
+
+
+def _csv(*rows: str) -> bytes:
+    """Results as `user,page,rank,clicked` of one query and time."""
+    lines = [
+        f"5,{u},eau,https://a.example/{n},{r},{c}" for u, n, r, c in (x.split(",") for x in rows)
+    ]
+    return "\n".join(["time,user,query,url,rank,clicked", *lines, ""]).encode()
+
+
+def _pages(impressions: pl.DataFrame) -> Pages:
+    """Numbers of the pages shown in each impression, and the clicked ranks."""
+    numbers = {key64(f"https://a.example/{n}"): n for n in range(10)}
+    rows = impressions.select("results", "clicks").iter_rows()
+    return [([numbers[key] for key in results], clicks) for results, clicks in rows]
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -103,3 +123,91 @@ def test_empty_row_groups(tmp_path: Path) -> None:
             writer.write_table(part)
     ledger, _ = ingest(tmp_path, {"log": file.getvalue()})
     assert (ledger.rows_in, ledger.rows_out) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "pages", "rejected"),
+    [
+        (["u,1,1,0", "u,2,2,0", "u,9,,0", "u,3,3,1", "u,4,4,0"], [([1, 2, 3, 4], [3])], 1),
+        ([",1,1,0", ",9,,1", ",9,NaN,0", ",2,2,1"], [([1, 2], [2])], 2),
+        (["u,9,,0", "v,1,1,0"], [([9], []), ([1], [])], 0),
+        (["u,1,,0", "u,2,,1"], [([1, 2], [2])], 0),
+        (["u,1,1,1", "u,2,2,0", "u,9,-1,0"], [([1, 2], [1])], 1),
+        (["u,1,0,1", "u,2,1,0", "u,9,-0.5,0"], [([1, 2], [1])], 1),
+        (["u,2,,0", "u,9,-1,0", "u,3,,1"], [([2, 3], [2])], 1),
+    ],
+)
+def test_results_without_a_rank_among_others_are_rejected(
+    tmp_path: Path, rows: list[str], pages: Pages, rejected: int
+) -> None:
+    ledger, found = ingest(tmp_path, {"log.csv": _csv(*rows)})
+    assert _pages(found) == pages
+    assert ledger.rejected == ({"bad_rank": rejected} if rejected else {})
+    assert ledger.rows_in == len(pages) + rejected
+
+
+def test_rows_of_a_click_log_without_a_click_need_no_rank(tmp_path: Path) -> None:
+    """As in the log of AOL, if a query was logged before its clicks and within their second."""
+    lines = ["5,u,eau,,,", "5,u,eau,https://a.example/1,1,", "5,u,eau,https://a.example/3,3,"]
+    data = "\n".join(["time,user,query,url,rank,clicked", *lines]).encode()
+    ledger, found = ingest(tmp_path, {"log.csv": data}, click_form="rows")
+    assert _pages(found) == [([1, 3], [1, 2])]
+    assert (ledger.rows_in, ledger.rows_out) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "pages"),
+    [
+        ([",1,1,1", ",1,1,1", ",2,2,0"], [([1, 2], [1])]),
+        ([",1,1,0", ",2,2,0", ",1,1,2", ",3,3,1"], [([1, 2, 3], [3, 1])]),
+        ([",1,1,3", ",1,1,1", ",1,1,0", ",2,2,2"], [([1, 2], [1, 2])]),
+        ([",1,1,1", ",2,2,0", ",1,1,0", ",2,2,1"], [([1, 2], [1]), ([1, 2], [2])]),
+        ([",1,1,1", ",2,2,0", ",1,1,0", ",3,2,1"], [([1, 2], [1]), ([1, 3], [2])]),
+        ([",1,1,1", ",2,2,0", ",3,2,1", ",2,3,0"], [([1, 2, 2], [1]), ([3], [1])]),
+        ([",1,,1", ",1,,1", ",2,,0"], [([1, 1, 2], [1, 2])]),
+    ],
+)
+def test_results_joined_with_their_clicks(tmp_path: Path, rows: list[str], pages: Pages) -> None:
+    """A page shown once is not shown again; two whole pages are, and so are other results."""
+    ledger, found = ingest(tmp_path, {"log.csv": _csv(*rows)})
+    assert (_pages(found), dict(ledger.rejected)) == (pages, {})
+
+
+def test_bad_clicks_of_a_result_joined_with_its_clicks(tmp_path: Path) -> None:
+    data = _csv(",1,1,1", ",1,1,maybe", ",2,2,0")
+    ledger, found = ingest(tmp_path, {"log.csv": data})
+    assert (_pages(found), dict(ledger.rejected)) == ([], {"bad_clicks": 1})
+
+
+def _lines(*rows: str) -> bytes:
+    """The same results as objects."""
+    names, *cells = (line.split(",") for line in _csv(*rows).decode().splitlines())
+    return "\n".join(json.dumps(dict(zip(names, row, strict=True))) for row in cells).encode()
+
+
+@pytest.mark.parametrize("user", ["u", ""])
+def test_impressions_in_several_files(tmp_path: Path, user: str) -> None:
+    parts = {
+        "part-0.csv": _csv(f"{user},1,1,1", f"{user},3,3,0", "x,9,x,0", "w,5,1,1"),
+        "part-1.jsonl": _lines("w,6,x,1", f"{user},2,2,1", "x,7,1,0"),
+    }
+    ledger, found = ingest(tmp_path, parts)
+    assert _pages(found) == [([1, 2, 3], [1, 2]), ([5], [1]), ([7], [])]
+    rejects = pl.read_parquet(tmp_path / "out/rejects.parquet").select("reason", "file", "line")
+    assert rejects.rows() == [("bad_rank", "part-0.csv", 4), ("bad_rank", "part-1.jsonl", 1)]
+    assert (ledger.rows_in, ledger.rows_out) == (5, 3)
+
+
+def test_impressions_between_files_of_another_form_are_not_joined(tmp_path: Path) -> None:
+    wide = b"time,user,query,results,clicks\n6,u,eau,https://a.example/4,1\n"
+    rows: dict[str, Any] = {"a.csv": _csv(",1,1,1"), "b.csv": wide, "c.csv": _csv(",2,2,0")}
+    _, found = ingest(tmp_path, rows)
+    assert _pages(found) == [([1], [1]), ([4], [1]), ([2], [])]
+
+
+def test_rejects_are_in_the_file_of_the_first_row(tmp_path: Path) -> None:
+    parts = {"a.csv": _csv("u,1,1,0"), "b.csv": _csv("v,2,1,0", "v,3,2,maybe", "u,4,2,maybe")}
+    ledger, _ = ingest(tmp_path, parts)
+    rejects = pl.read_parquet(tmp_path / "out/rejects.parquet").select("file", "line").rows()
+    assert sorted(rejects) == [("a.csv", 2), ("b.csv", 2)]
+    assert dict(ledger.rejected) == {"bad_clicks": 2}
