@@ -13,6 +13,7 @@ from itertools import islice
 import duckdb
 
 from builder.ingest.decompression import reject_json_array
+from builder.ingest.delimited import DELIMITERS
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
 from builder.ingest.lines import Chunk, read_chunks
 from builder.ingest.logs import json_lines, parquet
@@ -20,7 +21,12 @@ from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.delimited import detect_layout, parse_wide_rows, read_log_rows
 from builder.ingest.logs.detection import TEXT_FORMATS, LogFile, detect_format, inspect_log
 from builder.ingest.logs.json_rows import read_result_objects
-from builder.ingest.logs.long_form import group_rows, is_long_form, rows_to_table
+from builder.ingest.logs.long_form import (
+    group_rows,
+    is_long_form,
+    optional_fields,
+    rows_to_table,
+)
 from builder.ingest.logs.records import (
     RECORDS_PER_BATCH,
     CheckedRecords,
@@ -181,14 +187,38 @@ def _group_batches(
         yield from _already_parsed(group_rows(batches, connection, row_is_click=is_click))
 
 
+def optional_columns(file: LogFile, params: LogParameters) -> dict[str, bool]:
+    """Return whether a CSV, TSV or Parquet log has each of its optional columns.
+
+    Raises:
+        FormatError: the file cannot be opened, or required columns are missing.
+    """
+    needs_time = params.undated == "reject"
+    if file.kind == "parquet":
+        names = _parquet_columns(file.source, params, needs_time=needs_time)
+    elif file.kind in DELIMITERS:
+        names = detect_layout(
+            file.source, file.kind, params, file.encoding, needs_time=needs_time
+        ).names
+    else:
+        return {}
+    optional = [getattr(params.fields, own) for own in optional_fields(names, params.fields)]
+    return {name: name in names for name in optional}
+
+
+def _parquet_columns(source: Source, params: LogParameters, *, needs_time: bool) -> list[str]:
+    """Return the field names that are columns of a Parquet file."""
+    with explain_parquet_errors(source), open_file(source.path) as file:
+        return parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
+
+
 def _parquet_batches(
     source: Source, params: LogParameters, limits: Limits, *, needs_time: bool
 ) -> Iterator[Batch]:
     """Yield the batches of a Parquet file, with one impression or one result per row."""
-    with explain_parquet_errors(source), open_file(source.path) as file:
-        names = parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
+    names = _parquet_columns(source, params, needs_time=needs_time)
     faults: list[str] = []
-    batches = parquet.read_batches(source, names, faults)
+    batches = parquet.read_batches(source, names, faults, params.fields.user)
     if is_long_form(names, params.fields):
         tables = parquet.long_form_tables(batches, params.fields)
         yield from _group_batches((RawRecords([table]) for table in tables), params, limits)
