@@ -40,7 +40,7 @@ def check_named_columns(
         closest = get_close_matches(names[0], columns, n=1)
         hint = f"did you mean {closest[0]!r}?" if closest else f"correct or remove {key}.{own}"
         raise FormatError(
-            f"expected the column {' or '.join(names)} ({key}.{own}), "
+            f"expected the column {' or '.join(map(repr, names))} ({key}.{own}), "
             f"found {', '.join(columns)[:MAX_CHARS]}; {hint}",
             source.name,
         )
@@ -60,7 +60,7 @@ def check_unique_columns(columns: Sequence[str], names: Iterable[str], source: S
     for name in names:
         if columns.count(name) > 1:
             raise FormatError(
-                f"expected one column {name}, found {columns.count(name)}; rename or remove the "
+                f"expected one column {name!r}, found {columns.count(name)}; rename or remove the "
                 "others",
                 source.name,
                 1,
@@ -78,6 +78,6 @@ def note_missing_columns(files: Mapping[str, Mapping[str, bool]]) -> Iterator[st
         lacking = [file for file, has in has_column.items() if not has]
         if 0 < len(lacking) < len(has_column):
             yield (
-                f"{len(lacking):,} of {len(has_column):,} files have no column {name}, such as "
+                f"{len(lacking):,} of {len(has_column):,} files have no column {name!r}, such as "
                 f"{lacking[0]}; rename the column if it has another name there"
             )

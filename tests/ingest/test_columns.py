@@ -56,11 +56,11 @@ def _refusal(message: str) -> Any:
 def test_columns_of_the_same_name_are_refused(tmp_path: Path) -> None:
     """The last of them was read, without a word."""
     advice = "found 2; rename or remove the others"
-    with _refusal(f"log.csv, line 1: expected one column query, {advice}"):
+    with _refusal(f"log.csv, line 1: expected one column 'query', {advice}"):
         ingest(tmp_path, {"log.csv": _csv(ROW, "query")})
     crawl = tmp_path / "crawl"
     crawl.mkdir()
-    with _refusal(f"crawl.csv, line 1: expected one column url, {advice}"):
+    with _refusal(f"crawl.csv, line 1: expected one column 'url', {advice}"):
         _ingest_crawl(crawl, {"crawl.csv": _csv(PAGE, "url")})
 
 
@@ -76,7 +76,7 @@ def test_columns_of_the_same_name_that_are_not_read_do_not_matter(tmp_path: Path
             ROW,
             {"user": "sesion"},
             (
-                "sesion (log.fields.user), found time, session, query, results, clicks; "
+                "'sesion' (log.fields.user), found time, session, query, results, clicks; "
                 "did you mean 'session'?"
             ),
         ),
@@ -84,7 +84,7 @@ def test_columns_of_the_same_name_that_are_not_read_do_not_matter(tmp_path: Path
             ROW,
             {"clicks": "hits"},
             (
-                "hits (log.fields.clicks), found time, session, query, results, clicks; "
+                "'hits' (log.fields.clicks), found time, session, query, results, clicks; "
                 "correct or remove log.fields.clicks"
             ),
         ),
@@ -92,7 +92,7 @@ def test_columns_of_the_same_name_that_are_not_read_do_not_matter(tmp_path: Path
             RESULT,
             {"rank": "pos"},
             (
-                "pos (log.fields.rank), found time, user, query, url, position, clicked; "
+                "'pos' (log.fields.rank), found time, user, query, url, position, clicked; "
                 "correct or remove log.fields.rank"
             ),
         ),
@@ -119,7 +119,7 @@ def test_a_field_that_a_crawl_lacks_is_refused_if_the_definition_names_it(
     tmp_path: Path, kind: str
 ) -> None:
     data = _csv(PAGE) if kind == "csv" else _parquet(PAGE, tmp_path / "crawl")
-    message = "headlines (crawl.fields.title), found url, timestamp, headline, text; "
+    message = "'headlines' (crawl.fields.title), found url, timestamp, headline, text; "
     with _refusal(f"crawl.{kind}: expected the column {message}did you mean 'headline'?"):
         _ingest_crawl(tmp_path, {f"crawl.{kind}": data}, fields={"title": "headlines"})
 
@@ -140,8 +140,8 @@ def test_files_of_a_log_without_a_column_that_others_have_are_noted(tmp_path: Pa
     ledger, _ = ingest(tmp_path, files, repeats="keep")
     assert ledger.notes == [
         (
-            "1 of 4 files have no column user, such as b.csv; rename the column if it has another "
-            "name there"
+            "1 of 4 files have no column 'user', such as b.csv; rename the column if it has "
+            "another name there"
         )
     ]
 
@@ -152,8 +152,8 @@ def test_files_of_a_crawl_without_titles_are_noted_if_others_have_titles(tmp_pat
     notes = [note for note in _ingest_crawl(tmp_path, files).notes if "column" in note]
     assert notes == [
         (
-            "2 of 3 files have no column title, such as b.csv; rename the column if it has another "
-            "name there"
+            "2 of 3 files have no column 'title', such as b.csv; rename the column if it has "
+            "another name there"
         )
     ]
 

@@ -55,7 +55,9 @@ def test_a_title_may_be_missing_unless_it_is_named_and_a_text_may_not(tmp_path: 
     where, at = [{"url": url} for url in URLS], [MIDNIGHT] * 2
     rows, _ = pages(written(tmp_path, {"url": URLS, "timestamp": at, "text": ["Un", "Deux"]}))
     assert len(rows) == 2
-    message = r"expected the column doc.head \(crawl.fields.title\), found where, at, doc; correct"
+    message = (
+        r"expected the column 'doc.head' \(crawl.fields.title\), found where, at, doc; correct"
+    )
     with pytest.raises(FormatError, match=message):
         crawl(tmp_path, where=where, at=at, doc=[{"body": "Un texte"}] * 2)
     with pytest.raises(FormatError, match=r"expected the columns where.url, at, doc.body"):
