@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from builder.ingest.escapes import are_escaped, decode_escapes
 from builder.ingest.lines import read_blocks
 from builder.ingest.rejects import FILE_TRUNCATED, LINE_TOO_LONG
 from builder.io.cells import allow_long_cells
@@ -18,11 +19,17 @@ DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
 """Delimiters to try per format; the first one that yields the expected columns is used."""
 
 SAMPLE_ROWS = 1000
-"""Number of rows from which the quoting of a TSV file is detected."""
+"""Number of rows from which the quoting and the escapes of a TSV file are detected."""
+
+NULL = "\\N"
+"""Cell of a missing value, in any column."""
+NULLS = frozenset({"NULL", "null", NULL, "None", "NaN", "nan", "NA"})
+"""Spellings of a missing value; none of them can be a URL, a rank or a text."""
 
 Cells = list[str]
 Row = tuple[int, dict[str, str] | str]
-"""1-based number of the first line of a row, and its cells by column or the reject reason."""
+"""1-based number of the first line of a row, and its cells by column or the reject reason; cells
+with a missing value are absent."""
 
 
 class TableLayout(NamedTuple):
@@ -33,12 +40,14 @@ class TableLayout(NamedTuple):
         delimiter: Character between cells.
         is_quoted: Whether cells may be quoted.
         first_row_line: 1-based line number of the first row.
+        is_escaped: Whether cells have backslash escapes (see `escapes`).
     """
 
     names: list[str]
     delimiter: str
     is_quoted: bool
     first_row_line: int = 2
+    is_escaped: bool = False
 
 
 class _Line(NamedTuple):
@@ -71,11 +80,11 @@ def detect_quoting(
     max_spanned_lines: int,
     encoding: str = "utf-8",
 ) -> TableLayout:
-    """Return the layout of a TSV file with quoted cells if its first rows are quoted.
+    """Return the layout of a TSV file with quoted or escaped cells if its first rows have them.
 
-    They are if they have all cells when read as quoted, as pandas and Polars write them, but when
-    read as unquoted, a row lacks cells or a cell has doubled quotes. A quote within a cell that
-    does not start with one shows that cells are unquoted.
+    Rows are quoted if they have all cells when read as quoted, as pandas and Polars write them, but
+    when read as unquoted, a row lacks cells or a cell has doubled quotes. A quote within a cell
+    that does not start with one shows that cells are unquoted. Unquoted cells may be escaped.
 
     Args:
         source: The file.
@@ -93,12 +102,13 @@ def detect_quoting(
 
     rows = [row for _, row in sample(layout)]
     lacks_cells = "wrong_number_of_cells" in rows
-    cells = (cell for row in rows if isinstance(row, dict) for cell in row.values())
+    cells = [cell for row in rows if isinstance(row, dict) for cell in row.values()]
+    layout = layout._replace(is_escaped=are_escaped(cells))
     marked = [cell for cell in cells if '"' in cell]
     is_doubled = any('""' in cell for cell in marked)
     if not (lacks_cells or is_doubled) or not all(cell.startswith('"') for cell in marked):
         return layout
-    quoted = layout._replace(is_quoted=True)
+    quoted = layout._replace(is_quoted=True, is_escaped=False)
     faults = {row for _, row in sample(quoted) if isinstance(row, str)}
     return layout if faults & {"bad_quotes", "wrong_number_of_cells"} else quoted
 
@@ -134,8 +144,15 @@ def read_rows(
             )
         if not isinstance(cells, str) and len(cells) != len(layout.names):
             cells = FILE_TRUNCATED if line.is_unterminated else "wrong_number_of_cells"
-        row = cells if isinstance(cells, str) else dict(zip(layout.names, cells, strict=True))
-        yield line.number, row
+        yield line.number, cells if isinstance(cells, str) else _name_cells(cells, layout)
+
+
+def _name_cells(cells: Cells, layout: TableLayout) -> dict[str, str]:
+    """Return the cells of a row by column name, without missing values."""
+    row = {name: cell for name, cell in zip(layout.names, cells, strict=True) if cell != NULL}
+    if layout.is_escaped:
+        return {name: decode_escapes(cell) for name, cell in row.items()}
+    return row
 
 
 def _lines(source: Source, max_line_bytes: int, encoding: str) -> Iterator[_Line]:

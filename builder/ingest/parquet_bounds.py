@@ -5,7 +5,7 @@ decoded in small groups and combined into batches of a useful size; reading stop
 to far more than its size, as it does for text files (`lines`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,10 @@ from builder.ingest.lines import MAX_COMPRESSION_RATIO, MIN_BOMB_BYTES
 from builder.ingest.nested import select_columns
 
 BATCH_BYTES = 32 * 2**20
+
+Decoder = Callable[[bytes], str | None]
+Decoders = Mapping[str, Decoder]
+NO_DECODERS: Decoders = {}
 
 
 class DecompressionBombError(ValueError):
@@ -27,6 +31,7 @@ def bounded_batches(
     max_rows: int,
     decoded_rows: int,
     columns: Sequence[str] | None = None,
+    decoders: Decoders = NO_DECODERS,
 ) -> Iterator[pa.RecordBatch]:
     """Yield batches of a Parquet file with a limited number of rows and bytes.
 
@@ -37,6 +42,8 @@ def bounded_batches(
         decoded_rows: Number of rows decoded at a time. Decoding a dictionary-encoded column can
             repeat one long text up to this many times in memory.
         columns: Column names, possibly dotted (see `nested`); None: all columns.
+        decoders: Function by column name for values of binary columns that are not UTF-8; values
+            of other columns become null.
 
     Raises:
         DecompressionBombError: the file decodes to more than `MAX_COMPRESSION_RATIO` times its
@@ -47,7 +54,7 @@ def bounded_batches(
     parts: list[pa.RecordBatch] = []
     for batch in file.iter_batches(decoded_rows, columns=columns, use_threads=False):
         selected = batch if columns is None else select_columns(batch, columns)
-        part = _binary_to_text(selected.cast(_decoded_schema(selected.schema)))
+        part = _binary_to_text(selected.cast(_decoded_schema(selected.schema)), decoders)
         total_bytes, part_bytes, count = (
             total_bytes + part.nbytes,
             part_bytes + part.nbytes,
@@ -96,31 +103,38 @@ def is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
-def _binary_to_text(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _binary_to_text(batch: pa.RecordBatch, decoders: Decoders) -> pa.RecordBatch:
     """Convert the binary columns of a batch to strings."""
     if not any(is_binary(kind) for kind in batch.schema.types):
         return batch
-    columns = [_to_text(c) if is_binary(c.type) else c for c in batch.columns]
+    columns = [
+        _to_text(column, decoders.get(name, _to_null)) if is_binary(column.type) else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
     return pa.record_batch(columns, names=batch.schema.names)
 
 
-def _to_text(column: pa.Array) -> pa.Array:
-    """Convert a binary column to strings; values that are not UTF-8 become null."""
+def _to_null(_: bytes) -> None:
+    """Return None for a value that is not UTF-8."""
+
+
+def _to_text(column: pa.Array, decode: Decoder) -> pa.Array:
+    """Convert a binary column to strings; values that are not UTF-8 are decoded by a function."""
     kind = pa.list_(pa.string()) if is_list(column.type) else pa.string()
     try:
         return column.cast(kind)
     except pa.ArrowInvalid:
-        return pa.array([_decode_or_null(value) for value in column.to_pylist()], kind)
+        return pa.array([_decode_value(value, decode) for value in column.to_pylist()], kind)
 
 
-def _decode_or_null(value: Any) -> Any:
-    """Decode bytes, or each item of a list of bytes; None if they are not UTF-8."""
+def _decode_value(value: Any, decode: Decoder) -> Any:
+    """Decode bytes, or each item of a list of bytes; None remains None."""
     if isinstance(value, list):
-        return [_decode_or_null(item) for item in value]
+        return [_decode_value(item, decode) for item in value]
     try:
         return value.decode() if isinstance(value, bytes) else None
     except UnicodeDecodeError:
-        return None
+        return decode(value)
 
 
 def _concat(parts: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -1,6 +1,6 @@
 """Reads rows of Parquet files, in batches or one by one, with a limit on the decoded size."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,7 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.errors import FormatError
-from builder.ingest.parquet_bounds import DecompressionBombError, bounded_batches
+from builder.ingest.parquet_bounds import (
+    NO_DECODERS,
+    Decoders,
+    DecompressionBombError,
+    bounded_batches,
+)
 from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 
@@ -29,6 +34,7 @@ def numbered_batches(
     columns: Sequence[str],
     rows: int = ROWS_PER_BATCH,
     decoded_rows: int = DECODED_ROWS,
+    decoders: Decoders = NO_DECODERS,
 ) -> Iterator[NumberedBatch]:
     """Yield the batches of a file, each with the number of its first row.
 
@@ -38,23 +44,31 @@ def numbered_batches(
         columns: Column names, possibly dotted (see `nested`).
         rows: Maximum rows of a batch.
         decoded_rows: Rows decoded together.
+        decoders: Function by column name for binary values that are not UTF-8.
 
     Raises:
         DecompressionBombError: the file decodes to more than the maximum ratio.
     """
     number = 1
-    for batch in bounded_batches(file, size, rows, decoded_rows, columns):
-        yield number, _in_microseconds(batch)
+    utc = _utc_columns(file)
+    for batch in bounded_batches(file, size, rows, decoded_rows, columns, decoders):
+        yield number, _in_microseconds(batch, utc)
         number += batch.num_rows
 
 
-def _in_microseconds(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _utc_columns(file: pq.ParquetFile) -> set[str]:
+    """Return the columns of physical type INT96: timestamps of Spark and Hive, always in UTC."""
+    columns = (file.schema.column(index) for index in range(len(file.schema.names)))
+    return {column.path for column in columns if column.physical_type == "INT96"}
+
+
+def _in_microseconds(batch: pa.RecordBatch, utc: Collection[str]) -> pa.RecordBatch:
     """Cast timestamps in nanoseconds to microseconds, the resolution of Python's datetime."""
     columns = [
-        column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        column.cast(pa.timestamp("us", "UTC" if name in utc else column.type.tz), safe=False)
         if pa.types.is_timestamp(column.type) and column.type.unit == "ns"
         else column
-        for column in batch.columns
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
     ]
     return pa.record_batch(columns, names=batch.schema.names)
 
@@ -65,11 +79,12 @@ def numbered_rows(
     columns: Sequence[str],
     rows: int = ROWS_PER_BATCH,
     decoded_rows: int = DECODED_ROWS,
+    decoders: Decoders = NO_DECODERS,
 ) -> Iterator[tuple[int, Row | str]]:
     """Yield every row of a file with its number, or the reason to reject it."""
     number = 0
     try:
-        for first, batch in numbered_batches(file, size, columns, rows, decoded_rows):
+        for first, batch in numbered_batches(file, size, columns, rows, decoded_rows, decoders):
             number = first + batch.num_rows - 1
             yield from enumerate(batch_rows(batch), first)
     except DecompressionBombError:

@@ -1,8 +1,8 @@
 """Parses single time values of logs and crawls to Unix seconds.
 
-A time is a number, a numeric string, a datetime, a date (its midnight), an ISO 8601 string or a
-string in a configured format. `time_columns` parses whole columns, and leaves unclear values to
-this module.
+A time is a number, a numeric string, a datetime, a date (its midnight), an ISO 8601 string, a date
+with an offset such as `2022-06-01+02:00`, or a string in a configured format. `time_columns` parses
+whole columns, and leaves unclear values to this module.
 """
 
 import math
@@ -16,6 +16,8 @@ from builder.parameters import TimeParameters
 
 UTC_SECONDS = TimeParameters()
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
+_UTC_NAME = re.compile(r"(?<![A-Z])(?:UTC|GMT)\b", re.IGNORECASE)
+_DATE_WITH_OFFSET = re.compile(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})$")
 LATEST = 253_402_300_799
 """The last second of the year 9999; larger numbers are rejected."""
 
@@ -47,7 +49,7 @@ def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -
             return seconds
         raise RejectError("bad_time")
     try:
-        timestamp = datetime.fromisoformat(value) if isinstance(value, str) else value
+        timestamp = parse_iso(value) if isinstance(value, str) else value
         if isinstance(timestamp, date) and not isinstance(timestamp, datetime):
             timestamp = datetime.combine(timestamp, time())
         if isinstance(timestamp, datetime):
@@ -58,8 +60,23 @@ def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -
     raise RejectError("bad_time")
 
 
+def parse_iso(text: str) -> datetime:
+    """Parse an ISO 8601 string, or a date with an offset (`xsd:date`) as its midnight.
+
+    Raises:
+        ValueError: the string is neither.
+    """
+    return datetime.fromisoformat(_DATE_WITH_OFFSET.sub(r"\1T00:00\2", text))
+
+
 def _parse_format(text: str, time_format: str) -> datetime:
-    """Parse a string in the configured `strptime` format."""
+    """Parse a string in the configured `strptime` format.
+
+    `%Z` accepts UTC, GMT and Z only: `strptime` accepts the zone names of the machine and ignores
+    their offsets.
+    """
+    if "%Z" in time_format and "%z" not in time_format:
+        time_format, text = time_format.replace("%Z", "%z"), _UTC_NAME.sub("+0000", text)
     try:
         return datetime.strptime(text.strip(), time_format)  # noqa: DTZ007 - the zone is a parameter
     except ValueError:

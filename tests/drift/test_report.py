@@ -181,9 +181,7 @@ def test_shares_are_not_rounded_away(value: float | None, text: str) -> None:
 def test_what_could_not_be_seen_is_listed(drift: dict[str, Any]) -> None:
     blind = list_undecided_checks(drift)
     assert any(text.startswith("Does the crawl contain the shown pages?") for text in blind)
-    assert (
-        f"Checks that cannot tell ({len(blind)})" in Outline(render_report(drift)).text
-    )
+    assert f"Checks that cannot tell ({len(blind)})" in Outline(render_report(drift)).text
 
 
 def calm(drift: dict[str, Any]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ SOME: dict[str, tuple[Any, ...]] = {
         *(-(2**63), 2**63, 1.5e9, 1_655_294_400_000, float("nan"), "1e9", "NaN", "2022-W24-3"),
         *("2022-10-30T02:30:00", "2022-03-27T02:30:00", "20220615", "2022-06-15T12:00", "-5"),
     ),
-    "user": ("ada", "bob", "é", "", 5, 2**63, 1.5, None, False, ["u"], {}, "x" * 3000, "\x00"),
+    "user": ("ada", "bob", "é", "", 5, 2**63, 1.5, None, False, ["u"], {}, "x" * 3000, "\x00", " "),
     "query": (
         *("eau", " eau  potable ", "EAU", "e\u0301au", "\u00a0", "", "!!", None, 5, 2**70, 5.5),
         *(["eau"], {}, True, "x" * 501, "a\x00b", "水", "\U0001f600", "eau" * 100, "\ud800"),
@@ -227,7 +227,12 @@ def parquet_rows(draw: random.Random, count: int, params: LogParameters) -> tupl
     file = io.BytesIO()
     pq.write_table(table, file, row_group_size=draw.choice((7, 100, count)))
     data = file.getvalue()
-    rows = numbered_rows(pq.ParquetFile(io.BytesIO(data)), len(data), table.column_names)
+    rows = numbered_rows(
+        pq.ParquetFile(io.BytesIO(data)),
+        len(data),
+        table.column_names,
+        decoders={"user": bytes.hex},
+    )
     return data, [(number, _judged_row(row, params)) for number, row in rows]
 
 
@@ -259,8 +264,14 @@ def _fits(value: Any, kind: pa.DataType) -> bool:
 
 CELLS: dict[str, tuple[tuple[str, Any], ...]] = {
     "time": tuple((text, text) for text in SOME["time"] if isinstance(text, str)),
-    "user": (("ada", "ada"), ("é", "é"), ("", None), ("NULL", None), ("x" * 3000, "x" * 3000)),
-    "query": tuple((t, t) for t in ("eau", " eau ", "EAU", "", "!!", "水", "5", "x" * 501)),
+    "user": (
+        *(("ada", "ada"), ("é", "é"), ("", None), ("NULL", None), ("x" * 3000, "x" * 3000)),
+        *((" ", None), ("NA", None), ("\\N", None), ("na", "na")),
+    ),
+    "query": (
+        *((t, t) for t in ("eau", " eau ", "EAU", "", "!!", "水", "5", "NULL", "x" * 501)),
+        ("\\N", None),
+    ),
     "results": (
         (ONE, [ONE]),
         (f"{ONE} {TWO}", [ONE, TWO]),
@@ -269,6 +280,7 @@ CELLS: dict[str, tuple[tuple[str, Any], ...]] = {
         (f"{{{ONE},{TWO}}}", [ONE, TWO]),
         ("", []),
         ("NULL", []),
+        ("\\N", None),
         ("ftp://a.example/", ["ftp://a.example/"]),
         ("[null]", [None]),
         ("[[1]]", [[1]]),
@@ -280,7 +292,7 @@ CELLS: dict[str, tuple[tuple[str, Any], ...]] = {
     "clicks": (
         *(("", []), ("1", [1]), ("2 1", [2, 1]), ("[1]", [1]), ("[2, 1]", [2, 1]), ("0", [0])),
         *(("9", [9]), ("x", ["x"]), ("-1", ["-1"]), ("[(1, 'a')]", [[1, "a"]]), ("{1", "bad_list")),
-        *((TWO, [TWO]), ("[null]", [None]), ("None", []), ("['1']", [1])),
+        *((TWO, [TWO]), ("[null]", [None]), ("None", []), ("\\N", None), ("['1']", [1])),
     ),
 }
 """Cells of a table, each with its value or the reason why it has none."""

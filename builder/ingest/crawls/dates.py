@@ -13,6 +13,8 @@ from email.utils import parsedate_to_datetime
 import orjson
 from resiliparse.parse.html import DocumentNode
 
+from builder.ingest.timestamps import parse_iso
+
 EARLIEST = 631_152_000
 """1990-01-01: dates before the first web pages are ignored."""
 CLOCK_SKEW = 86_400
@@ -94,7 +96,7 @@ def parse_date(text: str, fetched_at: int) -> int | None:
 def _parse_datetime(text: str) -> datetime:
     """Parse an ISO 8601 date and time, or only its date, or an RFC 5322 date."""
     try:
-        return datetime.fromisoformat(text)
+        return parse_iso(text)
     except ValueError:
         if text[:4].isdigit():
             return datetime.fromisoformat(text[:10])

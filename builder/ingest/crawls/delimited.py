@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from builder.errors import FormatError
+from builder.ingest.columns import check_named_columns, check_unique_columns
 from builder.ingest.crawls.fetches import NumberedPage
-from builder.ingest.crawls.page import field_names, page_from_record
+from builder.ingest.crawls.page import OPTIONAL_FIELDS, FieldNames, field_names, page_from_record
 from builder.ingest.delimited import (
     DELIMITERS,
+    NULLS,
     TableLayout,
     candidate_layouts,
     detect_quoting,
@@ -33,7 +35,28 @@ def read_delimited_pages(
         params: Section `[crawl]` of the definition.
 
     Raises:
-        FormatError: the first line does not name the columns.
+        FormatError: see `read_layout`.
+    """
+    names, limits = field_names(params.fields), (params.max_record_bytes, MAX_SPANNED_LINES)
+    layout = detect_quoting(source, read_layout(source, kind, params), *limits)
+    for number, row in read_rows(source, layout, *limits):
+        if isinstance(row, str):
+            yield number, row
+        else:
+            cells = {n: cell for n, cell in row.items() if not _is_missing(n, cell, names)}
+            yield number, value_or_reason(partial(page_from_record, cells, names, params))
+
+
+def _is_missing(name: str, cell: str, names: FieldNames) -> bool:
+    """Whether a cell is a missing value; an empty text remains one, and any text may be an id."""
+    return name != names.url and (cell in NULLS or (not cell and name in names.times))
+
+
+def read_layout(source: Source, kind: str, params: CrawlParameters) -> TableLayout:
+    """Return the layout of a file from its header.
+
+    Raises:
+        FormatError: the first line does not name the columns, or names one that is read twice.
     """
     names = field_names(params.fields)
     layout = detect_layout(source, kind, params)
@@ -45,14 +68,9 @@ def read_delimited_pages(
             source.name,
             1,
         )
-    limits = (params.max_record_bytes, MAX_SPANNED_LINES)
-    layout = detect_quoting(source, layout, *limits)
-    for number, row in read_rows(source, layout, *limits):
-        if isinstance(row, str):
-            yield number, row
-        else:
-            cells = {n: cell for n, cell in row.items() if cell or n not in names.times}
-            yield number, value_or_reason(partial(page_from_record, cells, names, params))
+    check_unique_columns(layout.names, names.all, source)
+    check_named_columns("crawl.fields", params.fields, OPTIONAL_FIELDS, layout.names, source)
+    return layout
 
 
 def detect_delimited(source: Source, params: CrawlParameters) -> str | None:

@@ -11,7 +11,11 @@ from functools import partial
 
 from builder.ingest.crawls.charsets import UTF8
 from builder.ingest.crawls.checks import PageBlock, build_page_block
-from builder.ingest.crawls.delimited import detect_delimited, read_delimited_pages
+from builder.ingest.crawls.delimited import (
+    detect_delimited,
+    read_delimited_pages,
+    read_layout,
+)
 from builder.ingest.crawls.fetches import (
     BodyType,
     Fetch,
@@ -21,7 +25,7 @@ from builder.ingest.crawls.fetches import (
 )
 from builder.ingest.crawls.json_lines import parse_page_chunk, raw_page_frame
 from builder.ingest.crawls.page import RawPage
-from builder.ingest.crawls.parquet import MAGIC, read_parquet_pages
+from builder.ingest.crawls.parquet import MAGIC, parquet_columns, read_parquet_pages
 from builder.ingest.crawls.warc import read_archive
 from builder.ingest.decompression import read_head, reject_json_array
 from builder.ingest.delimited import DELIMITERS
@@ -83,6 +87,22 @@ def detect_format(source: Source, params: CrawlParameters) -> str:
         return "warc"
     is_json = head.lstrip()[:1] in (b"{", b"[", b"")
     return "jsonl" if is_json else detect_delimited(source, params) or "jsonl"
+
+
+def optional_columns(source: Source, params: CrawlParameters) -> dict[str, bool]:
+    """Return whether a CSV, TSV or Parquet crawl has a column of titles; other formats: empty.
+
+    Raises:
+        FormatError: the file cannot be opened, or lacks the columns of a crawl.
+    """
+    kind = params.format if params.format != "auto" else detect_format(source, params)
+    if kind == "parquet":
+        names = parquet_columns(source, params)
+    elif kind in DELIMITERS:
+        names = read_layout(source, kind, params).names
+    else:
+        return {}
+    return {params.fields.title: params.fields.title in names} if names else {}
 
 
 def _read_rows(source: Source, kind: str, params: CrawlParameters) -> Iterator[NumberedPage]:

@@ -20,6 +20,8 @@ DEFAULT_PARAMS = CrawlParameters()
 TIME_FIELDS = ("timestamp", "last_updated_at", "created_at")
 TEXT_FIELDS = ("text", "content")
 """Default field names of times and texts; the first field with a value is used."""
+OPTIONAL_FIELDS = ("time", "title")
+"""Fields that a crawl may lack; times only if `crawl.undated` allows that."""
 
 RAW_SCHEMA = {
     "line": pl.UInt64(),

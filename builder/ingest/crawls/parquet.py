@@ -7,8 +7,10 @@ from os import SEEK_END
 import pyarrow as pa
 
 from builder.errors import FormatError
+from builder.ingest.columns import check_named_columns
+from builder.ingest.crawls.charsets import decode
 from builder.ingest.crawls.fetches import NumberedPage
-from builder.ingest.crawls.page import field_names, page_from_record
+from builder.ingest.crawls.page import OPTIONAL_FIELDS, field_names, page_from_record
 from builder.ingest.nested import existing_names
 from builder.ingest.parquet_rows import explain_parquet_errors, numbered_rows
 from builder.ingest.rejects import FILE_TRUNCATED, value_or_reason
@@ -37,15 +39,30 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
         yield 1, FILE_TRUNCATED
         return
     names, size = field_names(params.fields), source.path.stat().st_size
+    decoders = {names.title: partial(decode, label="windows-1252")}
     with explain_parquet_errors(source), open_file(source.path) as file:
         columns = _page_columns(file.schema_arrow, source, params)
-        for number, record in numbered_rows(file, size, columns, BATCH_ROWS, DECODED_ROWS):
+        for number, record in numbered_rows(
+            file, size, columns, BATCH_ROWS, DECODED_ROWS, decoders
+        ):
             yield (
                 number,
                 record
                 if isinstance(record, str)
                 else value_or_reason(partial(page_from_record, record, names, params)),
             )
+
+
+def parquet_columns(source: Source, params: CrawlParameters) -> list[str]:
+    """Return the configured field names that are columns; none if the file is truncated.
+
+    Raises:
+        FormatError: the file is not Parquet, or lacks required columns.
+    """
+    if _lacks_footer(source):
+        return []
+    with explain_parquet_errors(source), open_file(source.path) as file:
+        return _page_columns(file.schema_arrow, source, params)
 
 
 def _lacks_footer(source: Source) -> bool:
@@ -70,4 +87,7 @@ def _page_columns(schema: pa.Schema, source: Source, params: CrawlParameters) ->
             f"{', '.join(schema.names)}; name them in [crawl.fields]",
             source.name,
         )
+    check_named_columns(
+        "crawl.fields", params.fields, OPTIONAL_FIELDS, schema.names, source, present
+    )
     return [name for name in names.all if name in present]

@@ -12,9 +12,10 @@ from typing import Annotated
 import polars as pl
 
 from builder.ingest.advice import CRAWL_ADVICE, advise_on_rejects
+from builder.ingest.columns import note_missing_columns
 from builder.ingest.crawls.checks import PageBlock
 from builder.ingest.crawls.fetches import parser_pool
-from builder.ingest.crawls.formats import read_pages
+from builder.ingest.crawls.formats import optional_columns, read_pages
 from builder.ingest.crawls.superseded import LatestFetches
 from builder.ingest.rejects import FILE_TRUNCATED
 from builder.io.sources import Interval, Source
@@ -57,6 +58,9 @@ def ingest_crawl(
         DataError: two URL keys have the same document key.
     """
     ledger, shortened, path = Ledger("records"), 0, out / "fetches.parquet"
+    if len(files) > 1:
+        columns = {file.name: optional_columns(file, params) for file in files}
+        ledger.notes.extend(note_missing_columns(columns))
     with RejectWriter(out, "crawl", ledger) as rejects, LatestFetches(limits) as latest:
         with TableWriter(path, Fetches, compression="lz4", use_dictionary=False) as texts:
             fetch = 0

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from builder.ingest.delimited import NULLS
 from builder.ingest.logs.records import Record
 from builder.ingest.logs.scalars import parse_integer
 from builder.ingest.rejects import RejectError
@@ -30,8 +31,6 @@ JOINED_ITEMS = re.compile(r"(?i)[|;,\s](?:https?://|www\.)|^[0-9]+\s*(?:[|;,]|\s
 """Several URLs or numbers in an item: the list has another separator; also in Polars syntax."""
 BRACKETS = {"[": ("]", PYTHON_ITEM), "{": ("}", POSTGRES_ITEM)}
 """Opening bracket: closing bracket and item pattern."""
-NULLS = frozenset({"NULL", "null", "\\N", "None", "NaN", "nan", "NA"})
-"""Spellings of a missing value; none of them can be a URL or a rank."""
 
 
 def parse_text_lists(record: Record, params: LogParameters) -> Record | str:

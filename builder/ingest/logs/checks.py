@@ -119,12 +119,18 @@ def _cleaned_columns(
     columns = {
         "record": table["record"],
         "seconds": _unix_seconds(table["time"], interval, params),
-        "user": table["user"],
+        "user": _blanks_to_nulls(table["user"]),
         "query": _clean_queries(table["query"], params),
         "results": table["results"],
         "ranks": ranks,
     }
     return pa.table(columns)
+
+
+def _blanks_to_nulls(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Replace texts without any character but spaces with nulls."""
+    is_blank = pc.equal(pc.utf8_trim(texts, " "), "")
+    return pc.if_else(is_blank, None, texts) if pc.any(is_blank).as_py() else texts
 
 
 def _nulls_to_empty(lists: pa.Array) -> pa.Array:

@@ -9,8 +9,10 @@ form, which has a URL column instead of a results column.
 from collections.abc import Iterator
 
 from builder.errors import FormatError
+from builder.ingest.columns import check_named_columns, check_unique_columns
 from builder.ingest.delimited import (
     DELIMITERS,
+    NULLS,
     Row,
     TableLayout,
     candidate_layouts,
@@ -20,11 +22,12 @@ from builder.ingest.delimited import (
 )
 from builder.ingest.lines import read_blocks
 from builder.ingest.logs.cell_lists import parse_text_lists
-from builder.ingest.logs.records import NumberedRecord, Record
+from builder.ingest.logs.long_form import optional_fields
+from builder.ingest.logs.records import NumberedRecord
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 
-MISSING_USERS = ("", "NULL", "\\N")
+MISSING_USERS = NULLS | {""}
 """Cell values for a missing user; such impressions must not be attributed to a single user."""
 
 MAX_SPANNED_LINES = 32
@@ -44,7 +47,7 @@ def detect_layout(
         needs_time: A time column is required.
 
     Raises:
-        FormatError: a required column is missing.
+        FormatError: a required column, or one that the definition names, is missing or ambiguous.
     """
     blocks = (block.lines for block in read_blocks(source, params.max_line_bytes, encoding))
     line = next((lines[0] for lines in blocks if lines), None)
@@ -56,6 +59,9 @@ def detect_layout(
     found: list[str] = []
     for layout in candidates:
         if set(needed) <= set(layout.names) and {fields.results, fields.url} & set(layout.names):
+            check_unique_columns(layout.names, dict.fromkeys(fields.model_dump().values()), source)
+            optional = optional_fields(layout.names, fields)
+            check_named_columns("log.fields", fields, optional, layout.names, source)
             limits = (params.max_line_bytes, MAX_SPANNED_LINES)
             return detect_quoting(source, layout, *limits, encoding)
         found = max(found, layout.names, key=len)
@@ -85,8 +91,16 @@ def _headerless_layouts(
 def read_log_rows(
     source: Source, layout: TableLayout, params: LogParameters, encoding: str
 ) -> Iterator[Row]:
-    """Yield every row of a log with its line number, or the reason to reject it."""
-    return read_rows(source, layout, params.max_line_bytes, MAX_SPANNED_LINES, encoding)
+    """Yield every row of a log with its line number, or the reason to reject it.
+
+    The user is removed if its value is in `MISSING_USERS`.
+    """
+    user = params.fields.user
+    rows = read_rows(source, layout, params.max_line_bytes, MAX_SPANNED_LINES, encoding)
+    for number, row in rows:
+        if not isinstance(row, str) and row.get(user, "").strip() in MISSING_USERS:
+            row.pop(user, None)
+        yield number, row
 
 
 def parse_wide_rows(
@@ -94,14 +108,4 @@ def parse_wide_rows(
 ) -> Iterator[NumberedRecord]:
     """Convert rows with one impression each to records by the column names of the file."""
     for number, row in rows:
-        yield number, row if isinstance(row, str) else _parse_cells(row, params)
-
-
-def _parse_cells(row: dict[str, str], params: LogParameters) -> Record | str:
-    """Return a row as a record with parsed lists; return the reject reason on failure.
-
-    The user field is removed if its value is in `MISSING_USERS`.
-    """
-    user = params.fields.user
-    record = {name: cell for name, cell in row.items() if name != user or cell not in MISSING_USERS}
-    return parse_text_lists(record, params)
+        yield number, row if isinstance(row, str) else parse_text_lists(row, params)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import duckdb
 
 from builder.ingest.decompression import reject_json_array
+from builder.ingest.delimited import DELIMITERS
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
 from builder.ingest.lines import read_chunks
 from builder.ingest.logs import json_lines, parquet
@@ -21,7 +22,12 @@ from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.delimited import detect_layout, parse_wide_rows, read_log_rows
 from builder.ingest.logs.detection import TEXT_FORMATS, LogFile, detect_format, inspect_log
 from builder.ingest.logs.json_rows import read_result_objects
-from builder.ingest.logs.long_form import group_rows, is_long_form, rows_to_table
+from builder.ingest.logs.long_form import (
+    group_rows,
+    is_long_form,
+    optional_fields,
+    rows_to_table,
+)
 from builder.ingest.logs.records import (
     RECORDS_PER_BATCH,
     CheckedRecords,
@@ -194,11 +200,35 @@ def _group_batches(
 
 def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) -> OpenLog:
     """Open a Parquet file, with one impression or one result per row."""
-    with explain_parquet_errors(source), open_file(source.path) as file:
-        names = parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
+    names = _parquet_columns(source, params, needs_time=needs_time)
     is_long = is_long_form(names, params.fields)
     parse = parquet.parse_result_rows if is_long else parquet.parse_batch
     return OpenLog(_parquet_batches(source, names, params, parse), is_long_form=is_long)
+
+
+def optional_columns(file: LogFile, params: LogParameters) -> dict[str, bool]:
+    """Return whether a CSV, TSV or Parquet log has each of its optional columns.
+
+    Raises:
+        FormatError: the file cannot be opened, or required columns are missing.
+    """
+    needs_time = params.undated == "reject"
+    if file.kind == "parquet":
+        names = _parquet_columns(file.source, params, needs_time=needs_time)
+    elif file.kind in DELIMITERS:
+        names = detect_layout(
+            file.source, file.kind, params, file.encoding, needs_time=needs_time
+        ).names
+    else:
+        return {}
+    optional = [getattr(params.fields, own) for own in optional_fields(names, params.fields)]
+    return {name: name in names for name in optional}
+
+
+def _parquet_columns(source: Source, params: LogParameters, *, needs_time: bool) -> list[str]:
+    """Return the field names that are columns of a Parquet file."""
+    with explain_parquet_errors(source), open_file(source.path) as file:
+        return parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
 
 
 def _parquet_batches(
@@ -210,7 +240,7 @@ def _parquet_batches(
     """Yield the batches of some columns of a Parquet file."""
     faults: list[str] = []
     seen = 0
-    for number, batch in parquet.read_batches(source, names, faults):
+    for number, batch in parquet.read_batches(source, names, faults, params.fields.user):
         seen = number + len(batch) - 1
 
         def parsed(

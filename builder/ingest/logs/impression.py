@@ -70,11 +70,11 @@ def make_impression(
 
 
 def _parse_user(value: object) -> str | None:
-    """Convert a user identifier to text; None if missing."""
+    """Convert a user identifier to text; None if missing or blank."""
     if value is None:
         return None
     if isinstance(value, str | int) and not isinstance(value, bool):
-        return str(value)
+        return str(value) if str(value).strip(" ") else None
     raise RejectError("bad_user")
 
 

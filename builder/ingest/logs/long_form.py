@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from builder.ingest.fields import DEFAULT_FIELDS
 from builder.ingest.lists import build_list_array
-from builder.ingest.logs.delimited import MISSING_USERS
 from builder.ingest.logs.records import NumberedRecord, RawRecords
 from builder.ingest.logs.scalars import CLICKED, NOT_CLICKED
 from builder.io.engine import set_variables
@@ -39,7 +38,7 @@ INSERT = "INSERT INTO rows SELECT * REPLACE (record + $start::UBIGINT AS record)
 
 CREATE_TYPED = """
 CREATE VIEW typed AS
-SELECT record, time, nullif("user", '') AS "user", query, url,
+SELECT record, time, CASE WHEN trim("user", ' ') <> '' THEN "user" END AS "user", query, url,
        coalesce(lower(trim(rank)) NOT IN ('', 'nan'), false) AS is_ranked,
        CASE WHEN TRY_CAST(rank AS DOUBLE) % 1 = 0 AND TRY_CAST(rank AS DOUBLE) >= 0
             THEN TRY_CAST(rank AS DOUBLE) END AS rank,
@@ -110,13 +109,17 @@ def is_long_form(names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bo
     return fields.results not in names and fields.url in names
 
 
+def optional_fields(names: Iterable[str], fields: LogFields) -> tuple[str, ...]:
+    """Return the standard names of the optional columns of a log with such column names."""
+    return ("user", "rank", "clicked") if is_long_form(names, fields) else ("user", "clicks")
+
+
 def rows_to_table(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFields) -> pa.Table:
     """Convert numbered rows to a table with standard column names."""
     names = {own: getattr(fields, own) for own in ROWS.names[1:]}
     columns: dict[str, list[Any]] = {
         own: [_to_text(row.get(name)) for _, row in records] for own, name in names.items()
     }
-    columns["user"] = [None if user in MISSING_USERS else user for user in columns["user"]]
     return pa.table({"record": [number for number, _ in records], **columns}, schema=ROWS)
 
 

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 
 from builder.errors import FormatError
 from builder.ingest import parquet_rows
+from builder.ingest.columns import check_named_columns
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
 from builder.ingest.lists import build_list_array, is_text, lengths
 from builder.ingest.logs.cell_lists import parse_text_lists
-from builder.ingest.logs.long_form import ROWS, is_long_form
+from builder.ingest.logs.long_form import ROWS, is_long_form, optional_fields
 from builder.ingest.logs.records import NumberedRecord, RawRecords
 from builder.ingest.nested import existing_names, get_column, has_column
 from builder.ingest.parquet_bounds import DecompressionBombError, is_list
@@ -34,7 +35,7 @@ def resolve_columns(
     """Return the field names in `[log.fields]` that exist as columns.
 
     Raises:
-        FormatError: a required column is missing.
+        FormatError: a required column, or one that the definition names, is missing.
     """
     fields, names = params.fields, schema.names
     found = existing_names(schema, fields.model_dump().values())
@@ -48,20 +49,30 @@ def resolve_columns(
             f"found {', '.join(names)}",
             source.name,
         )
+    optional = optional_fields(found, fields)
+    check_named_columns("log.fields", fields, optional, names, source, found)
     return found
 
 
 def read_batches(
-    source: Source, columns: Sequence[str], faults: list[str]
+    source: Source, columns: Sequence[str], faults: list[str], user: str = "user"
 ) -> Iterator[NumberedBatch]:
     """Yield numbered batches of some columns of a Parquet file.
+
+    Args:
+        source: The file.
+        columns: Names of the columns.
+        faults: Receives the reason if reading stops early.
+        user: Column of users; ids that are not text become hexadecimal digits.
 
     Raises:
         FormatError: the file is not readable as Parquet.
     """
     with explain_parquet_errors(source), open_file(source.path) as file:
         try:
-            yield from parquet_rows.numbered_batches(file, source.path.stat().st_size, columns)
+            yield from parquet_rows.numbered_batches(
+                file, source.path.stat().st_size, columns, decoders={user: bytes.hex}
+            )
         except DecompressionBombError:
             faults.append(DECOMPRESSION_BOMB)
 

@@ -13,9 +13,10 @@ import polars as pl
 
 from builder.errors import DataError
 from builder.ingest.advice import LOG_ADVICE, advise_on_rejects
+from builder.ingest.columns import note_missing_columns
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.detection import LogFile, inspect_log
-from builder.ingest.logs.formats import ENGINE_SHARE, Batch, raw_batches
+from builder.ingest.logs.formats import ENGINE_SHARE, Batch, optional_columns, raw_batches
 from builder.ingest.logs.keys import KeyedRecords, KeyEncoder
 from builder.ingest.logs.staging import StagedLog
 from builder.ingest.logs.strings import StringTableWriter
@@ -72,6 +73,9 @@ def ingest_log(
     """
     logs = [inspect_log(file, params) for file in files]
     ledger = Ledger("records", notes=[log.note for log in logs if log.note])
+    if len(logs) > 1:
+        columns = {log.source.name: optional_columns(log, params) for log in logs}
+        ledger.notes.extend(note_missing_columns(columns))
     added = 0
     with RejectWriter(out, "log", ledger) as rejects:
         with StagedLog(limits.scratch) as staging, StringTableWriter(limits) as strings:

@@ -133,6 +133,11 @@ def test_what_is_no_date_is_none(text: str) -> None:
     assert parse_date(text, FETCHED) in (None, DAY)
 
 
+def test_a_date_with_an_offset_is_midnight_there() -> None:
+    """The offset was read as the time of day."""
+    assert parse_date("2021-05-03+02:00", FETCHED) == DAY - 7200
+
+
 @pytest.mark.parametrize("body", [b"", b"\x00" * 50, b"<" * 5000, b"<div>" * 5000, b"\xff\xfe\x00"])
 def test_broken_markup_is_a_page_or_a_reject(body: bytes) -> None:
     reason = ""

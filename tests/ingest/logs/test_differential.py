@@ -117,7 +117,7 @@ RECORD = st.fixed_dictionaries(
     {},
     optional={
         "time": st.one_of(st.just(1_655_294_400), TIMES),
-        "user": st.sampled_from(["u", "é", "", 5, 2**63, 1.5, None, False, ["u"]]),
+        "user": st.sampled_from(["u", "é", "", " ", 5, 2**63, 1.5, None, False, ["u"]]),
         "session": st.sampled_from(["s", 7]),
         "query": QUERIES,
         "q": st.one_of(

@@ -51,10 +51,15 @@ def test_pages_within_structs(tmp_path: Path) -> None:
     assert rejects == [(2, "bad_text")]
 
 
-def test_a_title_may_be_missing_and_a_text_may_not(tmp_path: Path) -> None:
+def test_a_title_may_be_missing_unless_it_is_named_and_a_text_may_not(tmp_path: Path) -> None:
     where, at = [{"url": url} for url in URLS], [MIDNIGHT] * 2
-    rows, _ = crawl(tmp_path, where=where, at=at, doc=[{"body": "Un texte"}] * 2)
-    assert [row[2] for row in rows] == ["", ""]
+    rows, _ = pages(written(tmp_path, {"url": URLS, "timestamp": at, "text": ["Un", "Deux"]}))
+    assert len(rows) == 2
+    message = (
+        r"expected the column 'doc.head' \(crawl.fields.title\), found where, at, doc; correct"
+    )
+    with pytest.raises(FormatError, match=message):
+        crawl(tmp_path, where=where, at=at, doc=[{"body": "Un texte"}] * 2)
     with pytest.raises(FormatError, match=r"expected the columns where.url, at, doc.body"):
         crawl(tmp_path, where=where, at=at, doc=[{"head": "Eau"}] * 2)
 
@@ -118,7 +123,7 @@ def test_a_bomb_is_rejected_after_the_rows_before_it(
     columns = {"time": [5] * 5, "query": ["eau"] * 5, "results": [URLS] * 5, "clicks": [[1]] * 5}
     batch = pa.record_batch(columns)
 
-    def unpacked(*_: object) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def unpacked(*_: object, **__: object) -> Iterator[tuple[int, pa.RecordBatch]]:
         yield 1, batch.slice(0, 3)
         yield 4, batch.slice(3)
         raise DecompressionBombError

@@ -1,0 +1,83 @@
+"""Checks the columns of CSV, TSV and Parquet files against the field names of a definition."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+
+from builder.errors import FormatError
+from builder.io.sources import Source
+from builder.parameters import LogFields, PageFields
+
+MAX_CHARS = 200
+"""Maximum number of characters of the column names in a message."""
+
+
+def check_named_columns(
+    key: str,
+    fields: LogFields | PageFields,
+    optional: Iterable[str],
+    columns: Sequence[str],
+    source: Source,
+    found: Collection[str] | None = None,
+) -> None:
+    """Check that every optional field whose name the definition sets is a column.
+
+    Args:
+        key: Key of the section of field names, such as `log.fields`.
+        fields: The section.
+        optional: Standard names of the optional fields.
+        columns: Column names of the file.
+        source: The file.
+        found: Field names that are columns or nested fields; None: the column names.
+
+    Raises:
+        FormatError: a field has none of its names in the file.
+    """
+    for own in optional:
+        given = getattr(fields, own) if own in fields.model_fields_set else None
+        names = (given,) if isinstance(given, str) else given
+        if not names or set(names) & set(columns if found is None else found):
+            continue
+        closest = get_close_matches(names[0], columns, n=1)
+        hint = f"did you mean {closest[0]!r}?" if closest else f"correct or remove {key}.{own}"
+        raise FormatError(
+            f"expected the column {' or '.join(map(repr, names))} ({key}.{own}), "
+            f"found {', '.join(columns)[:MAX_CHARS]}; {hint}",
+            source.name,
+        )
+
+
+def check_unique_columns(columns: Sequence[str], names: Iterable[str], source: Source) -> None:
+    """Check that no column that is read has the same name as another column.
+
+    Args:
+        columns: Column names of the file.
+        names: Names of the columns that are read.
+        source: The file.
+
+    Raises:
+        FormatError: two columns have the same name.
+    """
+    for name in names:
+        if columns.count(name) > 1:
+            raise FormatError(
+                f"expected one column {name!r}, found {columns.count(name)}; rename or remove the "
+                "others",
+                source.name,
+                1,
+            )
+
+
+def note_missing_columns(files: Mapping[str, Mapping[str, bool]]) -> Iterator[str]:
+    """Yield a note for each optional column that some files of a snapshot have and others lack.
+
+    Args:
+        files: For each file, whether it has each of its optional columns.
+    """
+    for name in dict.fromkeys(name for columns in files.values() for name in columns):
+        has_column = {file: columns[name] for file, columns in files.items() if name in columns}
+        lacking = [file for file, has in has_column.items() if not has]
+        if 0 < len(lacking) < len(has_column):
+            yield (
+                f"{len(lacking):,} of {len(has_column):,} files have no column {name!r}, such as "
+                f"{lacking[0]}; rename the column if it has another name there"
+            )

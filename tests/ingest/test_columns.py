@@ -1,0 +1,163 @@
+"""Columns that occur twice, that a definition names wrongly, or that only some files have."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from builder.errors import FormatError
+from builder.ingest import ingest_crawl
+from builder.ingest.columns import note_missing_columns
+from builder.io.sources import Interval, Source
+from builder.parameters import CrawlParameters
+from builder.runtime.ledger import Ledger
+from builder.runtime.limits import Limits
+from builder.runtime.progress import NoProgress
+from tests.ingest.logs.log_files import ingest
+
+URL = "https://a.example/1"
+ROW = {"time": 5, "session": "s", "query": "eau", "results": URL, "clicks": "1"}
+RESULT = {"time": 5, "user": "u", "query": "eau", "url": URL, "position": 1, "clicked": 1}
+PAGE = {"url": URL, "timestamp": 5, "headline": "Eau", "text": "Un texte"}
+
+
+def _csv(row: dict[str, Any], *other: str) -> bytes:
+    cells = [*map(str, row.values()), *["x"] * len(other)]
+    return f"{','.join([*row, *other])}\n{','.join(cells)}\n".encode()
+
+
+def _parquet(row: dict[str, Any], path: Path) -> bytes:
+    pl.DataFrame([row]).write_parquet(path)
+    return path.read_bytes()
+
+
+def _ingest_crawl(folder: Path, files: dict[str, bytes], **params: Any) -> Ledger:
+    sources = [Source(folder / name, name) for name in files]
+    for source, data in zip(sources, files.values(), strict=True):
+        source.path.write_bytes(data)
+    for name in ("out", "scratch"):
+        (folder / name).mkdir()
+    return ingest_crawl(
+        folder / "out",
+        files=sources,
+        interval=Interval(0, 10),
+        params=CrawlParameters.model_validate(params),
+        limits=Limits(folder / "scratch", threads=1),
+        progress=NoProgress(),
+    )
+
+
+def _refusal(message: str) -> Any:
+    return pytest.raises(FormatError, match=f"^{re.escape(message)}$")
+
+
+def test_columns_of_the_same_name_are_refused(tmp_path: Path) -> None:
+    """The last of them was read, without a word."""
+    advice = "found 2; rename or remove the others"
+    with _refusal(f"log.csv, line 1: expected one column 'query', {advice}"):
+        ingest(tmp_path, {"log.csv": _csv(ROW, "query")})
+    crawl = tmp_path / "crawl"
+    crawl.mkdir()
+    with _refusal(f"crawl.csv, line 1: expected one column 'url', {advice}"):
+        _ingest_crawl(crawl, {"crawl.csv": _csv(PAGE, "url")})
+
+
+def test_columns_of_the_same_name_that_are_not_read_do_not_matter(tmp_path: Path) -> None:
+    ledger, _ = ingest(tmp_path, {"log.csv": _csv(ROW, "country", "country")})
+    assert (ledger.rows_out, ledger.notes) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("row", "fields", "message"),
+    [
+        (
+            ROW,
+            {"user": "sesion"},
+            (
+                "'sesion' (log.fields.user), found time, session, query, results, clicks; "
+                "did you mean 'session'?"
+            ),
+        ),
+        (
+            ROW,
+            {"clicks": "hits"},
+            (
+                "'hits' (log.fields.clicks), found time, session, query, results, clicks; "
+                "correct or remove log.fields.clicks"
+            ),
+        ),
+        (
+            RESULT,
+            {"rank": "pos"},
+            (
+                "'pos' (log.fields.rank), found time, user, query, url, position, clicked; "
+                "correct or remove log.fields.rank"
+            ),
+        ),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_field_that_a_log_lacks_is_refused_if_the_definition_names_it(
+    tmp_path: Path, row: dict[str, Any], fields: dict[str, str], message: str, kind: str
+) -> None:
+    data = _csv(row) if kind == "csv" else _parquet(row, tmp_path / "log")
+    with _refusal(f"log.{kind}: expected the column {message}"):
+        ingest(tmp_path, {f"log.{kind}": data}, fields=fields)
+
+
+def test_fields_of_the_other_form_and_of_objects_may_be_named(tmp_path: Path) -> None:
+    """A definition may name the fields of both forms, for a log that has files of both."""
+    fields = {"user": "session", "rank": "pos", "clicked": "hit", "results": "results"}
+    ledger, _ = ingest(tmp_path, {"log.csv": _csv(ROW)}, fields=fields)
+    assert (ledger.rows_out, ledger.notes) == (1, [])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_field_that_a_crawl_lacks_is_refused_if_the_definition_names_it(
+    tmp_path: Path, kind: str
+) -> None:
+    data = _csv(PAGE) if kind == "csv" else _parquet(PAGE, tmp_path / "crawl")
+    message = "'headlines' (crawl.fields.title), found url, timestamp, headline, text; "
+    with _refusal(f"crawl.{kind}: expected the column {message}did you mean 'headline'?"):
+        _ingest_crawl(tmp_path, {f"crawl.{kind}": data}, fields={"title": "headlines"})
+
+
+def test_one_of_several_times_is_enough(tmp_path: Path) -> None:
+    fields = {"time": ["fetched", "timestamp"], "title": "headline"}
+    crawl = {"crawl.csv": _csv(PAGE)}
+    assert _ingest_crawl(tmp_path, crawl, fields=fields, undated="start").rows_out == 1
+
+
+def test_files_of_a_log_without_a_column_that_others_have_are_noted(tmp_path: Path) -> None:
+    """`User` instead of `user` made all impressions of the file anonymous."""
+    good = {"time": 5, "user": "u", "query": "eau", "results": URL, "clicks": "1"}
+    bad = {name.title() if name == "user" else name: cell for name, cell in good.items()}
+    files = {"a.csv": _csv(good), "b.csv": _csv(bad), "c.csv": _csv(RESULT)}
+    files["d.parquet"] = _parquet(good, tmp_path / "d")
+    files["e.jsonl"] = b'{"time": 6, "query": "eau", "results": ["https://a.example/1"]}\n'
+    ledger, _ = ingest(tmp_path, files, repeats="keep")
+    assert ledger.notes == [
+        (
+            "1 of 4 files have no column 'user', such as b.csv; rename the column if it has "
+            "another name there"
+        )
+    ]
+
+
+def test_files_of_a_crawl_without_titles_are_noted_if_others_have_titles(tmp_path: Path) -> None:
+    files = {"a.csv": _csv(PAGE | {"title": "Eau"}), "b.csv": _csv(PAGE), "c.parquet": b"PAR1"}
+    files["d.parquet"] = _parquet(PAGE, tmp_path / "d")
+    notes = [note for note in _ingest_crawl(tmp_path, files).notes if "column" in note]
+    assert notes == [
+        (
+            "2 of 3 files have no column 'title', such as b.csv; rename the column if it has "
+            "another name there"
+        )
+    ]
+
+
+def test_columns_that_all_files_or_no_files_have_are_not_noted() -> None:
+    files = {"a": {"user": True, "clicks": False}, "b": {"user": True, "clicks": False}, "c": {}}
+    assert list(note_missing_columns(files)) == []
