@@ -62,13 +62,13 @@ class UrlList:
         if "://" in entry:
             self._pages.add(url_key(entry))
             return
-        host, _, _ = entry.partition("/")
+        host = re.split("[/?]", entry)[0]
         parts = _split_url_key(url_key(f"http://{entry}"))
         is_host = _HOST.fullmatch(parts.host) and "@" not in host
         if not is_host or any(map(str.isspace, entry)):
             raise ValueError(f"not a host: {entry!r}")
         port = parts.port if PORT_SUFFIX.search(host) else None
-        if "/" in entry.rstrip("/"):
+        if entry.rstrip("/") != host:
             if parts.path == "/" or ("?" in entry and "?" not in parts.path):
                 raise ValueError(f"nothing is left of the path or the query: {entry!r}")
             self._prefixes.setdefault((parts.host, port), []).append(parts.path)

@@ -112,6 +112,7 @@ HOSTS = {
         ("example.fr:443", {"plain"}),
         ("example.fr:80", {"dot"}),
         ("example.fr/x", {"port", "plain", "dot"}),
+        ("example.fr?x=1", set()),
         ("example.fr:8080/x", {"port"}),
         ("example.fr:8081/x", set()),
         ("München.example", {"idn"}),
@@ -142,6 +143,7 @@ def test_hosts_however_they_are_written(entry: str, covered: set[str]) -> None:
         "a.fr/?utm_source=x",
         "a.fr/forum/?utm_source=x",
         "a.fr/./",
+        "a.fr?utm_source=x",
     ],
 )
 def test_a_line_that_is_no_entry(tmp_path: Path, line: str) -> None:
