@@ -111,7 +111,8 @@ def read_blocks(source: Source, max_line_bytes: int, encoding: str = "utf-8") ->
         source: The file.
         max_line_bytes: Maximum bytes of a line; longer lines are skipped.
         encoding: Text encoding of the file, ASCII-compatible for LF, or `UTF8_OR_WINDOWS_1252`;
-            lines are converted to UTF-8. Undecodable bytes are kept, so that their lines are not valid UTF-8.
+            lines are converted to UTF-8. Undecodable bytes are kept, so that their lines are not
+            valid UTF-8.
 
     Raises:
         FormatError: the file cannot be opened.

@@ -57,8 +57,7 @@ MIXED = "{0},u1,forêt,https://a.example/1,1\n{0},u2,rivière,https://a.example/
         (
             "auto",
             {"forêt", "rivière"},
-            "log.csv: some lines are in windows-1252 and others in UTF-8; each is read in its own "
-            "encoding",
+            "some lines are in windows-1252 and others in UTF-8; each is read in its own encoding",
         ),
         ("windows-1252", {"forêt", "rivière", "forÃªt", "riviÃ¨re"}, None),
     ],
@@ -72,7 +71,7 @@ def test_lines_in_latin_1_and_lines_in_utf_8(
     ledger, found = ingest(tmp_path, {"log.csv": data}, encoding=encoding)
     assert (ledger.rows_in, ledger.rows_out) == (6, 6)
     assert set(found["surface"].to_list()) == {key64(query) for query in queries}
-    assert ledger.notes == ([] if note is None else [note])
+    assert ledger.notes == ([] if note is None else [f"log.csv: {note}"])
 
 
 def test_lines_in_other_encodings_that_happen_to_be_utf_8(tmp_path: Path) -> None:
