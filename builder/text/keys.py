@@ -37,16 +37,20 @@ Arabic points, variation selectors. Marks of other scripts, such as Thai and Ind
 Japanese voicing, count as letters."""
 _ACCENTS = "[" + "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in ACCENTS) + "]+"
 _NO_ACCENTS = {code: None for first, last in ACCENTS for code in range(first, last + 1)}
+_HYPHENATION = r"[\x{ad}\x{2060}]"
+"""Soft hyphens and word joiners, which mark where a line may or may not break."""
 LIGATURES = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"}
 
 
 def fold(text: pl.Expr) -> pl.Expr:
     """Fold a text column: remove case, accents, punctuation and extra spaces.
 
-    Applies NFKD, lowercases, removes `ACCENTS`, expands ligatures, and replaces every run of
-    characters other than letters, numbers and their marks with one space. Idempotent.
+    Removes soft hyphens, applies NFKD, lowercases, removes `ACCENTS`, expands ligatures, and
+    replaces every run of characters other than letters, numbers and their marks with one space.
+    Idempotent.
     """
-    folded = text.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
+    folded = text.str.replace_all(_HYPHENATION, "")
+    folded = folded.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
     folded = folded.str.replace_all(_ACCENTS, "")
     folded = folded.str.replace_many(list(LIGATURES), list(LIGATURES.values()))
     return collapse_runs(folded, r"[^\p{L}\p{N}\p{M}]").str.strip_chars(" ")

@@ -182,7 +182,7 @@ def test_what_could_not_be_seen_is_listed(drift: dict[str, Any]) -> None:
     blind = list_undecided_checks(drift)
     assert any(text.startswith("Does the crawl contain the shown pages?") for text in blind)
     assert (
-        f"Changes that no check could detect ({len(blind)})" in Outline(render_report(drift)).text
+        f"Checks that cannot tell ({len(blind)})" in Outline(render_report(drift)).text
     )
 
 

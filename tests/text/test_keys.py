@@ -27,6 +27,8 @@ from builder.text import keys
         ("שָׁלוֹם", "שלום"),
         ("مَدْرَسَة", "مدرسة"),
         ("1\ufe0f\u20e3", "1"),
+        ("eau po\u00adtable, co\u2060op", "eau potable coop"),
+        ("ก\u0e48\u00ad\u0e38", "กุ่"),  # marks get the order that they have without a hyphen
     ],
 )
 def test_fold_examples(typed: str, folded: str) -> None:
