@@ -12,6 +12,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from builder.definition.files import read_definition
+from builder.definition.source_files import expand_pattern, expand_patterns, find_copies
 from builder.errors import DefinitionError
 from builder.io.sources import Interval, Source
 from builder.models import BUNDLED, bundled_model, is_bundled
@@ -196,12 +197,14 @@ class Definition(BaseModel):
         return definition
 
     def expand_sources(self, patterns: Sequence[str]) -> tuple[Source, ...]:
-        """Return the files that match paths, folders and glob patterns.
+        """Return the files that match paths, folders and glob patterns; see `source_files`.
 
-        Files in a folder are sorted by path; files whose name starts with `_` or `.` are skipped.
         The pattern `embedded` expands to the files of the bundled translation model.
         """
-        return tuple(source for pattern in patterns for source in self._expand_pattern(pattern))
+        if list(patterns) == [BUNDLED]:
+            model = sorted(path for path in bundled_model().iterdir() if path.is_file())
+            return tuple(Source(path, f"{BUNDLED}/{path.name}") for path in model)
+        return expand_patterns(self.file.parent, patterns)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
         """Return a section of parameters with absolute paths.
@@ -221,22 +224,6 @@ class Definition(BaseModel):
     def resolve_path(self, path: str | Path) -> Path:
         """Resolve a path relative to the folder of the definition file."""
         return self.file.parent / path
-
-    def _expand_pattern(self, pattern: str) -> list[Source]:
-        if pattern == BUNDLED:
-            model = sorted(path for path in bundled_model().iterdir() if path.is_file())
-            return [Source(path, f"{BUNDLED}/{path.name}") for path in model]
-        folder = self.file.parent
-        path = folder / pattern
-        found: Iterable[Path] = [path]
-        try:
-            if path.is_dir():
-                found = (p for p in path.rglob("*") if p.is_file() and p.name[0] not in "_.")
-            elif not path.is_file():
-                found = _glob_files(folder, pattern)
-            return [Source(p, _source_name(p, folder)) for p in sorted(found)]
-        except (OSError, ValueError):  # not a valid file name on this system
-            return []
 
     def _check_snapshots(self) -> None:
         snapshots = self.workflow.snapshots
@@ -268,11 +255,10 @@ class Definition(BaseModel):
                 )
 
     def _check_files(self) -> None:
-        wanted = [("collection.topics", self.workflow.collection.topics)]
+        self._check_pattern(self.workflow.collection.topics, "collection.topics")
         for index, snapshot in enumerate(self.workflow.snapshots):
             for kind in ("log", "crawl", "judgements"):
-                for number, pattern in enumerate(getattr(snapshot, kind)):
-                    wanted.append((f"snapshots[{index}].{kind}[{number}]", pattern))
+                self._check_patterns(getattr(snapshot, kind), f"snapshots[{index}].{kind}")
         for key in (
             "select.stop_lists",
             "verdicts.files",
@@ -281,33 +267,41 @@ class Definition(BaseModel):
             "documents.allow",
         ):
             section, field = key.split(".")
-            patterns = getattr(self.section(section), field)
-            wanted += [(f"{key}[{number}]", pattern) for number, pattern in enumerate(patterns)]
-        for key, pattern in wanted:
-            if not self._expand_pattern(pattern):
-                raise DefinitionError(f"no such file: {self.resolve_path(pattern)}", self.file, key)
+            self._check_patterns(getattr(self.section(section), field), key)
         model = self.workflow.translate.model
         if model is not None and not is_bundled(model) and not self.resolve_path(model).is_dir():
             raise DefinitionError(
                 f"no such folder: {self.resolve_path(model)}", self.file, "translate.model"
             )
 
+    def _check_patterns(self, patterns: Sequence[str], key: str) -> None:
+        for number, pattern in enumerate(patterns):
+            self._check_pattern(pattern, f"{key}[{number}]")
+        copies = find_copies(self.expand_sources(patterns))
+        if copies is not None:
+            first, second = (source.name for source in copies)
+            raise DefinitionError(
+                f"expected each file once, found {first} and {second}, which are probably the same "
+                "file, plain and compressed; list one of them, or move the other to another folder",
+                self.file,
+                key,
+            )
+
+    def _check_pattern(self, pattern: str, key: str) -> None:
+        sources = expand_pattern(self.file.parent, pattern)
+        if not sources:
+            raise DefinitionError(f"no such file: {self.resolve_path(pattern)}", self.file, key)
+        for source in sources:
+            if not source.path.exists():
+                raise DefinitionError(
+                    f"{source.name} is a link to a file that does not exist; restore the file or "
+                    "remove the link",
+                    self.file,
+                    key,
+                )
+
     def _raise_snapshot_error(self, message: str, index: int, key: str) -> None:
         raise DefinitionError(message, self.file, f"snapshots[{index}].{key}")
-
-
-def _source_name(path: Path, folder: Path) -> str:
-    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()
-
-
-def _glob_files(folder: Path, pattern: str) -> Iterable[Path]:
-    if not any(character in pattern for character in "*?["):
-        return ()
-    path = Path(pattern)
-    base, relative = (
-        (Path(path.anchor), path.relative_to(path.anchor)) if path.anchor else (folder, path)
-    )
-    return (p for p in base.glob(str(relative)) if p.is_file())
 
 
 def _resolve_defaults(workflow: Workflow, file: Path) -> Workflow:

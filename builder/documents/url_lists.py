@@ -53,19 +53,24 @@ class UrlList:
     def add(self, entry: str) -> None:
         """Add a host, URL prefix or URL to the list.
 
+        A prefix that only consists of parts that canonical URLs do not have, such as tracking
+        parameters, is an error: it would match every page of the host.
+
         Raises:
             ValueError: it is neither a host, a URL prefix nor a URL.
         """
         if "://" in entry:
             self._pages.add(url_key(entry))
             return
-        host, _, _ = entry.partition("/")
+        host = re.split("[/?]", entry)[0]
         parts = _split_url_key(url_key(f"http://{entry}"))
         is_host = _HOST.fullmatch(parts.host) and "@" not in host
         if not is_host or any(map(str.isspace, entry)):
             raise ValueError(f"not a host: {entry!r}")
         port = parts.port if PORT_SUFFIX.search(host) else None
-        if "/" in entry.rstrip("/"):
+        if entry.rstrip("/") != host:
+            if parts.path == "/" or ("?" in entry and "?" not in parts.path):
+                raise ValueError(f"nothing is left of the path or the query: {entry!r}")
             self._prefixes.setdefault((parts.host, port), []).append(parts.path)
         else:
             self._hosts.add((parts.host, port))
@@ -110,8 +115,8 @@ def read_url_list(files: Sequence[Source]) -> UrlList:
                     urls.add(entry)
                 except ValueError:
                     raise FormatError(
-                        "expected a host (example.fr), a URL prefix (example.fr/forum/) or a URL "
-                        f"with scheme, found {entry[:80]!r}",
+                        "expected a host (example.fr), a URL prefix without tracking parameters "
+                        f"(example.fr/forum/) or a URL with scheme, found {entry[:80]!r}",
                         file.name,
                         number,
                     ) from None

@@ -1,6 +1,8 @@
-"""Advice for input of which many records are rejected for a reason that a parameter can mend."""
+"""Advice for input that is empty, or of which many records are rejected for one reason."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+
+from builder.io.sources import Source
 
 LOG_ADVICE = {
     "click_not_shown": "ranks in clicks start at 1; if they are flags or ids, set log.click_form",
@@ -20,6 +22,8 @@ CRAWL_ADVICE = {
 }
 """Possible cause and remedy by reject reason of a crawl."""
 
+MAX_NAMES = 10
+"""Maximum number of files that a note names."""
 MIN_SHARE = 0.1
 """Minimum share of the records with a reject reason for which advice is given."""
 
@@ -38,3 +42,12 @@ def advise_on_rejects(
         rows = rejected.get(reason, 0)
         if rows > MIN_SHARE * records:
             yield f"{rows:,} of {records:,} records were rejected as {reason}: {remedy}"
+
+
+def note_empty_files(files: Sequence[Source]) -> Iterator[str]:
+    """Yield a note that names the files of 0 bytes, if there are any."""
+    empty = [file.name for file in files if not file.path.stat().st_size]
+    if empty:
+        more = f" and {len(empty) - MAX_NAMES:,} more" if len(empty) > MAX_NAMES else ""
+        verb = "is" if len(empty) == 1 else "are"
+        yield f"{', '.join(empty[:MAX_NAMES])}{more} {verb} empty (0 bytes)"

@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 from builder.ingest.decompression import CHUNK, open_decompressed, read_into
 from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
+from builder.text.text_bytes import is_utf8
 
 LF = 10
 SCAN_BYTES = 2**21
 """Bytes scanned together, so that they stay in the processor cache."""
+UTF8_OR_WINDOWS_1252 = "utf-8 or windows-1252"
+"""Encoding of files whose lines are in windows-1252, unless they are valid UTF-8."""
 BOM = b"\xef\xbb\xbf"
 MAX_COMPRESSION_RATIO = 200
 """Maximum decompressed bytes per compressed byte; real logs stay below 50."""
@@ -107,8 +110,9 @@ def read_blocks(source: Source, max_line_bytes: int, encoding: str = "utf-8") ->
     Args:
         source: The file.
         max_line_bytes: Maximum bytes of a line; longer lines are skipped.
-        encoding: Text encoding of the file, ASCII-compatible for LF; lines are converted to UTF-8.
-            Undecodable bytes are kept, so that their lines are not valid UTF-8.
+        encoding: Text encoding of the file, ASCII-compatible for LF, or `UTF8_OR_WINDOWS_1252`;
+            lines are converted to UTF-8. Undecodable bytes are kept, so that their lines are not
+            valid UTF-8.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -144,8 +148,17 @@ def _to_utf8(chunk: Chunk, encoding: str) -> Chunk:
     """Convert the text of a chunk from another encoding to UTF-8."""
     if chunk.data is None:
         return chunk
-    text = bytes(chunk.data).decode(encoding, "surrogateescape")
-    return replace(chunk, data=text.encode("utf-8", "surrogateescape"))
+    data = bytes(chunk.data)
+    if encoding == UTF8_OR_WINDOWS_1252:
+        lines = data.split(b"\n")
+        utf8 = [line if is_utf8(line) else _recode(line, "windows-1252") for line in lines]
+        return replace(chunk, data=b"\n".join(utf8))
+    return replace(chunk, data=_recode(data, encoding))
+
+
+def _recode(data: bytes, encoding: str) -> bytes:
+    """Convert text to UTF-8, except bytes that are not valid in its encoding."""
+    return data.decode(encoding, "surrogateescape").encode("utf-8", "surrogateescape")
 
 
 def _chunks(source: Source, max_line_bytes: int, size: int) -> Iterator[Chunk]:

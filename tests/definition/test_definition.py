@@ -156,6 +156,107 @@ def test_moments_and_offsets(folder: Path) -> None:
     assert _load(folder, text).workflow.snapshots[0].interval.start == 1654041600 + 6 * 3600
 
 
+def _names(folder: Path, *patterns: str) -> list[str]:
+    """Names of the files that patterns stand for, in the definition with those of one log."""
+    listed = ", ".join(f'"{pattern}"' for pattern in patterns)
+    definition = _load(folder, GOOD.replace('"logs/june"', listed))
+    return [source.name for source in definition.expand_sources(patterns)]
+
+
+def _touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def test_a_folder_stands_for_its_files_but_not_for_hidden_ones_and_backups(folder: Path) -> None:
+    _touch(
+        folder,
+        "logs/june/date=2022-06-01/part-2",
+        "logs/june/.ipynb_checkpoints/part-0",
+        "logs/june/_temporary/0/task_1/part-0",
+        "logs/june/part-0~",
+    )
+    expected = ["logs/june/date=2022-06-01/part-2", "logs/june/part-0", "logs/june/part-1"]
+    assert _names(folder, "logs/june") == expected
+    assert _names(folder, "logs") == expected
+    assert _names(folder, "logs/*/*") == expected
+    assert _names(folder, "logs/**/part-*") == expected
+
+
+def test_hidden_files_and_backups_are_read_if_they_are_named(folder: Path) -> None:
+    _touch(folder, "logs/_old/part-0", "logs/june/part-0~")
+    named = ["logs/_old", "logs/june/_*", "logs/june/.part-0.crc", "logs/june/*~"]
+    assert _names(folder, *named) == [
+        "logs/_old/part-0",
+        "logs/june/_SUCCESS",
+        "logs/june/.part-0.crc",
+        "logs/june/part-0~",
+    ]
+
+
+def test_a_file_that_is_listed_twice_is_read_once(folder: Path) -> None:
+    (folder / "logs/june/part-2").symlink_to("part-1")
+    (folder / "links").symlink_to("logs")
+    both = ["logs/june/part-0", "logs/june/part-1"]
+    assert _names(folder, "logs/june/part-0", "logs", "logs/june/*", "links") == both
+    assert _names(folder, "logs/june/../june/part-0", "logs/june/part-0") == [
+        "logs/june/../june/part-0"
+    ]
+
+
+def test_linked_folders_are_entered_once(folder: Path) -> None:
+    _touch(folder, "other/part-3")
+    (folder / "logs/june/sub").symlink_to("../../other")
+    (folder / "logs/june/loop").symlink_to("..")
+    (folder / "other/loop").symlink_to("../logs")
+    expected = ["logs/june/part-0", "logs/june/part-1", "logs/june/sub/part-3"]
+    assert _names(folder, "logs/june") == expected
+    assert _names(folder, "logs/june/**/part-*") == expected
+
+
+def test_a_folder_that_a_glob_matches_stands_for_its_files(folder: Path) -> None:
+    _touch(folder, "logs/june-late/part-0")
+    expected = ["logs/june-late/part-0", "logs/june/part-0", "logs/june/part-1"]
+    assert sorted(_names(folder, "logs/june*")) == expected
+    assert sorted(_names(folder, str(folder / "logs/june*"))) == expected
+
+
+@pytest.mark.parametrize("pattern", ["logs/june", "logs/*/*", "logs/june/part-9"])
+def test_a_link_to_a_missing_file(folder: Path, pattern: str) -> None:
+    (folder / "logs/june/part-9").symlink_to("gone")
+    message = (
+        "logs/june/part-9 is a link to a file that does not exist; restore the file or remove the "
+        "link"
+    )
+    if pattern == "logs/june/part-9":
+        message = f"no such file: {folder}/logs/june/part-9"
+    with pytest.raises(DefinitionError) as caught:
+        _load(folder, GOOD.replace("logs/june", pattern))
+    assert str(caught.value) == f"{folder}/workflow.toml: snapshots[0].log[0]: {message}"
+
+
+@pytest.mark.parametrize(
+    ("names", "listed"),
+    [
+        (("a.csv", "a.csv.gz"), '"logs/june"'),
+        (("a.csv.gz", "a.csv.zst"), '"logs/june/a*"'),
+        (("a.csv", "a.csv.gz"), '"logs/june/a.csv", "logs/june/a.csv.gz"'),
+    ],
+)
+def test_a_file_beside_its_compressed_copy(
+    folder: Path, names: tuple[str, str], listed: str
+) -> None:
+    _touch(folder, *(f"logs/june/{name}" for name in names), "logs/june/a.csv.1", "logs/a.csv.gz")
+    with pytest.raises(DefinitionError) as caught:
+        _load(folder, GOOD.replace('"logs/june"', listed))
+    assert str(caught.value) == (
+        f"{folder}/workflow.toml: snapshots[0].log: expected each file once, found "
+        f"logs/june/{names[0]} and logs/june/{names[1]}, which are probably the same file, plain "
+        "and compressed; list one of them, or move the other to another folder"
+    )
+
+
 LANGUAGES = 'version = "1.0.0"\nlanguages = [{}]\n'
 MODEL = '\n[translate]\nmodel = "embedded"\n'
 

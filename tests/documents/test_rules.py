@@ -80,6 +80,7 @@ def test_verdicts_are_a_rule_by_their_name(tmp_path: Path) -> None:
         ("forum.fr/spam", {"d", "e"}),
         ("forum.fr/spam/", {"d"}),
         ("journal.fr/une?page=", {"g", "h"}),
+        ("journal.fr/une?page=3&utm_source=x", {"h"}),
         ("https://journal.fr/une?page=3&utm_source=x#y", {"h"}),
         ("http://adulte.fr/", set()),
     ],
@@ -111,6 +112,7 @@ HOSTS = {
         ("example.fr:443", {"plain"}),
         ("example.fr:80", {"dot"}),
         ("example.fr/x", {"port", "plain", "dot"}),
+        ("example.fr?x=1", set()),
         ("example.fr:8080/x", {"port"}),
         ("example.fr:8081/x", set()),
         ("München.example", {"idn"}),
@@ -138,13 +140,21 @@ def test_hosts_however_they_are_written(entry: str, covered: set[str]) -> None:
         "://",
         "https:///x",
         "é a.fr",
+        "a.fr/?utm_source=x",
+        "a.fr/forum/?utm_source=x",
+        "a.fr/./",
+        "a.fr?utm_source=x",
     ],
 )
 def test_a_line_that_is_no_entry(tmp_path: Path, line: str) -> None:
     path = tmp_path / "deny.txt"
     path.write_text(f"a.fr\n{line}\n")
-    with pytest.raises(FormatError, match=r"deny.txt, line 2: expected a host"):
+    with pytest.raises(FormatError) as caught:
         read_url_list([Source(path, "deny.txt")])
+    assert str(caught.value) == (
+        "deny.txt, line 2: expected a host (example.fr), a URL prefix without tracking parameters "
+        f"(example.fr/forum/) or a URL with scheme, found {line!r}"
+    )
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(FormatError, match="UTF-8"):
         read_url_list([Source(path, "deny.txt")])

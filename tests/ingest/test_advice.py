@@ -7,7 +7,8 @@ import orjson
 
 from builder.clicks import estimate_from_log
 from builder.clicks.log import standalone_parameters
-from builder.ingest.advice import CRAWL_ADVICE, LOG_ADVICE, advise_on_rejects
+from builder.ingest.advice import CRAWL_ADVICE, LOG_ADVICE, advise_on_rejects, note_empty_files
+from builder.io.sources import Source
 from builder.parameters import CrawlParameters, LogParameters
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +37,17 @@ def test_flags_that_are_read_as_ranks_are_noted_and_the_advice_helps(tmp_path: P
     params = standalone_parameters(LogParameters(click_form="flags"))
     with_flags = estimate_from_log(log, "sdbn", out, log_params=params)
     assert (with_flags.clicks, with_flags.log.notes) == (3, [])
+
+
+def test_empty_files_are_named(tmp_path: Path) -> None:
+    files = [Source(tmp_path / f"{number:02}", f"logs/{number:02}") for number in range(13)]
+    for file in files:
+        file.path.touch()
+    names = ", ".join(f"logs/{number:02}" for number in range(1, 11))
+    files[0].path.write_bytes(b"\n")
+    assert list(note_empty_files(files)) == [f"{names} and 2 more are empty (0 bytes)"]
+    assert list(note_empty_files(files[:2])) == ["logs/01 is empty (0 bytes)"]
+    assert list(note_empty_files(files[:1])) == []
 
 
 def test_every_reason_with_advice_exists_and_the_parameters_that_it_names_do() -> None:

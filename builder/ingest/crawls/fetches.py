@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from builder.ingest.crawls.charsets import UTF8, decode
-from builder.ingest.crawls.html import looks_like_html, parse_html
+from builder.ingest.crawls.html import is_binary, looks_like_html, parse_html
 from builder.ingest.crawls.http_encodings import decode_body
 from builder.ingest.crawls.page import RawPage
 from builder.ingest.rejects import RejectError, value_or_reason
@@ -141,13 +141,14 @@ def parse_fetch(fetch: Fetch, params: CrawlParameters) -> RawPage:
     Raises:
         RejectError: the body cannot be decoded, is too large, or is not HTML.
     """
-    body = decode_body(
+    body, ends_early = decode_body(
         fetch.body, fetch.transfer_encoding, fetch.content_encoding, params.max_record_bytes
     )
+    is_truncated = fetch.is_truncated or ends_early
     if fetch.kind is BodyType.TEXT:
         text = decode(body, fetch.charset or UTF8, is_html=False)
-        return RawPage(fetch.url, fetch.fetched_at, "", text, is_truncated=fetch.is_truncated)
-    if fetch.kind is BodyType.UNKNOWN and not looks_like_html(body):
+        return RawPage(fetch.url, fetch.fetched_at, "", text, is_truncated=is_truncated)
+    if is_binary(body) or (fetch.kind is BodyType.UNKNOWN and not looks_like_html(body)):
         raise RejectError("not_html")
     page = parse_html(body, fetch.charset, fetch.fetched_at)
     return RawPage(
@@ -158,5 +159,5 @@ def parse_fetch(fetch: Fetch, params: CrawlParameters) -> RawPage:
         page.language,
         page.published_at,
         fetch.modified_at if page.modified_at is None else page.modified_at,
-        fetch.is_truncated,
+        is_truncated,
     )

@@ -28,6 +28,11 @@ _HTML_START = re.compile(
     re.IGNORECASE,
 )
 """Start of an HTML page without a content type (WHATWG MIME Sniffing, section 7.1)."""
+BINARY_SIGNATURES = (
+    *(b"%PDF-", b"%!PS-Adobe-", b"PK\x03\x04", b"Rar!\x1a\x07", b"7z\xbc\xaf\x27\x1c"),
+    *(b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a"),
+)
+"""First bytes of documents, archives and images, which servers also send as `text/html`."""
 
 
 class HtmlPage(NamedTuple):
@@ -43,6 +48,11 @@ class HtmlPage(NamedTuple):
 def looks_like_html(body: bytes) -> bool:
     """Whether a body without a content type is HTML by the MIME sniffing rules of browsers."""
     return _HTML_START.match(body) is not None
+
+
+def is_binary(body: bytes) -> bool:
+    """Whether a body is a document, archive or image, whatever its content type says."""
+    return body.startswith(BINARY_SIGNATURES)
 
 
 def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:

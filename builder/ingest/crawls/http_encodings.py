@@ -2,12 +2,13 @@
 
 Input: a body with its transfer and content encodings. Output: the decoded body. Crawlers often
 store a decoded body with the headers of the encoded one, so a body without the signature of its
-encoding is returned unchanged. A truncated body is decoded as far as possible. Decoding stops at a
-size limit.
+encoding is returned unchanged. A truncated body is decoded as far as possible and flagged. A gzip
+body is decoded even if no header says so. Decoding stops at a size limit.
 """
 
 import zlib
 from collections.abc import Callable
+from typing import NamedTuple
 
 import brotli  # type: ignore[import-untyped]
 import zstandard
@@ -18,11 +19,20 @@ from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError
 ZLIB_OR_GZIP = zlib.MAX_WBITS + 32
 """`wbits` value with which zlib detects zlib and gzip headers by itself."""
 BROTLI_CHUNK = 2**20
+MAX_MEMBERS = 1000
+"""Maximum gzip members or zstd frames of a body; each costs a copy of the rest of the body."""
+
+
+class Decoded(NamedTuple):
+    """Decoded body, and whether the encoded body ends early."""
+
+    body: bytes
+    is_truncated: bool = False
 
 
 def decode_body(
     body: bytes, transfer_encoding: str, content_encoding: str, max_bytes: int
-) -> bytes:
+) -> Decoded:
     """Decode the body of an HTTP response.
 
     Args:
@@ -34,21 +44,23 @@ def decode_body(
     Raises:
         RejectError: the decoded body is too large, or an encoding is not supported.
     """
-    if "chunked" in transfer_encoding.lower():
-        body = _decode_chunked(body)
-    for name in reversed([part.strip().lower() for part in content_encoding.split(",")]):
+    is_chunked = "chunked" in transfer_encoding.lower()
+    body, is_truncated = _decode_chunked(body) if is_chunked else Decoded(body)
+    names = [part.strip().lower() for part in content_encoding.split(",")]
+    for name in (*reversed(names), "gzip"):  # servers send gzip files without a header
         if name in ("", "identity"):
             continue
         decoder = DECODERS.get(name)
         if decoder is None:
             raise RejectError("unknown_encoding")
-        body = decoder(body, max_bytes)
+        body, ends_early = decoder(body, max_bytes)
+        is_truncated |= ends_early
         if len(body) > max_bytes:
             raise RejectError(RECORD_TOO_LARGE)
-    return body
+    return Decoded(body, is_truncated)
 
 
-def _decode_chunked(body: bytes) -> bytes:
+def _decode_chunked(body: bytes) -> Decoded:
     """Join the chunks of a chunked body; return a body without chunks unchanged."""
     chunks: list[bytes] = []
     position = 0
@@ -56,12 +68,12 @@ def _decode_chunked(body: bytes) -> bytes:
         end = body.find(b"\r\n", position, position + 1024)
         size = _chunk_size(body[position:end]) if end > 0 else None
         if size is None:
-            return b"".join(chunks) if chunks else body
-        if size == 0:
             break
+        if size == 0:
+            return Decoded(b"".join(chunks))
         chunks.append(body[end + 2 : end + 2 + size])
         position = end + 2 + size + 2
-    return b"".join(chunks)
+    return Decoded(b"".join(chunks), is_truncated=True) if chunks else Decoded(body)
 
 
 def _chunk_size(line: bytes) -> int | None:
@@ -72,46 +84,66 @@ def _chunk_size(line: bytes) -> int | None:
     return int(digits, 16)
 
 
-def _decode_gzip(body: bytes, max_bytes: int) -> bytes:
+def _decode_gzip(body: bytes, max_bytes: int) -> Decoded:
     """Decode a gzip body; return a body without the gzip signature unchanged."""
     if not body.startswith(GZIP):
-        return body
+        return Decoded(body)
     decoded = _inflate(body, ZLIB_OR_GZIP, max_bytes)
-    if not decoded:
+    if not decoded.body:
         raise RejectError("body_damaged")
     return decoded
 
 
-def _decode_deflate(body: bytes, max_bytes: int) -> bytes:
+def _decode_deflate(body: bytes, max_bytes: int) -> Decoded:
     """Decode a `deflate` body, either in zlib format or, as is common, raw deflate."""
-    return (
-        _inflate(body, ZLIB_OR_GZIP, max_bytes)
-        or _inflate(body, -zlib.MAX_WBITS, max_bytes)
-        or body
-    )
+    for window_bits in (ZLIB_OR_GZIP, -zlib.MAX_WBITS):
+        decoded = _inflate(body, window_bits, max_bytes)
+        if decoded.body:
+            return decoded
+    return Decoded(body)
 
 
-def _inflate(body: bytes, window_bits: int, max_bytes: int) -> bytes:
-    """Decompress at most `max_bytes + 1` bytes; return no bytes if the data are damaged."""
-    decoder = zlib.decompressobj(window_bits)
-    try:
-        return decoder.decompress(body, max_bytes + 1)
-    except zlib.error:
-        return b""
+def _inflate(body: bytes, window_bits: int, max_bytes: int) -> Decoded:
+    """Decompress at most `max_bytes + 1` bytes of all gzip members, as far as they are intact."""
+    chunks, size = [b""], 0
+    for _ in range(MAX_MEMBERS):
+        decoder = zlib.decompressobj(window_bits)
+        try:
+            chunks.append(decoder.decompress(body, max_bytes + 1 - size))
+        except zlib.error:
+            break
+        body, size = decoder.unused_data, size + len(chunks[-1])
+        if not decoder.eof or size > max_bytes:
+            break
+        if not body.startswith(GZIP):
+            return Decoded(b"".join(chunks))
+    return Decoded(b"".join(chunks), is_truncated=True)
 
 
-def _decode_zstd(body: bytes, max_bytes: int) -> bytes:
+def _decode_zstd(body: bytes, max_bytes: int) -> Decoded:
     """Decode a zstd body; return a body without the zstd signature unchanged."""
     if not body.startswith(ZSTD):
-        return body
+        return Decoded(body)
     try:
         with zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
-            return reader.read(max_bytes + 1)
+            decoded = reader.read(max_bytes + 1)
+        return Decoded(decoded, len(decoded) <= max_bytes and not _ends_with_frame(body))
     except zstandard.ZstdError:
         raise RejectError("body_damaged") from None
 
 
-def _decode_brotli(body: bytes, max_bytes: int) -> bytes:
+def _ends_with_frame(body: bytes) -> bool:
+    """Whether the last zstd frame of a body is complete."""
+    for _ in range(MAX_MEMBERS):
+        frame = zstandard.ZstdDecompressor().decompressobj()
+        frame.decompress(body)
+        body = frame.unused_data
+        if not frame.eof or not body.startswith(ZSTD):
+            return frame.eof
+    return False
+
+
+def _decode_brotli(body: bytes, max_bytes: int) -> Decoded:
     """Decode a Brotli body as far as possible; return a body that is not Brotli unchanged."""
     decoder = brotli.Decompressor()
     chunks = [b""]
@@ -120,11 +152,12 @@ def _decode_brotli(body: bytes, max_bytes: int) -> bytes:
         while sum(map(len, chunks)) <= max_bytes and not decoder.can_accept_more_data():
             chunks.append(decoder.process(b"", output_buffer_limit=BROTLI_CHUNK))
     except brotli.error:
-        return b"".join(chunks) or body
-    return b"".join(chunks)
+        decoded = b"".join(chunks)
+        return Decoded(decoded, is_truncated=True) if decoded else Decoded(body)
+    return Decoded(b"".join(chunks), not decoder.is_finished())
 
 
-DECODERS: dict[str, Callable[[bytes, int], bytes]] = {
+DECODERS: dict[str, Callable[[bytes, int], Decoded]] = {
     "gzip": _decode_gzip,
     "x-gzip": _decode_gzip,
     "deflate": _decode_deflate,

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import polars as pl
 
-from builder.ingest.advice import CRAWL_ADVICE, advise_on_rejects
+from builder.ingest.advice import CRAWL_ADVICE, advise_on_rejects, note_empty_files
 from builder.ingest.columns import note_missing_columns
 from builder.ingest.crawls.checks import PageBlock
 from builder.ingest.crawls.fetches import parser_pool
@@ -82,6 +82,7 @@ def ingest_crawl(
     if shortened:
         limit = f"{params.max_text_chars:,} characters (crawl.max_text_chars)"
         ledger.notes.append(f"{shortened:,} texts were shortened to {limit}")
+    ledger.notes.extend(note_empty_files(files))
     ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, CRAWL_ADVICE))
     return ledger
 

@@ -7,13 +7,17 @@ body. Fetches are HTTP responses, resources (pages without an HTTP header) and c
 
 import re
 import zlib
+from collections.abc import Mapping
 from datetime import datetime
 from email.message import Message
 from functools import partial
+from urllib.parse import quote
 
 from fastwarc.warc import WarcRecord, WarcRecordType
 
+from builder.ingest.crawls.dates import parse_date
 from builder.ingest.crawls.fetches import BodyType, Fetch
+from builder.ingest.decompression import GZIP, ZSTD
 from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError, value_or_reason
 from builder.parameters import CrawlParameters
 
@@ -26,6 +30,8 @@ NON_FETCH_TYPES = (
 )
 """Record types that are skipped: neither pages nor rejects."""
 DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{1,3}T\d\d:\d\d:\d\d(?:Z|[+-]\d{4}))", re.ASCII)
+HTTP_LENGTH = re.compile(r"\s*(\d{1,18})\s*", re.ASCII)
+ASCII = bytes(range(128))
 READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 """Exceptions raised when an archive cannot be read."""
 
@@ -88,8 +94,8 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
     if media_type and media_type not in HTML_TYPES:
         raise RejectError("not_html")
     fetched_at = _fetch_time(record, params)
-    modified = record.http_last_modified
     headers = {name.lower(): value for name, value in record.http_headers.items()}
+    modified = parse_date(headers.get("last-modified", ""), fetched_at)
     body = record.reader.read()
     return Fetch(
         _target_url(record),
@@ -99,8 +105,8 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
         record.http_charset,
         transfer_encoding=headers.get("transfer-encoding", ""),
         content_encoding=headers.get("content-encoding", ""),
-        modified_at=None if modified is None else min(int(modified.timestamp()), fetched_at),
-        is_truncated=_is_truncated(record, body),
+        modified_at=None if modified is None else min(modified, fetched_at),
+        is_truncated=_is_truncated(record, body) or _is_shorter_than_sent(body, headers),
     )
 
 
@@ -109,10 +115,30 @@ def _is_truncated(record: WarcRecord, body: bytes) -> bool:
     return bool(record.headers.get("WARC-Truncated")) or len(body) < record.content_length
 
 
+def _is_shorter_than_sent(body: bytes, headers: Mapping[str, str]) -> bool:
+    """Whether a body is shorter than the `Content-Length` of the HTTP header.
+
+    The length is that of the encoded body: it is not compared with a chunked body, nor with one
+    that the crawler has decoded.
+    """
+    encoding = headers.get("content-encoding", "").strip().lower()
+    is_as_sent = encoding in ("", "identity") or body.startswith((GZIP, ZSTD))
+    length = HTTP_LENGTH.fullmatch(headers.get("content-length", ""))
+    if length is None or not is_as_sent or "transfer-encoding" in headers:
+        return False
+    return len(body) < int(length[1])
+
+
 def _target_url(record: WarcRecord) -> str:
-    """Return `WARC-Target-URI` without angle brackets and as valid Unicode; empty if missing."""
-    url = str(record.headers.get("WARC-Target-URI") or "").strip("<>")
-    return url.encode("utf-8", "replace").decode()
+    """Return `WARC-Target-URI` without angle brackets; empty if missing.
+
+    Bytes above 127 are percent-encoded unless the URL is valid UTF-8.
+    """
+    url: bytes = (record.headers.get_bytes(b"WARC-Target-URI") or b"").strip(b"<>")
+    try:
+        return url.decode()
+    except UnicodeDecodeError:
+        return quote(url, safe=ASCII)
 
 
 def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:

@@ -24,7 +24,7 @@ class LogFile(NamedTuple):
     Args:
         source: The file.
         kind: Log format.
-        encoding: Python codec name of its text.
+        encoding: Python codec name of its text, or `lines.UTF8_OR_WINDOWS_1252`.
         note: Message to the user about a detected encoding; may be empty.
     """
 

@@ -5,6 +5,7 @@ import codecs
 from resiliparse.parse.encoding import detect_encoding
 
 from builder.ingest.decompression import read_head
+from builder.ingest.lines import UTF8_OR_WINDOWS_1252
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 from builder.parameters.encodings import extends_ascii
@@ -24,14 +25,16 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     With `log.encoding = "auto"`, UTF-8 is used unless more than half of the sampled lines with
     non-ASCII bytes are invalid UTF-8. The encoding is then detected from those lines; a detected
     single-byte encoding is replaced by windows-1252 if all non-ASCII bytes of the lines are French
-    letters or punctuation in it.
+    letters or punctuation in it. Lines that are valid UTF-8 are then still read as UTF-8: in
+    windows-1252, unlike in other encodings, they would make no sense.
 
     Args:
         source: The file.
         params: Section `[log]` of the definition.
 
     Returns:
-        Python codec name, and a note to the user, empty unless an encoding was detected.
+        Python codec name or `UTF8_OR_WINDOWS_1252`, and a note to the user, empty unless an
+        encoding was detected.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -50,7 +53,12 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     if found == UTF8 or not extends_ascii(found):
         return UTF8, "not valid UTF-8, and encoding detection failed; set log.encoding"
     name = found.replace("cp125", "windows-125")
-    return name, f"detected encoding {name}; set log.encoding to confirm"
+    note = f"detected encoding {name}; set log.encoding to confirm"
+    if name != WINDOWS_1252:
+        return name, note
+    if len(invalid) < len(foreign):
+        note = f"some lines are in {name} and others in UTF-8; each is read in its own encoding"
+    return UTF8_OR_WINDOWS_1252, note
 
 
 def _is_french(text: bytes) -> bool:

@@ -12,7 +12,7 @@ from typing import Annotated
 import polars as pl
 
 from builder.errors import DataError
-from builder.ingest.advice import LOG_ADVICE, advise_on_rejects
+from builder.ingest.advice import LOG_ADVICE, advise_on_rejects, note_empty_files
 from builder.ingest.columns import note_missing_columns
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.detection import LogFile, inspect_log
@@ -98,6 +98,7 @@ def ingest_log(
         ledger.notes.append(
             f"{added:,} results without a URL scheme were read as {params.scheme}:// (log.scheme)"
         )
+    ledger.notes.extend(note_empty_files(files))
     ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, LOG_ADVICE))
     _check_not_empty(ledger, staging, params)
     return ledger

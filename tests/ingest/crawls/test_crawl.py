@@ -205,3 +205,8 @@ def test_a_file_that_ends_early_is_named(tmp_path: Path) -> None:
     )
     assert dict(ledger.rejected) == {"file_truncated": 1}
     assert ledger.notes == ["crawl.jsonl is truncated; download it again"]
+
+
+def test_an_empty_file_is_noted(tmp_path: Path) -> None:
+    ledger, _, _, _ = ingest(tmp_path)
+    assert (ledger.rows_in, ledger.notes) == (0, ["crawl.jsonl is empty (0 bytes)"])

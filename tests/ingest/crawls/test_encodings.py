@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 
 import brotli  # type: ignore[import-untyped]
@@ -32,13 +33,13 @@ def chunked(body: bytes, size: int) -> bytes:
 
 @pytest.mark.parametrize("name", sorted(DECODERS))
 def test_every_encoding_is_undone(name: str) -> None:
-    assert decode_body(ENCODED[name], "", name.upper(), MOST) == BODY
-    assert decode_body(chunked(ENCODED[name], 100), "chunked", name, MOST) == BODY
+    assert decode_body(ENCODED[name], "", name.upper(), MOST) == (BODY, False)
+    assert decode_body(chunked(ENCODED[name], 100), "chunked", name, MOST) == (BODY, False)
 
 
 @pytest.mark.parametrize("name", sorted(DECODERS))
 def test_a_body_stored_decoded_is_taken_as_it_is(name: str) -> None:
-    assert decode_body(BODY, "chunked", name, MOST) == BODY
+    assert decode_body(BODY, "chunked", name, MOST) == (BODY, False)
 
 
 @pytest.mark.parametrize("name", sorted(DECODERS))
@@ -49,15 +50,52 @@ def test_a_bomb_is_a_reject(name: str) -> None:
 
 def test_encodings_are_undone_from_the_last() -> None:
     twice = gzip.compress(brotli.compress(BODY))
-    assert decode_body(twice, "", "br, gzip", MOST) == BODY
-    assert decode_body(ENCODED["gzip"], "", "identity, gzip", MOST) == BODY
+    assert decode_body(twice, "", "br, gzip", MOST) == (BODY, False)
+    assert decode_body(ENCODED["gzip"], "", "identity, gzip", MOST) == (BODY, False)
     bare = DEFLATE.compress(BODY) + DEFLATE.flush()
-    assert decode_body(bare, "", "deflate", MOST) == BODY
+    assert decode_body(bare, "", "deflate", MOST) == (BODY, False)
 
 
 def test_a_body_cut_short_gives_what_could_be_decoded() -> None:
-    assert BODY.startswith(decode_body(ENCODED["gzip"][:60], "", "gzip", MOST))
-    assert decode_body(chunked(BODY, 100)[:250], "chunked", "", MOST) == BODY[:234]
+    for name in sorted(DECODERS):
+        body, is_truncated = decode_body(ENCODED[name][:-12], "", name, MOST)
+        assert BODY.startswith(body)
+        assert is_truncated, name
+
+
+@pytest.mark.parametrize(
+    ("length", "chunks"), [(250, BODY[:234]), (106, BODY[:100]), (50, BODY[:46])]
+)
+def test_chunks_that_end_early(length: int, chunks: bytes) -> None:
+    """Within a chunk, or without the chunk of size 0 that ends a body."""
+    assert decode_body(chunked(BODY, 100)[:length], "chunked", "", MOST) == (chunks, True)
+
+
+@pytest.mark.parametrize(("name", "pack"), [("gzip", gzip.compress), ("zstd", zstandard.compress)])
+def test_all_members_are_read(name: str, pack: Callable[[bytes], bytes]) -> None:
+    first, second = pack(BODY[:1000]), pack(BODY[1000:])
+    assert decode_body(first + second, "", name, MOST) == (BODY, False)
+    body, is_truncated = decode_body(first + second[:-20], "", name, MOST)
+    assert BODY.startswith(body)
+    assert is_truncated
+    with pytest.raises(RejectError, match="record_too_large"):
+        decode_body(first + second, "", name, 1500)
+
+
+def test_bytes_after_the_last_member_are_ignored() -> None:
+    assert decode_body(ENCODED["gzip"] + b"\r\n", "", "gzip", MOST) == (BODY, False)
+
+
+def test_many_members_end_in_time() -> None:
+    body = gzip.compress(b"x") + gzip.compress(b"") * 10**5
+    assert decode_body(body, "", "gzip", MOST) == (b"x", True)
+
+
+def test_a_gzip_body_without_a_header_is_decoded() -> None:
+    assert decode_body(ENCODED["gzip"], "", "", MOST) == (BODY, False)
+    assert decode_body(gzip.compress(ENCODED["gzip"]), "", "gzip", MOST) == (BODY, False)
+    with pytest.raises(RejectError, match="record_too_large"):
+        decode_body(ENCODED["gzip"], "", "", 500)
 
 
 def test_unknown_and_damaged() -> None:
@@ -70,9 +108,9 @@ def test_unknown_and_damaged() -> None:
 @given(st.binary(max_size=300), st.sampled_from(["", "chunked"]), st.sampled_from(sorted(DECODERS)))
 def test_anything_is_decoded_or_rejected(body: bytes, transfer: str, name: str) -> None:
     with suppress(RejectError):
-        assert len(decode_body(body, transfer, name, 1000)) <= 1000
+        assert len(decode_body(body, transfer, name, 1000).body) <= 1000
 
 
 @given(st.binary(max_size=300), st.integers(1, 50))
 def test_chunks_are_joined(body: bytes, size: int) -> None:
-    assert decode_body(chunked(body, size), "chunked", "", MOST) == body
+    assert decode_body(chunked(body, size), "chunked", "", MOST) == (body, False)

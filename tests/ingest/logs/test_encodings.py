@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from builder.ingest.lines import UTF8_OR_WINDOWS_1252
 from builder.ingest.logs.encoding import resolve_encoding
 from builder.io.sources import Source
 from builder.parameters import LogParameters
+from builder.text.keys import key64
+from tests.ingest.logs.log_files import ingest
 
 
 @pytest.mark.parametrize("name", ["auto", "utf-8", "utf-8-sig", "latin-1", "gb18030", "EUC_JP"])
@@ -41,5 +44,40 @@ def test_detected_encodings(tmp_path: Path, text: str, codec: str) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(f'{{"query": "{text}"}}\n'.encode(codec) * 5)
     name, note = resolve_encoding(Source(path, "log.jsonl"), LogParameters())
-    assert name == codec
-    assert note == f"detected encoding {name}; set log.encoding to confirm"
+    assert name == (UTF8_OR_WINDOWS_1252 if codec == "windows-1252" else codec)
+    assert note == f"detected encoding {codec}; set log.encoding to confirm"
+
+
+MIXED = "{0},u1,forêt,https://a.example/1,1\n{0},u2,rivière,https://a.example/1,1\n"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "queries", "note"),
+    [
+        (
+            "auto",
+            {"forêt", "rivière"},
+            "some lines are in windows-1252 and others in UTF-8; each is read in its own encoding",
+        ),
+        ("windows-1252", {"forêt", "rivière", "forÃªt", "riviÃ¨re"}, None),
+    ],
+)
+def test_lines_in_latin_1_and_lines_in_utf_8(
+    tmp_path: Path, encoding: str, queries: set[str], note: str | None
+) -> None:
+    """With detection, each line is read in its own encoding; the lines in Latin-1 are more."""
+    header, latin, utf8 = "time,user,query,results,clicks\n", MIXED.format(1), MIXED.format(2)
+    data = (header + latin + MIXED.format(3)).encode("latin-1") + utf8.encode()
+    ledger, found = ingest(tmp_path, {"log.csv": data}, encoding=encoding)
+    assert (ledger.rows_in, ledger.rows_out) == (6, 6)
+    assert set(found["surface"].to_list()) == {key64(query) for query in queries}
+    assert ledger.notes == ([] if note is None else [f"log.csv: {note}"])
+
+
+def test_lines_in_other_encodings_that_happen_to_be_utf_8(tmp_path: Path) -> None:
+    """`联通` in GB18030 is valid UTF-8."""
+    line = "1,u1,{},https://a.example/1,1\n"
+    texts = ["联通", *("搜索引擎的查询日志，您好",) * 3]
+    data = "time,user,query,results,clicks\n" + "".join(line.format(text) for text in texts)
+    _, found = ingest(tmp_path, {"log.csv": data.encode("gb18030")}, repeats="keep")
+    assert set(found["surface"].to_list()) == {key64(text) for text in texts}

@@ -325,6 +325,12 @@ def test_a_detected_encoding_is_reported(tmp_path: Path) -> None:
     ]  # both files have them
 
 
+def test_empty_files_are_noted(tmp_path: Path) -> None:
+    files = {"log.csv": ACCENTED.encode(), "b.csv": b"", "c.parquet": b""}
+    ledger, _ = ingest(tmp_path, files)
+    assert (ledger.rows_out, ledger.notes) == (5, ["b.csv, c.parquet are empty (0 bytes)"])
+
+
 def test_an_encoding_that_cannot_be_detected_is_reported(tmp_path: Path) -> None:
     text = "time,user,query,results,clicks\n5,u,汶川地震原因,https://a.example/1,1\n"
     ledger, _ = ingest(tmp_path, {"log.csv": text.encode("gb18030")})

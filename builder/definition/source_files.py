@@ -1,0 +1,106 @@
+"""Finds the input files that the paths, folders and glob patterns of a definition stand for.
+
+A folder stands for all its files, and for those of linked folders. Hidden files and folders (names
+that start with `.` or `_`) and backups (names that end with `~`) are skipped, unless the pattern
+names them.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from builder.io.sources import Source
+
+COMPRESSED_SUFFIXES = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
+WILDCARDS = "*?["
+
+
+def expand_patterns(folder: Path, patterns: Sequence[str]) -> tuple[Source, ...]:
+    """Return the files of all patterns in order; a file that several patterns match occurs once.
+
+    Args:
+        folder: Folder to which the patterns are relative.
+        patterns: Paths, folders and globs.
+    """
+    sources: dict[str, Source] = {}
+    real_folder = cache(os.path.realpath)
+    for pattern in patterns:
+        for source in expand_pattern(folder, pattern):
+            path = source.path
+            in_folder = f"{real_folder(path.parent)}/{path.name}"
+            sources.setdefault(os.path.realpath(path) if path.is_symlink() else in_folder, source)
+    return tuple(sources.values())
+
+
+def expand_pattern(folder: Path, pattern: str) -> list[Source]:
+    """Return the files of a pattern, sorted by path; links to missing files are included."""
+    path, base = folder / pattern, Path(Path(pattern).anchor or folder)
+    try:
+        found: Iterable[Path] = [path] if path.exists() else ()
+        if not found and any(character in pattern for character in WILDCARDS):
+            found = _match(base, path.relative_to(base).parts)
+        files = sorted({file for match in found for file in _files(match)})
+    except (OSError, ValueError):  # not a valid file name on this system
+        return []
+    return [Source(file, _source_name(file, folder)) for file in files]
+
+
+def find_copies(sources: Iterable[Source]) -> tuple[Source, Source] | None:
+    """Return two files that only differ in a suffix such as `.gz`; None if there are none."""
+    files = sorted((_uncompressed(source.path), source.name, source) for source in sources)
+    return next(
+        ((first[2], second[2]) for first, second in pairwise(files) if first[0] == second[0]), None
+    )
+
+
+def _uncompressed(path: Path) -> Path:
+    """Return a path without the suffix of a compressed file."""
+    return path.with_suffix("") if path.suffix in COMPRESSED_SUFFIXES else path
+
+
+def _match(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
+    """Yield the files and folders that match the parts of a glob pattern."""
+    if not parts:
+        yield folder
+    elif parts[0] == "**":
+        for subfolder, _ in _walk(folder):
+            yield from _match(subfolder, parts[1:])
+    else:
+        for path in folder.glob(parts[0]):
+            if _is_skipped(parts[0]) or not _is_skipped(path.name):
+                yield from _match(path, parts[1:])
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield a file, or all files in a folder and its subfolders, except skipped ones."""
+    found: Iterable[Path] = [path]
+    if path.is_dir():
+        found = (folder / name for folder, names in _walk(path) for name in names)
+    yield from (file for file in found if file.is_file() or file.is_symlink())
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield a folder and its subfolders, each with the names of its files.
+
+    Links are followed, but each folder is entered only once, because links may form a loop.
+    """
+    entered: set[str] = set()
+    for path, folders, files in os.walk(folder, followlinks=True):
+        real = os.path.realpath(path)
+        if real in entered:
+            folders.clear()
+            continue
+        entered.add(real)
+        folders[:] = sorted(name for name in folders if not _is_skipped(name))
+        yield Path(path), [name for name in files if not _is_skipped(name)]
+
+
+def _is_skipped(name: str) -> bool:
+    """Whether a name is that of a hidden file or folder, or of a backup."""
+    return name.startswith((".", "_")) or name.endswith("~")
+
+
+def _source_name(path: Path, folder: Path) -> str:
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()
