@@ -268,7 +268,7 @@ def test_a_log_is_the_cause_of_other_cuts_in_all_snapshots(world: Path, tmp_path
     assert after.version is not None
     found = compare(before.version, after.version)
     causes = {judged.snapshot: set(judged.causes) for judged in found.judgements}
-    assert causes == dict.fromkeys(("2022-06", "2022-07", "2022-08"), {"inputs"})
+    assert causes == {name: {"inputs"} for name in ("2022-06", "2022-07", "2022-08")}
 
 
 def _manifest(

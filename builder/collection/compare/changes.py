@@ -106,9 +106,7 @@ def find_grading_changes(
         return find_changes(manifests, snapshot, EVIDENCE, GRADING)
     firsts = {manifest["definition"]["snapshots"][0]["name"] for manifest in manifests}
     names = dict.fromkeys((snapshot, *(firsts & documents_differ.keys())))
-    found = [
-        find_changes(manifests, name, *judged_parts(documents_differ[name])) for name in names
-    ]
+    found = [find_changes(manifests, name, *judged_parts(documents_differ[name])) for name in names]
     return DefinitionChanges(
         tuple(dict.fromkeys(key for changes in found for key in changes.evidence)),
         found[0].thresholds,

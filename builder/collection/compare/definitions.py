@@ -44,7 +44,8 @@ def diff_definitions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str
     Overrides of snapshots and hashes of lists are those that the stages recorded, because older
     manifests do not have them in their definition.
     """
-    return diff_values(*(_recorded_definition(manifest) for manifest in (old, new)))
+    before, after = (_recorded_definition(manifest) for manifest in (old, new))
+    return diff_values(before, after)
 
 
 def _recorded_definition(manifest: Mapping[str, Any]) -> dict[str, Any]:
