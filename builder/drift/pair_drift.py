@@ -27,6 +27,7 @@ from builder.runtime.references import From, FromName, Same, Setting, To, ToName
 from builder.runtime.scope import Scope, pair
 from builder.runtime.stage import stage
 from schemas import (
+    ClickDiagnostics,
     ClickEstimates,
     Coverage,
     DocumentChanges,
@@ -45,6 +46,7 @@ OPTIONAL_TABLES = {
     "coverage": Coverage,
     "host_coverage": HostCoverage,
     "click_estimates": ClickEstimates,
+    "click_diagnostics": ClickDiagnostics,
 }
 """Tables that an imported release lacks; their views are then empty."""
 
@@ -64,7 +66,7 @@ def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
 RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded_parameters)]
 
 
-@stage("pair_drift", version="9", scope=Scope.PAIR, writes=(PairDrift,))
+@stage("pair_drift", version="10", scope=Scope.PAIR, writes=(PairDrift,))
 def measure_pair(
     out: Path,
     *,
@@ -87,6 +89,8 @@ def measure_pair(
     host_coverage_to: To[HostCoverage] | None = None,
     click_estimates_from: From[ClickEstimates] | None = None,
     click_estimates_to: To[ClickEstimates] | None = None,
+    click_diagnostics_from: From[ClickDiagnostics] | None = None,
+    click_diagnostics_to: To[ClickDiagnostics] | None = None,
     recorded: RecordedParameters | None = None,
 ) -> Ledger:
     """Write `pair_drift` for two consecutive snapshots.
@@ -112,6 +116,8 @@ def measure_pair(
         host_coverage_to: Crawl coverage per host in the later snapshot; None if unknown.
         click_estimates_from: Click estimates of the earlier snapshot; None if missing.
         click_estimates_to: Click estimates of the later snapshot; None if missing.
+        click_diagnostics_from: Click diagnostics of the earlier snapshot; None if missing.
+        click_diagnostics_to: Click diagnostics of the later snapshot; None if missing.
         recorded: Parameters that the snapshots were built with, by snapshot name and dotted key.
 
     Returns:
@@ -135,6 +141,8 @@ def measure_pair(
         "host_coverage_to": host_coverage_to,
         "click_estimates_from": click_estimates_from,
         "click_estimates_to": click_estimates_to,
+        "click_diagnostics_from": click_diagnostics_from,
+        "click_diagnostics_to": click_diagnostics_to,
     }
     pair = (from_snapshot, to_snapshot)
     with limits.connect(share=0.5) as connection:

@@ -19,7 +19,7 @@ from builder.drift.checks import (
 )
 from builder.drift.checks.neighbours import check_missing_pages
 from builder.drift.checks.outcome import Outcome, ShareComparison, compare_shares
-from builder.drift.checks.parameters import check_parameters
+from builder.drift.checks.parameters import check_parameters, store_recorded_parameters
 from builder.drift.checks.scoring import recover_prior
 from builder.drift.checks.thresholds import MinimumCountModel, log10_probability
 from builder.text.keys import doc_id, key64
@@ -58,6 +58,8 @@ def holding(before: Rows, after: Rows, changes: Rows | None = None) -> duckdb.Du
     connection.register("documents_from", frame(before, Documents).to_arrow())
     connection.register("documents_to", frame(after, Documents).to_arrow())
     connection.register("document_changes", frame(changes or [], DocumentChanges).to_arrow())
+    for side in ("from", "to"):
+        store_recorded_parameters(connection, side, None)
     return connection
 
 
@@ -380,12 +382,17 @@ def test_pages_that_do_not_mention_the_query() -> None:
     wrong = [qrel(f"fontaine{n} publique", f"https://site.fr/{249 - n}", 1) for n in range(250)]
     texts = [page(f"https://site.fr/{n}", "Titre", f"la Fontaine{n}") for n in range(250)]
     outcomes = []
-    for after in (wrong, right, right[:9]):
+    some = [*wrong[:75], *right[75:175], *wrong[175:]]
+    for after in (wrong, right, right[:9], some[:150] + right[150:]):
         connection = asking(asked, asked, (right, after))
         for side in ("from", "to"):
             connection.register(f"documents_{side}", frame(texts, Documents).to_arrow())
         outcomes.append(attachment.check_query_mentions(connection))
-    assert [outcome.found for outcome in outcomes] == [True, False, None]
+    assert [outcome.found for outcome in outcomes] == [True, False, None, None]
+    assert outcomes[3].evidence == (
+        "100.0 % of judged pages before and 70.8 % after mention the rarest word of their query"
+    )
+    assert outcomes[3].sees == "only a share that drops by half is conclusive"
     assert outcomes[0].numbers["from"] == {"pairs": 250, "mentions": 250}
     assert outcomes[0].numbers["to"]["mentions"] < 125
 
@@ -428,6 +435,14 @@ def test_one_edit_on_many_pages() -> None:
     outcome = pages.check_uniform_edits(holding([], [], footer + others))
     assert outcome.found is True
     assert "60 of 120 common pages changed their length by exactly +7 words" in outcome.evidence
+    menu = [change(n, tokens_from=50 + n, tokens_to=60 + n, band="edited") for n in range(60)]
+    outcome = pages.check_uniform_edits(holding([], [], menu + others))
+    assert outcome.evidence == (
+        "60 of 120 common pages changed their length by exactly +10 words: text extraction "
+        "changed, not the pages"
+    )
+    sentence = [change(n, tokens_from=50 + n, tokens_to=59 + n, band="edited") for n in range(60)]
+    assert pages.check_uniform_edits(holding([], [], sentence + others)).found is False
     varied = [change(n, tokens_from=50, tokens_to=51 + n) for n in range(60)]
     assert pages.check_uniform_edits(holding([], [], varied + others)).found is False
     assert pages.check_uniform_edits(holding([], [], others + others)).found is False
@@ -437,9 +452,35 @@ def test_one_edit_on_many_pages() -> None:
 def test_the_keyed_sample() -> None:
     moved = [row | {"sampled": n % 2 == 0} for n, row in enumerate(crawl(10))]
     outcome = pages.check_sample(holding(crawl(10), moved))
-    assert (outcome.found, outcome.numbers) == (True, {"common": 10, "changed": 5})
+    assert (outcome.found, outcome.numbers) == (True, {"common": 10, "changed": 5, "outside": 5})
     assert pages.check_sample(holding(moved, moved)).found is False
     assert pages.check_sample(holding([], moved)).found is None
+
+
+def test_a_release_records_no_sample() -> None:
+    """Its documents all count as sampled: it was clear that none entered or left the sample."""
+    connection = holding(crawl(10), crawl(10))
+    assert pages.check_sample(connection) == Outcome(
+        None, "every document counts as sampled, as in a release that records no sample"
+    )
+    for side in ("from", "to"):
+        store_recorded_parameters(connection, side, {"documents.sample_share": 1.0})
+    assert pages.check_sample(connection).found is False
+
+
+@pytest.mark.parametrize(("unchanged", "found"), [(0, None), (1, None), (2, False), (100, False)])
+def test_pages_that_keep_their_text(unchanged: int, found: bool | None) -> None:
+    status = ["unchanged"] * unchanged + ["updated"] * (100 - unchanged)
+    rows = [change(n, status=status[n], band=None) for n in range(100)]
+    outcome = texts.check_unchanged_texts(holding([], [], [*rows, change(101, status="added")]))
+    assert outcome.found is found
+    says = f"{unchanged} of 100 common pages have the same text"
+    assert outcome.evidence == says + (
+        ": texts are extracted differently, or all were edited" if found is None else ""
+    )
+    assert outcome.numbers == {"common": 100, "unchanged": unchanged}
+    few = texts.check_unchanged_texts(holding([], [], rows[:99]))
+    assert few == Outcome(None, "fewer than 100 documents are in both snapshots")
 
 
 def test_addresses_of_another_form() -> None:

@@ -146,8 +146,9 @@ def test_bars_of_statuses(document: str) -> None:
 def test_notes_below_figures(document: str) -> None:
     notes = re.findall(r'<p class="note">([^<]*)</p>', document)
     assert (
-        "Half of the updated pages keep at least 50.0 % of their sequences and 62.5 % of their "
-        "words; a tenth keeps at most 25.0 % and 12.5 %."
+        "The old and new text of an updated page have a median Jaccard coefficient of 0.50 over "
+        "sequences of words and a median Dice coefficient of 0.62 over words; for a tenth of the "
+        "pages, they are at most 0.25 and 0.12."
     ) in notes
     assert "80.0 % kept their grade, 3.0 % flipped, kappa 0.56 (quadratic 0.50)." in notes
     assert f"75.0 % kept their grade, 3.0 % flipped, kappa {DASH} (quadratic 0.50)." in notes

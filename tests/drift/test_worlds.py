@@ -162,3 +162,32 @@ def test_a_topic_that_vanishes_as_others_fade_is_not_called_struck(
     assert outcome.found is expected
     topics = [topic["topic"] for topic in outcome.numbers.get("topics", [])]
     assert topics == (["ski"] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("removed", "added", "found"), [(8, 0, True), (0, 8, True), (8, 8, None), (1, 1, False)]
+)
+def test_queries_that_are_worded_differently_are_no_filter(
+    removed: int, added: int, found: bool | None
+) -> None:
+    """Each year `impôts 2022` is succeeded by `impôts 2023`: a filter removes or adds."""
+    kept = [(f"q{n}", f"t{n % 20}", 100) for n in range(60)]
+    rare = ("rare", "t0", 5)
+    before = [*kept, rare, *((f"old {n}", f"t{n}", 100) for n in range(removed))]
+    after = [*kept, rare, *((f"new {n}", f"t{n}", 100) for n in range(added))]
+    months = [
+        frame([query(text, topic, impressions=times) for text, topic, times in rows], Queries)
+        for rows in (before, after)
+    ]
+    with compare((months[0], frame([], Qrels)), (months[1], frame([], Qrels))) as connection:
+        outcome = selection.check_filter(connection)
+    assert outcome.found is found
+    assert outcome.evidence == (
+        f"{removed} of {60 + removed} frequent queries were removed and {added} of {60 + added} "
+        "frequent queries were added"
+        + {
+            True: ": a filter changed, whatever the topic",
+            None: ": either a filter changed or queries are reworded",
+            False: "",
+        }[found]
+    )

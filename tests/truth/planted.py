@@ -97,6 +97,31 @@ def halve_clicks(world: World, draw: Draw) -> None:
             impression["clicks"] = []
 
 
+def drop_clickless(world: World, _: Draw) -> None:
+    """The log has only impressions with a click."""
+    world.log = [impression for impression in world.log if impression["clicks"]]
+
+
+def keep_first_click(world: World, _: Draw) -> None:
+    """Only the first click of an impression is recorded."""
+    for impression in world.log:
+        impression["clicks"] = impression["clicks"][:1]
+
+
+def move_clicks(world: World, _: Draw) -> None:
+    """Each click is recorded one rank too low."""
+    for impression in world.log:
+        ranks = len(impression["results"])
+        impression["clicks"] = [rank + 1 for rank in impression["clicks"] if rank < ranks]
+
+
+def cut_lists(world: World, _: Draw) -> None:
+    """The log has only the first five results of an impression."""
+    for impression in world.log:
+        impression["results"] = impression["results"][:5]
+        impression["clicks"] = [rank for rank in impression["clicks"] if rank <= 5]
+
+
 def weaken(factor: float) -> Callable[[World, Draw], None]:
     """Results attract less: each click stays with a probability."""
 
@@ -195,6 +220,10 @@ CAUSES = (
     Cause("qrels shifted by one query", "pages_mention_queries", shifted=True),
     Cause("pages as HTML", "texts_are_read_alike", keep_tags),
     Cause("language filter off", "languages_stand", add_english),
+    Cause("impressions without a click left out", "clicks_are_recorded", drop_clickless),
+    Cause("only the first click recorded", "clicks_are_recorded", keep_first_click),
+    Cause("clicks one rank too low", "clicks_are_recorded", move_clicks),
+    Cause("result lists cut at rank 5", "lists_are_recorded", cut_lists),
     Cause("clicks x .5", None, halve_clicks),
     *(Cause(f"attractiveness x {f}", None, weaken(f)) for f in (0.5, 0.6, 0.7)),
     *(Cause(f"noise {s:.0%}", None, add_noise(s)) for s in (0.1, 0.3, 0.7)),

@@ -3,8 +3,9 @@
 They read the tables of a snapshot, or of two consecutive ones, as views of a DuckDB connection
 (`queries`, `qrels`; `documents_from`, `documents_to`, `queries_from`, ..., and the change tables).
 Further views may be empty: `coverage_from`, `host_coverage_from`, `click_estimates_from`,
-`recorded_from`, and the same with `_to`. Each check returns a verdict (construction, clear or
-cannot tell), its evidence in one sentence, and the smallest change that it would have detected.
+`click_diagnostics_from`, `recorded_from`, and the same with `_to`. Each check returns a verdict
+(construction, clear or cannot tell), its evidence in one sentence, and the smallest change that it
+would have detected.
 """
 
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from builder.drift.checks import (
     lists,
     pages,
     parameters,
+    recording,
     scoring,
     selection,
     texts,
@@ -32,6 +34,7 @@ SNAPSHOT_CHECKS: tuple[Check, ...] = lists.SNAPSHOT_CHECKS
 PAIR_CHECKS: tuple[Check, ...] = (
     *parameters.CHECKS,
     *crawling.CHECKS,
+    *recording.CHECKS,
     *lists.PAIR_CHECKS,
     *selection.CHECKS,
     *thresholds.CHECKS,
@@ -88,12 +91,12 @@ def outcome_record(
 
 
 __all__ = [
-    "OF_PAIR",
-    "OF_SNAPSHOT",
+    "PAIR_CHECKS",
+    "SNAPSHOT_CHECKS",
     "Check",
     "Outcome",
     "Recorded",
-    "check_neighbours",
+    "check_inner_snapshots",
     "check_pair",
     "check_snapshot",
     "store_recorded_parameters",

@@ -122,7 +122,7 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if most >= EXAMINED_ALWAYS and least <= EXAMINED_SELDOM:
         return Outcome(True, f"{says}: examinations are counted differently", numbers)
     if least >= EXAMINED_ALWAYS:
-        return Outcome(False, says, numbers, "impressions without a click excluded")
+        return Outcome(False, says, numbers, "impressions without a click not counted as examined")
     return Outcome(None, says, numbers, "nothing, unless a document is examined in all impressions")
 
 

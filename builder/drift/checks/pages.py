@@ -16,6 +16,7 @@ from builder.drift.checks.outcome import (
     fetch_row,
     format_share,
 )
+from builder.drift.checks.parameters import load_recorded_parameters
 from builder.drift.statistics import share
 
 FEWEST = 100
@@ -26,12 +27,12 @@ RELABELLED = 0.01
 """Maximum share of unchanged texts whose language label may change."""
 
 UNIFORM = 0.3
-"""Minimum share of common pages with the same edit: equal change of length, nearly equal text."""
+"""Minimum share of common pages whose length changed by the same number of words."""
 
 REAPPEARED = 0.3
 """Minimum share of removed pages that reappear under another form of their URL."""
 
-SEES_UNIFORM = f"the same edit on {format_share(UNIFORM)} of common pages"
+SEES_UNIFORM = f"the same change of length on {format_share(UNIFORM)} of common pages"
 
 LANGUAGES = """
 WITH
@@ -66,10 +67,16 @@ SELECT
 FROM texts
 """
 
+BLOCK = 10
+"""Minimum number of words of a block, such as a menu, that is added to pages of any length."""
+
 UNIFORM_EDITS = """
 WITH edits AS (
     SELECT tokens_to::BIGINT - tokens_from::BIGINT AS delta, count(*) AS pages
-    FROM document_changes WHERE band = 'cosmetic' AND tokens_to <> tokens_from GROUP BY delta
+    FROM document_changes
+    WHERE status = 'updated' AND tokens_to <> tokens_from
+        AND (band = 'cosmetic' OR abs(tokens_to::BIGINT - tokens_from::BIGINT) >= {block})
+    GROUP BY delta
 )
 SELECT
     (SELECT count(*) FROM document_changes WHERE status IN ('updated', 'unchanged')) AS common,
@@ -78,7 +85,8 @@ SELECT
 """
 
 SAMPLED = """
-SELECT count(*) AS common, count(*) FILTER (f.sampled <> t.sampled) AS changed
+SELECT count(*) AS common, count(*) FILTER (f.sampled <> t.sampled) AS changed,
+       count(*) FILTER (NOT (f.sampled AND t.sampled)) AS outside
 FROM documents_from AS f JOIN documents_to AS t USING (doc_id)
 """
 
@@ -138,17 +146,17 @@ def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Detect an identical small edit on a large share of all pages, such as a new footer."""
-    numbers = fetch_row(connection, UNIFORM_EDITS)
+    """Detect the same change of length on a large share of all pages, such as a new footer."""
+    numbers = fetch_row(connection, UNIFORM_EDITS.format(block=BLOCK))
     part = share(numbers["pages"], numbers["common"])
     if part is None or numbers["common"] < FEWEST:
         return cannot_tell(f"fewer than {FEWEST} documents are in both snapshots")
     if numbers["delta"] is None:
-        says = "no page changed its length by a few words"
+        says = "no page changed its length alone, or by a block of words"
         return Outcome(False, says, numbers, SEES_UNIFORM)
     says = (
         f"{numbers['pages']:,} of {numbers['common']:,} common pages changed their length by "
-        f"exactly {numbers['delta']:+d} words and hardly changed otherwise"
+        f"exactly {numbers['delta']:+d} words"
     )
     found = part >= UNIFORM
     verdict = ": text extraction changed, not the pages" if found else ""
@@ -160,6 +168,11 @@ def check_sample(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers = fetch_row(connection, SAMPLED)
     if not numbers["common"]:
         return cannot_tell("no document is in both snapshots")
+    recorded = all(load_recorded_parameters(connection, side) for side in ("from", "to"))
+    if not (numbers["outside"] or recorded):
+        return cannot_tell(
+            "every document counts as sampled, as in a release that records no sample"
+        )
     counts = f"{numbers['changed']:,} of {numbers['common']:,}"
     says = f"{counts} common documents entered or left the sample"
     found = numbers["changed"] > 0

@@ -38,7 +38,8 @@ def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"were frequent enough to be in both snapshots were {largest['direction']}"
     )
     more = f"; so were those of {len(changed) - 1} more" if len(changed) > 1 else ""
-    return Outcome(True, f"{says}{more}: the topics changed, not the interest", {"topics": changed})
+    verdict = "the topics changed, unless interest changed more than twentyfold"
+    return Outcome(True, f"{says}{more}: {verdict}", {"topics": changed})
 
 
 def _no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -69,7 +70,7 @@ def undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str] | No
 
 def check_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Find frequent queries that were removed or added regardless of topic."""
-    numbers, sentences, found, enough = {}, [], False, False
+    numbers, sentences, found, enough = {}, [], [], False
     for here, there, direction in DIRECTIONS:
         topics = list(changed_topics(connection, here, there))
         counts = count_without_topics(connection, topics)
@@ -83,15 +84,18 @@ def check_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
         sentences.append(f"{counts.missing} of {counts.expected} frequent queries were {direction}")
         if counts.expected >= MIN_EXPECTED:
             enough = True
-            found |= counts.missing_share >= MIN_FILTERED_SHARE and counts.exceeds_fading
+            if counts.missing_share >= MIN_FILTERED_SHARE and counts.exceeds_fading:
+                found.append(direction)
     if not numbers:
         return cannot_tell("no query is frequent enough to be expected in both snapshots")
     says = " and ".join(sentences)
     if not enough:
         return Outcome(None, says, numbers, f"needs {MIN_EXPECTED} frequent queries")
+    if len(found) == len(DIRECTIONS):
+        return Outcome(None, f"{says}: either a filter changed or queries are reworded", numbers)
     verdict = ": a filter changed, whatever the topic" if found else ""
     sees = f"a filter that removes {format_share(MIN_FILTERED_SHARE)} of frequent queries"
-    return Outcome(found, says + verdict, numbers, sees)
+    return Outcome(bool(found), says + verdict, numbers, sees)
 
 
 CHECKS = (

@@ -18,7 +18,9 @@ from builder.drift.checks.outcome import (
 )
 
 TEXTS_READ = 20_000
-FEWEST = 30
+FEWEST, FEWEST_COMMON = 30, 100
+UNCHANGED_SHARE = 0.02
+"""Minimum share of common pages whose text nobody edits within a month."""
 SHARE_JUMP = 0.05
 
 HEAP = 0.01
@@ -53,6 +55,11 @@ SELECT
     arg_max("end", (heap, "end")) AS "end",
     coalesce(max(heap), 0) AS heap
 FROM heaps
+"""
+
+UNCHANGED = """
+SELECT count(*) AS common, count(*) FILTER (status = 'unchanged') AS unchanged
+FROM document_changes WHERE status IN ('updated', 'unchanged')
 """
 
 UNITS = (("len(text)", "characters"), ("tokens", "words"))
@@ -132,6 +139,18 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return (found or blind or outcomes)[0]
 
 
+def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Check that some pages kept their text, as pages do that nobody edits."""
+    numbers = fetch_row(connection, UNCHANGED)
+    if numbers["common"] < FEWEST_COMMON:
+        return cannot_tell(f"fewer than {FEWEST_COMMON} documents are in both snapshots")
+    says = f"{numbers['unchanged']:,} of {numbers['common']:,} common pages have the same text"
+    if numbers["unchanged"] >= UNCHANGED_SHARE * numbers["common"]:
+        sees = f"an edit of more than {format_share(1 - UNCHANGED_SHARE)} of common pages"
+        return Outcome(False, says, numbers, sees)
+    return Outcome(None, f"{says}: texts are extracted differently, or all were edited", numbers)
+
+
 CHECKS = (
     Check("texts_end_freely", "Are texts truncated by the same rule?", check_text_lengths),
     Check(
@@ -139,4 +158,5 @@ CHECKS = (
         "Are texts decoded and extracted by the same rule?",
         check_text_damage,
     ),
+    Check("some_texts_stay", "Do some pages keep their text?", check_unchanged_texts),
 )

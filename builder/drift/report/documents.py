@@ -117,10 +117,10 @@ def _similarity_figure(pair: Mapping[str, Any]) -> Markup:
             histogram("Sequences in common", jaccard["histogram"], "updated"),
             histogram("Words in common", dice["histogram"], "added"),
         ),
-        f"Half of the updated pages keep at least {numbers.format_percent(jaccard['median'])} of "
-        f"their sequences and {numbers.format_percent(dice['median'])} of their words; a tenth "
-        f"keeps at most {numbers.format_percent(jaccard['p10'])} and "
-        f"{numbers.format_percent(dice['p10'])}.",
+        f"The old and new text of an updated page have a median Jaccard coefficient of "
+        f"{jaccard['median']:.2f} over sequences of words and a median Dice coefficient of "
+        f"{dice['median']:.2f} over words; for a tenth of the pages, they are at most "
+        f"{jaccard['p10']:.2f} and {dice['p10']:.2f}.",
     )
 
 
@@ -149,7 +149,7 @@ def _similarity_table(pairs: list[Mapping[str, Any]]) -> Markup:
 
 def _length_table(pairs: list[Mapping[str, Any]]) -> Markup:
     columns = (
-        "Snapshots", "Longer", "Shorter", "Words gained", "Only punctuation changed",
+        "Snapshots", "Longer", "Shorter", "Words gained", "Only case or punctuation changed",
         "Moved to another URL", "Other form of the URL",
     )  # fmt: skip
     rows: list[Row] = [

@@ -38,8 +38,8 @@ def judgements_section(drift: Drift) -> Markup:
     return section(
         "judgements",
         "Judgements",
-        "Grades with more evidence are more stable: the more often a pair was examined, the less "
-        "likely its grade is to change.",
+        "How many pages of each grade are judged, and how often a grade changed, by how often "
+        "its pair was examined.",
         figure("Grades", stacked_bars([_grade_bar(s) for s in drift["snapshots"]])),
         _per_query_table(drift["snapshots"]),
         collapse_if_many("Grades of common pairs", [_transition_figure(pair) for pair in compared]),

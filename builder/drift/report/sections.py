@@ -39,9 +39,10 @@ MADE_DIFFERENTLY = (
     "their consequences, as changes in the web or in its users."
 )
 NOTHING_FOUND = (
-    "No check found a change of construction, so that the changes below are changes in the web "
-    "and in its users, as far as the checks can tell. The section on checks lists the smallest "
-    "change that each check would have detected; undetectable changes are listed here."
+    "No check found a change of construction. A change that is smaller than the checks can detect, "
+    "or of a kind that none of them covers, would still look like a change in the web or in its "
+    "users. The section on checks lists the smallest change that each check would have detected; "
+    "checks with too little data are listed here."
 )
 
 
@@ -86,9 +87,7 @@ def findings_section(drift: Drift) -> Markup:
         warning("The construction changed", MADE_DIFFERENTLY, warnings)
         if warnings
         else paragraph(NOTHING_FOUND, "calm"),
-        collapsible(
-            f"Changes that no check could detect ({len(blind)})", bullet_list(blind, "facts")
-        )
+        collapsible(f"Checks that cannot tell ({len(blind)})", bullet_list(blind, "facts"))
         if blind
         else None,
         bullet_list(facts, "facts") if facts else empty_note("There is nothing to compare."),

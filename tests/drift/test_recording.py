@@ -1,0 +1,115 @@
+"""Whether impressions and clicks were recorded by the same rules, on counts by rank."""
+
+from collections.abc import Sequence
+
+import duckdb
+import polars as pl
+import pytest
+
+from builder.drift.checks.outcome import Outcome
+from builder.drift.checks.recording import check_click_recording, check_result_lists
+from schemas import ClickDiagnostics
+
+SEES = "impressions without a click or further clicks left out; ranks of clicks moved down"
+
+
+def recorded(
+    *snapshots: tuple[Sequence[int], Sequence[int], int],
+) -> duckdb.DuckDBPyConnection:
+    """The diagnostics of two snapshots: clicks and impressions by rank, impressions without."""
+    connection = duckdb.connect()
+    for side, (clicks, shown, without) in zip(("from", "to"), snapshots, strict=True):
+        rows = [
+            ("click_through", rank, *counts, None, None)
+            for rank, counts in enumerate(zip(clicks, shown, strict=True), 1)
+        ]
+        rows += [("impressions_without_click", 0, without, max(shown, default=0), None, None)]
+        frame = pl.DataFrame(rows, schema=ClickDiagnostics.dtypes(), orient="row")
+        connection.register(f"click_diagnostics_{side}", frame.to_arrow())
+    return connection
+
+
+USUAL = ([300, 120, 80], [1000, 1000, 900], 600)
+
+
+@pytest.mark.parametrize(
+    ("after", "found", "end"),
+    [
+        (USUAL, False, ""),
+        (([300, 120, 80], [400, 400, 360], 0), True, "impressions without a click were left out"),
+        (([300, 60, 40], [1000, 1000, 900], 600), True, "further clicks of an impression were"),
+        (([0, 300, 200], [1000, 1000, 900], 600), True, "the first rank is avoided after"),
+        (([140, 300, 60], [1000, 1000, 900], 600), True, "the first rank is avoided after"),
+        (([160, 300, 60], [1000, 1000, 900], 600), False, ""),  # more than half as often
+        (([150, 60, 40], [1000, 1000, 900], 800), False, ""),  # half of the clicks
+        (([140, 140, 130], [1000, 1000, 900], 700), False, ""),  # clicks at random
+        (([60, 25, 15], [200, 200, 180], 120), False, ""),  # a fifth of the traffic
+    ],
+)
+def test_recording_of_clicks(
+    after: tuple[list[int], list[int], int], found: bool, end: str
+) -> None:
+    outcome = check_click_recording(recorded(USUAL, after))
+    assert outcome.found is found
+    assert end in outcome.evidence
+    assert outcome.sees == ("" if found else SEES)
+    assert check_click_recording(recorded(after, USUAL)).found is found
+
+
+def test_the_sentence_has_the_numbers_of_both() -> None:
+    outcome = check_click_recording(recorded(USUAL, ([50, 0, 0], [500, 500, 500], 450)))
+    assert outcome.evidence == (
+        "60.0 % of impressions before and 90.0 % after have no click, and those with a click have "
+        "0.25 and 0.00 further ones"  # of 50 impressions with a click, none need have two
+    )
+    outcome = check_click_recording(recorded(USUAL, ([100, 0, 0], [500, 500, 500], 400)))
+    assert outcome == Outcome(
+        True,
+        "60.0 % of impressions before and 80.0 % after have no click, and those with a click have "
+        "0.25 and 0.00 further ones: further clicks of an impression were left out of one log",
+        {"without_click": [0.6, 0.8], "further_clicks": [0.25, 0.0], "first_avoided": [False] * 2},
+    )
+
+
+@pytest.mark.parametrize("few", [([], [], 0), ([60, 20], [199, 199], 120)])
+@pytest.mark.parametrize("check", [check_click_recording, check_result_lists])
+def test_too_few_impressions(check: object, few: tuple[list[int], list[int], int]) -> None:
+    assert callable(check)
+    outcome = check(recorded(USUAL, few))
+    assert outcome == Outcome(None, "fewer than 200 impressions of a snapshot are recorded")
+
+
+@pytest.mark.parametrize(
+    ("after", "found"),
+    [
+        ([1000, 1000, 1000, 900, 800], False),
+        ([1000, 900], True),  # cut at rank 2
+        ([1000, 500, 2], True),  # two impressions in a thousand are none
+        ([1000, 499], False),  # most lists are shorter than the last rank
+        ([1000, 900, 3], False),
+        ([1000, 900, 50, 20, 5], False),
+    ],
+)
+def test_result_lists_that_were_cut(after: list[int], found: bool) -> None:
+    before = [1000, 1000, 1000, 950, 900]
+    outcome = check_result_lists(recorded(([10] * 5, before, 900), ([1] * len(after), after, 900)))
+    assert outcome.found is found
+    reverse = recorded(([1] * len(after), after, 900), ([10] * 5, before, 900))
+    assert check_result_lists(reverse).found is found
+
+
+def test_the_rank_at_which_lists_end() -> None:
+    outcome = check_result_lists(recorded(([9] * 3, [500, 500, 400], 400), ([9], [500], 400)))
+    assert outcome == Outcome(
+        True,
+        "result lists end at rank 3 before and at rank 1 after: the log or the result page was "
+        "cut, whatever users did",
+        {"depths": [3, 1]},
+    )
+    rare = check_result_lists(recorded(([9, 9], [500, 49], 400), ([9], [500], 400)))
+    assert rare == Outcome(
+        False,
+        "result lists end at rank 2 before and at rank 1 after",
+        {"depths": [2, 1]},
+        "result lists that are cut at a rank that most of them reach",
+    )
