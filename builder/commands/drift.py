@@ -11,7 +11,9 @@ import polars as pl
 
 from builder.collection import layout
 from builder.collection.drift_file import read_drift
+from builder.collection.manifest import snapshot_parameters
 from builder.collection.read import Collection, open_collection
+from builder.documents.coverage import NOT_IN_COLLECTION, measure_coverage
 from builder.drift import FORMAT, OptionalInputs, compare_snapshots, measure_series, select_pair
 from builder.drift.pair_drift import OPTIONAL_TABLES
 from builder.errors import FormatError, UsageError, suggest
@@ -20,7 +22,7 @@ from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.text.keys import id_to_key
-from schemas import TABLES, Pages
+from schemas import TABLES, Pages, ShownDocuments
 
 MAIN = ("documents", "queries", "qrels")
 
@@ -112,20 +114,34 @@ def _open_optional_inputs(
     parameters = collection.manifest["definition"].get("parameters", {})
     if not parameters:
         return OptionalInputs()
-    recorded = {
-        f"{section}.{key}": value
-        for section, values in parameters.items()
-        for key, value in values.items()
-    }
+    shown = _left_out_documents(collection, pair[1], limits.scratch)
     return OptionalInputs(
-        _documents_by_crawl(collection, pair, limits.scratch),
+        _documents_by_crawl(collection, pair, limits.scratch) if shown else {},
         {
             kind: {name: _open_table(collection, name, kind) for name in pair}
             for kind in OPTIONAL_TABLES
         },
         DocumentParameters(**parameters.get("documents", {})),
-        dict.fromkeys(pair, recorded),
+        {name: snapshot_parameters(collection.manifest, name) for name in pair},
+        {pair[1]: shown} if shown else {},
     )
+
+
+def _left_out_documents(
+    collection: Collection, snapshot: str, scratch: Path
+) -> Table[ShownDocuments] | None:
+    """Return the shown documents that a snapshot left out; None if not all of them are listed.
+
+    Whether a document was shown matters only if the snapshot lacks it, so that no others are
+    needed.
+    """
+    rejects = collection.snapshot(snapshot).rejects
+    left_out = rejects.filter(stage=measure_coverage.name, reason=NOT_IN_COLLECTION).collect()
+    if left_out["key"].null_count():
+        return None
+    path = scratch / f"left-out-{snapshot}.parquet"
+    left_out.select(doc=id_to_key("key")).write_parquet(path)
+    return Table((path,), ShownDocuments)
 
 
 def _documents_by_crawl(

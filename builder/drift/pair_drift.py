@@ -58,7 +58,6 @@ def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
             f"{section}.{parameter}": value
             for section in Parameters.model_fields
             for parameter, value in workflow.section(section, name).model_dump(mode="json").items()
-            if parameter not in getattr(workflow, section).format_keys
         }
         for name in pair(pair_key)
     }

@@ -16,7 +16,7 @@ from builder.io.tables import Table, table_at
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from schemas import TABLES, Documents, Pages, Queries
+from schemas import TABLES, Documents, Pages, Queries, ShownDocuments
 
 CHANGES = ("document_changes", "query_changes", "qrel_changes")
 
@@ -64,17 +64,20 @@ class OptionalInputs:
         tables: Tables of `builder.drift.pair_drift.OPTIONAL_TABLES`, by kind and snapshot.
         sampling: Parameters of crawl sampling; None if unknown.
         recorded: Parameters that each snapshot was built with, by dotted key.
+        shown: `doc` of the documents shown for selected queries, by snapshot; those that are in
+            the snapshot may be missing.
     """
 
     pages: Mapping[str, Table[Pages]] = field(default_factory=dict)
     tables: Mapping[str, Tables] = field(default_factory=dict)
     sampling: DocumentParameters | None = None
     recorded: Mapping[str, Recorded] = field(default_factory=dict)
+    shown: Mapping[str, Table[ShownDocuments]] = field(default_factory=dict)
 
     def alignment_arguments(self, pair: Pair) -> dict[str, Any]:
         """Return the keyword arguments of `align_snapshots` for a pair of snapshots."""
         pages = {f"pages_{side}": self.pages.get(name) for side, name in _label_sides(pair)}
-        return {**pages, "sampling": self.sampling}
+        return {**pages, "shown_documents_to": self.shown.get(pair[1]), "sampling": self.sampling}
 
     def drift_arguments(self, pair: Pair) -> dict[str, Any]:
         """Return the keyword arguments of `measure_pair` for a pair of snapshots."""

@@ -1,8 +1,10 @@
 """Differences of versions: rows, causes of labels, change log, verification."""
 
+import gzip
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,7 +13,8 @@ import builder
 from builder import BuildReport
 from builder.collection.compare import VersionDifference, compare
 from builder.collection.compare.changelog import format_changelog, summary_lines
-from builder.collection.compare.definitions import diff_values
+from builder.collection.compare.changes import find_changes, judged_parts
+from builder.collection.compare.definitions import diff_definitions, diff_values
 from builder.collection.compare.judgements import (
     DefinitionChanges,
     JudgementDifference,
@@ -136,12 +139,16 @@ def test_causes_by_hand() -> None:
         ("q2", "d1", 1, 0.3, 9, 5, 2, 1, "click"),
     )
     changed = DefinitionChanges(("select.min_users",), ("qrels.cuts[0]",), inputs=True)
+    program = DefinitionChanges(producers=True)
     assert count_grade_changes(old, new, changed) == {"parameters": 2, "threshold": 1, "unknown": 1}
     assert count_grade_changes(old, new, DefinitionChanges(inputs=True)) == {
         "inputs": 3,
         "unknown": 1,
     }
-    assert count_grade_changes(old, new, DefinitionChanges()) == {"code": 3, "unknown": 1}
+    assert count_grade_changes(old, new, program) == {"code": 3, "unknown": 1}
+    assert count_grade_changes(old, new, DefinitionChanges()) == {"unknown": 4}
+    fitted = count_grade_changes(old, new, DefinitionChanges(), DefinitionChanges(inputs=True))
+    assert fitted == {"inputs": 1, "unknown": 3}
 
 
 def test_texts_that_are_judged_by_hand() -> None:
@@ -195,13 +202,14 @@ def test_causes_of_missing_pairs_by_hand() -> None:
     evidence, thresholds = ("select.min_users",), ("qrels.min_examinations",)
     assert DefinitionChanges(evidence, inputs=True).judged_pairs_change_cause == "parameters"
     assert DefinitionChanges(thresholds=thresholds).judged_pairs_change_cause == "parameters"
-    assert DefinitionChanges(thresholds=thresholds).evidence_change_cause == "code"
+    assert DefinitionChanges(thresholds=thresholds).evidence_change_cause == "unknown"
     assert DefinitionChanges(inputs=True).judged_pairs_change_cause == "inputs"
-    assert DefinitionChanges().judged_pairs_change_cause == "code"
+    assert DefinitionChanges(producers=True).judged_pairs_change_cause == "code"
+    assert DefinitionChanges().judged_pairs_change_cause == "unknown"
 
 
 def test_shares_are_of_the_judgements_that_can_be_compared() -> None:
-    assert _label_line("unknown") == (
+    assert _label_line("unknown", released=True) == (
         "- 2022-06: 5 of 10 comparable judgements of the old version (50%) are attached to a "
         "different query text in the new version; 90 others cannot be compared, because their "
         "query has no text or their document is not judged in both"
@@ -209,7 +217,7 @@ def test_shares_are_of_the_judgements_that_can_be_compared() -> None:
 
 
 def test_judgements_that_the_log_lost_are_not_attached_to_another_text() -> None:
-    assert _label_line("inputs") == (
+    assert _label_line("inputs", released=False) == (
         "- 2022-06: 5 of 10 comparable judgements of the old version (50%) are missing from the "
         "new version, which judges their document for other queries (cause: inputs); 90 others "
         "cannot be compared, because their query has no text or their document is not judged in "
@@ -217,8 +225,8 @@ def test_judgements_that_the_log_lost_are_not_attached_to_another_text() -> None
     )
 
 
-def _label_line(cause: str) -> str:
-    found = JudgementDifference("2022-06", 100, {}, (), 10, 5, cause)
+def _label_line(cause: str, *, released: bool) -> str:
+    found = JudgementDifference("2022-06", 100, {}, (), 10, 5, cause, released)
     difference = VersionDifference("a|", "b|", (), (), (), (), (found,), ())
     (line,) = (x for x in format_changelog(difference).splitlines() if "comparable" in x)
     return line
@@ -244,10 +252,104 @@ def test_drift_statistics_that_differ_are_named(built: BuildReport, tmp_path: Pa
         compare(built.version, copy)
 
 
+def test_a_log_is_the_cause_of_other_cuts_in_all_snapshots(world: Path, tmp_path: Path) -> None:
+    """Only the log of June differs, to which the cuts of all snapshots are fitted."""
+    copy = tmp_path / "world"
+    shutil.copytree(world, copy)
+    definition = copy / "workflow.toml"
+    fitted = '\n[qrels]\npolicy = "target_shares"\n[variants]\nsets = "off"\n'
+    definition.write_text(definition.read_text() + fitted)
+    before = builder.build(definition, out=tmp_path / "before")
+    (log,) = copy.glob("logs/2022-06*")
+    lines = gzip.decompress(log.read_bytes()).splitlines(keepends=True)
+    log.write_bytes(gzip.compress(b"".join(lines[::2])))
+    after = builder.build(definition, out=tmp_path / "after")
+    assert before.version is not None
+    assert after.version is not None
+    found = compare(before.version, after.version)
+    causes = {judged.snapshot: set(judged.causes) for judged in found.judgements}
+    assert causes == {name: {"inputs"} for name in ("2022-06", "2022-07", "2022-08")}
+
+
+def _manifest(
+    stop_list: str = "a", sets: str = "a", crawl: str = "a", **parameters: object
+) -> dict[str, Any]:
+    """A manifest of two snapshots: hashes of a list, of the variant sets and of a crawl."""
+    recorded = {"log.fields": {"clicks": "clicks"}, "documents.sample_share": 0.2} | parameters
+    june = {"name": "2022-06", "start": "1", "end": "2", "crawl": {"june": "a"}}
+    july = {"name": "2022-07", "start": "2", "end": "3", "crawl": {"july": crawl}}
+    return {
+        "definition": {"snapshots": [june, july], "parameters": {}},
+        "tools": {},
+        "units": {
+            "log 2022-07": {"version": "1", "parameters": recorded},
+            "select 2022-06": {"version": "1", "inputs": {"stop_lists": {"stop.txt": stop_list}}},
+            "clicks 2022-07": {"version": "1", "inputs": {"variants": {"2022-07": sets}}},
+        },
+    }
+
+
+def _changes(new: dict[str, Any], *, documents_differ: bool = False) -> DefinitionChanges:
+    return find_changes((_manifest(), new), "2022-07", *judged_parts(documents_differ))
+
+
+def test_the_text_of_a_list_is_an_input() -> None:
+    assert _changes(_manifest()) == DefinitionChanges()
+    assert _changes(_manifest(stop_list="b")) == DefinitionChanges(inputs=True)
+    assert diff_definitions(_manifest(), _manifest(stop_list="b")) == [
+        "lists.select.stop_lists.stop.txt: a -> b"
+    ]
+
+
+def test_the_name_of_a_list_is_no_cause() -> None:
+    renamed = _manifest(**{"select.stop_lists": ["other.txt"]})
+    assert _changes(renamed) == DefinitionChanges()
+
+
+def test_the_log_of_an_earlier_snapshot_changes_variant_sets() -> None:
+    new = _manifest(sets="b")
+    new["definition"]["snapshots"][0]["log"] = {"june": "b"}
+    assert _changes(new) == DefinitionChanges(inputs=True)
+    new["units"]["clicks 2022-07"]["inputs"]["variants"]["2022-07"] = "a"
+    assert _changes(new) == DefinitionChanges()
+
+
+def test_samples_and_crawls_change_no_clicks() -> None:
+    sampled = _manifest(crawl="b", **{"documents.sample_share": 0.3, "crawl.undated": "start"})
+    assert _changes(sampled) == DefinitionChanges()
+    found = _changes(sampled, documents_differ=True)
+    assert found == DefinitionChanges(("crawl.undated",), inputs=True)
+    drop = {"documents.duplicates": "drop", "documents.sample_share": 0.3}
+    assert _changes(_manifest(**drop), documents_differ=True).evidence == (
+        "documents.duplicates",
+        "documents.sample_share",
+    )
+
+
+def test_an_override_is_a_changed_parameter() -> None:
+    new = _manifest(**{"log.fields": {"clicks": "long_clicks"}})
+    assert _changes(new) == DefinitionChanges(("log.fields.clicks",))
+    for manifest in (old := _manifest(), new):
+        manifest["definition"]["parameters"] = {"log": {"fields": {"clicks": "clicks"}}}
+    assert diff_definitions(old, new) == [
+        "snapshots[1].overrides.log.fields.clicks: None -> long_clicks"
+    ]
+
+
+def test_only_programs_that_differ_are_the_cause() -> None:
+    new = _manifest()
+    new["units"]["clicks 2022-07"]["version"] = "2"
+    assert _changes(new) == DefinitionChanges(producers=True)
+    new = _manifest()
+    new["tools"]["polars"] = "1"
+    assert _changes(new) == DefinitionChanges(producers=True)
+
+
 def test_definitions_key_by_key() -> None:
     before = {"a": {"b": 1, "c": [1, 2]}, "d": [1]}
     now = {"a": {"b": 2, "c": [1, 3]}, "d": [1, 2], "e": None}
     assert diff_values(before, now) == ["a.b: 1 -> 2", "a.c[1]: 2 -> 3", "d changed"]
+    assert diff_values({}, {"a": {"b": 1}}) == ["a.b: None -> 1"]
 
 
 def test_a_version_knows_what_built_it(built: BuildReport, tmp_path: Path) -> None:

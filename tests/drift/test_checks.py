@@ -626,6 +626,24 @@ def test_recorded_parameters() -> None:
     assert check_parameters(recording(None, old)).found is None
 
 
+def test_formats_of_raw_files_that_differ() -> None:
+    """Another field of the clicks was called clear, although it may be another kind of click."""
+    old = {"select.min_users": 5, "log.fields": {"clicks": "clicks", "user": "user"}}
+    new = old | {"log.fields": {"clicks": "long_clicks", "user": "user"}}
+    assert check_parameters(recording(old, new)) == Outcome(
+        None,
+        "the raw files are read differently, and whether that is right depends on the files: "
+        "log.fields.clicks clicks -> long_clicks",
+        {"changed": {"log.fields.clicks": {"from": "clicks", "to": "long_clicks"}}},
+    )
+    both = check_parameters(recording(old, new | {"crawl.text_format": "html"}))
+    assert both.found is True
+    assert both.evidence == (
+        "recorded parameters differ: crawl.text_format None -> html; "
+        "log.fields.clicks clicks -> long_clicks"
+    )
+
+
 @pytest.mark.parametrize(
     ("foreign", "found"), [(0, False), (9, False), (10, None), (13, None), (14, True), (40, True)]
 )

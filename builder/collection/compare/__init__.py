@@ -13,9 +13,14 @@ from typing import Any
 import polars as pl
 
 from builder.collection import layout
-from builder.collection.compare.definitions import diff_drift, diff_producers, diff_values
+from builder.collection.compare.changes import (
+    EVIDENCE,
+    find_changes,
+    find_grading_changes,
+    judged_parts,
+)
+from builder.collection.compare.definitions import diff_definitions, diff_drift, diff_producers
 from builder.collection.compare.judgements import (
-    DefinitionChanges,
     JudgementDifference,
     count_grade_changes,
     count_text_mismatches,
@@ -35,12 +40,6 @@ from builder.io import parquet
 from builder.io.tables import Table, table_at
 from builder.runtime.stage import CONTRACTS
 from builder.trec.released import read_release_ids
-
-EVIDENCE_SECTIONS = ("crawl", "documents", "log", "verdicts", "select", "variants", "clicks")
-"""Sections of the definition that affect click counts and relevance scores."""
-
-GRADING_SECTION = "qrels"
-INPUT_KINDS = ("log", "crawl", "judgements", "release")
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
     return VersionDifference(
         sides[0].signature,
         sides[1].signature,
-        () if imported else tuple(diff_values(before["definition"], after["definition"])),
+        () if imported else tuple(diff_definitions(before, after)),
         tuple(diff_producers(producer_versions(before), producer_versions(after))),
         tuple(dict.fromkeys(line for i in imported for line in _omitted_data(i["layout"]))),
         tuple(pair for pair in pairs if not pair.is_empty),
@@ -169,22 +168,39 @@ def _open_table_pair(folders: tuple[Path, ...], path: str, name: str) -> tuple[T
 
 def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[JudgementDifference]:
     imported = any(_is_imported(side.manifest) for side in (old, new))
-    for name in (name for name in old.snapshots if name in new.snapshots):
-        before, after = old.snapshot(name), new.snapshot(name)
-        changed = _definition_changes(old.manifest["definition"], new.manifest["definition"], name)
-        causes = count_grade_changes(before.qrels, after.qrels, changed)
+    pairs = {
+        name: (old.snapshot(name), new.snapshot(name))
+        for name in old.snapshots
+        if name in new.snapshots
+    }
+    differ = {name: _judged_documents_differ(*pair) for name, pair in pairs.items()}
+    manifests = old.manifest, new.manifest
+    for name, (before, after) in pairs.items():
+        grading = find_grading_changes(manifests, name, differ)
+        evidence = find_changes(manifests, name, EVIDENCE)
+        causes = count_grade_changes(before.qrels, after.qrels, evidence, grading)
         texts = count_text_mismatches(_with_text_keys(before), _with_text_keys(after))
         if causes or texts[1]:
-            judged = before.qrels.select(pl.len()).collect().item()
-            cause = "unknown" if imported else changed.judged_pairs_change_cause
+            judged = find_changes(manifests, name, *judged_parts(differ[name]))
+            shown = judged if texts[1] else grading
+            cause = "unknown" if imported else judged.judged_pairs_change_cause
             yield JudgementDifference(
                 name,
-                judged,
+                before.qrels.select(pl.len()).collect().item(),
                 causes,
-                (*changed.evidence, *changed.thresholds),
+                (*shown.evidence, *shown.thresholds),
                 *texts,
                 cause if texts[1] else None,
+                imported,
             )
+
+
+def _judged_documents_differ(before: Snapshot, after: Snapshot) -> bool:
+    """Whether a document that one version judges is missing from the documents of the other."""
+    return any(
+        not judges.qrels.join(other.documents, on="doc_id", how="anti").head(1).collect().is_empty()
+        for judges, other in ((before, after), (after, before))
+    )
 
 
 def _with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
@@ -198,30 +214,3 @@ def _with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
         for rows in (snapshot.queries, snapshot.qrels)
     )
     return queries, qrels
-
-
-def _definition_changes(
-    old: dict[str, Any], new: dict[str, Any], snapshot: str
-) -> DefinitionChanges:
-    """Return the differences between two definitions that affect the judgements of a snapshot."""
-    evidence, thresholds = (
-        tuple(
-            line.partition(":")[0].removesuffix(" changed")
-            for section in sections
-            for line in diff_values(
-                old["parameters"].get(section), new["parameters"].get(section), section
-            )
-        )
-        for sections in (EVIDENCE_SECTIONS, (GRADING_SECTION,))
-    )
-    return DefinitionChanges(
-        evidence, thresholds, _snapshot_inputs(old, snapshot) != _snapshot_inputs(new, snapshot)
-    )
-
-
-def _snapshot_inputs(definition: dict[str, Any], name: str) -> list[Any]:
-    """Return the interval and the input file hashes of a snapshot, without file names."""
-    (snapshot,) = (s for s in definition["snapshots"] if s["name"] == name)
-    files = [sorted(snapshot.get(kind, {}).values()) for kind in INPUT_KINDS]
-    topics = sorted(definition.get("topics", {}).values())
-    return [snapshot["start"], snapshot["end"], topics, *files]

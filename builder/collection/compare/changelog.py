@@ -80,7 +80,7 @@ def _describe_other_texts(difference: JudgementDifference) -> str:
     share = difference.other_text / difference.compared
     found = (
         "are attached to a different query text in the new version"
-        if difference.other_text_cause == "unknown"
+        if difference.released
         else "are missing from the new version, which judges their document for other queries "
         f"(cause: {difference.other_text_cause})"
     )

@@ -5,18 +5,21 @@ from pathlib import Path
 from typing import Any
 
 from builder.collection.drift_file import read_drift
-from builder.collection.manifest import STAGE_PREFIX
+from builder.collection.manifest import STAGE_PREFIX, list_hashes, snapshot_parameters
 
 
 def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
     """Return one line per changed key, such as `parameters.select.min_users: 5 -> 6`.
+
+    A mapping that is missing on one side is treated as empty.
 
     Args:
         old: Old value, of JSON types.
         new: New value, of JSON types.
         path: Dotted key of the two values, used as a prefix.
     """
-    if isinstance(old, dict) and isinstance(new, dict):
+    if isinstance(old, dict | None) and isinstance(new, dict | None):
+        old, new = old or {}, new or {}
         return [
             line
             for key in sorted({*old, *new})
@@ -33,6 +36,39 @@ def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
     if isinstance(old, list | dict) or isinstance(new, list | dict):
         return [f"{path} changed"]
     return [f"{path}: {old} -> {new}"]
+
+
+def diff_definitions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """Return one line per changed key of the definitions in two manifests.
+
+    Overrides of snapshots and hashes of lists are those that the stages recorded, because older
+    manifests do not have them in their definition.
+    """
+    before, after = (_recorded_definition(manifest) for manifest in (old, new))
+    return diff_values(before, after)
+
+
+def _recorded_definition(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a definition with the overrides of snapshots and the hashes of lists."""
+    definition = manifest["definition"]
+    snapshots = [
+        {**s, "overrides": _recorded_overrides(manifest, s["name"])}
+        for s in definition["snapshots"]
+    ]
+    return {**definition, "snapshots": snapshots, "lists": list_hashes(manifest)}
+
+
+def _recorded_overrides(manifest: Mapping[str, Any], snapshot: str) -> dict[str, Any]:
+    """Return the parameters of a snapshot that differ from those of the definition."""
+    overrides = {}
+    for key, value in snapshot_parameters(manifest, snapshot).items():
+        section, _, name = key.partition(".")
+        common = manifest["definition"]["parameters"].get(section, {}).get(name)
+        if isinstance(value, dict) and isinstance(common, dict):
+            overrides[key] = {k: v for k, v in value.items() if v != common.get(k)}
+        elif value != common:
+            overrides[key] = value
+    return overrides
 
 
 def diff_producers(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:

@@ -18,11 +18,13 @@ class DefinitionChanges:
         thresholds: Changed parameters that affect how scores are converted to grades, as dotted
             keys.
         inputs: Whether the input files differ.
+        producers: Whether stages or libraries have other versions.
     """
 
     evidence: tuple[str, ...] = ()
     thresholds: tuple[str, ...] = ()
     inputs: bool = False
+    producers: bool = False
 
     @property
     def evidence_change_cause(self) -> str:
@@ -36,8 +38,10 @@ class DefinitionChanges:
 
     @property
     def cause_apart_from_parameters(self) -> str:
-        """Cause if no parameter changed: the inputs if they differ, else the code."""
-        return "inputs" if self.inputs else "code"
+        """Cause if no parameter changed: inputs that differ, then code that differs."""
+        if self.inputs:
+            return "inputs"
+        return "code" if self.producers else "unknown"
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,10 @@ class JudgementDifference:
             is also judged in the new version.
         other_text: Number of `compared` judgements whose document is judged only for other query
             texts in the new version.
-        other_text_cause: Cause of `other_text`, one of `CAUSES`. `unknown` if a version is an
-            imported release, whose judgements may be attached to the wrong queries; None if
-            `other_text` is 0.
+        other_text_cause: Cause of `other_text`, one of `CAUSES`; `unknown` if a version is an
+            imported release, None if `other_text` is 0.
+        released: Whether a version is an imported release, whose judgements may be attached to the
+            wrong queries.
     """
 
     snapshot: str
@@ -66,36 +71,43 @@ class JudgementDifference:
     compared: int
     other_text: int
     other_text_cause: str | None
+    released: bool = False
 
 
 def count_grade_changes(
-    old: pl.LazyFrame, new: pl.LazyFrame, changes: DefinitionChanges
+    old: pl.LazyFrame,
+    new: pl.LazyFrame,
+    changes: DefinitionChanges,
+    grading: DefinitionChanges | None = None,
 ) -> dict[str, int]:
     """Count the query-document pairs whose grade changed, by cause.
 
     If click counts or score differ, the cause is `parameters` if any parameter that affects them
-    changed, else `inputs` if the input files differ, else `code`. Parameters take precedence
-    because they can change both the counts and the fitted prior. If click counts and score are
-    equal, the cause is `threshold` if a grading parameter changed, else one of the above. Imported
-    releases contain no click evidence, so the cause is `unknown`.
+    changed, else `inputs` if the input files differ, else `code` if stages or libraries have other
+    versions, else `unknown`. Parameters take precedence because they can change both the counts and
+    the fitted prior. If click counts and score are equal, the cause is `threshold` if a grading
+    parameter changed, else one of the above. Imported releases contain no click evidence, so the
+    cause is `unknown`.
 
     Args:
         old: Judgements of the old version.
         new: Judgements of the new version.
-        changes: Differences between the two definitions.
+        changes: Changes that can affect click counts and scores.
+        grading: Changes that can affect grades of equal counts and scores; default: `changes`.
     """
+    grading = grading or changes
     key = ["query_id", "doc_id"]
     both = old.join(new, on=key, suffix="_new").filter(pl.col("grade") != pl.col("grade_new"))
     other_evidence = pl.any_horizontal(pl.col(n) != pl.col(f"{n}_new") for n in EVIDENCE)
     same_score = pl.col("score").eq_missing(pl.col("score_new"))
     released = (pl.col("source") == "release") | (pl.col("source_new") == "release")
-    upstream = changes.evidence_change_cause
+    of_equal_score = "threshold" if grading.thresholds else grading.evidence_change_cause
     cause = (
         pl.when(released)
         .then(pl.lit("unknown"))
         .when(other_evidence | ~same_score)
-        .then(pl.lit(upstream))
-        .otherwise(pl.lit("threshold" if changes.thresholds else upstream))
+        .then(pl.lit(changes.evidence_change_cause))
+        .otherwise(pl.lit(of_equal_score))
     )
     counts = both.group_by(cause.alias("cause")).len().collect()
     by_cause = dict(counts.iter_rows())

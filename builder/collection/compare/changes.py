@@ -1,0 +1,175 @@
+"""Finds the changes of definition, input files and program that can affect judgements.
+
+Reads the manifests of two versions. Parameters and the hashes of input files are those that the
+stages recorded for a snapshot, so that overrides and the contents of lists are compared, too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from builder.collection.compare.definitions import diff_producers, diff_values
+from builder.collection.compare.judgements import DefinitionChanges
+from builder.collection.manifest import (
+    LISTS,
+    STAGE_PREFIX,
+    list_hashes,
+    producer_versions,
+    snapshot_parameters,
+)
+
+Manifest = Mapping[str, Any]
+Manifests = tuple[Manifest, Manifest]
+
+
+@dataclass(frozen=True)
+class DefinitionPart:
+    """Part of a definition: sections of parameters, raw files of a snapshot, and lists."""
+
+    sections: tuple[str, ...]
+    files: tuple[str, ...]
+    lists: tuple[str, ...] = ()
+
+
+EVIDENCE = DefinitionPart(
+    ("log", "verdicts", "select", "variants", "clicks"),
+    ("log",),
+    ("select.stop_lists", "verdicts.files", "variants.files"),
+)
+"""What click counts and scores are computed from."""
+DOCUMENTS = DefinitionPart(
+    ("crawl", "documents"), ("crawl",), ("documents.deny", "documents.allow")
+)
+"""What decides which documents a snapshot has, and so which pairs are judged."""
+GRADING = DefinitionPart(("qrels",), ("judgements",))
+"""How scores and manual judgements become grades."""
+
+STAGES = frozenset(
+    ("topics", "log", "verdicts", "select", "variants", "clicks", "grades", "qrels")
+) | {"crawl", "page_verdicts", "shown", "documents"}
+"""Stages that judgements are computed by."""
+
+SAMPLE_KEYS = frozenset(
+    f"documents.{key}"
+    for key in ("sample_share", "sample_seed", "duplicates", "near_duplicates", "near_threshold")
+)
+"""Parameters that no shown document depends on unless duplicates are dropped."""
+
+
+def find_changes(manifests: Manifests, snapshot: str, *parts: DefinitionPart) -> DefinitionChanges:
+    """Return the changes between two versions in some parts of the definition of a snapshot.
+
+    The variant sets of earlier snapshots are kept. If the sets of the snapshot differ, the log and
+    the lists of the earlier snapshots are therefore compared, too.
+
+    Args:
+        manifests: Manifests of the old and the new version.
+        snapshot: Name of a snapshot of both versions.
+        parts: Parts of the definition that are compared.
+    """
+    before, after = (_inputs(manifest, snapshot, parts) for manifest in manifests)
+    if _variants(manifests[0], snapshot) != _variants(manifests[1], snapshot):
+        for found, manifest in zip((before, after), manifests, strict=True):
+            found += [_inputs(manifest, name, (EVIDENCE,)) for name in _earlier(manifest, snapshot)]
+    upstream = tuple(s for part in parts if part is not GRADING for s in part.sections)
+    producers = (
+        {
+            name: version
+            for name, version in producer_versions(manifest).items()
+            if not name.startswith(STAGE_PREFIX) or name.removeprefix(STAGE_PREFIX) in STAGES
+        }
+        for manifest in manifests
+    )
+    return DefinitionChanges(
+        _changed_parameters(manifests, snapshot, upstream),
+        _changed_parameters(manifests, snapshot, GRADING.sections),
+        inputs=before != after,
+        producers=bool(diff_producers(*producers)),
+    )
+
+
+def find_grading_changes(
+    manifests: Manifests, snapshot: str, documents_differ: Mapping[str, bool]
+) -> DefinitionChanges:
+    """Return the changes that can change a grade although its click counts and score are equal.
+
+    Under the policy `target_shares`, these are also the changes of the first snapshot, to whose
+    scores the cuts are fitted, and of the documents that are judged.
+
+    Args:
+        manifests: Manifests of the old and the new version.
+        snapshot: Name of a snapshot of both versions.
+        documents_differ: Snapshots of both versions, with whether the judged documents of a version
+            are missing from the other.
+    """
+    if snapshot_parameters(manifests[1], snapshot).get("qrels.policy") != "target_shares":
+        return find_changes(manifests, snapshot, EVIDENCE, GRADING)
+    firsts = {manifest["definition"]["snapshots"][0]["name"] for manifest in manifests}
+    names = dict.fromkeys((snapshot, *(firsts & documents_differ.keys())))
+    found = [find_changes(manifests, name, *judged_parts(documents_differ[name])) for name in names]
+    return DefinitionChanges(
+        tuple(dict.fromkeys(key for changes in found for key in changes.evidence)),
+        found[0].thresholds,
+        inputs=len(firsts) > 1 or any(changes.inputs for changes in found),
+        producers=found[0].producers,
+    )
+
+
+def judged_parts(documents_differ: bool) -> tuple[DefinitionPart, ...]:
+    """Return the parts of a definition that can change the set of judged pairs.
+
+    Args:
+        documents_differ: Whether judged documents of a version are missing from the other.
+    """
+    return (EVIDENCE, DOCUMENTS, GRADING) if documents_differ else (EVIDENCE, GRADING)
+
+
+def _changed_parameters(
+    manifests: Manifests, snapshot: str, sections: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the dotted keys of the parameters that differ and can affect judgements."""
+    before, after = (snapshot_parameters(manifest, snapshot) for manifest in manifests)
+    old_lists, new_lists = (list_hashes(manifest) for manifest in manifests)
+    ignored = {key for key in LISTS if _digests(old_lists, key) == _digests(new_lists, key)}
+    if not (_drops_duplicates(before) or _drops_duplicates(after)):
+        ignored |= SAMPLE_KEYS
+    return tuple(
+        line.partition(":")[0].removesuffix(" changed")
+        for section in sections
+        for key in sorted({*before, *after} - ignored)
+        if key.startswith(f"{section}.")
+        for line in diff_values(before.get(key), after.get(key), key)
+    )
+
+
+def _drops_duplicates(parameters: Mapping[str, Any]) -> bool:
+    values = (parameters.get(f"documents.{key}") for key in ("duplicates", "near_duplicates"))
+    return any(value in ("keep_first", "drop") for value in values)
+
+
+def _inputs(manifest: Manifest, name: str, parts: tuple[DefinitionPart, ...]) -> list[Any]:
+    """Return the interval and the hashes of the input files of a snapshot, without file names."""
+    definition = manifest["definition"]
+    (snapshot,) = (s for s in definition["snapshots"] if s["name"] == name)
+    lists = list_hashes(manifest)
+    return [
+        snapshot["start"],
+        snapshot["end"],
+        _digests(definition, "topics"),
+        *(_digests(snapshot, kind) for part in parts for kind in part.files),
+        *(_digests(lists, key) for part in parts for key in part.lists),
+    ]
+
+
+def _digests(files: Mapping[str, Any], kind: str) -> list[str]:
+    return sorted(files.get(kind, {}).values())
+
+
+def _variants(manifest: Manifest, snapshot: str) -> Any:
+    """Return the hash of the variant sets of a snapshot; None if it is not recorded."""
+    return manifest["units"].get(f"clicks {snapshot}", {}).get("inputs", {}).get("variants")
+
+
+def _earlier(manifest: Manifest, snapshot: str) -> list[str]:
+    names = [s["name"] for s in manifest["definition"]["snapshots"]]
+    return names[: names.index(snapshot)]

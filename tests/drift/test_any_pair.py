@@ -1,0 +1,79 @@
+"""Drift of any two snapshots of a version: the same as the drift that the build measured."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import builder
+from builder import Simulation
+from builder.collection.drift_file import read_drift
+from builder.commands import drift
+from builder.runtime.limits import Limits
+from builder.runtime.progress import NoProgress
+
+WORLD = Simulation(
+    name="two", snapshots=2, documents=300, queries=40, impressions=3000, seed=5, malformed_rate=0
+)
+OVERRIDE = '\n[snapshots.overrides.log]\nencoding = "utf-8"\n'
+DROP = '\n[documents]\nduplicates = "drop"\n'
+
+
+@pytest.fixture(scope="module")
+def version(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A collection of two months; of the second, the log has an override and 40 pages one text."""
+    folder = tmp_path_factory.mktemp("two")
+    builder.simulate(folder, WORLD)
+    definition = folder / "workflow.toml"
+    definition.write_text(definition.read_text() + OVERRIDE + DROP)
+    (crawl,) = (folder / "crawls").glob("2022-07*")
+    pages = [json.loads(line) for line in gzip.decompress(crawl.read_bytes()).splitlines()]
+    for page in pages[:40]:
+        page |= {"title": "Accueil", "text": "Bienvenue sur ce site"}
+    lines = "".join(json.dumps(page) + "\n" for page in pages)
+    crawl.write_bytes(gzip.compress(lines.encode()))
+    report = builder.build(definition, folder / "out")
+    assert report.version is not None
+    return report.version
+
+
+def test_a_pair_that_the_build_did_not_measure(version: Path, tmp_path: Path) -> None:
+    """Pages that were shown and left out were said not to be shown."""
+    collection = builder.open_collection(version)
+    limits = Limits(tmp_path, threads=1, memory=2**30)
+    found = drift._measure_pair(collection, ("2022-06", "2022-07"), limits, NoProgress())
+    assert found["pairs"][0]["documents"]["left_out"] > 0
+    assert found == read_drift(version)
+
+
+def test_overrides_are_recorded_and_checked(version: Path) -> None:
+    manifest = builder.open_collection(version).manifest
+    june, july = manifest["definition"]["snapshots"]
+    assert "overrides" not in june
+    assert july["overrides"] == {"log": {"encoding": "utf-8"}}
+    checks = (read_drift(version) or {})["checks"]
+    (agree,) = (check for check in checks if check["check"] == "parameters_agree")
+    assert agree["verdict"] == "cannot tell"
+    assert agree["evidence"] == (
+        "the raw files are read differently, and whether that is right depends on the files: "
+        "log.encoding auto -> utf-8"
+    )
+
+
+def test_left_out_pages_that_are_not_all_listed(version: Path, tmp_path: Path) -> None:
+    """Beyond 100,000, rejects are only counted, so that it is unknown which pages were shown."""
+    copy = tmp_path / "copy"
+    shutil.copytree(version, copy)
+    path = copy / "snapshots/2022-07/rejects.parquet"
+    rejects = pl.read_parquet(path)
+    of_coverage = pl.col("stage") == "coverage"
+    rejects.with_columns(key=pl.when(~of_coverage).then("key")).write_parquet(path)
+    limits = Limits(tmp_path, threads=1, memory=2**30)
+    collection = builder.open_collection(copy)
+    found = drift._measure_pair(collection, ("2022-06", "2022-07"), limits, NoProgress())
+    documents = found["pairs"][0]["documents"]
+    assert documents["removed_crawl_unknown"] == documents["removed"] > 0
+    assert (documents["not_shown"], documents["left_out"]) == (0, 0)
