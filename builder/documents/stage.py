@@ -59,7 +59,7 @@ FROM fingerprinted GROUP BY prefix ORDER BY prefix
 """
 
 
-@stage("documents", version="6", writes=(Gathered,))
+@stage("documents", version="7", writes=(Gathered,))
 def build_documents(
     out: Path,
     *,

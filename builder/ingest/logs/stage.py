@@ -40,7 +40,7 @@ USER_RULES_SHARE = 0.6
 
 @stage(
     "log",
-    version="14",
+    version="15",
     writes=(Impressions, LogQueries, LogUrls),
     plugins=lambda w: plugin_packages("log_readers", w.log_formats),
 )
