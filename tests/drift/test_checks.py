@@ -1,5 +1,6 @@
 """Each check on a handful of rows: found, clear, and unable to tell."""
 
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -359,12 +360,25 @@ def test_which_score_is_graded() -> None:
 
 
 def test_a_query_that_gathers_judgements() -> None:
-    one = [qrel("eau", f"p{n}", 0) for n in range(60)]
+    one = [qrel("eau", f"p{n}", 0, impressions=0) for n in range(60)]
     outcome = attachment.check_judgements_per_query(asking([], [], (one[:9], one)))
-    assert (outcome.found, outcome.numbers) == (True, {"most_from": 9, "most_to": 60})
+    counts = {"most_from": 9, "most_to": 60, "shown": False}
+    assert (outcome.found, outcome.numbers) == (True, counts)
     assert attachment.check_judgements_per_query(asking([], [], (one, one))).found is False
     assert attachment.check_judgements_per_query(asking([], [], (one[:5], one[:40]))).found is False
     assert attachment.check_judgements_per_query(asking([], [], ([], one))).found is None
+
+
+def test_a_trending_query_whose_results_rotate() -> None:
+    """A build judges only what was shown: 60 pages shown for one query were called an error."""
+    shown = [qrel("eau", f"p{n}", 0) for n in range(60)]
+    outcome = attachment.check_judgements_per_query(asking([], [], (shown[:9], shown)))
+    assert outcome == Outcome(
+        None,
+        "the maximum number of judgements per query is 9 before and 60 after, all for pages that "
+        "were shown for their query",
+        {"most_from": 9, "most_to": 60, "shown": True},
+    )
 
 
 def test_pairs_that_do_not_recur_decide_nothing() -> None:
@@ -413,11 +427,18 @@ def test_languages() -> None:
 
 def test_repeated_texts() -> None:
     repeated = crawl(150) + [
-        page(f"https://miroir.fr/{n}", "Titre", "page en travaux") for n in range(30)
+        page(f"https://miroir{n % 3}.fr/{n}", "Titre", "page en travaux") for n in range(30)
     ]
     outcome = pages.check_repeated_texts(holding(crawl(150), repeated))
     assert outcome.found is True
     assert "the most frequent text occurs 1 and 30 times" in outcome.evidence
+    one_host = crawl(150) + [
+        page(f"https://miroir.fr/{n}", "Titre", "page en travaux") for n in range(30)
+    ]
+    for before, after in ((crawl(150), one_host), (one_host, crawl(150))):
+        outcome = pages.check_repeated_texts(holding(before, after))
+        assert outcome.found is None
+        assert outcome.evidence.endswith("; without the host miroir.fr, the shares agree")
     assert pages.check_repeated_texts(holding(crawl(150), crawl(150))).found is False
     blind = pages.check_repeated_texts(holding(repeated, repeated))
     assert (blind.found, blind.sees[:20]) == (None, "only a difference of")
@@ -484,17 +505,31 @@ def test_pages_that_keep_their_text(unchanged: int, found: bool | None) -> None:
 
 
 def test_addresses_of_another_form() -> None:
-    gone = [change(n, status="removed", matched_by="loose") for n in range(60)]
-    stay = [change(100 + n, status="unchanged") for n in range(40)]
-    outcome = pages.check_url_forms(holding([], [], gone + stay))
-    assert outcome.found is True
-    assert (
-        "of 60 removed pages, 60 reappear under a URL that differs only in scheme"
-        in outcome.evidence
+    before = [page(f"https://h{n % 10}.fr/{n}", f"Page {n}", f"texte {n}") for n in range(100)]
+
+    def changed(moved: Callable[[int], bool], matched_by: str | None = "loose") -> Outcome:
+        rows = [
+            {"doc_id": row["doc_id"], "status": "removed", "matched_by": matched_by}
+            if moved(n)
+            else {"doc_id": row["doc_id"], "status": "unchanged"}
+            for n, row in enumerate(before)
+        ]
+        return pages.check_url_forms(holding(before, [], rows))
+
+    says = (
+        "of 60 removed pages, 60 reappear under a URL that differs only in scheme, www or slash, "
+        "and 0 under another URL; "
     )
-    lost = [row | {"matched_by": None} for row in gone]
-    assert pages.check_url_forms(holding([], [], lost + stay)).found is False
-    assert pages.check_url_forms(holding([], [], stay)).found is None
+    every = changed(lambda n: n % 10 < 6)
+    end = "6 of 10 hosts moved most of their pages: the id scheme changed, not the pages"
+    assert (every.found, every.evidence) == (True, says + end)
+    spread = changed(lambda n: n // 10 < 4 or n >= 80)
+    assert (spread.found, spread.numbers["moved_hosts"]) == (True, 10)
+    some = changed(lambda n: n % 10 < 5)
+    end = "5 of 10 hosts moved most of their pages: either sites moved or ids are made differently"
+    assert (some.found, some.evidence) == (None, says.replace("60", "50") + end)
+    assert changed(lambda n: n % 10 < 6, None).found is False
+    assert changed(lambda n: n < 49).found is None
 
 
 def covering(before: Rows, after: Rows, kind: type[Contract] = Coverage) -> Any:

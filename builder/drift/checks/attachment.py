@@ -39,7 +39,9 @@ counts_from AS (SELECT query_id, count(*) AS judged FROM qrels_from GROUP BY que
 counts_to AS (SELECT query_id, count(*) AS judged FROM qrels_to GROUP BY query_id)
 SELECT
     (SELECT max(judged) FROM counts_from) AS most_from,
-    (SELECT max(judged) FROM counts_to) AS most_to
+    (SELECT max(judged) FROM counts_to) AS most_to,
+    (SELECT coalesce(bool_and(impressions > 0), false)
+     FROM (FROM qrels_from UNION ALL FROM qrels_to)) AS shown
 """
 
 RECURRENCE = """
@@ -96,10 +98,13 @@ def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome
     if before is None or after is None:
         return cannot_tell("a snapshot has no judgements")
     says = f"the maximum number of judgements per query is {before} before and {after} after"
-    found = max(before, after) >= max(MOST_JUDGED, MOST_RATIO * min(before, after))
-    verdict = ": judgements of several queries are probably attached to one" if found else ""
     sees = f"a query with {MOST_RATIO} times as many judgements, and at least {MOST_JUDGED}"
-    return Outcome(found, says + verdict, numbers, sees)
+    if max(before, after) < max(MOST_JUDGED, MOST_RATIO * min(before, after)):
+        return Outcome(False, says, numbers, sees)
+    if numbers["shown"]:
+        return Outcome(None, f"{says}, all for pages that were shown for their query", numbers)
+    verdict = "judgements of several queries are probably attached to one"
+    return Outcome(True, f"{says}: {verdict}", numbers)
 
 
 def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:

@@ -44,10 +44,16 @@ class Check:
     answer: Callable[[duckdb.DuckDBPyConnection], Outcome]
 
 
-def fetch_row(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
+def fetch_row(
+    connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Return the only row of a query result as values by column name."""
-    relation = connection.sql(sql)
+    relation = connection.sql(sql, params=values)
     return dict(zip(relation.columns, relation.fetchall()[0], strict=True))
+
+
+HOST = "split_part(url_key, '/', 3)"
+"""SQL expression for the host of a document; empty if its URL is unknown."""
 
 
 def format_share(value: float) -> str:

@@ -5,9 +5,12 @@ not on the web: they do not jump between two months. Unchanged pages and pages i
 serve as control.
 """
 
+from typing import Any
+
 import duckdb
 
 from builder.drift.checks.outcome import (
+    HOST,
     Check,
     Outcome,
     ShareComparison,
@@ -31,6 +34,10 @@ UNIFORM = 0.3
 
 REAPPEARED = 0.3
 """Minimum share of removed pages that reappear under another form of their URL."""
+
+MOST_PAGES, FEWEST_PAGES = 0.5, 3
+"""Minimum share of its pages that a host moves if ids are made differently, and minimum number of
+pages of a host to be counted."""
 
 SEES_UNIFORM = f"the same change of length on {format_share(UNIFORM)} of common pages"
 
@@ -59,7 +66,10 @@ FROM documents_from AS f JOIN documents_to AS t
 """
 
 REPEATED = """
-WITH texts AS (SELECT token_hash, count(*) AS pages FROM {view} GROUP BY token_hash)
+WITH texts AS (
+    SELECT token_hash, count(*) AS pages FROM documents_{side}
+    WHERE {host} IS DISTINCT FROM $without GROUP BY token_hash
+)
 SELECT
     coalesce(sum(pages), 0)::BIGINT AS documents,
     coalesce(sum(pages) FILTER (pages > 1), 0)::BIGINT AS repeated,
@@ -69,6 +79,14 @@ FROM texts
 
 BLOCK = 10
 """Minimum number of words of a block, such as a menu, that is added to pages of any length."""
+
+HOST_OF_REPEATED = """
+SELECT {host} AS host FROM documents_{side}
+SEMI JOIN (
+    SELECT token_hash FROM documents_{side} GROUP BY token_hash HAVING count(*) > 1
+) USING (token_hash)
+GROUP BY host ORDER BY count(*) DESC, host LIMIT 1
+"""
 
 UNIFORM_EDITS = """
 WITH edits AS (
@@ -99,6 +117,15 @@ SELECT
 FROM document_changes
 """
 
+MOVED_HOSTS = """
+WITH hosts AS (
+    SELECT {host} AS host, count(*) AS pages, count(matched_by) AS moved
+    FROM documents_from LEFT JOIN document_changes USING (doc_id) GROUP BY host
+)
+SELECT count(*) AS hosts, count(*) FILTER (moved >= {most} * pages) AS moved_hosts
+FROM hosts WHERE pages >= {fewest}
+"""
+
 
 def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the languages of all documents, and the language labels of unchanged texts."""
@@ -125,24 +152,43 @@ def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the share of documents that have the same words as another document."""
-    before, after = (
-        fetch_row(connection, REPEATED.format(view=f"documents_{side}")) for side in ("from", "to")
-    )
+    before, after = _count_repeated(connection, None)
     numbers = {"from": before, "to": after}
     if min(before["documents"], after["documents"]) < FEWEST:
         return cannot_tell(f"fewer than {FEWEST} documents")
-    comparison = ShareComparison(
-        (before["repeated"], before["documents"]),
-        (after["repeated"], after["documents"]),
-        SHARE_JUMP,
-    )
+    comparison = _compare_repeated(before, after)
     says = (
         f"{format_share(comparison.shares[0])} of documents before and "
         f"{format_share(comparison.shares[1])} after have the same words as another; the most "
         f"frequent text occurs {before['most']} and {after['most']} times"
     )
     verdict = "boilerplate or duplicates are handled differently"
+    if comparison.is_changed:
+        side = ("from", "to")[comparison.shares[1] > comparison.shares[0]]
+        host = fetch_row(connection, HOST_OF_REPEATED.format(host=HOST, side=side))["host"]
+        others = _count_repeated(connection, host)
+        is_enough = min(counts["documents"] for counts in others) >= FEWEST
+        if is_enough and not _compare_repeated(*others).is_changed:
+            return Outcome(None, f"{says}; without the host {host}, the shares agree", numbers)
     return compare_shares(comparison, says, verdict, numbers)
+
+
+def _count_repeated(
+    connection: duckdb.DuckDBPyConnection, without_host: str | None
+) -> list[dict[str, Any]]:
+    """Return the counts of `REPEATED` in both snapshots, without the pages of a host."""
+    return [
+        fetch_row(connection, REPEATED.format(host=HOST, side=side), {"without": without_host})
+        for side in ("from", "to")
+    ]
+
+
+def _compare_repeated(before: dict[str, Any], after: dict[str, Any]) -> ShareComparison:
+    return ShareComparison(
+        (before["repeated"], before["documents"]),
+        (after["repeated"], after["documents"]),
+        SHARE_JUMP,
+    )
 
 
 def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -190,10 +236,15 @@ def check_url_forms(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"of {numbers['removed']:,} removed pages, {numbers['loose']:,} reappear under a URL that "
         f"differs only in scheme, www or slash, and {numbers['moved']:,} under another URL"
     )
-    found = part >= REAPPEARED and numbers["removed"] >= SHARE_JUMP * numbers["documents"]
-    verdict = ": the id scheme changed, not the pages" if found else ""
-    sees = f"{format_share(REAPPEARED)} of removed pages under another form of their URL"
-    return Outcome(found, says + verdict, numbers, sees)
+    if part < REAPPEARED or numbers["removed"] < SHARE_JUMP * numbers["documents"]:
+        sees = f"{format_share(REAPPEARED)} of removed pages under another form of their URL"
+        return Outcome(False, says, numbers, sees)
+    sql = MOVED_HOSTS.format(host=HOST, most=MOST_PAGES, fewest=FEWEST_PAGES)
+    hosts = fetch_row(connection, sql)
+    says += f"; {hosts['moved_hosts']:,} of {hosts['hosts']:,} hosts moved most of their pages"
+    if hosts["moved_hosts"] > hosts["hosts"] / 2:
+        return Outcome(True, f"{says}: the id scheme changed, not the pages", numbers | hosts)
+    return Outcome(None, f"{says}: either sites moved or ids are made differently", numbers | hosts)
 
 
 CHECKS = (

@@ -5,9 +5,12 @@ do not contain, and a failed text extraction leaves HTML tags. The web does not 
 within a month. The checks read up to `TEXTS_READ` texts with the smallest ids, a random sample.
 """
 
+from typing import Any
+
 import duckdb
 
 from builder.drift.checks.outcome import (
+    HOST,
     Check,
     Outcome,
     ShareComparison,
@@ -31,7 +34,7 @@ WITH
 read AS (
     SELECT any_value(length) AS length FROM (
         SELECT token_hash, {length} AS length FROM documents_{side}
-        ORDER BY doc_id LIMIT {texts:d}
+        WHERE {host} IS DISTINCT FROM $without ORDER BY doc_id LIMIT {texts:d}
     ) GROUP BY token_hash
 ),
 crowded AS (
@@ -62,6 +65,12 @@ SELECT count(*) AS common, count(*) FILTER (status = 'unchanged') AS unchanged
 FROM document_changes WHERE status IN ('updated', 'unchanged')
 """
 
+HOST_OF_PEAK = """
+SELECT {host} AS host FROM documents_{side}
+WHERE {length} BETWEEN $end - greatest(1, $end * {heap}) AND $end
+GROUP BY host ORDER BY count(*) DESC, host LIMIT 1
+"""
+
 UNITS = (("len(text)", "characters"), ("tokens", "words"))
 
 DAMAGE = r"""
@@ -89,27 +98,44 @@ def check_text_lengths(connection: duckdb.DuckDBPyConnection) -> Outcome:
 def _compare_length_peaks(
     connection: duckdb.DuckDBPyConnection, length_sql: str, unit: str
 ) -> Outcome:
-    before, after = (
-        fetch_row(
-            connection, LENGTHS.format(length=length_sql, side=side, texts=TEXTS_READ, heap=HEAP)
-        )
-        for side in ("from", "to")
-    )
+    before, after = _find_length_peaks(connection, length_sql, None)
     if min(before["texts"], after["texts"]) < FEWEST:
         return cannot_tell(f"fewer than {FEWEST} documents")
-    comparison = ShareComparison(
-        (before["heap"], before["texts"]), (after["heap"], after["texts"]), SHARE_JUMP
-    )
+    comparison = _compare_peaks(before, after)
+    numbers = {"from": before, "to": after}
     says = (
         f"before, {format_share(comparison.shares[0])} of texts end at {before['end']:,} {unit}; "
         f"after, {format_share(comparison.shares[1])} at {after['end']:,} {unit}"
     )
-    return compare_shares(
-        comparison,
-        says,
-        "texts are truncated differently",
-        {"from": before, "to": after},
-        max_detectable=0.5,
+    if comparison.is_changed:
+        side = ("from", "to")[comparison.shares[1] > comparison.shares[0]]
+        sql = HOST_OF_PEAK.format(host=HOST, side=side, length=length_sql, heap=HEAP)
+        host = fetch_row(connection, sql, {"end": numbers[side]["end"]})["host"]
+        others = _find_length_peaks(connection, length_sql, host)
+        is_enough = min(peak["texts"] for peak in others) >= FEWEST
+        if is_enough and not _compare_peaks(*others).is_changed:
+            return Outcome(None, f"{says}; without the host {host}, the shares agree", numbers)
+    verdict = "texts are truncated differently"
+    return compare_shares(comparison, says, verdict, numbers, max_detectable=0.5)
+
+
+def _find_length_peaks(
+    connection: duckdb.DuckDBPyConnection, length_sql: str, without_host: str | None
+) -> list[dict[str, Any]]:
+    """Return the row of `LENGTHS` of both snapshots, without the pages of a host."""
+    return [
+        fetch_row(
+            connection,
+            LENGTHS.format(length=length_sql, side=side, texts=TEXTS_READ, heap=HEAP, host=HOST),
+            {"without": without_host},
+        )
+        for side in ("from", "to")
+    ]
+
+
+def _compare_peaks(before: dict[str, Any], after: dict[str, Any]) -> ShareComparison:
+    return ShareComparison(
+        (before["heap"], before["texts"]), (after["heap"], after["texts"]), SHARE_JUMP
     )
 
 
