@@ -9,6 +9,7 @@ import pytest
 
 from builder.clicks.priors import fit_beta
 from builder.drift.checks import (
+    addresses,
     attachment,
     crawling,
     grading,
@@ -514,7 +515,7 @@ def test_addresses_of_another_form() -> None:
             else {"doc_id": row["doc_id"], "status": "unchanged"}
             for n, row in enumerate(before)
         ]
-        return pages.check_url_forms(holding(before, [], rows))
+        return addresses.check_url_forms(holding(before, [], rows))
 
     says = (
         "of 60 removed pages, 60 reappear under a URL that differs only in scheme, www or slash, "

@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 
 from builder.drift.checks import (
+    addresses,
     attachment,
     crawling,
     grading,
@@ -42,6 +43,7 @@ PAIR_CHECKS: tuple[Check, ...] = (
     *grading.CHECKS,
     *attachment.CHECKS,
     *pages.CHECKS,
+    *addresses.CHECKS,
     *texts.CHECKS,
 )
 

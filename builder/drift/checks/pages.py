@@ -1,6 +1,6 @@
-"""Checks that pages were collected, parsed and identified by the same rules.
+"""Checks that pages were collected and parsed by the same rules.
 
-Languages, repeated texts, the keyed sample and the form of URLs depend on how pages are collected,
+Languages, repeated texts, uniform edits and the keyed sample depend on how pages are collected,
 not on the web: they do not jump between two months. Unchanged pages and pages in both snapshots
 serve as control.
 """
@@ -31,13 +31,6 @@ RELABELLED = 0.01
 
 UNIFORM = 0.3
 """Minimum share of common pages whose length changed by the same number of words."""
-
-REAPPEARED = 0.3
-"""Minimum share of removed pages that reappear under another form of their URL."""
-
-MOST_PAGES, FEWEST_PAGES = 0.5, 3
-"""Minimum share of its pages that a host moves if ids are made differently, and minimum number of
-pages of a host to be counted."""
 
 SEES_UNIFORM = f"the same change of length on {format_share(UNIFORM)} of common pages"
 
@@ -106,24 +99,6 @@ SAMPLED = """
 SELECT count(*) AS common, count(*) FILTER (f.sampled <> t.sampled) AS changed,
        count(*) FILTER (NOT (f.sampled AND t.sampled)) AS outside
 FROM documents_from AS f JOIN documents_to AS t USING (doc_id)
-"""
-
-ADDRESSES = """
-SELECT
-    count(*) FILTER (status = 'removed') AS removed,
-    count(*) FILTER (status = 'removed' AND matched_by = 'loose') AS loose,
-    count(*) FILTER (status = 'removed' AND matched_by = 'moved') AS moved,
-    count(*) FILTER (status <> 'added' AND status <> 'returned') AS documents
-FROM document_changes
-"""
-
-MOVED_HOSTS = """
-WITH hosts AS (
-    SELECT {host} AS host, count(*) AS pages, count(matched_by) AS moved
-    FROM documents_from LEFT JOIN document_changes USING (doc_id) GROUP BY host
-)
-SELECT count(*) AS hosts, count(*) FILTER (moved >= {most} * pages) AS moved_hosts
-FROM hosts WHERE pages >= {fewest}
 """
 
 
@@ -226,27 +201,6 @@ def check_sample(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(found, says + verdict, numbers, "any change of the sampling key or share")
 
 
-def check_url_forms(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count removed pages that reappear under another form of their URL."""
-    numbers = fetch_row(connection, ADDRESSES)
-    part = share(numbers["loose"] + numbers["moved"], numbers["removed"])
-    if part is None or numbers["removed"] < FEWEST // 2:
-        return cannot_tell(f"fewer than {FEWEST // 2} documents were removed")
-    says = (
-        f"of {numbers['removed']:,} removed pages, {numbers['loose']:,} reappear under a URL that "
-        f"differs only in scheme, www or slash, and {numbers['moved']:,} under another URL"
-    )
-    if part < REAPPEARED or numbers["removed"] < SHARE_JUMP * numbers["documents"]:
-        sees = f"{format_share(REAPPEARED)} of removed pages under another form of their URL"
-        return Outcome(False, says, numbers, sees)
-    sql = MOVED_HOSTS.format(host=HOST, most=MOST_PAGES, fewest=FEWEST_PAGES)
-    hosts = fetch_row(connection, sql)
-    says += f"; {hosts['moved_hosts']:,} of {hosts['hosts']:,} hosts moved most of their pages"
-    if hosts["moved_hosts"] > hosts["hosts"] / 2:
-        return Outcome(True, f"{says}: the id scheme changed, not the pages", numbers | hosts)
-    return Outcome(None, f"{says}: either sites moved or ids are made differently", numbers | hosts)
-
-
 CHECKS = (
     Check(
         "languages_stand",
@@ -258,5 +212,4 @@ CHECKS = (
     ),
     Check("edits_differ", "Were pages edited independently of each other?", check_uniform_edits),
     Check("sample_stands", "Is the keyed sample the same?", check_sample),
-    Check("addresses_stand", "Do pages keep their ids?", check_url_forms),
 )
