@@ -89,6 +89,8 @@ def test_what_the_checker_finds(tmp_path: Path) -> None:
         "ranks_and_scores": ("warning", 1),
         "missing_queries": ("warning", 1),
     }
+    ranked_only = "q1 Q0 a 2 0 t\nq1 Q0 b 1 0.0 t\nq2 Q0 a 1 0 t\n"
+    assert checks(tmp_path, ranked_only) == {"tied_scores": ("warning", 1)}
     assert checks(tmp_path, "q8 Q0 a 1 2.0 t\n") == {
         "no_known_query": ("error", 1),
         "missing_queries": ("warning", 2),
@@ -118,6 +120,10 @@ def test_messages_have_three_examples(tmp_path: Path) -> None:
         "missing_queries": "queries without results: q1, q2",
         "ranks_and_scores": "ranks are not in the order of the scores, which are evaluated, for "
         "the queries q7",
+    }
+    assert messages(tmp_path, "q2 Q0 a 1 1 t\nq2 Q0 b 2 1 t\nq1 Q0 a 1 1 t\n") == {
+        "tied_scores": "all results have the same score and are ranked by document id, for the "
+        "queries q2"
     }
 
 

@@ -166,6 +166,11 @@ def _check_ignored_columns(path: Path) -> Iterator[RunFinding]:
     if len(inconsistent):
         message = "ranks are not in the order of the scores, which are evaluated, for the queries"
         yield _make_finding("warning", "ranks_and_scores", inconsistent, message)
+    scores = rows.group_by("query").agg(pl.col("score").n_unique(), results=pl.len())
+    tied = scores.filter((pl.col("score") == 1) & (pl.col("results") > 1))["query"].sort()
+    if len(tied):
+        message = "all results have the same score and are ranked by document id, for the queries"
+        yield _make_finding("warning", "tied_scores", tied, message)
 
 
 def _make_finding(level: Level, check: str, values: pl.Series, message: str) -> RunFinding:
