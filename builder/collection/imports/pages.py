@@ -25,7 +25,7 @@ _JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
 """Characters between values, including the brackets and commas of an array."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """A lone surrogate; a byte that is not UTF-8 is decoded to one from U+DC80 to U+DCFF."""
-_DOC_END = re.compile(rb"(?:^|(?<=</TEXT>))[ \t]*</DOC>[ \t\r]*$", re.MULTILINE)
+_DOC_END = re.compile(rb"</DOC>[ \t\r]*$", re.MULTILINE)
 
 SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
 """Text fields of `longeval-sci` documents, which have no field `contents`."""
@@ -83,8 +83,8 @@ def _parse_trec_documents(
     for chunk in chunks:
         has_content = has_content or bool(chunk.strip())
         buffer = remainder + chunk
-        start = 0
-        for end in _DOC_END.finditer(buffer):
+        start, scanned = 0, max(0, len(remainder) - len(b"</DOC>"))
+        for end in _document_ends(buffer, scanned):
             number += 1
             log.records_read += 1
             document = _parse_trec_document(
@@ -106,6 +106,15 @@ def _parse_trec_documents(
     elif has_content and not number:
         log.records_read += 1
         log.add_reject("unknown_document_format", name, 1)
+
+
+def _document_ends(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
+    """Yield the end tags that are alone on a line, or follow the end of the text."""
+    for end in _DOC_END.finditer(buffer, start):
+        line_start = buffer.rfind(b"\n", 0, end.start()) + 1
+        before = buffer[line_start : end.start()].rstrip(b" \t")
+        if not before or before.endswith(b"</TEXT>"):
+            yield end
 
 
 def _parse_trec_document(
