@@ -1,8 +1,8 @@
 """Finds the input files that the paths, folders and glob patterns of a definition stand for.
 
-A folder stands for all its files, and for those of linked folders. Hidden files and folders (names
-that start with `.` or `_`) and backups (names that end with `~`) are skipped, unless the pattern
-names them.
+A folder stands for all files below it, including those in linked folders. Hidden files and folders
+(names that start with `.` or `_`) and backups (names that end with `~`) are skipped, unless the
+pattern names them.
 """
 
 import os
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from builder.io.sources import Source
 
-COMPRESSED_SUFFIXES = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
+COMPRESSION_SUFFIXES = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
 WILDCARDS = "*?["
 
 
 def expand_patterns(folder: Path, patterns: Sequence[str]) -> tuple[Source, ...]:
-    """Return the files of all patterns in order; a file that several patterns match occurs once.
+    """Return the files that match the patterns, in order and without duplicates.
 
     Args:
         folder: Folder to which the patterns are relative.
@@ -35,29 +35,31 @@ def expand_patterns(folder: Path, patterns: Sequence[str]) -> tuple[Source, ...]
 
 
 def expand_pattern(folder: Path, pattern: str) -> list[Source]:
-    """Return the files of a pattern, sorted by path; links to missing files are included."""
+    """Return the files of a pattern, sorted by path; broken links are included."""
     path, base = folder / pattern, Path(Path(pattern).anchor or folder)
     try:
         found: Iterable[Path] = [path] if path.exists() else ()
         if not found and any(character in pattern for character in WILDCARDS):
             found = _match(base, path.relative_to(base).parts)
         files = sorted({file for match in found for file in _files(match)})
-    except (OSError, ValueError):  # not a valid file name on this system
+    except (OSError, ValueError):  # not a valid name, or the folder cannot be read
         return []
     return [Source(file, _source_name(file, folder)) for file in files]
 
 
 def find_copies(sources: Iterable[Source]) -> tuple[Source, Source] | None:
-    """Return two files that only differ in a suffix such as `.gz`; None if there are none."""
-    files = sorted((_uncompressed(source.path), source.name, source) for source in sources)
+    """Return two files whose paths differ only in a suffix such as `.gz`; None if none do."""
+    files = sorted(
+        (_strip_compression_suffix(source.path), source.name, source) for source in sources
+    )
     return next(
         ((first[2], second[2]) for first, second in pairwise(files) if first[0] == second[0]), None
     )
 
 
-def _uncompressed(path: Path) -> Path:
-    """Return a path without the suffix of a compressed file."""
-    return path.with_suffix("") if path.suffix in COMPRESSED_SUFFIXES else path
+def _strip_compression_suffix(path: Path) -> Path:
+    """Return a path without its compression suffix, if it has one."""
+    return path.with_suffix("") if path.suffix in COMPRESSION_SUFFIXES else path
 
 
 def _match(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
@@ -103,4 +105,5 @@ def _is_skipped(name: str) -> bool:
 
 
 def _source_name(path: Path, folder: Path) -> str:
+    """Return a path relative to the folder of the definition if it lies in it."""
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

@@ -19,7 +19,7 @@ def check_named_columns(
     source: Source,
     found: Collection[str] | None = None,
 ) -> None:
-    """Check that every optional field whose name the definition sets is a column.
+    """Check that the file has a column for every optional field that the definition names.
 
     Args:
         key: Key of the section of field names, such as `log.fields`.
@@ -30,7 +30,7 @@ def check_named_columns(
         found: Field names that are columns or nested fields; None: the column names.
 
     Raises:
-        FormatError: a field has none of its names in the file.
+        FormatError: the file has no column with any of the names of a field.
     """
     for own in optional:
         given = getattr(fields, own) if own in fields.model_fields_set else None
@@ -47,7 +47,7 @@ def check_named_columns(
 
 
 def check_unique_columns(columns: Sequence[str], names: Iterable[str], source: Source) -> None:
-    """Check that no column that is read has the same name as another column.
+    """Check that the name of each column to be read is unique.
 
     Args:
         columns: Column names of the file.
@@ -55,13 +55,13 @@ def check_unique_columns(columns: Sequence[str], names: Iterable[str], source: S
         source: The file.
 
     Raises:
-        FormatError: two columns have the same name.
+        FormatError: the name of a column to be read occurs more than once.
     """
     for name in names:
         if columns.count(name) > 1:
             raise FormatError(
                 f"expected one column {name!r}, found {columns.count(name)}; rename or remove the "
-                "others",
+                "duplicates",
                 source.name,
                 1,
             )
@@ -71,13 +71,13 @@ def note_missing_columns(files: Mapping[str, Mapping[str, bool]]) -> Iterator[st
     """Yield a note for each optional column that some files of a snapshot have and others lack.
 
     Args:
-        files: For each file, whether it has each of its optional columns.
+        files: For each file, which optional columns it has.
     """
     for name in dict.fromkeys(name for columns in files.values() for name in columns):
         has_column = {file: columns[name] for file, columns in files.items() if name in columns}
         lacking = [file for file, has in has_column.items() if not has]
         if 0 < len(lacking) < len(has_column):
             yield (
-                f"{len(lacking):,} of {len(has_column):,} files have no column {name!r}, such as "
-                f"{lacking[0]}; rename the column if it has another name there"
+                f"column {name!r} is missing from {len(lacking):,} of {len(has_column):,} files, "
+                f"such as {lacking[0]}; if it has another name there, rename it"
             )

@@ -1,7 +1,7 @@
 r"""Decodes the backslash escapes of TSV files, such as `\n` for a line break.
 
-MySQL (`mysql -B`), PostgreSQL (`COPY`) and ClickHouse write them, so that no cell contains a tab or
-a line break.
+MySQL (`mysql -B`), PostgreSQL (`COPY`) and ClickHouse write these escapes so that no cell contains
+a tab or a line break. Cells `\N`, which mark missing values, are removed before (see `delimited`).
 """
 
 import re
@@ -10,12 +10,12 @@ from collections.abc import Iterable
 ESCAPES = dict(zip("ntr\\'bfv0", "\n\t\r\\'\b\f\v\0", strict=True))
 """Character that each escape stands for."""
 COMMON = frozenset("nt\\")
-"""Escapes of which an escaped file has at least one."""
+"""Escapes, at least one of which occurs in an escaped file."""
 _ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 
 
 def are_escaped(cells: Iterable[str]) -> bool:
-    """Whether the cells of a file have backslash escapes, and no other backslashes."""
+    """Whether cells contain a common escape, and no backslash that does not start an escape."""
     found = {escape for cell in cells if "\\" in cell for escape in _ESCAPE.findall(cell)}
     return found <= ESCAPES.keys() and not found.isdisjoint(COMMON)
 

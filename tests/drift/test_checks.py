@@ -527,7 +527,7 @@ def test_addresses_of_another_form() -> None:
     spread = changed(lambda n: n // 10 < 4 or n >= 80)
     assert (spread.found, spread.numbers["moved_hosts"]) == (True, 10)
     some = changed(lambda n: n % 10 < 5)
-    end = "5 of 10 hosts moved most of their pages: either sites moved or ids are made differently"
+    end = "5 of 10 hosts moved most of their pages: either sites moved or the id scheme changed"
     assert (some.found, some.evidence) == (None, says.replace("60", "50") + end)
     assert changed(lambda n: n % 10 < 6, None).found is False
     assert changed(lambda n: n < 49).found is None

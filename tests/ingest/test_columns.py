@@ -55,7 +55,7 @@ def _refusal(message: str) -> Any:
 
 def test_columns_of_the_same_name_are_refused(tmp_path: Path) -> None:
     """The last of them was read, without a word."""
-    advice = "found 2; rename or remove the others"
+    advice = "found 2; rename or remove the duplicates"
     with _refusal(f"log.csv, line 1: expected one column 'query', {advice}"):
         ingest(tmp_path, {"log.csv": _csv(ROW, "query")})
     crawl = tmp_path / "crawl"
@@ -140,8 +140,8 @@ def test_files_of_a_log_without_a_column_that_others_have_are_noted(tmp_path: Pa
     ledger, _ = ingest(tmp_path, files, repeats="keep")
     assert ledger.notes == [
         (
-            "1 of 4 files have no column 'user', such as b.csv; rename the column if it has "
-            "another name there"
+            "column 'user' is missing from 1 of 4 files, such as b.csv; if it has "
+            "another name there, rename it"
         )
     ]
 
@@ -152,8 +152,8 @@ def test_files_of_a_crawl_without_titles_are_noted_if_others_have_titles(tmp_pat
     notes = [note for note in _ingest_crawl(tmp_path, files).notes if "column" in note]
     assert notes == [
         (
-            "2 of 3 files have no column 'title', such as b.csv; rename the column if it has "
-            "another name there"
+            "column 'title' is missing from 2 of 3 files, such as b.csv; if it has "
+            "another name there, rename it"
         )
     ]
 

@@ -1,4 +1,4 @@
-"""Finds the changes of definition, input files and program that can affect judgements.
+"""Finds changes to the definition, the input files and the program that can affect judgements.
 
 Reads the manifests of two versions. Parameters and the hashes of input files are those that the
 stages recorded for a snapshot, so that overrides and the contents of lists are compared, too.
@@ -36,24 +36,24 @@ EVIDENCE = DefinitionPart(
     ("log",),
     ("select.stop_lists", "verdicts.files", "variants.files"),
 )
-"""What click counts and scores are computed from."""
+"""Parts from which click counts and scores are computed."""
 DOCUMENTS = DefinitionPart(
     ("crawl", "documents"), ("crawl",), ("documents.deny", "documents.allow")
 )
-"""What decides which documents a snapshot has, and so which pairs are judged."""
+"""Parts that determine which documents a snapshot has, and thus which pairs are judged."""
 GRADING = DefinitionPart(("qrels",), ("judgements",))
 """How scores and manual judgements become grades."""
 
 STAGES = frozenset(
     ("topics", "log", "verdicts", "select", "variants", "clicks", "grades", "qrels")
 ) | {"crawl", "page_verdicts", "shown", "documents"}
-"""Stages that judgements are computed by."""
+"""Stages that affect judgements."""
 
 SAMPLE_KEYS = frozenset(
     f"documents.{key}"
     for key in ("sample_share", "sample_seed", "duplicates", "near_duplicates", "near_threshold")
 )
-"""Parameters that no shown document depends on unless duplicates are dropped."""
+"""Parameters that affect shown documents only if duplicates are dropped."""
 
 
 def find_changes(manifests: Manifests, snapshot: str, *parts: DefinitionPart) -> DefinitionChanges:
@@ -91,16 +91,16 @@ def find_changes(manifests: Manifests, snapshot: str, *parts: DefinitionPart) ->
 def find_grading_changes(
     manifests: Manifests, snapshot: str, documents_differ: Mapping[str, bool]
 ) -> DefinitionChanges:
-    """Return the changes that can change a grade although its click counts and score are equal.
+    """Return the changes that can alter a grade even if its click counts and score are equal.
 
-    Under the policy `target_shares`, these are also the changes of the first snapshot, to whose
-    scores the cuts are fitted, and of the documents that are judged.
+    Under the policy `target_shares`, thresholds are fitted to the scores of the first snapshot, so
+    that changes to that snapshot and to the set of judged documents are included.
 
     Args:
         manifests: Manifests of the old and the new version.
         snapshot: Name of a snapshot of both versions.
-        documents_differ: Snapshots of both versions, with whether the judged documents of a version
-            are missing from the other.
+        documents_differ: For each snapshot of both versions, whether either version lacks judged
+            documents of the other.
     """
     if snapshot_parameters(manifests[1], snapshot).get("qrels.policy") != "target_shares":
         return find_changes(manifests, snapshot, EVIDENCE, GRADING)
@@ -119,7 +119,7 @@ def judged_parts(documents_differ: bool) -> tuple[DefinitionPart, ...]:
     """Return the parts of a definition that can change the set of judged pairs.
 
     Args:
-        documents_differ: Whether judged documents of a version are missing from the other.
+        documents_differ: Whether either version lacks judged documents of the other.
     """
     return (EVIDENCE, DOCUMENTS, GRADING) if documents_differ else (EVIDENCE, GRADING)
 

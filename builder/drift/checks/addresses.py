@@ -1,7 +1,7 @@
 """Checks that documents of both snapshots were identified by the same rule.
 
-If ids are made differently, most hosts lose nearly all of their pages, which reappear under another
-form of their URL. If a site moves, only its own pages do.
+If the id scheme changes, most pages of most hosts are removed and reappear under another form of
+their URL. If a site moves, only its own pages do.
 """
 
 import duckdb
@@ -16,18 +16,14 @@ from builder.drift.checks.outcome import (
 )
 from builder.drift.statistics import share
 
-FEWEST = 50
-"""Minimum number of removed documents."""
+MIN_REMOVED, MIN_REMOVED_SHARE = 50, 0.05
+"""Minimum number of removed documents, and minimum share of all documents."""
 
-REMOVED = 0.05
-"""Minimum share of documents that are removed."""
-
-REAPPEARED = 0.3
+MIN_REAPPEARED = 0.3
 """Minimum share of removed pages that reappear under another form of their URL."""
 
-MOST_PAGES, FEWEST_PAGES = 0.5, 3
-"""Minimum share of its pages that a host moves if ids are made differently, and minimum number of
-pages of a host to be counted."""
+MIN_MOVED, MIN_HOST_PAGES = 0.5, 3
+"""Minimum share of moved pages for a host to count as moved, and minimum number of its pages."""
 
 ADDRESSES = """
 SELECT
@@ -49,24 +45,24 @@ FROM hosts WHERE pages >= {fewest}
 
 
 def check_url_forms(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count removed pages that reappear under another form of their URL."""
+    """Check whether removed pages reappear under another form because the id scheme changed."""
     numbers = fetch_row(connection, ADDRESSES)
-    part = share(numbers["loose"] + numbers["moved"], numbers["removed"])
-    if part is None or numbers["removed"] < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} documents were removed")
+    reappeared = share(numbers["loose"] + numbers["moved"], numbers["removed"])
+    if reappeared is None or numbers["removed"] < MIN_REMOVED:
+        return cannot_tell(f"fewer than {MIN_REMOVED} documents were removed")
     says = (
         f"of {numbers['removed']:,} removed pages, {numbers['loose']:,} reappear under a URL that "
         f"differs only in scheme, www or slash, and {numbers['moved']:,} under another URL"
     )
-    if part < REAPPEARED or numbers["removed"] < REMOVED * numbers["documents"]:
-        sees = f"{format_share(REAPPEARED)} of removed pages under another form of their URL"
+    if reappeared < MIN_REAPPEARED or numbers["removed"] < MIN_REMOVED_SHARE * numbers["documents"]:
+        sees = f"{format_share(MIN_REAPPEARED)} of removed pages under another form of their URL"
         return Outcome(False, says, numbers, sees)
-    sql = MOVED_HOSTS.format(host=HOST, most=MOST_PAGES, fewest=FEWEST_PAGES)
+    sql = MOVED_HOSTS.format(host=HOST, most=MIN_MOVED, fewest=MIN_HOST_PAGES)
     hosts = fetch_row(connection, sql)
     says += f"; {hosts['moved_hosts']:,} of {hosts['hosts']:,} hosts moved most of their pages"
     if hosts["moved_hosts"] > hosts["hosts"] / 2:
         return Outcome(True, f"{says}: the id scheme changed, not the pages", numbers | hosts)
-    return Outcome(None, f"{says}: either sites moved or ids are made differently", numbers | hosts)
+    return Outcome(None, f"{says}: either sites moved or the id scheme changed", numbers | hosts)
 
 
 CHECKS = (Check("addresses_stand", "Do pages keep their ids?", check_url_forms),)
