@@ -1,8 +1,8 @@
 r"""Regular expressions that match a word, for Polars and DuckDB.
 
 A word is a run of letters, digits, underscores and combining marks that does not start with a mark.
-Joiners and variation selectors must be removed first: `❤` is not a word, with or without a
-selector; a Persian word is one word, with or without a joiner.
+`JOINERS` must be removed first: otherwise `❤` with a variation selector would be a word, and a
+Persian word with a joiner would be two.
 """
 
 WORD = r"[\w--\p{M}]\w*"

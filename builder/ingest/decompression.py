@@ -82,7 +82,7 @@ def reject_json_array(source: Source) -> None:
     """Raise an error if a JSON file is an array instead of JSON lines.
 
     Raises:
-        FormatError: the file is a JSON array, or as `open_decompressed`.
+        FormatError: the file is a JSON array, or cannot be opened; see `open_decompressed`.
     """
     if JSON_ARRAY.match(read_head(source, HEAD_BYTES)):
         raise FormatError(

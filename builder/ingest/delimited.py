@@ -22,7 +22,7 @@ SAMPLE_ROWS = 1000
 """Number of rows from which the quoting and the escapes of a TSV file are detected."""
 
 NULL = "\\N"
-"""Cell of a missing value, in any column."""
+"""Cell text that marks a missing value, in any column."""
 NULLS = frozenset({"NULL", "null", NULL, "None", "NaN", "nan", "NA"})
 """Spellings of a missing value; none of them can be a URL, a rank or a text."""
 

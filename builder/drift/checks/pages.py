@@ -151,7 +151,7 @@ def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
 def _count_repeated(
     connection: duckdb.DuckDBPyConnection, without_host: str | None
 ) -> list[dict[str, Any]]:
-    """Return the counts of `REPEATED` in both snapshots, without the pages of a host."""
+    """Run the query `REPEATED` on both snapshots, without the pages of a host."""
     return [
         fetch_row(connection, REPEATED.format(host=HOST, side=side), {"without": without_host})
         for side in ("from", "to")

@@ -103,7 +103,7 @@ def recover_prior(cells: Sequence[Cell]) -> BetaPrior | None:
     """Recover the Beta prior of sDBN from click counts and scores by least squares.
 
     Args:
-        cells: Clicks, examinations, attractiveness a, and number of pairs with these values.
+        cells: Tuples of clicks, examinations, attractiveness, and number of such pairs.
 
     Returns:
         The prior; None if the scores do not follow the formula.

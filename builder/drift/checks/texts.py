@@ -122,7 +122,7 @@ def _compare_length_peaks(
 def _find_length_peaks(
     connection: duckdb.DuckDBPyConnection, length_sql: str, without_host: str | None
 ) -> list[dict[str, Any]]:
-    """Return the row of `LENGTHS` of both snapshots, without the pages of a host."""
+    """Run the query `LENGTHS` on both snapshots, without the pages of a host."""
     return [
         fetch_row(
             connection,

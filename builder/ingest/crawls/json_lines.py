@@ -1,7 +1,7 @@
-"""Parses the JSON lines of a crawl to raw pages and rejects, in columns where possible.
+"""Parses the JSON lines of a crawl into raw pages and rejects, column by column where possible.
 
-Lines that do not fit into columns (see `line_columns`), and rows with unclear values, are parsed
-one by one (see `page`). The result is the same as if every line was parsed one by one.
+Lines that cannot be parsed that way (see `line_columns`), and rows with ambiguous values, are
+parsed one at a time (see `page`). The result is the same either way.
 """
 
 from collections.abc import Iterator

@@ -128,7 +128,7 @@ def _cleaned_columns(
 
 
 def _blanks_to_nulls(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace texts without any character but spaces with nulls."""
+    """Replace empty and whitespace-only strings with nulls."""
     is_blank = pc.equal(pc.utf8_trim(texts, " "), "")
     return pc.if_else(is_blank, None, texts) if pc.any(is_blank).as_py() else texts
 

@@ -111,7 +111,7 @@ def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType
 
 
 def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
-    """Return the struct type of click objects; None if a rank is missing or a name is nested."""
+    """Return the struct type of click objects; None without ranks or with nested names."""
     names, objects = fields.click_fields, [item for item in clicks if isinstance(item, dict)]
     if any(item.get(names["rank"]) is None for item in objects):
         return None

@@ -63,7 +63,7 @@ def read_batches(
         source: The file.
         columns: Names of the columns.
         faults: Receives the reason if reading stops early.
-        user: Column of users; ids that are not text become hexadecimal digits.
+        user: Name of the column of user ids; ids that are not valid text are hex-encoded.
 
     Raises:
         FormatError: the file is not readable as Parquet.

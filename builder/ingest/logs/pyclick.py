@@ -53,5 +53,5 @@ def _parse_page(text: str) -> Record | str:
 
 
 def _split_ids(text: str) -> list[str]:
-    """Split comma-separated ids; empty ids are kept so that their page is rejected."""
+    """Split comma-separated ids, keeping empty ones, for which the impression is rejected."""
     return [part.strip() for part in text.split(",")] if text.strip() else []
