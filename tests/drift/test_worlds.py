@@ -140,6 +140,12 @@ def test_a_threshold_that_few_impressions_cannot_show(seed: int) -> None:
     assert outcome.found or "is detectable with about" in outcome.sees
 
 
+def asked_times(rows: list[tuple[str, str, int]]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Queries of a month from text, topic and impressions; no judgements."""
+    queries = [query(text, topic, impressions=times) for text, topic, times in rows]
+    return frame(queries, Queries), frame([], Qrels)
+
+
 @pytest.mark.parametrize(("judo_later", "expected"), [(12, None), (200, True)])
 def test_a_topic_that_vanishes_as_others_fade_is_not_called_struck(
     judo_later: int, expected: bool | None
@@ -153,11 +159,7 @@ def test_a_topic_that_vanishes_as_others_fade_is_not_called_struck(
     before = [*others, ("pile", "pile", 1000), ("judo", "judo", 200)]
     before += [(f"ski {n}", "ski", 120) for n in range(3)]
     after = [*others, ("pile", "pile", 5000), ("judo", "judo", judo_later), ("rare", "t0", 5)]
-    months = [
-        frame([query(text, topic, impressions=times) for text, topic, times in rows], Queries)
-        for rows in (before, after)
-    ]
-    with compare((months[0], frame([], Qrels)), (months[1], frame([], Qrels))) as connection:
+    with compare(asked_times(before), asked_times(after)) as connection:
         outcome = selection.check_topics(connection)
     assert outcome.found is expected
     topics = [topic["topic"] for topic in outcome.numbers.get("topics", [])]
@@ -175,11 +177,7 @@ def test_queries_that_are_worded_differently_are_no_filter(
     rare = ("rare", "t0", 5)
     before = [*kept, rare, *((f"old {n}", f"t{n}", 100) for n in range(removed))]
     after = [*kept, rare, *((f"new {n}", f"t{n}", 100) for n in range(added))]
-    months = [
-        frame([query(text, topic, impressions=times) for text, topic, times in rows], Queries)
-        for rows in (before, after)
-    ]
-    with compare((months[0], frame([], Qrels)), (months[1], frame([], Qrels))) as connection:
+    with compare(asked_times(before), asked_times(after)) as connection:
         outcome = selection.check_filter(connection)
     assert outcome.found is found
     assert outcome.evidence == (

@@ -16,6 +16,7 @@ from builder.drift.checks.outcome import (
     ShareComparison,
     cannot_tell,
     compare_shares,
+    explain_by_host,
     fetch_row,
     format_share,
 )
@@ -139,12 +140,11 @@ def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     verdict = "boilerplate or duplicates are handled differently"
     if comparison.is_changed:
-        side = ("from", "to")[comparison.shares[1] > comparison.shares[0]]
-        host = fetch_row(connection, HOST_OF_REPEATED.format(host=HOST, side=side))["host"]
-        others = _count_repeated(connection, host)
-        is_enough = min(counts["documents"] for counts in others) >= FEWEST
-        if is_enough and not _compare_repeated(*others).is_changed:
-            return Outcome(None, f"{says}; without the host {host}, the shares agree", numbers)
+        sql = HOST_OF_REPEATED.format(host=HOST, side=comparison.larger_side)
+        host = fetch_row(connection, sql)["host"]
+        without = _compare_repeated(*_count_repeated(connection, host))
+        if explained := explain_by_host(without, host, FEWEST, says, numbers):
+            return explained
     return compare_shares(comparison, says, verdict, numbers)
 
 

@@ -16,6 +16,7 @@ from builder.drift.checks.outcome import (
     ShareComparison,
     cannot_tell,
     compare_shares,
+    explain_by_host,
     fetch_row,
     format_share,
 )
@@ -108,13 +109,12 @@ def _compare_length_peaks(
         f"after, {format_share(comparison.shares[1])} at {after['end']:,} {unit}"
     )
     if comparison.is_changed:
-        side = ("from", "to")[comparison.shares[1] > comparison.shares[0]]
+        side = comparison.larger_side
         sql = HOST_OF_PEAK.format(host=HOST, side=side, length=length_sql, heap=HEAP)
         host = fetch_row(connection, sql, {"end": numbers[side]["end"]})["host"]
-        others = _find_length_peaks(connection, length_sql, host)
-        is_enough = min(peak["texts"] for peak in others) >= FEWEST
-        if is_enough and not _compare_peaks(*others).is_changed:
-            return Outcome(None, f"{says}; without the host {host}, the shares agree", numbers)
+        without = _compare_peaks(*_find_length_peaks(connection, length_sql, host))
+        if explained := explain_by_host(without, host, FEWEST, says, numbers):
+            return explained
     verdict = "texts are truncated differently"
     return compare_shares(comparison, says, verdict, numbers, max_detectable=0.5)
 

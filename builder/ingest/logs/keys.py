@@ -106,14 +106,13 @@ class KeyEncoder:
             "results": build_list_array(pc.list_value_length(results).to_numpy(), pa.array(docs)),
             "clicks": batch["clicks"],
         }
-        is_joined = url_rows["is_joined"].to_numpy()[urls.indices.to_numpy()]
         table = pa.table(columns, schema=KEYED_COLUMNS)
-        keyed, rejects = _reject_missing_keys(table, docs, is_joined)
+        keyed, rejects = _reject_missing_keys(table, docs, _is_joined_list(results))
         return KeyedRecords(
             keyed,
             [*records.rejects, *rejects],
             query_rows.filter(pl.col("query") != 0),
-            url_rows.filter(pl.col("key") != 0).drop("is_joined"),
+            url_rows.filter(pl.col("key") != 0),
             self._count_added_schemes(urls, url_rows["url"]),
         )
 
@@ -134,14 +133,11 @@ class KeyEncoder:
 
     def _encode_urls(self, texts: pa.Array) -> pl.DataFrame:
         """Canonicalize and hash the distinct URLs of a batch."""
-        given = pl.Series(pl.from_arrow(texts), dtype=pl.String)
-        urls = to_urls(given, self.address, self.scheme)
+        urls = to_urls(pl.Series(pl.from_arrow(texts), dtype=pl.String), self.address, self.scheme)
         canonical = url_keys(urls)
         if not canonical.equals(urls):
             urls = strip_credentials(urls.str.strip_chars())
-        columns = {"key": self._md5_keys(canonical), "url_key": canonical, "url": urls}
-        is_joined = given.str.strip_chars().str.contains(JOINED_ITEMS.pattern)
-        return pl.DataFrame({**columns, "is_joined": is_joined})
+        return pl.DataFrame({"key": self._md5_keys(canonical), "url_key": canonical, "url": urls})
 
     def _md5_keys(self, texts: pl.Series) -> Keys:
         """Return the first 64 bits of the MD5 of each text as an integer; 0 for empty texts."""
@@ -169,9 +165,12 @@ def _reject_missing_keys(
 ) -> tuple[pa.Table, list[tuple[int, str]]]:
     """Split impressions into those in which all strings have keys, and rejects."""
     lacks_query = keyed["query"].to_numpy() == 0
-    is_single = pc.list_value_length(keyed["results"]).to_numpy() == 1
-    is_list = _has_result(keyed, is_joined) & is_single & ~lacks_query
-    has_bad_url = _has_result(keyed, docs == 0) & ~is_list & ~lacks_query
+    is_list = is_joined & ~lacks_query
+    has_bad_url = np.zeros(len(keyed), dtype=np.bool_)
+    if not docs.all():
+        parents = pc.list_parent_indices(keyed["results"].combine_chunks()).to_numpy()
+        has_bad_url[parents[docs == 0]] = True
+    has_bad_url &= ~is_list & ~lacks_query
     masks = {"query_without_letters": lacks_query, "bad_list": is_list, "bad_url": has_bad_url}
     rejects = [
         (number, reason)
@@ -182,9 +181,11 @@ def _reject_missing_keys(
     return (keyed.filter(kept) if rejects else keyed), rejects
 
 
-def _has_result(keyed: pa.Table, marked: Flags) -> Flags:
-    """Whether each impression has one of the marked results."""
-    found = np.zeros(len(keyed), dtype=np.bool_)
-    if marked.any():
-        found[pc.list_parent_indices(keyed["results"].combine_chunks()).to_numpy()[marked]] = True
+def _is_joined_list(results: pa.ListArray) -> Flags:
+    """Whether the only result of each impression consists of several joined ones."""
+    is_single = pc.list_value_length(results).to_numpy() == 1
+    found = np.zeros(len(results), dtype=np.bool_)
+    single = pc.list_flatten(results.filter(pa.array(is_single)))
+    texts = pl.Series(pl.from_arrow(single), dtype=pl.String).str.strip_chars()
+    found[is_single] = texts.str.contains(JOINED_ITEMS.pattern).to_numpy()
     return found
