@@ -96,7 +96,7 @@ def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
     return {**common, **{key: value for values in recorded for key, value in values.items()}}
 
 
-def list_hashes(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def hashes_of_lists(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return the SHA-256 of the files of all lists, by key of the definition and by file name."""
     first = manifest["definition"]["snapshots"][0]["name"]
     units = manifest.get("units", {})

@@ -224,7 +224,7 @@ class Collection:
         named = keys.lazy().select("key", pl.col("id").alias(column))
         return rows.join(named, on=column).drop(column).rename({"key": column})
 
-    def sizes(self) -> list[tuple[str, int, int, int]]:
+    def row_counts(self) -> list[tuple[str, int, int, int]]:
         """Return the name and the number of documents, queries and judgements of each snapshot.
 
         The numbers are read from the manifest.
@@ -240,7 +240,7 @@ class Collection:
     def _repr_html_(self) -> str:
         """Return an HTML table of the snapshot sizes, for notebooks."""
         header = ("snapshot", "documents", "queries", "judgements")
-        return html_table(f"{self.name} {self.version}", header, self.sizes())
+        return html_table(f"{self.name} {self.version}", header, self.row_counts())
 
     def core_queries(self) -> pl.LazyFrame:
         """Return the ids of the queries that occur in every snapshot."""

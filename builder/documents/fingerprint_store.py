@@ -75,9 +75,9 @@ class FingerprintStore:
         no_pages = analyse_texts(NO_PAGES.with_columns(shown=False, sampled=False))
         self.add(FingerprintedPages(drop_texts(no_pages.pages), None))
 
-    def add(self, fingerprinted: FingerprintedPages) -> None:
+    def add(self, fingerprints: FingerprintedPages) -> None:
         """Add the pages of a row group, without their texts."""
-        pages, sketches = fingerprinted
+        pages, sketches = fingerprints
         keys = pages["doc"].to_numpy()
         self._pages.append(self._write("pages", pages))
         self._keys.append(keys)

@@ -114,7 +114,7 @@ def build_documents(
         excluded.update(duplicates)
         progress.advance(duplicates.total())
         documents = read_in_key_order(connection, limits.memory)
-        for rows in _write_parts(documents, _part_ends(connection), out / "gathered"):
+        for rows in _write_parts(documents, _find_part_boundaries(connection), out / "gathered"):
             progress.advance(rows)
             ledger.rows_out += rows
     with RejectWriter(out, "documents", ledger) as rejects:
@@ -135,7 +135,7 @@ def _select_pages(
     return Counter(with_reasons["reason"].drop_nulls().to_list())
 
 
-def _part_ends(connection: duckdb.DuckDBPyConnection) -> list[int]:
+def _find_part_boundaries(connection: duckdb.DuckDBPyConnection) -> list[int]:
     """Return the last key prefix of each part, such that all parts have a similar size."""
     sizes = connection.execute(PREFIX_SIZES.format(shift=PREFIX_SHIFT)).fetchall()
     total = sum(size for _, size in sizes)

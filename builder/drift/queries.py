@@ -116,14 +116,14 @@ def series_statistics(
         for indexes, ids in connection.execute(JUDGED_PATTERNS).fetchall()
     }
     return {
-        "listed": _set_statistics(listed, names),
-        "judged": _set_statistics(judged, names),
+        "listed": _overlap_statistics(listed, names),
+        "judged": _overlap_statistics(judged, names),
         "lengths": _length_statistics(connection, names),
         "topics": topic_statistics(connection, names),
     }
 
 
-def _set_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+def _overlap_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
     return {
         "ids": sum(patterns.values()),
         "core": presence.count_core(patterns, names),

@@ -146,7 +146,7 @@ def compare_snapshots(
 
 @dataclass(frozen=True)
 class _StageRunner:
-    """Runner of stages on single snapshots and pairs, each in a folder of its own."""
+    """Runs stages on single snapshots and on pairs of snapshots, each in its own folder."""
 
     main_tables: Mapping[str, Tables]
     params: ChangeParameters

@@ -122,7 +122,7 @@ def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, 
 
 
 def _rising_and_falling_groups(groups: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the words whose frequency rose or fell most, in groups with equal counts."""
+    """Return the words whose frequency rose or fell most, grouping words that have equal counts."""
     pairs = list(groups.select("n_from", "n_to").iter_rows())
     types = groups["types"].to_list()
     totals = tuple(

@@ -121,7 +121,7 @@ def _missing_block(source: Source) -> Any:
 
 
 def _snapshots_section(source: Source) -> Any:
-    sizes = source.collection.sizes()
+    sizes = source.collection.row_counts()
     rows: list[Row] = [
         {"snapshot": name, "documents": pages, "queries": listed, "qrels": judged}
         for name, pages, listed, judged in sizes

@@ -58,7 +58,7 @@ def may_need_normalization(texts: pl.Series) -> npt.NDArray[np.bool_]:
             break
         for positions in (
             _control_positions(block, first),
-            _unclean_non_latin_positions(block, non_latin),
+            _non_latin_positions_to_clean(block, non_latin),
         ):
             is_unclean[np.searchsorted(ends, positions + start, side="right") - 1] = True
     return is_unclean
@@ -101,7 +101,7 @@ def _control_positions(block: Bytes, first: Bytes) -> Positions:
     return np.flatnonzero(is_control)
 
 
-def _unclean_non_latin_positions(block: Bytes, non_latin: npt.NDArray[np.bool_]) -> Positions:
+def _non_latin_positions_to_clean(block: Bytes, non_latin: npt.NDArray[np.bool_]) -> Positions:
     """Return the offsets of characters above U+02FF in a block that need normalization."""
     positions: Positions = np.flatnonzero(non_latin)
     complete = positions[: np.searchsorted(positions, len(block) - LOOKAHEAD)]

@@ -401,7 +401,7 @@ def test_the_same_queries_of_all_snapshots(built: BuildReport) -> None:
 def test_snapshots_and_reports_in_a_notebook(built: BuildReport) -> None:
     collection = builder.open_collection(built.root)
     page = collection.snapshot(collection.snapshots[0])._repr_html_()
-    _, documents, *_ = collection.sizes()[0]
+    _, documents, *_ = collection.row_counts()[0]
     assert f"<td>documents</td><td>{documents:,}</td><td>doc_id, " in page
     page = built._repr_html_()
     assert page.count("<tr>") == 1 + len(built.steps)
@@ -412,7 +412,7 @@ def test_a_collection_in_a_notebook(built: BuildReport) -> None:
     collection = builder.open_collection(built.root)
     page = collection._repr_html_()
     assert page.count("<tr>") == 1 + len(collection.snapshots)
-    for name, documents, queries, judgements in collection.sizes():
+    for name, documents, queries, judgements in collection.row_counts():
         snapshot = collection.snapshot(name)
         counts = (documents, queries, judgements)
         frames = (snapshot.documents, snapshot.queries, snapshot.qrels)

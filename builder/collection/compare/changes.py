@@ -13,7 +13,7 @@ from builder.collection.compare.judgements import DefinitionChanges
 from builder.collection.manifest import (
     LISTS,
     STAGE_PREFIX,
-    list_hashes,
+    hashes_of_lists,
     producer_versions,
     snapshot_parameters,
 )
@@ -129,7 +129,7 @@ def _changed_parameters(
 ) -> tuple[str, ...]:
     """Return the dotted keys of the parameters that differ and can affect judgements."""
     before, after = (snapshot_parameters(manifest, snapshot) for manifest in manifests)
-    old_lists, new_lists = (list_hashes(manifest) for manifest in manifests)
+    old_lists, new_lists = (hashes_of_lists(manifest) for manifest in manifests)
     ignored = {key for key in LISTS if _digests(old_lists, key) == _digests(new_lists, key)}
     if not (_drops_duplicates(before) or _drops_duplicates(after)):
         ignored |= SAMPLE_KEYS
@@ -151,7 +151,7 @@ def _inputs(manifest: Manifest, name: str, parts: tuple[DefinitionPart, ...]) ->
     """Return the interval and the hashes of the input files of a snapshot, without file names."""
     definition = manifest["definition"]
     (snapshot,) = (s for s in definition["snapshots"] if s["name"] == name)
-    lists = list_hashes(manifest)
+    lists = hashes_of_lists(manifest)
     return [
         snapshot["start"],
         snapshot["end"],

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.collection.drift_file import read_drift
-from builder.collection.manifest import STAGE_PREFIX, list_hashes, snapshot_parameters
+from builder.collection.manifest import STAGE_PREFIX, hashes_of_lists, snapshot_parameters
 
 
 def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
@@ -55,7 +55,7 @@ def _recorded_definition(manifest: Mapping[str, Any]) -> dict[str, Any]:
         {**s, "overrides": _recorded_overrides(manifest, s["name"])}
         for s in definition["snapshots"]
     ]
-    return {**definition, "snapshots": snapshots, "lists": list_hashes(manifest)}
+    return {**definition, "snapshots": snapshots, "lists": hashes_of_lists(manifest)}
 
 
 def _recorded_overrides(manifest: Mapping[str, Any], snapshot: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from builder.runtime.limits import Limits
 WARC, WARC_SUFFIXES = b"WARC/", (".warc", ".wet")
 """Signature of a WARC file, and file names of WARC files with a damaged first record."""
 CHUNK = 16 * 2**20
-"""Maximum bytes of lines that are parsed together; a fifth faster than 4 MB."""
+"""Maximum size in bytes of a block of lines to parse; a limit of 4 MB is a fifth slower."""
 MEMORY_SHARE = 64
 """The maximum size of a chunk is the memory limit divided by this number."""
 BLOCK_ROWS = 8192
@@ -130,7 +130,7 @@ def _read_lines(source: Source, params: CrawlParameters) -> Iterator[NumberedPag
 
 
 def _html_fetches(records: Iterator[NumberedPage], interval: Interval) -> Iterator[NumberedFetch]:
-    """Yield raw pages whose text is HTML as fetches, with the HTML as body."""
+    """Convert raw pages whose text is HTML to fetches with that HTML as body."""
     for number, page in records:
         if isinstance(page, str):
             yield number, page

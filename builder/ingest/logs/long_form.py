@@ -204,10 +204,14 @@ def _impression_tables(
         yield _build_impressions(rest, row_is_click=row_is_click)
 
 
-def _count_complete_rows(first: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> int:
-    """Return the number of leading rows that form complete impressions."""
-    start = int(np.searchsorted(first, first[-1]))
-    return start if len(first) - start < MAX_RESULTS else len(first)
+def _count_complete_rows(first_rows: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> int:
+    """Return the number of leading rows that form complete impressions.
+
+    Args:
+        first_rows: Number of the first row of each row's impression.
+    """
+    start = int(np.searchsorted(first_rows, first_rows[-1]))
+    return start if len(first_rows) - start < MAX_RESULTS else len(first_rows)
 
 
 def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> pa.Table:

@@ -55,7 +55,7 @@ def resolve_columns(
 
 
 def read_batches(
-    source: Source, columns: Sequence[str], faults: list[str], user: str = "user"
+    source: Source, columns: Sequence[str], faults: list[str], user_column: str = "user"
 ) -> Iterator[NumberedBatch]:
     """Yield numbered batches of some columns of a Parquet file.
 
@@ -63,7 +63,7 @@ def read_batches(
         source: The file.
         columns: Names of the columns.
         faults: Receives the reason if reading stops early.
-        user: Name of the column of user ids; ids that are not valid text are hex-encoded.
+        user_column: Name of the column of user ids; ids that are not valid text are hex-encoded.
 
     Raises:
         FormatError: the file is not readable as Parquet.
@@ -71,7 +71,7 @@ def read_batches(
     with explain_parquet_errors(source), open_file(source.path) as file:
         try:
             yield from parquet_rows.numbered_batches(
-                file, source.path.stat().st_size, columns, decoders={user: bytes.hex}
+                file, source.path.stat().st_size, columns, decoders={user_column: bytes.hex}
             )
         except DecompressionBombError:
             faults.append(DECOMPRESSION_BOMB)
@@ -135,17 +135,19 @@ def _time_column(times: pa.Array) -> pa.Array:
         return times.cast(pa.int64())
     if pa.types.is_floating(kind) or pa.types.is_timestamp(kind):
         return times
-    return _text_column(times, integers=False)
+    return _text_column(times, allow_integers=False)
 
 
-def _text_column(values: pa.Array, *, integers: bool = True) -> pa.Array:
+def _text_column(values: pa.Array, *, allow_integers: bool = True) -> pa.Array:
     """Convert a column of strings or, if allowed, of integers to strings.
 
     Raises:
         TypeError: the column has another type.
     """
     kind = values.type
-    if not (is_text(kind) or pa.types.is_null(kind) or (integers and pa.types.is_integer(kind))):
+    if not (
+        is_text(kind) or pa.types.is_null(kind) or (allow_integers and pa.types.is_integer(kind))
+    ):
         raise TypeError(kind)
     return values.cast(pa.string())
 

@@ -112,12 +112,14 @@ def _click_positions(
     """Return the 1-based position of each click in the list of results."""
     if value is None:
         return []
-    are_ids = params.click_form == "ids"
-    if isinstance(value, str) or (are_ids and _is_integer(value)):
+    clicks_are_ids = params.click_form == "ids"
+    if isinstance(value, str) or (clicks_are_ids and _is_integer(value)):
         value = [value]
     if not isinstance(value, list):
         raise RejectError("bad_clicks")
-    found = [_click_position(click, urls, positions, are_ids=are_ids) for click in value]
+    found = [
+        _click_position(click, urls, positions, clicks_are_ids=clicks_are_ids) for click in value
+    ]
     if 0 in found:
         raise RejectError("click_not_shown")
     times = [click.get("time") if isinstance(click, dict) else None for click in value]
@@ -130,7 +132,7 @@ def _click_positions(
 
 
 def _click_position(
-    click: object, urls: list[str], positions: Mapping[int, int] | None, *, are_ids: bool
+    click: object, urls: list[str], positions: Mapping[int, int] | None, *, clicks_are_ids: bool
 ) -> int:
     """Return the 1-based position of a click among the results; 0 if it was not shown."""
     if isinstance(click, list):
@@ -138,9 +140,9 @@ def _click_position(
     if isinstance(click, dict):
         rank = click.get("rank")
         click = parse_id(click.get("url")) if rank is None else rank
-    elif are_ids:
+    elif clicks_are_ids:
         click = parse_id(click)
-    if isinstance(click, str) and (are_ids or click in urls or "://" in click):
+    if isinstance(click, str) and (clicks_are_ids or click in urls or "://" in click):
         return urls.index(click) + 1 if click in urls else 0
     rank = None if isinstance(click, str) else parse_integer(click)
     if rank is None:  # text that matches no result may be an id, never a rank
