@@ -35,35 +35,35 @@ LineRange = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class ColumnLayout:
+class ColumnSchema:
     """Expected columns of JSON lines.
 
     Args:
-        schema: Field names and types of the file.
+        arrow_schema: Field names and types of the file.
         has_other_fields: Whether the lines have further fields, which are ignored.
     """
 
-    schema: pa.Schema
+    arrow_schema: pa.Schema
     has_other_fields: bool
 
 
-def parse_lines(chunk: Chunk, layout: ColumnLayout) -> tuple[pa.RecordBatch | None, Rows]:
+def parse_lines(chunk: Chunk, columns: ColumnSchema) -> tuple[pa.RecordBatch | None, Rows]:
     """Parse the lines that fit into columns; return the columns and the indices of these lines."""
-    parsed = _parse_ranges(chunk, layout)
+    parsed = _parse_ranges(chunk, columns)
     if not parsed:
         return None, np.zeros(0, dtype=np.int64)
     table = pa.Table.from_batches([batch for _, batch in parsed]).combine_chunks()
     return table.to_batches()[0], np.concatenate([np.arange(*lines) for lines, _ in parsed])
 
 
-def _parse_ranges(chunk: Chunk, layout: ColumnLayout) -> list[tuple[LineRange, pa.RecordBatch]]:
+def _parse_ranges(chunk: Chunk, columns: ColumnSchema) -> list[tuple[LineRange, pa.RecordBatch]]:
     """Parse ranges of lines that are as long as possible, without faulty lines."""
     parsed = []
     ranges = deque(_true_ranges(_object_lines(chunk)))
     failures = 0
     while ranges and failures < MAX_FAILURES:
         start, stop = ranges.popleft()
-        batch = _parse_columns(chunk.lines(start, stop), stop - start, layout)
+        batch = _parse_columns(chunk.lines(start, stop), stop - start, columns)
         if isinstance(batch, pa.RecordBatch):
             parsed.append(((start, stop), batch))
         else:
@@ -111,18 +111,18 @@ def _split_range(start: int, stop: int, faulty: int | None) -> list[LineRange]:
 
 
 def _parse_columns(
-    data: bytes | memoryview, count: int, layout: ColumnLayout
+    data: bytes | memoryview, count: int, columns: ColumnSchema
 ) -> pa.RecordBatch | int | None:
     """Parse lines as columns; on failure return the index of the faulty line, None if unknown."""
-    if layout.has_other_fields and not _is_safe_to_ignore(bytes(data)):
+    if columns.has_other_fields and not _is_safe_to_ignore(bytes(data)):
         return None
-    on_unexpected = "ignore" if layout.has_other_fields else "error"
+    on_unexpected = "ignore" if columns.has_other_fields else "error"
     try:
         table = pa.json.read_json(
             pa.BufferReader(data),
             pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
             pa.json.ParseOptions(
-                explicit_schema=layout.schema, unexpected_field_behavior=on_unexpected
+                explicit_schema=columns.arrow_schema, unexpected_field_behavior=on_unexpected
             ),
         )
         batch = table.combine_chunks().to_batches()[0]

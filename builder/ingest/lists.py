@@ -23,7 +23,7 @@ def build_list_array(sizes: Rows, items: pa.Array) -> pa.Array:
     return pa.ListArray.from_arrays(offsets.cast(pa.int32()), items)
 
 
-def is_text(kind: pa.DataType) -> bool:
+def is_string_type(dtype: pa.DataType) -> bool:
     """Whether an Arrow type is any of the string types."""
     kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(test(kind) for test in kinds)
+    return any(is_kind(dtype) for is_kind in kinds)

@@ -21,7 +21,7 @@ from builder.ingest.crawls.page import (
     field_names,
     parse_page,
 )
-from builder.ingest.line_columns import ColumnLayout, parse_lines
+from builder.ingest.line_columns import ColumnSchema, parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.lists import Mask, Rows
 from builder.ingest.rejects import FILE_TRUNCATED, RECORD_TOO_LARGE, value_or_reason
@@ -42,8 +42,10 @@ def parse_page_chunk(
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Parse every line of a chunk, and return raw pages and rejects."""
     names = field_names(params.fields)
-    layout = infer_layout(chunk, names)
-    columns, indices = (None, NO_ROWS) if layout is None else parse_lines(chunk, layout)
+    column_schema = infer_schema(chunk, names)
+    columns, indices = (
+        (None, NO_ROWS) if column_schema is None else parse_lines(chunk, column_schema)
+    )
     remaining = np.ones(len(chunk), dtype=bool)
     frames = []
     if columns is not None:
@@ -61,7 +63,7 @@ def parse_page_chunk(
     return (pl.concat(frames).sort("line") if frames else pl.DataFrame(schema=RAW_SCHEMA)), rejects
 
 
-def infer_layout(chunk: Chunk, names: FieldNames) -> ColumnLayout | None:
+def infer_schema(chunk: Chunk, names: FieldNames) -> ColumnSchema | None:
     """Infer the column types of a chunk from sample lines; None if it cannot be read in columns."""
     if "." in "".join(names.all) or len(set(names.all)) < len(names.all):
         return None
@@ -79,7 +81,7 @@ def infer_layout(chunk: Chunk, names: FieldNames) -> ColumnLayout | None:
         if kind is None:
             return None
         types[name] = kind
-    return ColumnLayout(pa.schema(types), bool(other_fields))
+    return ColumnSchema(pa.schema(types), bool(other_fields))
 
 
 def _pages_from_columns(
