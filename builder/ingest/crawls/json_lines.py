@@ -50,14 +50,14 @@ def parse_page_chunk(
     frames = []
     if columns is not None:
         pages, is_certain = _pages_from_columns(
-            columns, (chunk.first + indices).astype(np.uint64), names, params
+            columns, (chunk.first_line_number + indices).astype(np.uint64), names, params
         )
         frames.append(pages)
         remaining[indices[is_certain]] = False
     one_by_one, rejects = _parse_one_by_one(chunk, np.flatnonzero(remaining), params)
     frames = [frame for frame in (*frames, one_by_one) if frame.height]
     if chunk.fault is not None:
-        rejects.append((chunk.first + len(chunk), chunk.fault))
+        rejects.append((chunk.first_line_number + len(chunk), chunk.fault))
     if len(frames) == 1:
         return frames[0], rejects
     return (pl.concat(frames).sort("line") if frames else pl.DataFrame(schema=RAW_SCHEMA)), rejects
@@ -147,7 +147,7 @@ def _parse_one_by_one(
     rows: list[tuple[object, ...]] = []
     rejects = []
     for index in indices.tolist():
-        line, number = chunk.line(index), chunk.first + index
+        line, number = chunk.line(index), chunk.first_line_number + index
         page = (
             RECORD_TOO_LARGE if line is None else value_or_reason(partial(parse_page, line, params))
         )

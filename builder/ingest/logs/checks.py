@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.lists import build_list_array, lengths
+from builder.ingest.lists import build_list_array, list_lengths
 from builder.ingest.logs.impression import Impression, clean_query, make_impression
 from builder.ingest.logs.records import (
     IMPRESSIONS,
@@ -138,7 +138,9 @@ def _blanks_to_nulls(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _nulls_to_empty(lists: pa.Array) -> pa.Array:
     """Replace null lists with empty lists."""
-    return build_list_array(lengths(lists), pc.list_flatten(lists)) if lists.null_count else lists
+    return (
+        build_list_array(list_lengths(lists), pc.list_flatten(lists)) if lists.null_count else lists
+    )
 
 
 def _reject_reasons(

@@ -96,9 +96,9 @@ def parse_chunk(
             else _standardize_columns(batch, chunk, rows, schema, params, connection)
         )
     get_rows = partial(_parse_individually, chunk, params.fields)
-    others = [*get_rows(np.delete(np.arange(len(chunk)), rows) + chunk.first)]
+    others = [*get_rows(np.delete(np.arange(len(chunk)), rows) + chunk.first_line_number)]
     if chunk.fault is not None:
-        others.append((chunk.first + len(chunk), chunk.fault))
+        others.append((chunk.first_line_number + len(chunk), chunk.fault))
     return RawRecords([] if table is None else [table], get_rows, others)
 
 
@@ -134,7 +134,7 @@ def _standardize_columns(
         params: Section `[log]` of the definition.
         connection: DuckDB connection.
     """
-    numbers = pa.array((chunk.first + rows).astype(np.uint64))
+    numbers = pa.array((chunk.first_line_number + rows).astype(np.uint64))
     parsed = pa.Table.from_batches([batch]).append_column("record", numbers)
     own = {name: getattr(params.fields, name) for name in ("time", "user", "query")}
     names = [*own.values(), params.fields.results, params.fields.clicks]
@@ -190,7 +190,7 @@ def _parse_individually(
     Yield the number of each line, with its record or the reason to reject it.
     """
     for number in map(int, line_numbers):
-        line = chunk.line(number - chunk.first)
+        line = chunk.line(number - chunk.first_line_number)
         try:
             if line is None:
                 raise RejectError(LINE_TOO_LONG)

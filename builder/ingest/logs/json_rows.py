@@ -25,13 +25,13 @@ def read_result_objects(
     """Yield the number of every line, with its configured fields or the reason to reject it."""
     names = dict.fromkeys(params.fields.model_dump().values())
     for block in read_blocks(source, params.max_line_bytes, encoding):
-        for number, line in enumerate(block.lines, block.first):
+        for number, line in enumerate(block.lines, block.first_line_number):
             try:
                 yield number, _parse_row(line, names, params.fields)
             except RejectError as reject:
                 yield number, str(reject)
         if block.fault is not None:
-            yield block.first + len(block.lines), block.fault
+            yield block.first_line_number + len(block.lines), block.fault
 
 
 def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) -> Record:

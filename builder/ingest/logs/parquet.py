@@ -16,7 +16,7 @@ from builder.errors import FormatError
 from builder.ingest import parquet_rows
 from builder.ingest.columns import check_named_columns
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
-from builder.ingest.lists import build_list_array, is_string_type, lengths
+from builder.ingest.lists import build_list_array, is_string_type, list_lengths
 from builder.ingest.logs.cell_lists import parse_text_lists
 from builder.ingest.logs.long_form import ROWS, is_long_form, optional_fields
 from builder.ingest.logs.records import NumberedRecord, RawRecords
@@ -177,7 +177,7 @@ def _cast_click_lists(clicks: pa.Array) -> pa.Array:
 
 def _replace_items(lists: pa.Array, items: pa.Array) -> pa.Array:
     """Replace the items of a list array, keeping offsets and nulls."""
-    found = build_list_array(lengths(lists), items)
+    found = build_list_array(list_lengths(lists), items)
     return pc.if_else(lists.is_valid(), found, None) if lists.null_count else found
 
 

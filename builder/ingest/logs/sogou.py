@@ -91,9 +91,9 @@ def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, by
     """Yield the numbered lines of a file, None for overlong lines; if reading fails, the reason."""
     encoding = ENCODING if params.encoding == "auto" else params.encoding
     for block in read_blocks(source, params.max_line_bytes, encoding):
-        yield from enumerate(block.lines, block.first)
+        yield from enumerate(block.lines, block.first_line_number)
         if block.fault is not None:
-            yield block.first + len(block.lines), block.fault
+            yield block.first_line_number + len(block.lines), block.fault
 
 
 def _parse_click(

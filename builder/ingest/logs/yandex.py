@@ -152,10 +152,10 @@ def _read_actions(
 ) -> Iterator[tuple[int, Action | str]]:
     """Yield the number of each line, with its fields or the reason to reject the line."""
     for block in read_blocks(source, params.max_line_bytes):
-        for number, line in enumerate(block.lines, block.first):
+        for number, line in enumerate(block.lines, block.first_line_number):
             yield number, _split_action(line, patterns)
         if block.fault is not None:
-            yield block.first + len(block.lines), block.fault
+            yield block.first_line_number + len(block.lines), block.fault
 
 
 def _split_action(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Action | str:
