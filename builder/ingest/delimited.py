@@ -17,8 +17,7 @@ from builder.io.cells import allow_long_cells
 from builder.io.sources import Source
 
 DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
-"""Delimiters to try for each format; the first delimiter that gives the expected columns is used.
-"""
+"""Delimiters to try for each format; the first that gives the expected columns is used."""
 
 SAMPLE_ROWS = 1000
 """Number of leading rows from which the quoting and escapes of a TSV file are detected."""

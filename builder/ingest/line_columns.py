@@ -30,8 +30,7 @@ NON_JSON_NUMBERS = {
 """Patterns of numbers that Arrow accepts although they are invalid JSON, each with a literal prefix
 for a fast search."""
 MAX_BRACKETS = 1000
-"""Number of opening brackets in a line above which its nesting may be too deep for the JSON parser.
-"""
+"""Number of opening brackets in a line above which it may be nested too deeply for the parser."""
 CR, OPENING_BRACE, CLOSING_BRACE = b"\r{}"
 
 LineRange = tuple[int, int]
