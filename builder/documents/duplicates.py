@@ -111,7 +111,7 @@ def find_duplicate_groups(
 def _near_duplicate_pairs(
     connection: duckdb.DuckDBPyConnection, signatures: SignatureFile, threshold: float
 ) -> Numbers:
-    """Return the pairs of pages whose similarity is at least the threshold: numbers, uint64[n, 2]."""
+    """Return the page numbers of pairs whose similarity reaches the threshold, uint64[n, 2]."""
     similar = []
     for batch in connection.sql(CANDIDATE_PAIRS).to_arrow_reader(PAIRS_PER_BATCH):
         pairs = np.column_stack([batch["first"].to_numpy(), batch["number"].to_numpy()])

@@ -73,7 +73,7 @@ class RowGroup(NamedTuple):
         return pages.drop("row").hstack(pl.DataFrame(pa.Table.from_batches(texts, schema)))
 
 
-def row_groups(fetches: Table, pages: Table) -> Iterator[RowGroup]:
+def iter_row_groups(fetches: Table, pages: Table) -> Iterator[RowGroup]:
     """Yield the row groups of the table `fetches` in reading order."""
     for path in fetches.paths:
         with parquet.open_file(path) as file:

@@ -170,11 +170,9 @@ def _shingle_hashes(token_hashes: Keys, shingle_size: int) -> Keys:
         token_hashes: Hash of each token.
         shingle_size: Number of tokens per shingle.
     """
-    return mix64(
-        _rolling_hashes(token_hashes, shingle_size)
-        if len(token_hashes) >= shingle_size
-        else token_hashes[:0]
-    )
+    if len(token_hashes) < shingle_size:
+        return token_hashes[:0]
+    return mix64(_rolling_hashes(token_hashes, shingle_size))
 
 
 def _rolling_hashes(token_hashes: Keys, size: int) -> Keys:
@@ -184,9 +182,9 @@ def _rolling_hashes(token_hashes: Keys, size: int) -> Keys:
     half = size // 2
     parts = _rolling_hashes(token_hashes, half)
     whole = parts[:-half] * np.uint64(pow(SHINGLE_BASE, half, 2**64)) + parts[half:]
-    return (
-        whole if size % 2 == 0 else whole[:-1] * np.uint64(SHINGLE_BASE) + token_hashes[size - 1 :]
-    )
+    if size % 2 == 0:
+        return whole
+    return whole[:-1] * np.uint64(SHINGLE_BASE) + token_hashes[size - 1 :]
 
 
 def mix64(values: Keys) -> Keys:

@@ -19,7 +19,7 @@ import polars as pl
 
 from builder.documents.fingerprint_store import build_fingerprint_store
 from builder.documents.key_order import read_in_key_order
-from builder.documents.row_groups import row_groups
+from builder.documents.row_groups import iter_row_groups
 from builder.documents.rules import PageRules
 from builder.documents.url_lists import read_url_list
 from builder.io.sources import Source
@@ -106,7 +106,7 @@ def build_documents(
         excluded_keys(verdicts, filters, "document"),
     )
     store = build_fingerprint_store(
-        list(row_groups(fetches, pages)), rules, params, limits, progress
+        list(iter_row_groups(fetches, pages)), rules, params, limits, progress
     )
     ledger, excluded = Ledger("pages"), store.excluded
     with limits.connect() as connection:

@@ -47,5 +47,5 @@ def document_chunks(documents: pl.DataFrame) -> pl.Series:
 
 
 def chunk_tokens() -> pl.Expr:
-    """Return an expression for the list of tokens in each lowercase string of the column `chunk`."""
+    """Return an expression for the list of tokens in each lowercased chunk (column `chunk`)."""
     return pl.col("chunk").str.replace_all(JOINERS, "").str.extract_all(WORD)
