@@ -21,7 +21,7 @@ from builder.documents.sketch import (
     band_rows,
     estimate_jaccard,
     memory_map_signatures,
-    sketch,
+    sketch_texts,
 )
 from builder.documents.token_buffer import tokenize_chunks
 from builder.io.engine import append_rows
@@ -133,7 +133,7 @@ def _sketch_side(
 
 def _sketch_texts(pages: pl.DataFrame, documents: Table, shingle: int) -> Sketches:
     """Return sketches of the texts of pages."""
-    return sketch(tokenize_chunks(read_texts(documents, pages["doc_id"])["text"]), shingle)
+    return sketch_texts(tokenize_chunks(read_texts(documents, pages["doc_id"])["text"]), shingle)
 
 
 def _signature_path(folder: Path, side: str) -> Path:

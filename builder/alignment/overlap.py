@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from builder.documents.token_buffer import WORD_BYTES, TokenBuffer, read_words, tokenize
+from builder.documents.token_buffer import WORD_BYTES, TokenBuffer, read_leading_bytes, tokenize
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -96,7 +96,7 @@ def _token_codes(tokens: TokenBuffer) -> npt.NDArray[np.uint64]:
     """
     starts = tokens.starts
     sizes = tokens.ends - starts
-    names = read_words(tokens.words(), starts, sizes)
+    names = read_leading_bytes(tokens.eight_byte_words(), starts, sizes)
     longer = np.flatnonzero(sizes > WORD_BYTES)
     encoded = pa.array(tokens.texts.gather(longer).to_arrow()).dictionary_encode()
     names[longer] = (_dictionary_indices(encoded).astype(np.uint64) + np.uint64(1)) << np.uint64(8)

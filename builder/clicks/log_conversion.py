@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from builder.clicks.log_summary import LogSummary
 from builder.errors import FormatError
-from builder.ingest.lists import is_text
+from builder.ingest.lists import is_string_type
 from builder.ingest.logs import detect_format, inspect_log, read_impressions
 from builder.ingest.parquet_bounds import is_list
 from builder.io.parquet import open_file
@@ -47,7 +47,7 @@ def count_readable_rows(log: Path) -> int | None:
     users = [schema.field("user").type] if "user" in schema.names else []
     kinds = [schema.field(name).type for name in REQUIRED if name in schema.names]
     fits = len(kinds) == len(REQUIRED) and all(map(_is_compatible, kinds, REQUIRED.values()))
-    fits = fits and all(map(is_text, users))
+    fits = fits and all(map(is_string_type, users))
     return int(rows) if fits else None
 
 
@@ -59,7 +59,7 @@ def _is_compatible(kind: pa.DataType, needed: pa.DataType) -> bool:
         kind = kind.value_type
     if pa.types.is_integer(needed):
         return bool(pa.types.is_integer(kind))
-    return is_text(kind)
+    return is_string_type(kind)
 
 
 def convert_to_parquet(

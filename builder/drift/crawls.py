@@ -15,7 +15,7 @@ from builder.alignment.absence import CrawlTables
 from builder.alignment.document_changes import align_documents
 from builder.documents.fingerprints import fingerprint_texts
 from builder.documents.key_order import drop_texts, read_in_key_order
-from builder.documents.row_groups import NO_PAGES, RowGroup, row_groups
+from builder.documents.row_groups import NO_PAGES, RowGroup, iter_row_groups
 from builder.drift import documents as document_drift
 from builder.drift.statistics import jaccard
 from builder.drift.vocabulary import IN_ALL, compare_words, join_word_counts
@@ -144,7 +144,9 @@ def _write_documents(
     fingerprints, target = folder / "fingerprints", folder / "documents.parquet"
     fingerprints.mkdir()
     no_documents = pl.DataFrame(schema=Documents.dtypes())
-    fingerprinted = ordered_map(_fingerprint_row_group, row_groups(fetches, pages), limits.threads)
+    fingerprinted = ordered_map(
+        _fingerprint_row_group, iter_row_groups(fetches, pages), limits.threads
+    )
     for number, rows in enumerate(chain([_fingerprint(NO_PAGES)], fingerprinted)):
         rows.write_parquet(fingerprints / f"{number:06d}.parquet", compression="lz4")
     with limits.connect() as connection, TableWriter(target, Documents) as writer:

@@ -149,13 +149,13 @@ def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int
     line_end_counts = [0, 0]
     for chunk in read_chunks(Source(path, name), MAX_LINE_BYTES):
         lines = [] if chunk.data is None else bytes(chunk.data).split(b"\n")
-        for number, raw in enumerate(lines, chunk.first):
+        for number, raw in enumerate(lines, chunk.first_line_number):
             log.records_read += 1
             line_end_counts[raw.endswith(b"\r")] += 1
             if raw.endswith(b"\r"):
                 log.add_irregularity("crlf", name, number, raw.decode("utf-8", "replace").strip())
             is_too_long = len(raw) > MAX_LINE_BYTES or (
-                chunk.starts_mid_line and number == chunk.first
+                chunk.starts_mid_line and number == chunk.first_line_number
             )
             line, reason = _decode_line(raw, number == 1, is_too_long)
             if reason is None:
@@ -164,7 +164,7 @@ def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int
                 log.add_reject(reason, name, number)
         if chunk.fault is not None:
             log.records_read += 1
-            log.add_reject(chunk.fault, name, chunk.first + len(lines))
+            log.add_reject(chunk.fault, name, chunk.first_line_number + len(lines))
     if all(line_end_counts):
         log.add_irregularity(
             "mixed_line_ends",
