@@ -8,7 +8,7 @@ LongEvalError                 any expected error; printed without a traceback
 `-- DataError                 invalid data, or a failed stage             exit 1
     |-- FormatError           a file does not conform to its format
     |-- DiskError             a disk is full or read-only
-    |-- ContractError         a table does not match its schema in `schemas/`
+    |-- SchemaError           a table does not match its schema in `schemas/`
     `-- LedgerError           rows in != rows out + rejects
 ```
 """
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
-    "ContractError",
     "DataError",
     "DefinitionError",
     "DiskError",
@@ -27,6 +26,7 @@ __all__ = [
     "LedgerError",
     "LongEvalError",
     "MissingExtraError",
+    "SchemaError",
     "UsageError",
     "suggest",
 ]
@@ -122,7 +122,7 @@ class FormatError(DataError):
         super().__init__(f"{where}: {message}")
 
 
-class ContractError(DataError):
+class SchemaError(DataError):
     """A table does not match its schema in `schemas/`."""
 
 

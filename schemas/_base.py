@@ -1,4 +1,4 @@
-"""Base class of table schemas (contracts), and columns that several tables share."""
+"""Base class of table schemas, and columns that several tables share."""
 
 import re
 from typing import ClassVar
@@ -14,7 +14,7 @@ RELEASE_ID_PATTERN = r"^\S{1,200}$"
 VARIANT_SET_PATTERN = r"^v[0-9a-f]{16}$"
 
 
-class Contract(dy.Schema):
+class TableSchema(dy.Schema):
     """Base class of table schemas: columns, primary key, sort order and validation rules.
 
     Rows are written sorted by `order` if set, otherwise by the primary key, so that equal rows

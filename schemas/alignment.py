@@ -7,7 +7,7 @@ import dataframely as dy
 from schemas._base import (
     DOC_ID_PATTERN,
     QUERY_ID_PATTERN,
-    Contract,
+    TableSchema,
     count,
     doc_id,
     query_id,
@@ -29,7 +29,7 @@ MATCHES = ("loose", "moved")
 QUERY_STATUSES = ("new", "gone", "kept")
 
 
-class DocumentsMap(Contract):
+class DocumentsMap(TableSchema):
     """All documents of the collection, with the snapshots that contain them."""
 
     doc_id = doc_id(primary_key=True)
@@ -54,7 +54,7 @@ class DocumentsMap(Contract):
     )
 
 
-class QueriesMap(Contract):
+class QueriesMap(TableSchema):
     """All queries of the collection, with the snapshots that contain them."""
 
     query_id = query_id(primary_key=True)
@@ -74,7 +74,7 @@ class QueriesMap(Contract):
     )
 
 
-class NearLeaks(Contract):
+class NearLeaks(TableSchema):
     """Pairs of a held-out or test query and a similar training query, for manual review."""
 
     order: ClassVar[tuple[str, ...]] = (
@@ -100,7 +100,7 @@ class NearLeaks(Contract):
     snapshot = snapshot(primary_key=True, description="Snapshot of the held-out or test query")
 
 
-class DocumentChanges(Contract):
+class DocumentChanges(TableSchema):
     """Document changes: one row per document and pair of consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "doc_id")
@@ -155,7 +155,7 @@ class DocumentChanges(Contract):
     )
 
 
-class QueryChanges(Contract):
+class QueryChanges(TableSchema):
     """Query changes: one row per query and pair of consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id")
@@ -168,7 +168,7 @@ class QueryChanges(Contract):
     impressions_to = count("Number of impressions in the later snapshot", nullable=True)
 
 
-class QrelChanges(Contract):
+class QrelChanges(TableSchema):
     """Qrel changes: one row per query, document and pair of consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id", "doc_id")

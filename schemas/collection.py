@@ -7,7 +7,7 @@ import polars as pl
 
 from schemas._base import (
     DOC_ID_PATTERN,
-    Contract,
+    TableSchema,
     count,
     doc_id,
     language_hint,
@@ -23,7 +23,7 @@ GRADES = {0: "not relevant", 1: "relevant", 2: "highly relevant"}
 SPLITS = ("train", "heldout", "test", "seen")
 
 
-class Topics(Contract):
+class Topics(TableSchema):
     """Topics of the collection, common to all snapshots."""
 
     topic_id = dy.String(primary_key=True, regex=r"^[a-z0-9][a-z0-9_-]*$", description="Topic id")
@@ -35,7 +35,7 @@ class Topics(Contract):
     source = dy.String(description="Origin of the topic, such as the name of a list")
 
 
-class Candidates(Contract):
+class Candidates(TableSchema):
     """Queries of the log that passed all selection rules: one row per query."""
 
     query = dy.UInt64(primary_key=True, description="Query key")
@@ -47,7 +47,7 @@ class Candidates(Contract):
     variant_set = variant_set()
 
 
-class Verdicts(Contract):
+class Verdicts(TableSchema):
     """Labels of queries, users and documents, from files or plug-ins."""
 
     kind = dy.String(
@@ -66,7 +66,7 @@ class Verdicts(Contract):
     score = dy.Float64(min=0, max=1, description="Confidence of the label")
 
 
-class Variants(Contract):
+class Variants(TableSchema):
     """Variant set and representative of every candidate: one row per candidate."""
 
     query = dy.UInt64(primary_key=True, description="Query key of a candidate")
@@ -90,7 +90,7 @@ class Variants(Contract):
     )
 
 
-class JudgedQueries(Contract):
+class JudgedQueries(TableSchema):
     """Queries of a snapshot with enough judged documents, before they are split."""
 
     query_id = query_id(primary_key=True)
@@ -104,14 +104,14 @@ class JudgedQueries(Contract):
     variant_set = variant_set()
 
 
-class ShownDocuments(Contract):
+class ShownDocuments(TableSchema):
     """Documents in the results of candidate queries, with their number of impressions."""
 
     doc = dy.UInt64(primary_key=True, description="Document key")
     impressions = dy.UInt64(min=1, description="Number of times shown, counting every rank")
 
 
-class Documents(Contract):
+class Documents(TableSchema):
     """Documents of a snapshot as crawled at that time, in the source language and in English."""
 
     doc_id = doc_id(primary_key=True)
@@ -161,7 +161,7 @@ class Documents(Contract):
         return pl.col("shown") | pl.col("sampled")
 
 
-class Queries(Contract):
+class Queries(TableSchema):
     """Queries of a snapshot.
 
     In imported releases, which do not publish them, `topics` is empty and `impressions`, `users`
@@ -187,7 +187,7 @@ class Queries(Contract):
     variant_set = variant_set()
 
 
-class ClickEstimates(Contract):
+class ClickEstimates(TableSchema):
     """Click counts of a query-document pair and the estimates of the click model."""
 
     query = dy.UInt64(primary_key=True, description="Query key")
@@ -225,7 +225,7 @@ class ClickEstimates(Contract):
         )
 
 
-class Qrels(Contract):
+class Qrels(TableSchema):
     """Relevance grades of query-document pairs, with the click counts they are derived from."""
 
     query_id = query_id(primary_key=True)
@@ -253,7 +253,7 @@ class Qrels(Contract):
     )
 
 
-class Rejects(Contract):
+class Rejects(TableSchema):
     """Rows dropped by a stage, with the reason; rows with personal data are only counted."""
 
     order: ClassVar[tuple[str, ...]] = ("stage", "reason", "file", "line", "key")

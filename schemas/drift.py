@@ -4,12 +4,12 @@ from typing import ClassVar
 
 import dataframely as dy
 
-from schemas._base import Contract, snapshot
+from schemas._base import TableSchema, snapshot
 
 PARTS = ("documents", "queries", "qrels", "checks")
 
 
-class WordCounts(Contract):
+class WordCounts(TableSchema):
     """Word frequencies in the documents of a snapshot: one row per word."""
 
     token = dy.String(primary_key=True, min_length=1, description="Lowercased word")
@@ -20,7 +20,7 @@ class WordCounts(Contract):
     )
 
 
-class LostWords(Contract):
+class LostWords(TableSchema):
     """Word frequencies in documents of the aligned core that a later snapshot lacks."""
 
     order: ClassVar[tuple[str, ...]] = ("snapshot", "token")
@@ -34,7 +34,7 @@ class LostWords(Contract):
     snapshot = snapshot(primary_key=True, description="Snapshot whose documents are counted")
 
 
-class PairDrift(Contract):
+class PairDrift(TableSchema):
     """Drift measures of two consecutive snapshots, published in `drift.json`."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "part")

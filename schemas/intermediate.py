@@ -1,6 +1,6 @@
 """Schemas of tables that are passed between stages and share the columns of another table.
 
-Stages declare the tables they read and write by contract, so every table needs its own class.
+Stages declare the tables they read and write by schema, so every table needs its own class.
 """
 
 from schemas.collection import (

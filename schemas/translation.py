@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import dataframely as dy
 
-from schemas._base import Contract, count, query_id
+from schemas._base import TableSchema, count, query_id
 
 SENTENCE_FLAGS = (
     "untranslatable",
@@ -49,7 +49,7 @@ def _flags_column(description: str) -> dy.List:
     return dy.List(dy.String(regex=rf"^({'|'.join(SENTENCE_FLAGS)})$"), description=description)
 
 
-class Sentences(Contract):
+class Sentences(TableSchema):
     """Sentences of documents and queries, with the text used for them in the English version."""
 
     order: ClassVar[tuple[str, ...]] = ("id", "field", "sentence")
@@ -70,7 +70,7 @@ class Sentences(Contract):
     flags = _flags_column("Flags of the sentence, in the order of `SENTENCE_FLAGS`")
 
 
-class Translations(Contract):
+class Translations(TableSchema):
     """Translation statistics: one row per document or query."""
 
     id = dy.String(
@@ -84,7 +84,7 @@ class Translations(Contract):
     flags = _flags_column("Distinct flags of the sentences, in the order of `SENTENCE_FLAGS`")
 
 
-class QueryCollisions(Contract):
+class QueryCollisions(TableSchema):
     """Queries that have the same English text as another query."""
 
     order: ClassVar[tuple[str, ...]] = ("folded_en", "query_id")

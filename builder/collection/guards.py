@@ -16,7 +16,7 @@ from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.queries import parse_topics, require_same_topics, topic_differences
 from builder.runtime.publisher import MANIFEST, canonical_json, find_manifest
-from builder.runtime.stage import CONTRACTS, Stage
+from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
 
 REQUIRED_TABLES = {"documents": "documents", "queries": "queries", "qrels": "judgements"}
@@ -65,16 +65,16 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
     published = {unit: str(entry["version"]) for unit, entry in manifest["units"].items()}
     now = {f"{stage.name} {key}": stage.version for stage, key in keyed}
     units = [unit for unit in sorted({*published, *now}) if published.get(unit) != now.get(unit)]
-    contracts = {
-        manifest_table_path(stage, key, name): CONTRACTS[name].signature()
+    schemas = {
+        manifest_table_path(stage, key, name): SCHEMAS[name].signature()
         for stage, key in keyed
         for name in stage.writes
         if name in PUBLISHED
     }
     tables = [
         path
-        for path, contract in contracts.items()
-        if manifest["tables"].get(path, {}).get("contract") != contract
+        for path, schema in schemas.items()
+        if manifest["tables"].get(path, {}).get("contract") != schema
     ]
     stages_changed = dict.fromkeys(f"stage {unit.partition(' ')[0]}" for unit in units)
     reasons = [*stages_changed, *(f"table {path}" for path in tables[:MAX_LISTED])]

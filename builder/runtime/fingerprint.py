@@ -47,7 +47,7 @@ def unit_identity(
     return {
         "stage": stage.name,
         "version": stage.version,
-        "contracts": {name: contract.signature() for name, contract in stage.outputs.items()},
+        "contracts": {name: schema.signature() for name, schema in stage.outputs.items()},
         "parameters": parameters(stage, workflow, key),
         "context": {
             **{name: _to_json(s(workflow, key)) for name, s in stage.signature.settings.items()},
@@ -94,7 +94,7 @@ def change_reasons(before: Identity | None, now: Identity) -> tuple[str, ...]:
     reasons += _value_changes("", before["parameters"], now["parameters"])
     reasons += _value_changes("", before["context"], now["context"])
     reasons += [
-        f"contract of {name} changed"
+        f"schema of {name} changed"
         for name, signature in now["contracts"].items()
         if before["contracts"].get(name) != signature
     ]

@@ -12,10 +12,10 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from builder.definition.model import Workflow
 from builder.io.sources import Interval
-from builder.io.tables import Table, TableContract
+from builder.io.tables import SchemaType, Table
 from builder.parameters import Parameters, VerdictFilter
 from builder.runtime.scope import Scope, pair
-from schemas import Contract
+from schemas import TableSchema
 
 Units = str | tuple[str, ...] | dict[Any, str]
 """Keys of the units whose table is read: one unit, several, or several by name."""
@@ -70,27 +70,27 @@ def _training_snapshots(workflow: Workflow, key: str) -> tuple[str, ...]:
     return names[: names.index(key)] if key in names else names
 
 
-Same = Annotated[Table[TableContract], Located(lambda _, key: key)]
+Same = Annotated[Table[SchemaType], Located(lambda _, key: key)]
 """The table of the same snapshot, or of the same pair."""
-Collection = Annotated[Table[TableContract], Located(lambda *_: "all")]
+Collection = Annotated[Table[SchemaType], Located(lambda *_: "all")]
 """The table of a stage that runs once for the collection."""
-Before = Annotated[Sequence[Table[TableContract]], Located(_earlier_snapshots)]
+Before = Annotated[Sequence[Table[SchemaType]], Located(_earlier_snapshots)]
 """The tables of the snapshots before this snapshot, or before this pair."""
-Until = Annotated[Mapping[str, Table[TableContract]], Located(_snapshots_until)]
+Until = Annotated[Mapping[str, Table[SchemaType]], Located(_snapshots_until)]
 """The tables of the snapshots up to the first one of the pair, by snapshot."""
-From = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[0])]
+From = Annotated[Table[SchemaType], Located(lambda _, key: pair(key)[0])]
 """The table of the first snapshot of the pair."""
-To = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[1])]
+To = Annotated[Table[SchemaType], Located(lambda _, key: pair(key)[1])]
 """The table of the second snapshot of the pair."""
-Training = Annotated[Sequence[Table[TableContract]], Located(_training_snapshots)]
+Training = Annotated[Sequence[Table[SchemaType]], Located(_training_snapshots)]
 """The tables of all training snapshots or, for a training snapshot, of those before it."""
 All = Annotated[
-    Mapping[str, Table[TableContract]],
+    Mapping[str, Table[SchemaType]],
     Located(lambda w, _: {name: name for name in w.snapshot_names}),
 ]
 """The tables of all snapshots, by snapshot."""
 Pairs = Annotated[
-    Mapping[tuple[str, str], Table[TableContract]],
+    Mapping[tuple[str, str], Table[SchemaType]],
     Located(lambda w, _: {pair(key): key for key in Scope.PAIR.keys(w)}),
 ]
 """The tables of all pairs of consecutive snapshots, by (from, to)."""
@@ -111,13 +111,13 @@ class TableInput:
     """Table that a stage reads: argument name, schema, and units that write the table."""
 
     argument: str
-    contract: type[Contract]
+    schema: type[TableSchema]
     units: Callable[[Workflow, str], Units]
 
     @property
     def table(self) -> str:
         """Name of the table."""
-        return self.contract.table_name()
+        return self.schema.table_name()
 
     def keys(self, workflow: Workflow, key: str) -> tuple[str, ...]:
         """Return the keys of the units from which to read the table, in order."""
@@ -172,7 +172,7 @@ def read_signature(function: Callable[..., Any]) -> Signature:
         kind, mark = _find_marker(hint)
         match mark:
             case Located():
-                tables.append(TableInput(argument, _find_contract(kind), mark.units))
+                tables.append(TableInput(argument, _find_schema(kind), mark.units))
             case Files():
                 files.append(FileInput(argument, mark.patterns, get_origin(kind) is None))
             case Setting():
@@ -199,12 +199,12 @@ def _find_marker(hint: Any) -> tuple[Any, Any]:
     return hint, None
 
 
-def _find_contract(kind: Any) -> type[Contract]:
+def _find_schema(kind: Any) -> type[TableSchema]:
     """Return the schema S of a table argument `Table[S]`, also in a sequence or mapping."""
     while get_origin(kind) is not Table:
         kind = get_args(kind)[-1]
-    contract: type[Contract] = get_args(kind)[0]
-    return contract
+    schema: type[TableSchema] = get_args(kind)[0]
+    return schema
 
 
 def _find_section(kind: Any) -> str:

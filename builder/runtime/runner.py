@@ -182,7 +182,7 @@ class Runner:
         producer = self.pipeline.producers[read.table].name
 
         def open_table(unit_key: str) -> Table:
-            return self.store.table(producer, unit_key, read.table, read.contract)
+            return self.store.table(producer, unit_key, read.table, read.schema)
 
         units = read.units(self.definition.workflow, key)
         if isinstance(units, str):
@@ -202,7 +202,7 @@ def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
 
     Raises:
         LedgerError: Row counts do not match, or the table `rejects` disagrees with the ledger.
-        ContractError: A table is missing, or its columns differ from the contract.
+        SchemaError: A table is missing, or its columns differ from the schema.
     """
     ledger.check(str(unit))
     listed = int(parquet.read(out / "rejects.parquet", columns=["rows"])["rows"].sum())
@@ -212,5 +212,5 @@ def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
             f"stage {unit}: {counted} {ledger.unit} rejected, but rejects.parquet has {listed}; "
             "this is a bug in the stage, and its output was not published"
         )
-    for name, contract in unit.stage.outputs.items():
-        check_columns(table_at(out, name, contract), name)
+    for name, schema in unit.stage.outputs.items():
+        check_columns(table_at(out, name, schema), name)

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from builder.definition.model import Definition
-from builder.errors import ContractError, DataError, LedgerError, UsageError
+from builder.errors import DataError, LedgerError, SchemaError, UsageError
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import ClickParameters
@@ -24,7 +24,7 @@ from builder.runtime.runner import Runner, Step, _alternatives
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
 from builder.runtime.store import Store
-from schemas import Contract
+from schemas import TableSchema
 
 DEFINITION = """
 [collection]
@@ -48,7 +48,7 @@ prior_alpha = 1.0
 """
 
 
-class Words(Contract):
+class Words(TableSchema):
     """Numbered words."""
 
     number = dy.UInt32(primary_key=True)
@@ -330,7 +330,7 @@ def test_a_broken_contract_is_a_fault(folder: Path) -> None:
         pl.read_parquet(path).rename({"word": "mot"}).write_parquet(path)
         return ledger
 
-    with pytest.raises(ContractError, match="table words has the columns"):
+    with pytest.raises(SchemaError, match="table words has the columns"):
         run(folder, toy(words=rename))
 
 

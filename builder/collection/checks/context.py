@@ -23,8 +23,8 @@ from builder.io import parquet
 from builder.io.tables import Table, arrow_schema, table_at
 from builder.runtime.executors import ordered_map
 from builder.runtime.limits import usable_cores
-from builder.runtime.stage import CONTRACTS
-from schemas import RELEASED, Contract
+from builder.runtime.stage import SCHEMAS
+from schemas import RELEASED, TableSchema
 
 EXAMPLE_KEYS = 3
 
@@ -34,17 +34,17 @@ class TableSummary:
     """Summary of a table for the checks.
 
     Args:
-        contract: Contract of the table.
+        schema: Schema of the table.
         paths: Parquet files of the table.
         problems: Unreadable or wrong files, as message and examples.
         rows: Number of rows.
-        rule_violations: Number of rows that violate a rule of the contract, by file and rule.
-        is_sorted: Whether the rows are sorted by the sort key of the contract.
+        rule_violations: Number of rows that violate a rule of the schema, by file and rule.
+        is_sorted: Whether the rows are sorted by the sort key of the schema.
         duplicate_keys: Number of rows with a duplicate key, and the first such keys.
         text_faults: Number of rows with each text fault, and their first keys.
     """
 
-    contract: type[Contract]
+    schema: type[TableSchema]
     paths: tuple[Path, ...]
     problems: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     rows: int = 0
@@ -80,13 +80,13 @@ class ValidationContext:
     def table_summaries(self) -> dict[str, TableSummary]:
         """Summaries of all tables of the collection, by path relative to the version folder."""
         return {
-            where: _summarise_table(TableSummary(table.contract, table.paths), where)
+            where: _summarise_table(TableSummary(table.schema, table.paths), where)
             for where, table in self._list_tables()
         }
 
     def _list_tables(self) -> Iterator[tuple[str, Table]]:
         expected = self.manifest["tables"] if self.is_imported else None
-        contracts = {**CONTRACTS, **(RELEASED if self.is_imported else {})}
+        schemas = {**SCHEMAS, **(RELEASED if self.is_imported else {})}
         collection = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
         tables = [
             (table_path, self.collection.path, table_path, name)
@@ -94,14 +94,14 @@ class ValidationContext:
         ]
         for snapshot in self.collection.snapshots:
             folder = layout.snapshot_folder(self.collection.path, snapshot)
-            contract_names = {**layout.SNAPSHOT_TABLES, "rejects": "rejects"}
-            contract_names |= layout.RELEASE_TABLES if self.is_imported else {}
+            table_paths = {**layout.SNAPSHOT_TABLES, "rejects": "rejects"}
+            table_paths |= layout.RELEASE_TABLES if self.is_imported else {}
             tables += [
                 (f"snapshots/{snapshot}/{table_path}", folder, table_path, name)
-                for name, table_path in contract_names.items()
+                for name, table_path in table_paths.items()
             ]
         for where, folder, table_path, name in tables:
-            table = table_at(folder, table_path, contracts[name])
+            table = table_at(folder, table_path, schemas[name])
             if expected is None or where in expected or table.paths:
                 yield where, table
 
@@ -129,14 +129,14 @@ class ValidationContext:
 
 def _summarise_table(summary: TableSummary, where: str) -> TableSummary:
     """Fill in the summary of a table by reading its files."""
-    expected = arrow_schema(summary.contract)
+    expected = arrow_schema(summary.schema)
     for path in summary.paths:
         schema = _read_schema(path)
         if isinstance(schema, str):
             summary.problems.append((f"cannot read {path.name}: {schema}", ()))
         elif schema != expected:
             columns = _column_faults(schema, expected)[:EXAMPLE_KEYS]
-            message = f"columns of {path.name} differ from contract {summary.contract.signature()}"
+            message = f"columns of {path.name} differ from schema {summary.schema.signature()}"
             summary.problems.append((message, columns))
     if summary.is_readable:
         try:
@@ -191,7 +191,7 @@ class _RowGroupSummary:
 
 def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> None:
     """Read each row group once, in parallel, and add the results to the summary."""
-    key = list(summary.contract.sort_key())
+    key = list(summary.schema.sort_key())
     total = sum(pq.read_metadata(path).num_rows for path in summary.paths)
     sample_interval = max(1, total // SAMPLE_ROWS)
 
@@ -199,7 +199,7 @@ def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> 
         path, number = row_group
         with parquet.open_file(path) as file:
             rows = pl.DataFrame(file.read_row_group(number))
-        rule_violations = summary.contract.filter(rows, cast=True)[1].counts()
+        rule_violations = summary.schema.filter(rows, cast=True)[1].counts()
         rule_violations.pop("primary_key", None)
         faults = TextFaults()
         faults.add(rows, text_faults, key, sample_interval)
@@ -214,8 +214,8 @@ def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> 
         summary.is_sorted &= keys.equals(keys.sort(key, maintain_order=True))
         previous_key = keys.tail(1)
         summary.text_faults.merge(group.faults)
-    if summary.contract.primary_key():
-        summary.duplicate_keys = _find_duplicate_keys(summary, summary.contract.primary_key())
+    if summary.schema.primary_key():
+        summary.duplicate_keys = _find_duplicate_keys(summary, summary.schema.primary_key())
 
 
 def _row_groups(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:

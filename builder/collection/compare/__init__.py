@@ -38,7 +38,7 @@ from builder.collection.manifest import producer_versions
 from builder.collection.read import Collection, Snapshot, open_collection
 from builder.io import parquet
 from builder.io.tables import Table, table_at
-from builder.runtime.stage import CONTRACTS
+from builder.runtime.stage import SCHEMAS
 from builder.trec.released import read_release_ids
 
 
@@ -161,7 +161,7 @@ def _iter_table_pairs(
 
 
 def _open_table_pair(folders: tuple[Path, ...], path: str, name: str) -> tuple[Table, Table]:
-    first, second = (table_at(home, path, CONTRACTS[name]) for home in folders)
+    first, second = (table_at(home, path, SCHEMAS[name]) for home in folders)
     parquet.check(*first.paths, *second.paths)
     return first, second
 

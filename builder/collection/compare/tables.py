@@ -76,8 +76,8 @@ def compare_tables(
     Raises:
         FormatError: a column of the key differs, so that rows cannot be matched.
     """
-    contract = old.contract
-    keys = list(contract.sort_key() if not contract.primary_key() else contract.primary_key())
+    schema = old.schema
+    keys = list(schema.sort_key() if not schema.primary_key() else schema.primary_key())
     columns = {} if values else _column_differences(old, new)
     if not columns.keys().isdisjoint(keys):
         lines = "; ".join(line for name, line in columns.items() if name in keys)
@@ -86,7 +86,7 @@ def compare_tables(
             "compare it",
             path,
         )
-    names = [name for name in contract.columns() if name not in (*keys, *columns)]
+    names = [name for name in schema.columns() if name not in (*keys, *columns)]
     compared = values or {name: pl.col(name) for name in names}
     sides = [
         _hash_rows(*side, keys, compared) for side in zip((old, new), release_ids, strict=True)
@@ -114,7 +114,7 @@ def _column_differences(old: Table, new: Table) -> dict[str, str]:
     A table without files has all columns of its schema.
     """
     before, after = (
-        side.scan().collect_schema() if side.paths else pl.Schema(side.contract.dtypes())
+        side.scan().collect_schema() if side.paths else pl.Schema(side.schema.dtypes())
         for side in (old, new)
     )
     return {
@@ -133,7 +133,7 @@ def _hash_rows(
 ) -> pl.LazyFrame:
     """Return the key columns and a hash of all other values of each row."""
     if not table.paths:
-        empty = pl.DataFrame(schema=table.contract.dtypes()).lazy().select(keys)
+        empty = pl.DataFrame(schema=table.schema.dtypes()).lazy().select(keys)
         return empty.with_columns(row=pl.lit(None, dtype=pl.UInt64))
     columns = [value.alias(name) for name, value in values.items()]
     row = pl.struct(columns).hash() if columns else pl.lit(1, dtype=pl.UInt64)

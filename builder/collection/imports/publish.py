@@ -182,6 +182,6 @@ def _describe_tables(folder: Path, names: list[str], limits: Limits) -> dict[str
         if table.paths:
             content = content_hash(table, limits)
             rows = int(content.partition("-")[0])
-            contract = RELEASED.get(name, TABLES[name]).signature()
-            described[path] = {"rows": rows, "content": content, "contract": contract}
+            schema = RELEASED.get(name, TABLES[name]).signature()
+            described[path] = {"rows": rows, "content": content, "contract": schema}
     return described
