@@ -1,7 +1,7 @@
 """Writes `croissant.json`: Croissant 1.0 metadata (JSON-LD, MLCommons) of published tables.
 
-Each Parquet file is described by its SHA-256, each column by the name, type and description in its
-schema.
+The metadata list the SHA-256 hash of each Parquet file, and the name, type and description of each
+column.
 """
 
 from pathlib import Path
@@ -98,12 +98,14 @@ def _file_object(folder: Path, path: str) -> dict[str, Any]:
 
 
 def _record_set(table: str, path: str, index: int, file_count: int) -> dict[str, Any]:
-    """Return the Croissant record set of a file; numbered if the table has several files.
+    """Return the Croissant record set of a Parquet file.
+
+    The id of the record set ends in a number if the table has several files.
 
     Args:
         table: Table and snapshot, as `<table> <snapshot>`.
         path: Relative path of the file.
-        index: Index of the file in the table.
+        index: 0-based index of the file in the table.
         file_count: Number of files of the table.
     """
     name, _, snapshot = table.partition(" ")

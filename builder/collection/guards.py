@@ -1,7 +1,7 @@
-"""Checks made by a build before it runs the stages, and before it publishes a version.
+"""Checks that a build makes before it runs the stages and before it publishes a version.
 
-They protect released versions from changes and prevent publishing empty snapshots. Each check
-raises an error that lists the differences.
+The checks protect released versions from changes and prevent the publication of empty snapshots.
+Each check raises an error that lists what is wrong.
 """
 
 import json
@@ -54,8 +54,7 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
     Drafts and unpublished versions always pass.
 
     Raises:
-        DefinitionError: The version was published by other versions of the stages, or its tables
-            have other columns.
+        DefinitionError: The version was published with different stage versions or table schemas.
     """
     collection = definition.workflow.collection
     manifest = find_manifest(store.root / collection.version)

@@ -34,10 +34,10 @@ from schemas import Rejects
 
 
 def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
-    """Whether the version is published and up to date.
+    """Whether the version of a definition is published and up to date.
 
     Raises:
-        DataError: The version is released, but was published from different stage outputs.
+        DataError: A released version was published from different stage outputs.
     """
     collection = definition.workflow.collection
     final = store.root / collection.version
@@ -76,7 +76,7 @@ def publish_version(definition: Definition, store: Store, stages: Iterable[Stage
 
 
 def _main_table_paths(version_folder: Path, definition: Definition) -> dict[str, list[str]]:
-    """Return the relative paths of the documents, queries and qrels, by `<table> <snapshot>`."""
+    """Return the relative file paths of documents, queries and qrels, by `<table> <snapshot>`."""
     found = {}
     for name in definition.workflow.snapshot_names:
         home = layout.snapshot_folder(version_folder, name)
@@ -122,7 +122,7 @@ def selection_funnels(definition: Definition, units: dict[str, Any]) -> dict[str
 def _assemble_version(
     definition: Definition, store: Store, stages: list[Stage], version_folder: Path
 ) -> dict[str, Any]:
-    """Write all tables and files of a version to a folder, and describe the tables."""
+    """Write all files of a version to a folder, and return the manifest entries of its tables."""
     tables: dict[str, Any] = {}
     for stage in stages:
         keys = stage.scope.keys(definition.workflow)
@@ -180,7 +180,7 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
 
 
 def _link_other_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
-    """Link all files of a stage run other than Parquet files, such as `drift.json`."""
+    """Link the non-Parquet files of a stage run, such as `drift.json`, into the version folder."""
     record = store.record(stage.name, key) or {}
     home = store.folder(stage.name, key, record)
     for name in record["files"]:

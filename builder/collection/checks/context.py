@@ -1,4 +1,4 @@
-"""Reads all tables of a version once, row group by row group, for the checks.
+"""Reads all tables of a version once, one row group at a time, for the validation checks.
 
 Input: a published version. Output: a summary of each table (row count, rule violations, sort order,
 duplicate keys, text faults), and lazy frames of its columns. Texts are examined during the same
@@ -36,12 +36,12 @@ class TableSummary:
     Args:
         schema: Schema of the table.
         paths: Parquet files of the table.
-        problems: Unreadable or wrong files, as message and examples.
+        problems: Unreadable files and files with the wrong columns, as (message, examples).
         rows: Number of rows.
         rule_violations: Number of rows that violate a rule of the schema, by file and rule.
         is_sorted: Whether the rows are sorted by the sort key of the schema.
-        duplicate_keys: Number of rows with a duplicate key, and the first such keys.
-        text_faults: Number of rows with each text fault, and their first keys.
+        duplicate_keys: Number of rows with a duplicate key, and examples of such keys.
+        text_faults: Number of rows with each text fault, and examples of their keys.
     """
 
     schema: type[TableSchema]
@@ -80,7 +80,7 @@ class ValidationContext:
     def table_summaries(self) -> dict[str, TableSummary]:
         """Summaries of all tables of the collection, by path relative to the version folder."""
         return {
-            where: _summarise_table(TableSummary(table.schema, table.paths), where)
+            where: _summarize_table(TableSummary(table.schema, table.paths), where)
             for where, table in self._list_tables()
         }
 
@@ -111,14 +111,17 @@ class ValidationContext:
         return parquet.scan(*summary.paths) if summary and summary.is_readable else None
 
     def scan_snapshots(self, *tables: str) -> Iterator[tuple[str, Any]]:
-        """Yield each snapshot whose given tables are all readable, with a lazy frame of each."""
+        """Yield the name and the lazy frames of each snapshot whose given tables are all readable.
+
+        For a single table, its frame is yielded instead of a tuple of frames.
+        """
         for name in self.collection.snapshots:
             frames = [self.scan(f"snapshots/{name}/{table}") for table in tables]
             if all(frame is not None for frame in frames):
                 yield name, frames[0] if len(frames) == 1 else tuple(frames)
 
     def replace_ids_with_keys(self, rows: pl.LazyFrame, snapshot: str, column: str) -> pl.LazyFrame:
-        """Replace the ids of an imported release with keys that are equal in all snapshots."""
+        """Replace the ids of an imported release with keys that are the same in all snapshots."""
         ids = self.scan(f"snapshots/{snapshot}/release_ids") if self.is_imported else None
         if ids is None:
             return rows
@@ -127,7 +130,7 @@ class ValidationContext:
         return rows.join(keys, on=column).drop(column).rename({"key": column})
 
 
-def _summarise_table(summary: TableSummary, where: str) -> TableSummary:
+def _summarize_table(summary: TableSummary, where: str) -> TableSummary:
     """Fill in the summary of a table by reading its files."""
     expected = arrow_schema(summary.schema)
     for path in summary.paths:
@@ -149,7 +152,10 @@ def _summarise_table(summary: TableSummary, where: str) -> TableSummary:
 
 
 def _column_faults(found: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
-    """Return how the columns differ, such as `crawled: missing`, or that their order differs."""
+    """Return one description per differing column, such as `crawled: missing`.
+
+    If the columns differ only in their order, return the order found.
+    """
     names = dict.fromkeys((*expected.names, *found.names))
     faults = tuple(
         f"{name}: missing"
@@ -166,7 +172,7 @@ def _column_faults(found: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
 
 
 def _text_fault_expressions(where: str) -> dict[str, pl.Expr]:
-    """Return expressions that are true for texts with a fault, by name of the fault."""
+    """Return an expression for each text fault of a table, true for faulty texts, by fault name."""
     folder, _, name = where.rpartition("/")
     return TEXT_FAULTS.get(name, {}) if folder.startswith("snapshots/") else {}
 
@@ -195,7 +201,7 @@ def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> 
     total = sum(pq.read_metadata(path).num_rows for path in summary.paths)
     sample_interval = max(1, total // SAMPLE_ROWS)
 
-    def summarise_row_group(row_group: tuple[Path, int]) -> _RowGroupSummary:
+    def summarize_row_group(row_group: tuple[Path, int]) -> _RowGroupSummary:
         path, number = row_group
         with parquet.open_file(path) as file:
             rows = pl.DataFrame(file.read_row_group(number))
@@ -206,7 +212,7 @@ def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> 
         return _RowGroupSummary(path.name, rows.height, rule_violations, rows.select(key), faults)
 
     previous_key: pl.DataFrame | None = None
-    for group in ordered_map(summarise_row_group, _row_groups(summary.paths), usable_cores()):
+    for group in ordered_map(summarize_row_group, _row_groups(summary.paths), usable_cores()):
         summary.rows += group.rows
         for rule, count in group.rule_violations.items():
             summary.rule_violations[group.part, rule] += count
@@ -225,7 +231,7 @@ def _row_groups(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
 
 
 def _find_duplicate_keys(summary: TableSummary, key: list[str]) -> tuple[int, tuple[str, ...]]:
-    """Count rows with a duplicate key, and return the first keys that occur twice."""
+    """Return the number of rows with a duplicate key, and examples of such keys."""
     keys = parquet.scan(*summary.paths).select(key)
     if summary.is_sorted:
         equals_previous = pl.struct(key).eq_missing(pl.struct(key).shift(1)) & (
