@@ -14,7 +14,7 @@ import typing_extensions
 
 from builder.definition.model import Workflow
 from builder.runtime.ledger import Ledger
-from builder.runtime.references import FileInput, Files, Signature, read_signature
+from builder.runtime.references import FileInput, Files, StageSignature, read_stage_signature
 from builder.runtime.scope import Scope
 from schemas import INTERMEDIATE_TABLES, TABLES, TableSchema
 
@@ -36,7 +36,8 @@ class Stage(Generic[Arguments]):
         scope: Whether the stage runs per snapshot, per pair of snapshots, or per collection.
         schemas: Schemas of the tables that the stage writes, except `rejects`.
         fingerprints: Files that affect the output but are not passed as arguments, by label.
-        plugins: Function from a definition to the plug-ins used, by name, with package and version.
+        plugins: Function that returns the package and version of each plug-in that a definition
+            uses, by plug-in name.
     """
 
     work: Callable[Arguments, Ledger]
@@ -46,11 +47,11 @@ class Stage(Generic[Arguments]):
     schemas: tuple[type[TableSchema], ...]
     fingerprints: Mapping[str, Files]
     plugins: Callable[[Workflow], Mapping[str, str]]
-    signature: Signature = field(init=False)
+    signature: StageSignature = field(init=False)
 
     def __post_init__(self) -> None:
         update_wrapper(self, self.work)
-        self.signature = read_signature(self.work)
+        self.signature = read_stage_signature(self.work)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Ledger:
         """Run the function of the stage."""
@@ -68,7 +69,7 @@ class Stage(Generic[Arguments]):
 
     @property
     def files(self) -> tuple[FileInput, ...]:
-        """Raw files that affect the stage's outputs, including those not passed as arguments."""
+        """Raw files that affect the stage's outputs, including files that are not arguments."""
         hidden = (FileInput(label, mark.patterns) for label, mark in self.fingerprints.items())
         return (*self.signature.files, *hidden)
 

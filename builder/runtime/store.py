@@ -39,7 +39,7 @@ RECORD = "record.json"
 
 
 class InputHashes:
-    """Persistent cache of the SHA-256 of raw files, which are only hashed again if they change.
+    """Persistent cache of the SHA-256 hashes of raw files; a file is hashed again if it changed.
 
     Args:
         path: File of JSON lines `[path, size, mtime, ctime, inode, sha256]`. Lines are only
@@ -110,7 +110,7 @@ class Store:
             yield
 
     def record(self, stage: str, key: str) -> dict[str, Any] | None:
-        """Return the record of a unit's outputs; None if a file is missing or has another size."""
+        """Return the record of a unit's outputs; None if a file is missing or its size differs."""
         try:
             record = self._read_record(self.work / stage / key / RECORD)
             folder = self.folder(stage, key, record)
@@ -122,7 +122,7 @@ class Store:
         return dict(record)
 
     def _read_record(self, path: Path) -> dict[str, Any]:
-        """Return the record in a file, from a cache unless the file has changed."""
+        """Read a record from a file, or from the cache if the file has not changed."""
         found = path.stat()
         signature = (found.st_ino, found.st_size, found.st_mtime_ns)
         if path not in self._records or self._records[path][0] != signature:
@@ -141,7 +141,9 @@ class Store:
         """
         record = self.record(stage, key)
         if record is None:
-            raise DataError(f"{self.work / stage / key}: the outputs of this stage are missing")
+            raise DataError(
+                f"{self.work / stage / key}: the outputs of this stage are missing; build again"
+            )
         return table_at(self.folder(stage, key, record), name, schema)
 
     def is_intact(self, stage: str, key: str) -> bool:

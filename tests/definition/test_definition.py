@@ -288,7 +288,7 @@ def test_languages_and_translation_say_the_same(
         ('"fr", "de"', MODEL, "collection.languages: expected the target language 'en'"),
         ('"en", "en"', MODEL, "collection.languages: expected two distinct languages"),
         ('"../fr"', "", r"collection.languages\[0\]: expected an ISO 639 code"),
-        ('"de", "en"', "", "translate.model: a model is required, because the bundled one does"),
+        ('"de", "en"', "", "translate.model: a model is required, because the bundled model does"),
     ],
 )
 def test_languages_that_contradict_the_translation(
@@ -322,5 +322,7 @@ def test_a_snapshot_overrides_how_its_files_are_written(folder: Path) -> None:
 
 def test_a_snapshot_does_not_override_which_records_are_kept(folder: Path) -> None:
     text = GOOD.replace("[clicks]", "[snapshots.overrides.log]\nbot_rate = 5\n\n[clicks]")
-    with pytest.raises(DefinitionError, match=r"cannot override bot_rate .* set it in \[log\]"):
+    with pytest.raises(
+        DefinitionError, match=r"cannot override bot_rate .* use section \[log\] instead"
+    ):
         _load(folder, text)

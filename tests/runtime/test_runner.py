@@ -20,7 +20,7 @@ from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.references import All, Files, From, Same, To
-from builder.runtime.runner import Runner, Step, _alternatives
+from builder.runtime.runner import Runner, Step, _join_with_or
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
 from builder.runtime.store import Store
@@ -221,7 +221,7 @@ def test_a_parameter_runs_only_what_depends_on_it(folder: Path) -> None:
     ("names", "text"), [(["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")]
 )
 def test_alternatives_are_joined(names: list[str], text: str) -> None:
-    assert _alternatives(names) == text
+    assert _join_with_or(names) == text
 
 
 def test_explain_writes_nothing(folder: Path) -> None:
@@ -366,7 +366,7 @@ def test_a_table_that_nobody_writes() -> None:
 
 def test_a_table_with_two_writers() -> None:
     first, second = (stage(n, version="1", writes=(Words,))(read_words) for n in ("a", "b"))
-    with pytest.raises(TypeError, match=r"stage b: \['words'\] has another writer"):
+    with pytest.raises(TypeError, match=r"stage b: another stage already writes \['words'\]"):
         Pipeline((first, second))
 
 
