@@ -33,7 +33,7 @@ __all__ = [
 
 
 def suggest(word: str, choices: Iterable[str]) -> str:
-    """Return a hint for a misspelt word: the most similar choice, or else all choices."""
+    """Return a hint for a misspelled word: the most similar choice, or else all choices."""
     words = list(choices)
     matches = get_close_matches(word, words, n=1)
     return f"did you mean {matches[0]!r}?" if matches else f"expected one of {', '.join(words)}"
@@ -73,7 +73,7 @@ class DefinitionError(UsageError):
     Args:
         message: Description of the error and how to fix it.
         file: Path of the definition file.
-        key: Dotted TOML key that caused the error; None if it is not tied to a key.
+        key: Dotted TOML key that caused the error; None if no single key caused it.
     """
 
     def __init__(self, message: str, file: Path | str, key: str | None = None) -> None:
