@@ -8,10 +8,10 @@ from schemas._base import (
     DOC_ID_PATTERN,
     QUERY_ID_PATTERN,
     TableSchema,
-    count,
-    doc_id,
-    query_id,
-    snapshot,
+    count_column,
+    doc_id_column,
+    query_id_column,
+    snapshot_column,
 )
 
 DOCUMENT_STATUSES = (
@@ -32,7 +32,7 @@ QUERY_STATUSES = ("new", "gone", "kept")
 class DocumentsMap(TableSchema):
     """All documents of the collection, with the snapshots that contain them."""
 
-    doc_id = doc_id(primary_key=True)
+    doc_id = doc_id_column(primary_key=True)
     url = dy.String(min_length=1, description="URL in the last snapshot that contains the document")
     url_key = dy.String(min_length=1, description="Canonical URL")
     snapshots = dy.List(
@@ -44,7 +44,7 @@ class DocumentsMap(TableSchema):
         nullable=True,
         regex=DOC_ID_PATTERN,
         description="Smallest doc_id of all documents whose URLs differ only by scheme, www or "
-        "trailing slash; null if this is the only one",
+        "trailing slash; null if there are no such documents",
     )
     crawled = dy.List(
         dy.String(),
@@ -57,7 +57,7 @@ class DocumentsMap(TableSchema):
 class QueriesMap(TableSchema):
     """All queries of the collection, with the snapshots that contain them."""
 
-    query_id = query_id(primary_key=True)
+    query_id = query_id_column(primary_key=True)
     text = dy.String(min_length=1, description="Text in the last snapshot that contains the query")
     snapshots = dy.List(
         dy.String(),
@@ -84,10 +84,12 @@ class NearLeaks(TableSchema):
         "trained_id",
     )
 
-    query_id = query_id(primary_key=True)
+    query_id = query_id_column(primary_key=True)
     text = dy.String(min_length=1, description="Text of the held-out or test query")
     split = dy.String(description="Split of the query: heldout or test")
-    trained_snapshot = snapshot(primary_key=True, description="Snapshot of the training query")
+    trained_snapshot = snapshot_column(
+        primary_key=True, description="Snapshot of the training query"
+    )
     trained_id = dy.String(
         primary_key=True, regex=QUERY_ID_PATTERN, description="Id of the training query"
     )
@@ -97,7 +99,9 @@ class NearLeaks(TableSchema):
         max=1,
         description="Similarity of the content words of both queries; 1 if they are identical",
     )
-    snapshot = snapshot(primary_key=True, description="Snapshot of the held-out or test query")
+    snapshot = snapshot_column(
+        primary_key=True, description="Snapshot of the held-out or test query"
+    )
 
 
 class DocumentChanges(TableSchema):
@@ -105,9 +109,9 @@ class DocumentChanges(TableSchema):
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "doc_id")
 
-    doc_id = doc_id(primary_key=True)
-    from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
-    to_snapshot = snapshot(primary_key=True, description="Later snapshot")
+    doc_id = doc_id_column(primary_key=True)
+    from_snapshot = snapshot_column(primary_key=True, description="Earlier snapshot")
+    to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     status = dy.String(
         regex=rf"^({'|'.join(DOCUMENT_STATUSES)})$",
         description="updated: the tokens of title or text differ; returned: added, but an earlier "
@@ -130,8 +134,8 @@ class DocumentChanges(TableSchema):
         max=1,
         description="Jaccard coefficient of the 5-shingle sets; null unless updated",
     )
-    tokens_from = count("Number of tokens in the earlier snapshot", nullable=True)
-    tokens_to = count("Number of tokens in the later snapshot", nullable=True)
+    tokens_from = count_column("Number of tokens in the earlier snapshot", nullable=True)
+    tokens_to = count_column("Number of tokens in the later snapshot", nullable=True)
     band = dy.String(
         nullable=True,
         regex=rf"^({'|'.join(CHANGE_BANDS)})$",
@@ -160,12 +164,12 @@ class QueryChanges(TableSchema):
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id")
 
-    query_id = query_id(primary_key=True)
-    from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
-    to_snapshot = snapshot(primary_key=True, description="Later snapshot")
+    query_id = query_id_column(primary_key=True)
+    from_snapshot = snapshot_column(primary_key=True, description="Earlier snapshot")
+    to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     status = dy.String(regex=rf"^({'|'.join(QUERY_STATUSES)})$", description="new, gone or kept")
-    impressions_from = count("Number of impressions in the earlier snapshot", nullable=True)
-    impressions_to = count("Number of impressions in the later snapshot", nullable=True)
+    impressions_from = count_column("Number of impressions in the earlier snapshot", nullable=True)
+    impressions_to = count_column("Number of impressions in the later snapshot", nullable=True)
 
 
 class QrelChanges(TableSchema):
@@ -173,15 +177,17 @@ class QrelChanges(TableSchema):
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id", "doc_id")
 
-    query_id = query_id(primary_key=True)
-    doc_id = doc_id(primary_key=True)
-    from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
-    to_snapshot = snapshot(primary_key=True, description="Later snapshot")
+    query_id = query_id_column(primary_key=True)
+    doc_id = doc_id_column(primary_key=True)
+    from_snapshot = snapshot_column(primary_key=True, description="Earlier snapshot")
+    to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     grade_from = dy.UInt8(
         nullable=True, max=2, description="Grade in the earlier snapshot; null if unjudged"
     )
     grade_to = dy.UInt8(
         nullable=True, max=2, description="Grade in the later snapshot; null if unjudged"
     )
-    examinations_from = count("Number of examinations in the earlier snapshot", nullable=True)
-    examinations_to = count("Number of examinations in the later snapshot", nullable=True)
+    examinations_from = count_column(
+        "Number of examinations in the earlier snapshot", nullable=True
+    )
+    examinations_to = count_column("Number of examinations in the later snapshot", nullable=True)

@@ -3,7 +3,7 @@
 import dataframely as dy
 import polars as pl
 
-from schemas._base import RELEASE_ID_PATTERN, TableSchema, count, probability
+from schemas._base import RELEASE_ID_PATTERN, TableSchema, count_column, probability_column
 
 CLICK_MEASURES = (
     "baseline_log_likelihood",
@@ -87,7 +87,9 @@ class PooledPairs(TableSchema):
         primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the document in the snapshot"
     )
     rank = dy.UInt32(min=1, description="Best rank of the document over all runs")
-    runs = count("Number of runs that retrieved the document within the pool depth", minimum=1)
+    runs = count_column(
+        "Number of runs that retrieved the document within the pool depth", minimum=1
+    )
     stratum = dy.String(description="Range of ranks of the stratum, such as 6-10")
     share = dy.Float64(min=0, max=1, description="Sampling probability of the stratum")
 
@@ -114,17 +116,19 @@ class PairStatistics(TableSchema):
 
     query = dy.String(primary_key=True, description="Query as written in the log")
     url = dy.String(primary_key=True, description="URL as written in the log")
-    impressions = count("Number of impressions of the document for the query", minimum=1)
-    examinations = count("Number of impressions with the document at or above the last click")
-    clicks = count("Number of impressions with a click on the document")
-    last_clicks = count("Number of impressions with the last click on the document")
-    attractiveness = probability(
+    impressions = count_column("Number of impressions of the document for the query", minimum=1)
+    examinations = count_column(
+        "Number of impressions with the document at or above the last click"
+    )
+    clicks = count_column("Number of impressions with a click on the document")
+    last_clicks = count_column("Number of impressions with the last click on the document")
+    attractiveness = probability_column(
         "Estimated probability of a click after examination; null if the model has none"
     )
-    satisfaction = probability(
+    satisfaction = probability_column(
         "Estimated probability of satisfaction after a click; null if the model has none"
     )
-    relevance = probability("Relevance estimate of the model; null if the model has none")
+    relevance = probability_column("Relevance estimate of the model; null if the model has none")
 
     @dy.rule()
     def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805

@@ -10,7 +10,7 @@ _BOUNDS = {"min": ">= {}", "max": "<= {}", "min_length": "length >= {}", "regex"
 
 
 def describe(schema: type[TableSchema]) -> dict[str, Any]:
-    """Describe a table schema as a JSON-serializable dictionary.
+    """Return a JSON-serializable description of a table schema.
 
     Returns:
         `{"description", "columns": [{"name", "type", "nullable", "key", "rules", "description"}],

@@ -35,7 +35,7 @@ class Coverage(TableSchema):
 
 
 class HostCoverage(TableSchema):
-    """Number of documents shown by candidate queries that are in crawl and collection, by host."""
+    """Coverage of the documents shown for candidate queries by crawl and collection, per host."""
 
     host = dy.String(primary_key=True, description="Host of the URL; empty if it has none")
     shown = dy.UInt64(description="Number of distinct documents shown")

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import dataframely as dy
 
-from schemas._base import TableSchema, snapshot
+from schemas._base import TableSchema, snapshot_column
 
 PARTS = ("documents", "queries", "qrels", "checks")
 
@@ -21,7 +21,7 @@ class WordCounts(TableSchema):
 
 
 class LostWords(TableSchema):
-    """Word frequencies in documents of the aligned core that a later snapshot lacks."""
+    """Word frequencies in documents that a snapshot lacks but all earlier snapshots contain."""
 
     order: ClassVar[tuple[str, ...]] = ("snapshot", "token")
 
@@ -31,7 +31,7 @@ class LostWords(TableSchema):
         description="Number of occurrences in documents that the later snapshot lacks and all "
         "snapshots before it contain",
     )
-    snapshot = snapshot(primary_key=True, description="Snapshot whose documents are counted")
+    snapshot = snapshot_column(primary_key=True, description="Snapshot whose documents are counted")
 
 
 class PairDrift(TableSchema):
@@ -39,8 +39,8 @@ class PairDrift(TableSchema):
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "part")
 
-    from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
-    to_snapshot = snapshot(primary_key=True, description="Later snapshot")
+    from_snapshot = snapshot_column(primary_key=True, description="Earlier snapshot")
+    to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     part = dy.String(
         primary_key=True, regex=rf"^({'|'.join(PARTS)})$", description="What was measured"
     )

@@ -2,7 +2,7 @@
 
 import dataframely as dy
 
-from schemas._base import TableSchema, language_hint, modified_at, published_at
+from schemas._base import TableSchema, language_hint_column, modified_at_column, published_at_column
 
 
 class Impressions(TableSchema):
@@ -61,6 +61,6 @@ class Pages(TableSchema):
         nullable=True,
         description="Whether the text was cut, at `crawl.max_text_chars` or by the crawler",
     )
-    language_hint = language_hint()
-    published_at = published_at()
-    modified_at = modified_at()
+    language_hint = language_hint_column()
+    published_at = published_at_column()
+    modified_at = modified_at_column()

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import dataframely as dy
 
-from schemas._base import TableSchema, count, query_id
+from schemas._base import TableSchema, count_column, query_id_column
 
 SENTENCE_FLAGS = (
     "untranslatable",
@@ -50,7 +50,7 @@ def _flags_column(description: str) -> dy.List:
 
 
 class Sentences(TableSchema):
-    """Sentences of documents and queries, with the text used for them in the English version."""
+    """Sentences of documents and queries, with the English text that is used in their place."""
 
     order: ClassVar[tuple[str, ...]] = ("id", "field", "sentence")
 
@@ -76,11 +76,13 @@ class Translations(TableSchema):
     id = dy.String(
         primary_key=True, regex=r"^[dq][0-9a-f]{16}$", description="Id of the document or query"
     )
-    sentences = count("Number of sentences in all fields")
-    translated = count("Number of translated sentences")
-    copied = count("Number of sentences copied because they are untranslatable or English")
-    source_kept = count("Number of sentences kept in French because their translation failed")
-    dropped = count("Number of sentences without any English text")
+    sentences = count_column("Number of sentences in all fields")
+    translated = count_column("Number of translated sentences")
+    copied = count_column("Number of sentences copied because they are untranslatable or English")
+    source_kept = count_column(
+        "Number of sentences kept in French because their translation failed"
+    )
+    dropped = count_column("Number of sentences without any English text")
     flags = _flags_column("Distinct flags of the sentences, in the order of `SENTENCE_FLAGS`")
 
 
@@ -90,6 +92,6 @@ class QueryCollisions(TableSchema):
     order: ClassVar[tuple[str, ...]] = ("folded_en", "query_id")
 
     folded_en = dy.String(primary_key=True, description="Folded English text")
-    query_id = query_id(primary_key=True)
+    query_id = query_id_column(primary_key=True)
     text = dy.String(min_length=1, description="Text in the source language")
     text_en = dy.String(description="Text in English")

@@ -117,7 +117,12 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
         ("topics =", 'train = ["2023-01"]\ntopics =', "collection.train", "unknown snapshot"),
         ("[clicks]", '[select]\nstop_lists = ["no"]\n[clicks]', "select.stop_lists[0]", "no such"),
         ("[clicks]", '[translate]\nmodel = "no"\n[clicks]', "translate.model", "no such folder"),
-        ("[clicks]", "[qrels]\ncuts = [0.5, 0.2]\n[clicks]", "qrels", "cuts must ascend"),
+        (
+            "[clicks]",
+            "[qrels]\ncuts = [0.5, 0.2]\n[clicks]",
+            "qrels",
+            "expected cuts in ascending order",
+        ),
         ("[clicks]", "[clicks", None, "not valid TOML"),
     ],
 )
