@@ -44,7 +44,7 @@ class TableSchema(dy.Schema):
 
     @classmethod
     def signature(cls) -> str:
-        """Return the class name, revision, and columns with type and nullability as a single line."""
+        """Return the class name, revision, and columns with type and nullability on one line."""
         columns = ",".join(
             f"{name}:{column.dtype}{'?' if column.nullable else ''}"
             for name, column in cls.columns().items()
