@@ -21,7 +21,7 @@ from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Before, From, FromName, Setting, To, ToName
-from builder.runtime.scope import Scope, pair
+from builder.runtime.scope import Scope, split_pair_key
 from builder.runtime.stage import stage
 from schemas import (
     DocumentChanges,
@@ -86,7 +86,7 @@ def align_snapshots(
     pages_to: To[Pages] | None = None,
     shown_documents_to: To[ShownDocuments] | None = None,
     sampling: Annotated[
-        DocumentParameters, Setting(lambda w, key: w.section("documents", pair(key)[1]))
+        DocumentParameters, Setting(lambda w, key: w.section("documents", split_pair_key(key)[1]))
     ]
     | None = None,
 ) -> Ledger:

@@ -25,7 +25,7 @@ from builder.runtime.progress import Progress
 from builder.runtime.references import All
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
-from schemas import Contract, Documents, DocumentsMap, Pages, Queries, QueriesMap, Variants
+from schemas import Documents, DocumentsMap, Pages, Queries, QueriesMap, TableSchema, Variants
 
 ROWS_PER_RANGE = 500_000
 
@@ -171,7 +171,7 @@ def _write_map(
     presence_parts: Path,
     column: str,
     sql: str,
-    contract: type[Contract],
+    contract: type[TableSchema],
 ) -> tuple[int, int]:
     """Write a map of ids to snapshots; return the numbers of distinct ids and of rows written."""
     ids = _count_distinct(connection, tables, column)

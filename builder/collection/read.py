@@ -85,7 +85,7 @@ class Snapshot:
 
     @property
     def rejects(self) -> pl.LazyFrame:
-        """Rejected input rows with the reason; schema `schemas.Rejects`."""
+        """Rejected input rows, each with its reason; schema `schemas.Rejects`."""
         return parquet.scan_checked(self.folder / "rejects.parquet")
 
 
@@ -122,7 +122,7 @@ class Collection:
 
     @cached_property
     def languages(self) -> dict[str, str]:
-        """Languages of the texts, with the suffix of the columns in each, such as `{"en": "_en"}`.
+        """Column suffix of each language of the texts, such as `{"fr": "", "en": "_en"}`.
 
         The source language is first.
 
@@ -243,7 +243,7 @@ class Collection:
         return html_table(f"{self.name} {self.version}", header, self.row_counts())
 
     def core_queries(self) -> pl.LazyFrame:
-        """Return the ids of the queries that occur in every snapshot."""
+        """Return the rows of `queries_map` for the queries that occur in every snapshot."""
         return self.table("queries_map").filter("core")
 
 

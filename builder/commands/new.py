@@ -1,4 +1,4 @@
-"""Create a commented definition file that lists every parameter: `longeval new`."""
+"""Creates a commented definition file that lists every parameter: `longeval new`."""
 
 import re
 import unicodedata

@@ -72,7 +72,7 @@ def _dotted_key(location: tuple[int | str, ...]) -> str:
 
 
 def _error_message(error: Any, model: type[BaseModel]) -> str:
-    """Return the message for one pydantic error; for an unknown key, suggest the closest one."""
+    """Return the message for one Pydantic error; for an unknown key, suggest the closest key."""
     if error["type"] == "missing":
         return "required key is missing"
     if error["type"] != "extra_forbidden":
@@ -84,7 +84,7 @@ def _error_message(error: Any, model: type[BaseModel]) -> str:
 
 
 def _known_keys(location: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
-    """Return the keys that a model permits at a location of a definition."""
+    """Return the keys that a model permits at a location in a definition."""
     for part in location:
         if isinstance(part, str):
             annotation = model.model_fields[part].annotation

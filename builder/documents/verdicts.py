@@ -64,7 +64,7 @@ def collect_page_verdicts(
     Raises:
         FormatError: a file is not a list of verdicts.
         UsageError: a plug-in is not installed.
-        ContractError: a plug-in returned an invalid verdict.
+        SchemaError: a plug-in returned an invalid verdict.
     """
     plugins = [plugin for plugin in load_plugins(params.plugins) if plugin.kind == "document"]
     listed = read_verdicts(files).filter(pl.col("kind") == "document")

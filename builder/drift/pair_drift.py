@@ -24,7 +24,7 @@ from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import From, FromName, Same, Setting, To, ToName
-from builder.runtime.scope import Scope, pair
+from builder.runtime.scope import Scope, split_pair_key
 from builder.runtime.stage import stage
 from schemas import (
     ClickDiagnostics,
@@ -59,7 +59,7 @@ def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
             for section in Parameters.model_fields
             for parameter, value in workflow.section(section, name).model_dump(mode="json").items()
         }
-        for name in pair(pair_key)
+        for name in split_pair_key(pair_key)
     }
 
 

@@ -20,7 +20,7 @@ from typing_extensions import TypeVar
 
 from builder.io import parquet
 from builder.io.threads import BackgroundThread
-from schemas import Contract
+from schemas import TableSchema
 
 ROWS_PER_GROUP = 122_880
 TEXT_BYTES_PER_GROUP = 16 * 2**20
@@ -29,15 +29,15 @@ COMPRESSION = {"zstd": 3, "lz4": None}
 """Compression level by codec; text that only the next stage reads is written with lz4 for speed."""
 
 
-TableContract = TypeVar("TableContract", bound=Contract, default=Contract, covariant=True)
+SchemaType = TypeVar("SchemaType", bound=TableSchema, default=TableSchema, covariant=True)
 
 
 @dataclass(frozen=True)
-class Table(Generic[TableContract]):
+class Table(Generic[SchemaType]):
     """Table on disk: Parquet files in order of the primary key, and the schema of the table."""
 
     paths: tuple[Path, ...]
-    contract: type[TableContract]
+    schema: type[SchemaType]
 
     def scan(self) -> pl.LazyFrame:
         """Scan the table as a lazy frame."""
@@ -60,11 +60,11 @@ class Table(Generic[TableContract]):
                 yield from file.iter_batches(rows, columns=columns, use_threads=False)
 
 
-def table_at(folder: Path, name: str, contract: type[TableContract]) -> Table[TableContract]:
+def table_at(folder: Path, name: str, schema: type[SchemaType]) -> Table[SchemaType]:
     """Return a table of a folder, stored as `<name>.parquet` or as `<name>/part-*.parquet`."""
     single = folder / f"{name}.parquet"
     paths = (single,) if single.exists() else tuple(sorted((folder / name).glob("part-*.parquet")))
-    return Table(paths, contract)
+    return Table(paths, schema)
 
 
 def create_union_view(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -> None:
@@ -79,9 +79,9 @@ def create_union_view(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -
 
 
 @cache
-def arrow_schema(contract: type[Contract]) -> pa.Schema:
+def arrow_schema(schema: type[TableSchema]) -> pa.Schema:
     """Return the Arrow schema of a table, with plain strings instead of views and dictionaries."""
-    empty = pl.DataFrame(schema=contract.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())
+    empty = pl.DataFrame(schema=schema.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())
     return pa.schema([pa.field(f.name, _plain_type(f.type)) for f in empty.schema])
 
 
@@ -101,7 +101,7 @@ class TableWriter:
 
     Args:
         path: The file to write.
-        contract: Columns and types; batches are cast to them.
+        schema: Columns and types; batches are cast to them.
         rows_per_group: Maximum rows per row group.
         bytes_per_group: Maximum bytes of text per row group.
         compression: A key of `COMPRESSION`.
@@ -115,7 +115,7 @@ class TableWriter:
     def __init__(
         self,
         path: Path,
-        contract: type[Contract],
+        schema: type[TableSchema],
         *,
         rows_per_group: int = ROWS_PER_GROUP,
         bytes_per_group: int = TEXT_BYTES_PER_GROUP,
@@ -125,7 +125,7 @@ class TableWriter:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.rows = 0
         self.group_rows: list[int] = []
-        self._schema = arrow_schema(contract)
+        self._schema = arrow_schema(schema)
         self._group = (rows_per_group, bytes_per_group)
         self._pending: list[pa.Table] = []
         self._pending_size = (0, 0)
@@ -212,11 +212,11 @@ def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     return sizes
 
 
-def write_frame(rows: pl.DataFrame, path: Path, contract: type[Contract]) -> int:
+def write_frame(rows: pl.DataFrame, path: Path, schema: type[TableSchema]) -> int:
     """Write a data frame to a Parquet file, sorted by key; return the number of rows."""
-    ordered = rows.select(list(contract.dtypes())).cast(contract.dtypes())  # type: ignore[arg-type]
-    ordered = ordered.sort(contract.sort_key(), nulls_last=False)
-    with TableWriter(path, contract) as writer:
+    ordered = rows.select(list(schema.dtypes())).cast(schema.dtypes())  # type: ignore[arg-type]
+    ordered = ordered.sort(schema.sort_key(), nulls_last=False)
+    with TableWriter(path, schema) as writer:
         writer.append(ordered)
     return ordered.height
 
@@ -225,7 +225,7 @@ def write_query(
     connection: duckdb.DuckDBPyConnection,
     sql: str,
     path: Path,
-    contract: type[Contract],
+    schema: type[TableSchema],
     compression: str = "zstd",
 ) -> int:
     """Write the result of an ordered DuckDB query to a Parquet file; return the number of rows.
@@ -234,10 +234,10 @@ def write_query(
         connection: Connection with the views that the query reads.
         sql: Constant statement that ends in a total ORDER BY.
         path: The file to write.
-        contract: Columns and types; other columns of the result are dropped.
+        schema: Columns and types; other columns of the result are dropped.
         compression: A key of `COMPRESSION`.
     """
-    with TableWriter(path, contract, compression=compression) as writer:
+    with TableWriter(path, schema, compression=compression) as writer:
         for batch in connection.sql(sql).to_arrow_reader(ROWS_PER_GROUP):
             writer.write(batch)
     return writer.rows

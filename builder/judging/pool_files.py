@@ -39,7 +39,7 @@ def pool_runs(
     judgements: pl.LazyFrame | None = None,
     snapshot: Path | None = None,
 ) -> PoolReport:
-    """Draw a pool, and write it with a judging sheet and a judging web page for each assessor.
+    """Draw a pool, and write the pool, and a judging sheet and web page for each assessor.
 
     Args:
         runs: Run files in TREC format.
@@ -55,9 +55,9 @@ def pool_runs(
         snapshot: Folder of the snapshot, used to resolve the original ids of an imported release.
 
     Raises:
-        UsageError: no run, a missing file, invalid or overlapping strata, or an invalid or repeated
-            assessor name.
-        FormatError: a run is not in TREC format.
+        UsageError: No run is given, a file is missing, strata are invalid or overlap, or an
+            assessor name is invalid or repeated.
+        FormatError: A run is not in TREC format.
     """
     for name in assessors:
         check_assessor(name)

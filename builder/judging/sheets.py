@@ -2,8 +2,8 @@
 
 Assessors see no rank, run, score or click, and the documents of a query are shuffled by a keyed
 hash. Query and document texts are untrusted: the page receives them as escaped JSON, shows them as
-plain text only, and has a content security policy that permits its own script and style and no
-connection; cells of the sheet are escaped against formula injection.
+plain text only, and has a content security policy that permits only its own script and style and no
+connections; cells of the sheet are escaped against formula injection.
 """
 
 import json
@@ -51,7 +51,7 @@ def write_sheet(
         Number of pairs written.
 
     Raises:
-        UsageError: unsupported file suffix, or a pair whose query or document has no text.
+        UsageError: The file suffix is unsupported, or the query or document of a pair has no text.
     """
     writers = {".tsv": _write_tsv, ".html": _write_page}
     if out.suffix not in writers:
@@ -92,7 +92,7 @@ def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
 
 
 def _spreadsheet_safe(text: pl.Expr) -> pl.Expr:
-    """Return the text on one line, without double quotes and safe from formula injection."""
+    """Return the text on a single line, without double quotes and safe from formula injection."""
     flat = text.fill_null("").str.replace_all(r"[\p{Cc}\u2028\u2029]+", " ").str.strip_chars(" ")
     flat = flat.str.replace_all('"', "″")
     return pl.when(flat.str.head(1).is_in(FORMULA_STARTS)).then("'" + flat).otherwise(flat)
@@ -123,6 +123,6 @@ def _escape_json(data: str) -> Markup:
 
 
 def _pool_id(rows: pl.DataFrame) -> str:
-    """Return a hash of the pairs, used as key of the judgements stored in the browser."""
+    """Return a hash of the pairs, the key under which the browser stores the judgements."""
     lines = [f"{query} {doc}" for query, doc in rows.select(PAIR).rows()]
     return f"{key64('|'.join(lines)):016x}"

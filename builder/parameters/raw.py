@@ -30,7 +30,7 @@ class RawParameters(TimeParameters):
     @field_validator("address")
     @classmethod
     def _validate_address(cls, value: str | None) -> str | None:
-        """Reject URL templates that map ids differing only in case to the same canonical URL.
+        """Reject URL templates that give ids that differ only in case the same canonical URL.
 
         The host is case-insensitive and the fragment is ignored, so neither may contain the id.
         """

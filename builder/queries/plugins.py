@@ -13,7 +13,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 import polars as pl
 
-from builder.errors import ContractError, UsageError
+from builder.errors import SchemaError, UsageError
 from builder.plugins import load_plugin
 from schemas import Verdicts
 
@@ -67,13 +67,13 @@ def run_plugin(plugin: VerdictPlugin, subjects: pl.DataFrame) -> pl.DataFrame:
         Rows with the schema `Verdicts`, sorted.
 
     Raises:
-        ContractError: a column is missing, a label or score is invalid, or a key is not among
+        SchemaError: a column is missing, a label or score is invalid, or a key is not among
             `subjects`.
     """
     labels = plugin.judge(subjects)
     missing = {"key", "label", "score"} - set(labels.columns)
     if missing:
-        raise ContractError(
+        raise SchemaError(
             f"plug-in {plugin.name}: expected columns key, label, score; missing {sorted(missing)}"
         )
     verdicts = labels.select(
@@ -86,12 +86,10 @@ def run_plugin(plugin: VerdictPlugin, subjects: pl.DataFrame) -> pl.DataFrame:
     )
     _, failures = Verdicts.filter(verdicts)
     if len(failures):
-        raise ContractError(
-            f"plug-in {plugin.name}: verdicts violate the rules {failures.counts()}"
-        )
+        raise SchemaError(f"plug-in {plugin.name}: verdicts violate the rules {failures.counts()}")
     unknown = verdicts.join(subjects, on="key", how="anti")
     if unknown.height:
-        raise ContractError(
+        raise SchemaError(
             f"plug-in {plugin.name}: expected verdicts about the given keys, found "
             f"{unknown.height} about other keys, such as {unknown['key'][0]:016x}"
         )

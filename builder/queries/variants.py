@@ -54,7 +54,7 @@ def find_variants(
     """Stage: find the variant sets of a snapshot and merge their counts.
 
     Args:
-        out: Folder that receives `variants.parquet`, `kept_candidates.parquet` (contract
+        out: Folder that receives `variants.parquet`, `kept_candidates.parquet` (schema
             `Candidates`) and `rejects.parquet`.
         candidates: See `schemas.Candidates`.
         impressions: See `schemas.Impressions`; used to count the distinct users of merged sets.

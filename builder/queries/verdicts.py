@@ -83,7 +83,7 @@ def collect_verdicts(
     Raises:
         FormatError: a file is malformed.
         UsageError: a plug-in is not installed.
-        ContractError: a plug-in returned invalid verdicts.
+        SchemaError: a plug-in returned invalid verdicts.
     """
     plugins = load_plugins(params.plugins)
     listed = read_verdicts(files)

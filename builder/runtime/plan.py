@@ -1,4 +1,4 @@
-"""Planning of a run: the units to run, in order, and their dependencies."""
+"""Plans a run: which units to run, in which order, and on which other units they depend."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import cached_property
 
 from builder.definition.model import Workflow
 from builder.errors import UsageError, suggest
-from builder.runtime.scope import Scope, pair
+from builder.runtime.scope import Scope, split_pair_key
 from builder.runtime.stage import Stage
 
 
@@ -47,18 +47,20 @@ class Pipeline:
         written: set[str] = set()
         for stage in self.stages:
             if duplicates := written & stage.outputs.keys():
-                raise TypeError(f"stage {stage.name}: {sorted(duplicates)} has another writer")
+                raise TypeError(
+                    f"stage {stage.name}: another stage already writes {sorted(duplicates)}"
+                )
             written |= stage.outputs.keys()
             if missing := {read.table for read in stage.signature.tables} - written:
                 raise TypeError(f"stage {stage.name}: no earlier stage writes {sorted(missing)}")
 
     @cached_property
     def producers(self) -> dict[str, Stage]:
-        """Name of the stage that writes each table, by table."""
+        """Stage that writes each table, by table name."""
         return {table: stage for stage in self.stages for table in stage.outputs}
 
     def upstream(self, unit: Unit, workflow: Workflow) -> list[Unit]:
-        """Return the units that write the tables that a unit reads."""
+        """Return the units that write the input tables of a unit."""
         units = [
             Unit(self.producers[read.table], key)
             for read in unit.stage.signature.tables
@@ -103,4 +105,6 @@ def _belongs_to(unit: Unit, snapshots: Sequence[str]) -> bool:
     """Whether a unit belongs to one of the snapshots, or to a pair of them."""
     if unit.stage.scope is Scope.SNAPSHOT:
         return unit.key in snapshots
-    return unit.stage.scope is Scope.PAIR and all(name in snapshots for name in pair(unit.key))
+    return unit.stage.scope is Scope.PAIR and all(
+        name in snapshots for name in split_pair_key(unit.key)
+    )

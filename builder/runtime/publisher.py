@@ -58,7 +58,7 @@ def open_no_follow(path: Path) -> IO[str]:
 
 @contextmanager
 def lock_collection(root: Path) -> Iterator[None]:
-    """Lock a collection's folder while the context is open, and remove leftovers of killed runs.
+    """Lock a collection's folder while the context is open, and remove files of interrupted runs.
 
     Raises:
         DataError: Another process holds the lock, or the work folder is a symbolic link.
@@ -89,7 +89,7 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def private_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
-    """Create an empty private folder, and remove it when the context is closed."""
+    """Create an empty private folder, and remove it when the context exits."""
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True, mode=mode)
     try:
@@ -115,7 +115,7 @@ def publish(partial: Path, final: Path) -> None:
 
 
 def _replace_folder(partial: Path, final: Path) -> None:
-    """Replace a folder with another one, atomically if the system supports it."""
+    """Replace the folder `final` with `partial`, atomically if the system supports it."""
     libc = ctypes.CDLL(None, use_errno=True)
     exchange = getattr(libc, "renameat2", None)
     arguments = (AT_FDCWD, bytes(partial), AT_FDCWD, bytes(final), RENAME_EXCHANGE)
@@ -169,7 +169,7 @@ def describe_files(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write `manifest.json` with a description of all files in a folder, and `SHA256SUMS`.
+    """Write `manifest.json`, which lists all files in a folder, and `SHA256SUMS`.
 
     Args:
         folder: Folder to describe.

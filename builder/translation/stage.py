@@ -36,13 +36,13 @@ from builder.translation.text_cache import TextCache
 from builder.translation.translator import Decoder, Translator
 from builder.translation.workers import decode_blocks
 from schemas import (
-    Contract,
     Documents,
     Gathered,
     Queries,
     QueryCollisions,
     Sentences,
     SplitQueries,
+    TableSchema,
     Translations,
 )
 
@@ -182,7 +182,7 @@ def _pass_through(out: Path, gathered: Table, split_queries: Table) -> int:
         _link(path, out / "documents" / path.name)
     for path in split_queries.paths:
         _link(path, out / "queries.parquet")
-    empty: dict[str, type[Contract]] = {
+    empty: dict[str, type[TableSchema]] = {
         "sentences/part-00000": Sentences,
         "translations": Translations,
         "query_collisions": QueryCollisions,

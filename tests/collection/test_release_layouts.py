@@ -237,7 +237,7 @@ def test_a_database_of_queries_that_is_none(tmp_path: Path) -> None:
     release = _months(tmp_path / "r", {"2022-06": ("1\teau\n", "1 0 7 1\n")})
     write(release / "queries_db.db", "no database")
     with pytest.raises(
-        FormatError, match=r"expected a SQLite database with table queries\(id, query"
+        FormatError, match=r"expected a SQLite database with the table queries\(id, query"
     ):
         imported(release, "longeval-web")
 

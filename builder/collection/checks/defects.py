@@ -37,7 +37,7 @@ def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _construction_changes(version: Path) -> Iterator[tuple[tuple[str, str], str, str]]:
-    """Yield the snapshots, the evidence and the name of each check that found a change."""
+    """Yield snapshots, evidence and name of each drift check that found a construction change."""
     for check in (read_drift(version) or {"checks": ()})["checks"]:
         if check["verdict"] == "construction" and len(check["snapshots"]) == 2:
             yield tuple(check["snapshots"]), check["evidence"], check["check"]

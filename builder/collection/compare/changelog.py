@@ -31,7 +31,7 @@ def format_changelog(difference: VersionDifference) -> str:
 
 
 def summary_lines(difference: VersionDifference) -> list[str]:
-    """Return one plain-text line per change that is not a change of rows."""
+    """Return one plain-text line per difference, except differences in rows."""
     columns = [
         f"{table.table}: columns differ ({'; '.join(table.columns)})"
         for table in difference.tables
@@ -81,11 +81,12 @@ def _describe_other_texts(difference: JudgementDifference) -> str:
     found = (
         "are attached to a different query text in the new version"
         if difference.released
-        else "are missing from the new version, which judges their document for other queries "
+        else "are missing from the new version, which judges their documents for other queries "
         f"(cause: {difference.other_text_cause})"
     )
     return (
         f"{difference.other_text:,} of {difference.compared:,} comparable judgements of the old "
         f"version ({share:.0%}) {found}; {difference.judged - difference.compared:,} others cannot "
-        "be compared, because their query has no text or their document is not judged in both"
+        "be compared, because their query has no text or their document is not judged in both "
+        "versions"
     )

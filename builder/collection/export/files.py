@@ -31,7 +31,7 @@ THREADS = 2
 class PartWriter:
     """Writer of documents to a sequence of files, each of limited size.
 
-    Without documents, no file is written, because readers may not accept an empty file.
+    No file is written if there are no documents, because readers may not accept an empty file.
 
     Args:
         folder: Output folder; created if it does not exist.
@@ -125,8 +125,9 @@ def render_trec(
         documents: Table with schema `schemas.Documents`.
         suffix: Column suffix of the language, such as `""` or `"_en"`.
         progress: Progress display; advanced by the number of documents.
-        doc_numbers: Columns `id`, `number`: write `doc<number>` instead of the `doc_id`.
-        keep_lines: Keep blank lines and spaces at the end of lines, as releases have them.
+        doc_numbers: Frame with columns `id` and `number`; if given, `doc<number>` is written
+            instead of the `doc_id`.
+        keep_lines: Whether to keep blank lines and trailing spaces, as in the original releases.
     """
     number = pl.col("docno")
 
@@ -228,8 +229,8 @@ def write_longeval_topics(path: Path, queries: pl.DataFrame, id_column: str = "q
 def write_trec_topics(path: Path, queries: pl.DataFrame, id_column: str) -> None:
     """Write topics in TREC ad hoc format, readable by ir_datasets and Anserini.
 
-    Both expect four fields without end tags; Anserini also requires ids that are Java integers and
-    a colon before the title. See `write_queries` for the arguments.
+    Both tools expect four fields without end tags; Anserini also requires ids that are Java
+    integers and a colon before the title. See `write_queries` for the arguments.
     """
     fields = "<num> Number: {}\n<title> Topic: {}\n<desc> Description:\n\n<narr> Narrative:\n"
     text = escape_expr(single_line(pl.col("text")))

@@ -21,9 +21,9 @@ class SnapshotTables:
     collection: Collection
     name: str
 
-    def _open_table(self, name: str, contract: type[Documents | Queries | Qrels]) -> Table:
+    def _open_table(self, name: str, schema: type[Documents | Queries | Qrels]) -> Table:
         snapshot = self.collection.snapshot(self.name)
-        table = table_at(snapshot.folder, name, contract)
+        table = table_at(snapshot.folder, name, schema)
         if name == "documents":
             parquet.check(*snapshot.document_files())
         else:

@@ -1,8 +1,8 @@
 """Imports the documents of a released snapshot in bounded memory.
 
 Input: document files of each language, and URLs. Output: `documents/part-*.parquet` sorted by
-document id; each row has a document and its English translation. Documents are staged on disk, then
-joined and sorted by DuckDB, so memory use does not depend on the size of the release.
+document id; each row contains a document and its English translation. Documents are staged on disk,
+then joined and sorted by DuckDB, so memory use does not depend on the size of the release.
 """
 
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ class DocumentImporter:
     Args:
         snapshot: Files of the snapshot.
         release: Release of the snapshot.
-        log: Collects rejects.
+        log: Log to which rejects are added.
     """
 
     def __init__(self, snapshot: SnapshotFiles, release: Release, log: ImportLog) -> None:
@@ -100,9 +100,9 @@ class DocumentImporter:
 
         Args:
             out: Existing output folder, in which `documents/` is created.
-            judged_ids: Ids of judged documents.
+            judged_ids: Ids of the judged documents, with duplicates.
             limits: Memory and scratch space.
-            progress: Counts documents.
+            progress: Progress display; advanced by the number of documents.
         """
         shown = judged_ids.unique().sort()
         for doc_id in shown:

@@ -28,7 +28,7 @@ REPORTED_TEXT_FAULTS = (
 )
 """Faults of query texts that are logged as irregularities."""
 _GRADE = re.compile(r"([+-]?\d{1,4})(?:\.0{1,4})?", re.ASCII)
-"""An integer, possibly written as a float such as `1.0`, as trec_eval reads it too."""
+"""Integer grade, possibly written as a float such as `1.0`, which trec_eval also accepts."""
 _HEADER = re.compile(
     r"(?i)(?:q|query|topic)?[ _-]?id\t(?:query|topic|text|title)(?:[ _-]?text)?\s*"
 )
@@ -51,8 +51,8 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
     Args:
         path: The query file.
         name: Name of the file in rejects and irregularities.
-        split: Split of all its queries.
-        log: Collects rejects and irregularities.
+        split: Split of all queries in the file.
+        log: Log to which rejects and irregularities are added.
 
     Returns:
         Columns `query_id`, `text` (cleaned), `split`, `file`, `line`.
@@ -129,7 +129,7 @@ def _log_control_characters(rows: pl.DataFrame, ids: Sequence[str], log: ImportL
 def read_url_list(path: Path, name: str, log: ImportLog) -> Iterator[tuple[str, str]]:
     """Yield document ids and URLs from a file with lines `document<TAB>url`.
 
-    The first URL of a document is kept; later ones are rejects.
+    The first URL of a document is kept; later URLs are rejected.
     """
     urls: dict[str, str] = {}
     for number, line in _numbered_lines(path, name, log):

@@ -1,4 +1,4 @@
-"""Reads the documents of a release from TREC files, JSON arrays or JSON lines.
+"""Reads the documents of a release from TREC files, JSON arrays or JSON Lines.
 
 Input: files, plain or compressed. Output: id, title and text of each document, and its position in
 the file. The format is detected from the first byte.
@@ -24,7 +24,7 @@ _DOCID = re.compile(rb"<DOCID>\s*([^<>\s]{1,200})\s*</DOCID>")
 _JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
 """Characters between values, including the brackets and commas of an array."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-"""A lone surrogate; a byte that is not UTF-8 is decoded to one from U+DC80 to U+DCFF."""
+"""Lone surrogate; bytes that are not UTF-8 are decoded to U+DC80 to U+DCFF."""
 _DOC_END = re.compile(rb"</DOC>[ \t\r]*$", re.MULTILINE)
 
 SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
@@ -55,8 +55,8 @@ def read_documents(
     Args:
         path: The document file.
         name: Name of the file in rejects.
-        log: Collects rejects.
-        is_markup_escaped: Whether markup in texts is escaped, as in our exports.
+        log: Log to which rejects are added.
+        is_markup_escaped: Whether markup in texts is escaped, as in exports of this package.
     """
     chunks = _read_chunks(path, name, log)
     head = next(chunks, b"")
@@ -109,7 +109,7 @@ def _parse_trec_documents(
 
 
 def _document_ends(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
-    """Yield the end tags that are alone on a line, or follow the end of the text."""
+    """Yield the `</DOC>` tags that are alone on a line or directly after `</TEXT>`."""
     for end in _DOC_END.finditer(buffer, start):
         line_start = buffer.rfind(b"\n", 0, end.start()) + 1
         before = buffer[line_start : end.start()].rstrip(b" \t")
@@ -149,7 +149,7 @@ def _parse_json_documents(
 
 
 def _json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
-    """Yield the values of a JSON array or of JSON lines; None for a damaged value."""
+    """Yield the values of a JSON array or JSON Lines file; None for a damaged value."""
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     parse = json.JSONDecoder().raw_decode
     text, offset = "", 0
@@ -203,7 +203,7 @@ def _title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _join_texts(value: object) -> str | None:
-    """Return a text, or a list of texts as lines; empty for null, and None for other values."""
+    """Return a string, or a list of strings joined with LF; "" for null, None for other values."""
     if value is None or isinstance(value, str):
         return value or ""
     is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -66,9 +66,9 @@ class RayExecutor:
     def _start(self, threads: int) -> int:
         """Connect to the Ray cluster, or start a local one, and return the number of CPUs."""
         if not self._started and not self._ray.is_initialized():
-            here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
+            local_cpus = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
             self._ray.init(
-                **here, log_to_driver=False, include_dashboard=False, configure_logging=False
+                **local_cpus, log_to_driver=False, include_dashboard=False, configure_logging=False
             )
         self._started = True
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
