@@ -57,11 +57,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class PooledUpdate:
-    """An update shown to assessors.
+    """Update shown to assessors.
 
     Args:
         text: Text of the update.
-        original: Id of the original of an exact duplicate; None for originals.
+        original: Id of the update of which this is an exact duplicate; None for an original.
         matches: Matches with nuggets, in file order.
     """
 
@@ -85,7 +85,7 @@ class Event:
     interval: tuple[int, int] | None = None
 
     def resolve(self, update_id: str) -> PooledUpdate | None:
-        """Return a pooled update, or the original of a duplicate; None if it was not pooled."""
+        """Return a pooled update or, for a duplicate, its original; None for an unpooled update."""
         pooled = self.pool.get(update_id)
         if pooled is None or pooled.original is None:
             return pooled
@@ -102,7 +102,7 @@ class PushedUpdate:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Fields of a line in a file, with file and line number for error messages."""
+    """Fields of a line, with the file and line number for error messages."""
 
     file: Path
     line: int
@@ -141,7 +141,7 @@ class Row:
 
 
 def normalize_event_id(event_id: str) -> str:
-    """Return an event id without the prefix of the track: `11` for `TS14.11`."""
+    """Return an event id without the prefix of the track, such as `11` for `TS14.11`."""
     return _EVENT_PREFIX.sub("", event_id)
 
 
@@ -151,8 +151,8 @@ def read_rows(path: Path, min_fields: int, numeric: Sequence[int]) -> Iterator[R
     Args:
         path: Tab-separated file.
         min_fields: Minimum number of fields.
-        numeric: Indexes of the numeric fields. A first line without a number in any of them is a
-            header.
+        numeric: Indexes of the numeric fields. The first line is a header if none of them is a
+            number.
 
     Raises:
         FormatError: a line has too few fields.
@@ -169,7 +169,7 @@ def read_rows(path: Path, min_fields: int, numeric: Sequence[int]) -> Iterator[R
 
 
 def read_nuggets(path: Path) -> dict[str, Event]:
-    """Read a file of nuggets, and return the nuggets of each event, by event id.
+    """Read a file of nuggets, and return one `Event` with its nuggets per event id.
 
     Raises:
         FormatError: a line is malformed or has no text, or a nugget occurs twice.
@@ -179,7 +179,7 @@ def read_nuggets(path: Path) -> dict[str, Event]:
         nuggets = events.setdefault(normalize_event_id(row.fields[0]), Event()).nuggets
         name, importance, text = row.fields[1], row.number(3, "importance"), row.text(5)
         if name in nuggets:
-            raise row.error("each nugget of an event once", name)
+            raise row.error("each nugget only once per event", name)
         if importance < 0 or row.integer(4, "length") < 0:
             raise row.error("an importance and a length of at least 0", row.fields[3:5])
         if not text.strip():
@@ -221,9 +221,11 @@ def read_runs(paths: Sequence[Path]) -> dict[str, dict[str, list[PushedUpdate]]]
     for path in paths:
         run = read_run(path)
         duplicates = sorted(systems.keys() & run.keys())
-        require(not duplicates, "each system in a single run file", duplicates)
+        require(not duplicates, "each system in only one run file", duplicates)
         systems |= run
-    require(bool(systems), "at least one pushed update in the runs", [str(path) for path in paths])
+    require(
+        bool(systems), "run files with at least one pushed update", [str(path) for path in paths]
+    )
     return systems
 
 
@@ -231,7 +233,8 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
     """Read the start and end of each event from a TSV file or XML topics, by event id.
 
     Raises:
-        FormatError: a line is malformed, an event occurs twice or does not end after its start.
+        FormatError: a line is malformed, an event occurs twice, or an event does not end
+            after its start.
     """
     is_xml = path.name.lower().endswith(".xml")
     intervals: dict[str, tuple[int, int]] = {}
@@ -239,7 +242,7 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
         name = normalize_event_id(row.fields[0])
         interval = (row.integer(1, "start"), row.integer(2, "end"))
         if name in intervals or interval[0] >= interval[1]:
-            raise row.error("each event once, ending after its start", row.fields[:3])
+            raise row.error("each event only once, with an end after its start", row.fields[:3])
         intervals[name] = interval
     return intervals
 

@@ -24,7 +24,7 @@ _WORD = re.compile(r"\S+")
 
 
 def read_pool(events: dict[str, Event], updates: Path, matches: Path) -> Counter[str]:
-    """Read pooled updates and the matches of nuggets in them, and add both to the events.
+    """Read pooled updates and their matches with nuggets, and add them to the events.
 
     Args:
         events: Events with nuggets, by id; their `pool` is filled.
@@ -78,7 +78,9 @@ class _PoolReader:
                 continue
             name, length, text = row.fields[1], row.integer(4, "length"), row.text(6)
             if name in event.pool or length < 0:
-                raise row.error("each update once, with a length of at least 0", (name, length))
+                raise row.error(
+                    "each update only once, with a length of at least 0", (name, length)
+                )
             if length and not text.strip():
                 raise row.error("the text of the update as field 7", text)
             original = row.fields[5] if len(row.fields) > 5 else NO_DUPLICATE
@@ -103,7 +105,7 @@ class _PoolReader:
                 update.matches.append(Match(nugget, start, end))
 
     def _find_event(self, row: Row) -> Event | None:
-        """Return the event of a row; None, counting the row as ignored, if it has no nuggets."""
+        """Return the event of a row. Without nuggets, count the row as ignored and return None."""
         event = self.events.get(normalize_event_id(row.fields[0]))
         if event is None:
             self.ignored["update or match of an event without nuggets"] += 1
