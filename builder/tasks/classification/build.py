@@ -30,7 +30,6 @@ from builder.runtime.limits import Limits
 from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
 from builder.tasks.classification.agreement import AgreementReport, measure_agreement
 from builder.tasks.classification.annotations import majority_labels
-from builder.tasks.classification.table_schemas import Labels, Posts
 from builder.tasks.classification.definition import (
     LABELLED_SPLITS,
     SPLITS,
@@ -49,6 +48,7 @@ from builder.tasks.classification.manifest import (
 )
 from builder.tasks.classification.markers import read_markers
 from builder.tasks.classification.selection import select_posts
+from builder.tasks.classification.table_schemas import Labels, Posts
 from schemas import Rejects
 
 STAGE = "classification"

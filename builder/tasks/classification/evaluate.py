@@ -15,7 +15,6 @@ from builder.errors import FormatError, UsageError
 from builder.evaluation.checks import require
 from builder.evaluation.textlines import numbered_lines
 from builder.io import parquet
-from builder.tasks.classification.table_schemas import POLARITIES
 from builder.tasks.classification.definition import TEST_SPLITS
 from builder.tasks.classification.scores import (
     count_by_class,
@@ -23,6 +22,7 @@ from builder.tasks.classification.scores import (
     relative_performance_difference,
     weighted_f1,
 )
+from builder.tasks.classification.table_schemas import POLARITIES
 from builder.text.names import to_valid_text
 
 HEADER = ["id", "label"]

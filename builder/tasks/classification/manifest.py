@@ -18,12 +18,12 @@ from builder.runtime.publisher import (
     sha256,
     write_manifest,
 )
-from builder.tasks.classification.table_schemas import Labels, Posts
 from builder.tasks.classification.definition import (
     LABELLED_SPLITS,
     SPLITS,
     ClassificationDefinition,
 )
+from builder.tasks.classification.table_schemas import Labels, Posts
 from schemas import Rejects
 
 CARD_FILE = "README.md"

@@ -16,7 +16,6 @@ from builder.collection.checks.finding import Finding
 from builder.errors import FormatError, UsageError
 from builder.io import parquet
 from builder.runtime.publisher import MANIFEST, SUMS, sha256
-from builder.tasks.classification.table_schemas import Labels, Posts
 from builder.tasks.classification.definition import (
     LABELLED_SPLITS,
     SPLIT_INTERVALS,
@@ -26,6 +25,7 @@ from builder.tasks.classification.definition import (
 from builder.tasks.classification.labelling import deduplication_key
 from builder.tasks.classification.markers import read_markers
 from builder.tasks.classification.selection import CREATE_FEATURES, CREATE_NEAR_DUPLICATES
+from builder.tasks.classification.table_schemas import Labels, Posts
 
 REBUILD = "rebuild the version from its definition, or download it again"
 SHARED_VALUES = """

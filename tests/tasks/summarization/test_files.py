@@ -254,7 +254,7 @@ def test_malformed_topics_are_named(files):
 def test_a_system_comes_in_one_file(files):
     files.score()
     paths = [files.folder / name for name in ("nuggets.tsv", "updates.tsv", "matches.tsv")]
-    with pytest.raises(UsageError, match="each system in a single run file"):
+    with pytest.raises(UsageError, match="each system in only one run file"):
         evaluate_summaries(*paths, [files.folder / "run.gz"] * 2)
     files.lines["run.gz"] = []
     with pytest.raises(UsageError, match="at least one pushed update"):
