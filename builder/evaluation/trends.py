@@ -2,7 +2,7 @@
 
 Fits a line to the scores of time batches, weighted by the amount of data in each. Returns HC3
 standard errors, the t-test of the slope, the value of the line at the end ("estimated end-point
-performance", which systems are ranked by), and tests of the residuals.
+performance", by which systems are ranked), and tests of the residuals.
 
 Batches with zero weight or an undefined score are ignored. Undefined results are null and have a
 `reason`.
@@ -19,7 +19,7 @@ from builder.evaluation.residuals import ResidualKind, residual_tests
 from builder.statistics.regression import MIN_POINTS, Line, fit_line, slope_test
 from builder.statistics.significance import Floats
 
-CONSTANT = "the scores are constant, so the slope is 0 and tests are undefined"
+CONSTANT_SCORES = "the scores are constant, so the slope is 0 and tests are undefined"
 THREE_BATCHES = "the p-value of Durbin-Watson is undefined for 3 batches"
 
 
@@ -42,7 +42,7 @@ class Trend:
         durbin_watson: Durbin-Watson statistic d of the residuals (independence).
         durbin_watson_p: Two-sided p-value of the Durbin-Watson test; null below 4 batches.
         durbin_watson_p_positive: One-sided p-value of the test against positive correlation.
-        reason: Why any of these values is null; null if none is.
+        reason: Why one of the values above is null; null if all are defined.
     """
 
     batches: int
@@ -73,7 +73,7 @@ def fit_trend(
     Args:
         times: Time of each batch, ascending.
         scores: Score of each batch; None if undefined.
-        weights: Amount of data in each batch, not negative; only ratios matter.
+        weights: Amount of data in each batch, at least 0; only the ratios matter.
         residuals: Kind of residuals to test.
 
     Raises:
@@ -85,13 +85,15 @@ def fit_trend(
     n = int(counted.sum())
     if n < MIN_POINTS:
         return Trend(n, reason=f"a trend needs {MIN_POINTS} batches with weight, found {n}")
-    last = float(t[-1])
+    last_time = float(t[-1])
     t, y, w = t[counted], y[counted], w[counted]
     if y.min() == y.max():
         level = float(y[0])
-        return Trend(n, level, 0.0, end_point=level, end_point_observed=level, reason=CONSTANT)
+        return Trend(
+            n, level, 0.0, end_point=level, end_point_observed=level, reason=CONSTANT_SCORES
+        )
     with np.errstate(all="ignore"):
-        return _reject_overflow(_trend_of_line(fit_line(t, y, w), t, w, last, residuals))
+        return _reject_overflow(_summarize_line(fit_line(t, y, w), t, w, last_time, residuals))
 
 
 def _to_arrays(
@@ -114,8 +116,8 @@ def _to_arrays(
     return t, y, w
 
 
-def _trend_of_line(
-    line: Line, times: Floats, weights: Floats, last: float, kind: ResidualKind
+def _summarize_line(
+    line: Line, times: Floats, weights: Floats, last_time: float, kind: ResidualKind
 ) -> Trend:
     test = slope_test(line)
     trend = Trend(
@@ -126,7 +128,7 @@ def _trend_of_line(
         t=test.statistic,
         df=len(times) - 2,
         p=test.p,
-        end_point=line.predict(last),
+        end_point=line.predict(last_time),
         end_point_observed=line.predict(float(times[-1])),
         reason=test.reason,
     )

@@ -107,7 +107,7 @@ def test_statistics_of_a_snapshot(tmp_path: Path) -> None:
     assert snapshot_statistics(parts, Bm25Parameters("en")).mean_length == 2.0
     assert snapshot_statistics([parts[0], parts[0]]).frequencies == {"eau": 2, "chaud": 2}
     with pytest.raises(
-        DataError, match="BM25: expected documents with words, found none to count statistics of"
+        DataError, match="BM25: expected documents with words for collection statistics, found none"
     ):
         snapshot_statistics([])
 
@@ -135,9 +135,9 @@ def test_words_that_carry_nothing_find_nothing() -> None:
 
 
 def test_wrong_documents() -> None:
-    with pytest.raises(DataError, match="there are no documents"):
+    with pytest.raises(DataError, match="expected documents to search"):
         bm25([], queries(q="eau"))
-    with pytest.raises(DataError, match="document ids are not unique"):
+    with pytest.raises(DataError, match="expected unique document ids"):
         bm25([documents(a="eau"), documents(a="feu")], queries(q="eau"))
     for wrong in ({"k1": -1}, {"b": 2}, {"depth": 0}):
         with pytest.raises(UsageError, match="expected"):

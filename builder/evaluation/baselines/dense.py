@@ -27,7 +27,7 @@ def dense_search(
     Args:
         documents: Parquet file with `doc_id` and `vector`.
         queries: Parquet file with `query_id` and `vector` of the same length.
-        depth: Documents to keep per query.
+        depth: Number of documents to keep per query.
         tag: Name of the run.
 
     Raises:
@@ -53,7 +53,8 @@ def dense_search(
         ids.append(batch["doc_id"])
         count += batch.height
     if not count or pl.concat(ids).n_unique() != count:
-        raise DataError(f"{documents}: expected documents with unique ids")
+        found = "duplicates" if count else "no documents"
+        raise DataError(f"{documents}: expected documents with unique ids, found {found}")
     return Run.from_scores(best, tag, depth)
 
 
@@ -88,7 +89,7 @@ def _merge_top_documents(
     doc_ids: pl.Series,
     depth: int,
 ) -> pl.DataFrame:
-    """Merge the top documents found so far with a batch, keeping all that tie with the last one."""
+    """Merge the top documents so far with those of a batch, keeping ties with the last document."""
     frames = [best]
     for query, row in zip(query_ids, scores, strict=True):
         kept = np.arange(len(row))

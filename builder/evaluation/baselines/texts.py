@@ -1,6 +1,6 @@
-"""Texts of a published snapshot in one of its languages, for search.
+"""Reads the texts of a published snapshot in one of its languages.
 
-Columns of a language have a suffix, see `Collection.languages`.
+The text columns of a language share a suffix; see `Collection.languages`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
 
 
 def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
-    """Yield batches of `doc_id` and `text`: title and text, separated by a line break.
+    """Yield batches of documents: `doc_id`, and `text` (title and text, separated by a line break).
 
     Raises:
         UsageError: A file is unreadable.
@@ -56,7 +56,7 @@ def _full_text(suffix: str) -> pl.Expr:
 
 
 def read_document_texts(files: Sequence[Path], doc_ids: pl.Series, suffix: str) -> pl.DataFrame:
-    """Read the texts of some documents as columns `doc_id` and `text`, as in `read_documents`.
+    """Read the given documents as columns `doc_id` and `text`, as in `read_documents`.
 
     Raises:
         UsageError: A file is missing.

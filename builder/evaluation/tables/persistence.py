@@ -44,7 +44,7 @@ class Quantity:
         name: Name; includes the sign convention where it could be ambiguous.
         ideal: Value for a system whose effectiveness does not change, if there is one.
         needs: Symbols of the means in the formula.
-        denominators: Symbols that must not be zero.
+        denominators: Symbols of the means that must not be zero.
         formula: Computes the values from the terms; NaN where a denominator is zero.
     """
 
@@ -115,12 +115,12 @@ QUANTITIES = (
 
 
 def mean_terms(before: Floats, after: Floats, pivot: int | None) -> dict[str, Floats]:
-    """Return the mean scores by the symbols that the formulas of the quantities use.
+    """Return the mean scores by symbol (`S`, `S'`, `P`, `P'`, `S-P`), for formulas of quantities.
 
     Args:
         before: Means in the first snapshot, shape (..., systems, measures).
         after: Means in the second snapshot, the same shape.
-        pivot: Index of the pivot among the systems; its comparison with itself is NaN.
+        pivot: Index of the pivot among the systems, whose own comparison is NaN; None for no pivot.
     """
     terms = {"S": before, "S'": after}
     if pivot is not None:
@@ -132,6 +132,6 @@ def mean_terms(before: Floats, after: Floats, pivot: int | None) -> dict[str, Fl
 
 
 def compute_quantities(terms: Terms) -> dict[str, Floats]:
-    """Compute each quantity, by name; without a pivot, only the quantities that need none."""
+    """Compute all quantities by name; without a pivot, only those that need no pivot."""
     has_pivot = "P" in terms
     return {q.name: q.formula(terms) for q in QUANTITIES if has_pivot or not q.needs_pivot}
