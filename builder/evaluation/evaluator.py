@@ -93,7 +93,7 @@ def evaluate(
     *,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Evaluate runs that are in memory.
+    """Evaluate runs against judgements, with both already in memory.
 
     Args:
         qrels: Relevance judgements by snapshot: columns `query_id`, `doc_id`, `grade`.

@@ -375,7 +375,7 @@ def test_splits(tmp_path: Path, make_qrels, make_run) -> None:
     assert set(found.query_scores["query_id"]) == {"q2", "q3", "q4"}
     assert set(found.effectiveness["unjudged"]) == {1, 2}
     assert "|splits:test|" in found.signature()
-    with pytest.raises(UsageError, match="filter the frames"):
+    with pytest.raises(UsageError, match="filter the judgements"):
         evaluate(qrels, runs, parameters)
 
 

@@ -117,7 +117,7 @@ class Bm25Index:
         return np.asarray(np.log(1 + (len(self) - counts + 0.5) / (counts + 0.5)))
 
     def scores(self, terms: TermIds) -> npt.NDArray[np.float32]:
-        """Return the BM25 score of every document for query terms; repetitions count again."""
+        """Return the BM25 score of every document; a repeated query term counts repeatedly."""
         scores: npt.NDArray[np.float32] = self._model.get_scores_from_ids(terms)
         return scores
 
@@ -131,7 +131,7 @@ class Bm25Index:
             scores[documents] += weight * values
         return scores
 
-    def hits(self, query_id: str, scores: npt.NDArray[np.floating[Any]]) -> pl.DataFrame:
+    def top_hits(self, query_id: str, scores: npt.NDArray[np.floating[Any]]) -> pl.DataFrame:
         """Return the top `depth` documents with positive scores, and those tied with the last.
 
         Returns:
@@ -178,7 +178,7 @@ class Bm25Index:
     ) -> Run:
         """Build a run from pairs of query id and scores of all documents."""
         results = [pl.DataFrame(schema=_HITS)]
-        results += [self.hits(query_id, scores) for query_id, scores in scores_by_query]
+        results += [self.top_hits(query_id, scores) for query_id, scores in scores_by_query]
         return Run.from_scores(pl.concat(results), tag, self.parameters.depth)
 
 

@@ -30,7 +30,7 @@ JudgedDocuments = tuple[list[TermIds], list[float], list[str]]
 def search_expanded(
     index: Bm25Index, queries: pl.DataFrame, expanded: pl.DataFrame, *, tag: str = "expanded"
 ) -> Run:
-    """Search an index with expanded queries, and with the original queries that are not expanded.
+    """Search an index with expanded queries; queries without an expansion stay as they are.
 
     Args:
         index: Index of the snapshot.

@@ -35,8 +35,8 @@ class KeyQueryParameters:
 
     Args:
         fb_docs: Maximum number of relevant documents per query.
-        fb_terms: Maximum number of candidate terms from the query (the rarest), and the same
-            maximum for those from the relevant documents.
+        fb_terms: Maximum number of candidate terms from the query (the rarest), and also of
+            those from the relevant documents.
         max_terms: Maximum number of terms in a keyquery, up to `MAX_TERMS`.
         top: Lowest rank that counts as top, such as 10.
         min_results: Minimum number of documents that a keyquery must retrieve.

@@ -31,7 +31,7 @@ _TREC_NAMES = {
 
 
 def from_trec_name(name: str) -> str | None:
-    """Convert a measure name of trec_eval, such as `ndcg_cut_10` to `nDCG@10`; None if unknown."""
+    """Convert a trec_eval name (`ndcg_cut_10`) to a measure name (`nDCG@10`); None if unknown."""
     stem, _, digits = name.rpartition("_")
     for family, (whole, cut) in _TREC_NAMES.items():
         if name == whole:

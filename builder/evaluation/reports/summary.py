@@ -79,7 +79,7 @@ def _summary_row(
 
 
 def to_json(evaluation: Evaluation, *, queries: bool = False) -> dict[str, Any]:
-    """Convert an evaluation to JSON values; the docstring of `reports.summary` has the structure.
+    """Convert an evaluation to JSON values, with the structure in the docstring of this module.
 
     Args:
         evaluation: Evaluation to convert.

@@ -38,7 +38,7 @@ def trend_chart(report: TrendReport) -> str:
     lines = {
         row["system"]: _line_ends(row, times[-1] - times[0]) for row in best.iter_rows(named=True)
     }
-    _draw(drawing, scores, lines, times)
+    _draw_trends(drawing, scores, lines, times)
     return drawing.render_image()
 
 
@@ -48,7 +48,7 @@ def _line_ends(trend: dict[str, float | None], seconds: int) -> tuple[float, flo
     return None if start is None or slope is None else (start, start + slope * seconds)
 
 
-def _draw(
+def _draw_trends(
     drawing: Chart,
     scores: pl.DataFrame,
     lines: dict[str, tuple[float, float] | None],

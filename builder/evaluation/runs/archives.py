@@ -34,7 +34,7 @@ def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Itera
         return
     with tempfile.TemporaryDirectory(prefix=_SCRATCH) as scratch:
         yield [
-            _extract(path, Path(scratch) / str(number) / path.stem, max_bytes)
+            _extract_archive(path, Path(scratch) / str(number) / path.stem, max_bytes)
             if _is_zip(path)
             else path
             for number, path in enumerate(paths)
@@ -46,7 +46,7 @@ def _is_zip(path: Path) -> bool:
     return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 
-def _extract(path: Path, folder: Path, max_bytes: int) -> Path:
+def _extract_archive(path: Path, folder: Path, max_bytes: int) -> Path:
     folder.mkdir(parents=True)
     remaining = max_bytes
     try:

@@ -146,24 +146,24 @@ def _missing_file_hint(path: Path) -> str:
     return "" if path.exists() else "; the file does not exist"
 
 
-def _system_from_folder(path: Path, snapshot: re.Pattern[str]) -> str:
-    name = _strip_snapshot(snapshot, path.absolute().parent.name)
+def _system_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
+    name = _strip_snapshot(pattern, path.absolute().parent.name)
     if not name:
         raise UsageError(f"{path}: expected the name of a system in the file or folder name")
     return name
 
 
-def _system_from_parents(path: Path, snapshot: re.Pattern[str]) -> str:
+def _system_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
     """Return the system name: the nearest folder name that is not just a snapshot or a language."""
     for folder in list(path.parents)[:2]:
-        name = _strip_snapshot(snapshot, folder.name)
+        name = _strip_snapshot(pattern, folder.name)
         if name and not _LANGUAGE.fullmatch(name):
             return name
     return GENERIC_NAME
 
 
-def _strip_snapshot(snapshot: re.Pattern[str], name: str) -> str:
-    parts = (part.strip(_SEPARATORS) for part in snapshot.split(to_valid_text(name)))
+def _strip_snapshot(pattern: re.Pattern[str], name: str) -> str:
+    parts = (part.strip(_SEPARATORS) for part in pattern.split(to_valid_text(name)))
     return "_".join(part for part in parts if part)
 
 

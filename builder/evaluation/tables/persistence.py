@@ -38,7 +38,7 @@ _DESCRIPTIONS = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """Measure of persistence.
+    """Quantity that describes how effectiveness persists from one snapshot to another.
 
     Args:
         name: Name; includes the sign convention where it could be ambiguous.
@@ -82,33 +82,41 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     return out
 
 
-def _relative_drop(t: Terms) -> Floats:
-    return _ratio(subtract(t["S"], t["S'"]), t["S"])
+def _relative_drop(terms: Terms) -> Floats:
+    return _ratio(subtract(terms["S"], terms["S'"]), terms["S"])
 
 
-def _ri_from(t: Terms) -> Floats:
-    return _ratio(t["S-P"], t["P"])
+def _improvement_before(terms: Terms) -> Floats:
+    return _ratio(terms["S-P"], terms["P"])
 
 
-def _ri_to(t: Terms) -> Floats:
-    return _ratio(subtract(t["S'"], t["P'"]), t["P'"])
+def _improvement_after(terms: Terms) -> Floats:
+    return _ratio(subtract(terms["S'"], terms["P'"]), terms["P'"])
 
 
-def _effect_ratio(t: Terms) -> Floats:
-    return _ratio(subtract(t["S'"], t["P'"]), t["S-P"])
+def _effect_ratio(terms: Terms) -> Floats:
+    return _ratio(subtract(terms["S'"], terms["P'"]), terms["S-P"])
 
 
 _ALL = ("S", "S'", "P", "P'")
 
 QUANTITIES = (
-    Quantity("arp_from", None, ("S",), (), lambda t: t["S"]),
-    Quantity("arp_to", None, ("S'",), (), lambda t: t["S'"]),
-    Quantity("rnd_absolute_drop", 0.0, ("S", "S'"), (), lambda t: subtract(t["S"], t["S'"])),
+    Quantity("arp_from", None, ("S",), (), lambda terms: terms["S"]),
+    Quantity("arp_to", None, ("S'",), (), lambda terms: terms["S'"]),
+    Quantity(
+        "rnd_absolute_drop", 0.0, ("S", "S'"), (), lambda terms: subtract(terms["S"], terms["S'"])
+    ),
     Quantity("rnd_relative_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
     Quantity("re_delta_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
-    Quantity("ri_from", None, ("S", "P"), ("P",), _ri_from),
-    Quantity("ri_to", None, ("S'", "P'"), ("P'",), _ri_to),
-    Quantity("delta_ri", 0.0, _ALL, ("P", "P'"), lambda t: _ri_from(t) - _ri_to(t)),
+    Quantity("ri_from", None, ("S", "P"), ("P",), _improvement_before),
+    Quantity("ri_to", None, ("S'", "P'"), ("P'",), _improvement_after),
+    Quantity(
+        "delta_ri",
+        0.0,
+        _ALL,
+        ("P", "P'"),
+        lambda terms: _improvement_before(terms) - _improvement_after(terms),
+    ),
     Quantity("effect_ratio", 1.0, _ALL, ("S-P",), _effect_ratio),
 )
 """All quantities in table order."""

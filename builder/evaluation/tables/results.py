@@ -119,7 +119,7 @@ def effectiveness_rows(
 def significance_rows(
     topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield one row of tests against the pivot per snapshot, other system, and measure."""
+    """Yield one row per snapshot, system, and measure: tests of the system against the pivot."""
     if parameters.pivot is None:
         return
     pivot = systems.index(parameters.pivot)
@@ -188,9 +188,11 @@ def persistence_rows(
                     yield (*key, name, value, None, None, None, reason)
 
 
-def _missing_p_value_reason(topics: TopicSet, a: int, b: int, system: int, min_queries: int) -> str:
+def _missing_p_value_reason(
+    topics: TopicSet, earlier: int, later: int, system: int, min_queries: int
+) -> str:
     """Return why an unpaired test is undefined, given the minimum queries per snapshot."""
-    first, second = topics.snapshots[a], topics.snapshots[b]
+    first, second = topics.snapshots[earlier], topics.snapshots[later]
     if min(first.unjudged[system], second.unjudged[system]) < 0:
         return "no run for one of the snapshots"
     sizes = len(first.query_ids), len(second.query_ids)
@@ -204,7 +206,7 @@ def _missing_p_value_reason(topics: TopicSet, a: int, b: int, system: int, min_q
 def agreement_rows(
     topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield one row per pair of snapshots and measure for each coefficient of ranking agreement."""
+    """Yield one row per pair of snapshots, measure, and coefficient of ranking agreement."""
     for a, b in parameters.snapshot_pairs(len(topics.snapshots)):
         first, second = topics.snapshots[a], topics.snapshots[b]
         both = [i for i in range(len(systems)) if min(first.unjudged[i], second.unjudged[i]) >= 0]

@@ -33,7 +33,7 @@ class TopicSet:
 
 
 def core_queries(snapshots: Sequence[SnapshotScores]) -> set[str]:
-    """Return the aligned ids of the queries that are judged in every snapshot."""
+    """Return the ids, aligned between snapshots, of the queries judged in every snapshot."""
     judged = [set(scores.keys) for scores in snapshots]
     return set.intersection(*judged) if judged else set()
 
