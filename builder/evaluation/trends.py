@@ -32,9 +32,9 @@ class Trend:
         intercept: Value of the line at time 0.
         slope: Change of the score per unit of time.
         slope_se: HC3 standard error of the slope.
-        t: slope / slope_se (equation 3).
-        df: n - 2.
-        p: Two-sided p-value of t.
+        t: t statistic of the slope, slope / slope_se (equation 3).
+        df: Degrees of freedom of the t-test, n - 2.
+        p: Two-sided p-value of the t-test.
         end_point: Value of the line at the last batch, even if that batch is ignored.
         end_point_observed: Value of the line at the last batch that is not ignored.
         anderson_darling: Anderson-Darling statistic A^2 of the residuals (normality).

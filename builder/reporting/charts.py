@@ -52,7 +52,7 @@ def series_colour(index: int) -> str:
 
 @dataclass
 class Chart:
-    """Marks of a chart, with positions in SVG units."""
+    """Chart as lists of marks, with positions in SVG units."""
 
     title: str
     width: int = 440

@@ -93,7 +93,7 @@ def durbin_watson_cdf(value: float, precision: Vector, constraint: Vector) -> fl
 def _log_characteristic(
     nodes: Vector, value: float, precision: Vector, basis: Vector
 ) -> ComplexVector:
-    """Compute the logarithm of the characteristic function of the quadratic form at given nodes."""
+    """Compute the logarithm of the characteristic function of the quadratic form at each node."""
     log_k, log_s = _log_determinants(nodes, value, precision, basis)
     zero = np.zeros(1)
     log_k0, log_s0 = _log_determinants(zero, value, precision, basis)

@@ -24,7 +24,10 @@ def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
     column = f"text{suffix}"
     texts = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
     if texts["text"].null_count():
-        raise DataError(f"{queries}: column {column} is empty; the snapshot was not translated")
+        raise DataError(
+            f"{queries}: expected a text in every row of column {column}, found nulls; "
+            "the snapshot was not translated"
+        )
     return texts
 
 
@@ -46,7 +49,8 @@ def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]
                 frame = pl.DataFrame(batch)
                 if frame.height and frame[text].null_count() == frame.height:
                     raise DataError(
-                        f"{path}: column {text} is empty; the documents were not translated"
+                        f"{path}: expected texts in column {text}, found only nulls; "
+                        "the documents were not translated"
                     )
                 yield frame.select("doc_id", text=_full_text(suffix))
 

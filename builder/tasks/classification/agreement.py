@@ -33,7 +33,7 @@ PAIR_SCHEMA = {
 
 
 @dataclass(frozen=True, slots=True)
-class Coefficient:
+class AgreementCoefficient:
     """Value of an agreement coefficient.
 
     Args:
@@ -62,13 +62,13 @@ class AgreementReport:
     """
 
     pairs: pl.DataFrame
-    fleiss: Coefficient
-    krippendorff: Coefficient
+    fleiss: AgreementCoefficient
+    krippendorff: AgreementCoefficient
     posts: int
     annotators: tuple[str, ...]
 
 
-def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Coefficient:
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> AgreementCoefficient:
     """Compute Cohen's kappa of two annotators.
 
     Args:
@@ -83,15 +83,17 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Coeffi
             f"expected two label lists of equal length, found {len(first)} and {len(second)} labels"
         )
     if not first:
-        return Coefficient(None, 0, None, NOTHING_TO_COMPARE)
+        return AgreementCoefficient(None, 0, None, NOTHING_TO_COMPARE)
     pairs = Counter(zip(first, second, strict=True))
     labels = sorted({*first, *second}, key=repr)
     value = statistics.cohen_kappa([[pairs[row, column] for column in labels] for row in labels])
     observed = sum(pairs[label, label] for label in labels) / len(first)
-    return Coefficient(value, len(first), observed, ALL_LABELS_EQUAL if value is None else None)
+    return AgreementCoefficient(
+        value, len(first), observed, ALL_LABELS_EQUAL if value is None else None
+    )
 
 
-def fleiss_kappa(counts: Sequence[Sequence[int]]) -> Coefficient:
+def fleiss_kappa(counts: Sequence[Sequence[int]]) -> AgreementCoefficient:
     """Compute Fleiss' kappa.
 
     Args:
@@ -102,7 +104,7 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> Coefficient:
         UsageError: the sums of the rows differ or are below 2.
     """
     if not counts:
-        return Coefficient(None, 0, None, NOTHING_TO_COMPARE)
+        return AgreementCoefficient(None, 0, None, NOTHING_TO_COMPARE)
     sums = {sum(row) for row in counts}
     if len(sums) > 1 or min(sums) < 2:
         raise UsageError(
@@ -112,10 +114,10 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> Coefficient:
     agreeing = sum(count * (count - 1) for row in counts for count in row)
     observed = agreeing / (units * raters * (raters - 1))
     value = statistics.fleiss_kappa(counts)
-    return Coefficient(value, units, observed, ALL_LABELS_EQUAL if value is None else None)
+    return AgreementCoefficient(value, units, observed, ALL_LABELS_EQUAL if value is None else None)
 
 
-def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Coefficient:
+def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> AgreementCoefficient:
     """Compute Krippendorff's alpha for nominal labels.
 
     Args:
@@ -124,14 +126,14 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Coeffici
     paired = [labels for labels in labels_by_unit if len(labels) > 1]
     total = sum(map(len, paired))
     if not total:
-        return Coefficient(None, 0, None, NOTHING_TO_COMPARE)
+        return AgreementCoefficient(None, 0, None, NOTHING_TO_COMPARE)
     disagreement = sum(_disagreement(labels) for labels in paired)
     totals = Counter(label for labels in paired for label in labels)
     expected = total * total - sum(count * count for count in totals.values())
     observed = 1 - disagreement / total
     if not expected:
-        return Coefficient(None, len(paired), observed, ALL_LABELS_EQUAL)
-    return Coefficient(1 - (total - 1) * disagreement / expected, len(paired), observed)
+        return AgreementCoefficient(None, len(paired), observed, ALL_LABELS_EQUAL)
+    return AgreementCoefficient(1 - (total - 1) * disagreement / expected, len(paired), observed)
 
 
 def _disagreement(labels: Sequence[Hashable]) -> float:

@@ -90,7 +90,7 @@ def _describe_split(connection: duckdb.DuckDBPyConnection, split: str) -> dict[s
 def _compare_with_train(
     connection: duckdb.DuckDBPyConnection, split: str
 ) -> dict[str, float | None]:
-    """Return the vocabulary drift between a split and the training set."""
+    """Return measures of the vocabulary drift between a split and the training set, by name."""
     rows = connection.execute(WORD_COUNT_PAIRS, {"split": split}).fetchall()
     types_by_counts = {(train, other): types for train, other, types in rows}
     common = sum(n for (train, other), n in types_by_counts.items() if train and other)

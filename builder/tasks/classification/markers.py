@@ -127,7 +127,7 @@ def _compile_emoji(texts: list[str]) -> re.Pattern[str]:
 
 
 def _compile_emoticons(texts: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a pattern for an emoticon, with a group for each, and one for adjacent emoticons."""
+    """Return a pattern of one emoticon, with a named group for each, and a pattern of a run."""
     if not texts:
         return re.compile(r"(?!)"), re.compile(r"(?!)")
     repeated = [f"{re.escape(text)}{re.escape(text[-1])}*+" for text in texts]
@@ -171,12 +171,12 @@ def read_markers(path: Path | None = None) -> MarkerList:
         FormatError: the header or a line is invalid, or a marker is repeated.
     """
     if path is not None:
-        return _read_file(path)
+        return _read_marker_file(path)
     with as_file(files(__package__) / "markers.tsv") as builtin_path:
-        return _read_file(builtin_path)
+        return _read_marker_file(builtin_path)
 
 
-def _read_file(path: Path) -> MarkerList:
+def _read_marker_file(path: Path) -> MarkerList:
     markers: dict[str, Marker] = {}
     for line, text in numbered_lines(path):
         fields = text.split("\t")

@@ -39,7 +39,7 @@ class Batches:
         """Start of every batch in Unix seconds, int64[n]."""
         return self.edges[:-1]
 
-    def index(self, times: Seconds) -> Seconds:
+    def find_indexes(self, times: Seconds) -> Seconds:
         """Return the batch index of every time; -1 before the first batch, n after the last."""
         return np.searchsorted(self.edges, times, side="right").astype(np.int64) - 1
 

@@ -183,32 +183,32 @@ class _MatchedRun:
 
 
 def _score_runs(
-    systems: Sequence[_MatchedRun], batches: Batches, parameters: FilteringParameters
+    runs: Sequence[_MatchedRun], batches: Batches, parameters: FilteringParameters
 ) -> pl.DataFrame:
     """Score every system at every confidence cut-off in every batch."""
     frames = [
-        _score_cutoff(system, cutoff, batches, parameters)
-        for system in systems
+        _score_cutoff(run, cutoff, batches, parameters)
+        for run in runs
         for cutoff in sorted(set(parameters.cutoffs))
     ]
     return pl.concat(frames).sort("system", "cutoff", "batch")
 
 
 def _score_cutoff(
-    system: _MatchedRun, cutoff: float, batches: Batches, parameters: FilteringParameters
+    run: _MatchedRun, cutoff: float, batches: Batches, parameters: FilteringParameters
 ) -> pl.DataFrame:
     """Score a system at one confidence cut-off in every batch."""
     confidence = pl.col("confidence")
     above = confidence > cutoff if parameters.cutoff_rule == "above" else confidence >= cutoff
-    returned = _add_batch_index(system.returned.filter(above), batches)
-    relevant = _add_batch_index(system.relevant, batches)
+    returned = _add_batch_index(run.returned.filter(above), batches)
+    relevant = _add_batch_index(run.relevant, batches)
     documents = _count_documents(returned, relevant, batches)
     rows = _compute_batch_measures(
         _count_pairs(returned, relevant), len(batches.starts), parameters
     )
     return pl.DataFrame(
         {
-            "system": [system.system] * len(rows),
+            "system": [run.system] * len(rows),
             "cutoff": [cutoff] * len(rows),
             "batch": batches.starts,
             "documents": documents,
@@ -220,7 +220,7 @@ def _score_cutoff(
 
 def _add_batch_index(pairs: pl.DataFrame, batches: Batches) -> pl.DataFrame:
     """Add the column `batch_index`: the zero-based index of the batch of each pair."""
-    return pairs.with_columns(batch_index=batches.index(pairs["time"].to_numpy()))
+    return pairs.with_columns(batch_index=batches.find_indexes(pairs["time"].to_numpy()))
 
 
 def _count_documents(

@@ -96,7 +96,7 @@ class Event:
 class PushedUpdate:
     """Update pushed by a system: id, and time in Unix seconds."""
 
-    update: str
+    update_id: str
     time: int
 
 
@@ -108,7 +108,7 @@ class Row:
     line: int
     fields: list[str]
 
-    def integer(self, index: int, name: str) -> int:
+    def parse_integer(self, index: int, name: str) -> int:
         """Return a field as an integer.
 
         Raises:
@@ -116,7 +116,7 @@ class Row:
         """
         return int(self._match_field(_INTEGER, index, f"an integer as {name}"))
 
-    def number(self, index: int, name: str) -> float:
+    def parse_number(self, index: int, name: str) -> float:
         """Return a field as a decimal number.
 
         Raises:
@@ -124,7 +124,7 @@ class Row:
         """
         return float(self._match_field(_NUMBER, index, f"a number as {name}"))
 
-    def text(self, start: int) -> str:
+    def join_fields(self, start: int) -> str:
         """Return all fields from index `start`, joined by spaces."""
         return " ".join(self.fields[start:])
 
@@ -145,14 +145,14 @@ def normalize_event_id(event_id: str) -> str:
     return _EVENT_PREFIX.sub("", event_id)
 
 
-def read_rows(path: Path, min_fields: int, numeric: Sequence[int]) -> Iterator[Row]:
+def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Iterator[Row]:
     """Yield the rows of a tab-separated file, without the header and blank lines.
 
     Args:
         path: Tab-separated file.
         min_fields: Minimum number of fields.
-        numeric: Indexes of the numeric fields. The first line is a header if none of them is a
-            number.
+        numeric_fields: Indexes of the numeric fields. The first line is a header if none of these
+            fields is a number.
 
     Raises:
         FormatError: a line has too few fields.
@@ -163,7 +163,7 @@ def read_rows(path: Path, min_fields: int, numeric: Sequence[int]) -> Iterator[R
         row = Row(path, line, text.split("\t"))
         if len(row.fields) < min_fields:
             raise row.error(f"at least {min_fields} tab-separated fields", text[:120])
-        if line == 1 and not any(_NUMBER.fullmatch(row.fields[index]) for index in numeric):
+        if line == 1 and not any(_NUMBER.fullmatch(row.fields[index]) for index in numeric_fields):
             continue
         yield row
 
@@ -177,14 +177,18 @@ def read_nuggets(path: Path) -> dict[str, Event]:
     events: dict[str, Event] = {}
     for row in read_rows(path, 5, (2, 3, 4)):
         nuggets = events.setdefault(normalize_event_id(row.fields[0]), Event()).nuggets
-        name, importance, text = row.fields[1], row.number(3, "importance"), row.text(5)
+        name, importance, text = (
+            row.fields[1],
+            row.parse_number(3, "importance"),
+            row.join_fields(5),
+        )
         if name in nuggets:
             raise row.error("each nugget only once per event", name)
-        if importance < 0 or row.integer(4, "length") < 0:
+        if importance < 0 or row.parse_integer(4, "length") < 0:
             raise row.error("an importance and a length of at least 0", row.fields[3:5])
         if not text.strip():
             raise row.error("the text of the nugget as field 6", text)
-        nuggets[name] = JudgedNugget(row.integer(2, "unix time"), importance, text)
+        nuggets[name] = JudgedNugget(row.parse_integer(2, "unix time"), importance, text)
     return events
 
 
@@ -204,7 +208,7 @@ def read_run(path: Path) -> dict[str, dict[str, list[PushedUpdate]]]:
         event, team, run, document, sentence, _, confidence = row.fields
         if not _CONFIDENCE.fullmatch(confidence):
             raise row.error("a number as confidence (field 7)", confidence)
-        pushed = PushedUpdate(f"{document}-{sentence}", row.integer(5, "unix time"))
+        pushed = PushedUpdate(f"{document}-{sentence}", row.parse_integer(5, "unix time"))
         by_event = systems.setdefault(f"{team}-{run}", {})
         by_event.setdefault(normalize_event_id(event), []).append(pushed)
     return systems
@@ -240,7 +244,7 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
     intervals: dict[str, tuple[int, int]] = {}
     for row in _read_xml_topics(path) if is_xml else read_rows(path, 3, (1, 2)):
         name = normalize_event_id(row.fields[0])
-        interval = (row.integer(1, "start"), row.integer(2, "end"))
+        interval = (row.parse_integer(1, "start"), row.parse_integer(2, "end"))
         if name in intervals or interval[0] >= interval[1]:
             raise row.error("each event only once, with an end after its start", row.fields[:3])
         intervals[name] = interval

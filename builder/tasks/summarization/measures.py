@@ -75,17 +75,17 @@ class EventScores:
 
 
 def graded_relevance(importance: float, max_importance: float) -> float:
-    """Return the relevance exp(importance - max_importance) of a nugget; equation 19."""
+    """Return the relevance exp(importance - max_importance) of a nugget (Aslam et al., eq. 19)."""
     return math.exp(importance - max_importance)
 
 
 def binary_relevance(importance: float) -> float:
-    """Return the relevance of a nugget: 1 if its importance is above 0, else 0; equation 20."""
+    """Return 1 if the importance of a nugget is above 0, else 0 (Aslam et al. 2014, eq. 20)."""
     return 1.0 if importance > 0 else 0.0
 
 
 def latency_discount(nugget_time: int, update_time: int, step: float = LATENCY_STEP) -> float:
-    """Return the latency discount in (0, 2), which is 1 at the time of the nugget; equation 22.
+    """Return the latency discount in (0, 2); it is 1 at the nugget time (Aslam et al., eq. 22).
 
     Args:
         nugget_time: Time of the nugget in Unix seconds.
@@ -100,12 +100,12 @@ def latency_discount(nugget_time: int, update_time: int, step: float = LATENCY_S
 
 
 def updates_before(updates: Sequence[Update], time: float) -> list[Update]:
-    """Return the updates that were pushed strictly before a time; equation 1."""
+    """Return the updates that were pushed strictly before a time (Aslam et al. 2014, eq. 1)."""
     return [update for update in updates if update.time < time]
 
 
 def earliest_matches(updates: Sequence[Update]) -> dict[str, int]:
-    """Return the index of the earliest update that matches each nugget, M(n, S); equation 7.
+    """Return the index of the earliest update that matches each nugget (Aslam et al., eq. 7).
 
     Keys are nugget ids. Of several updates with the same time, the first in `updates` counts.
     """
@@ -117,11 +117,11 @@ def earliest_matches(updates: Sequence[Update]) -> dict[str, int]:
 
 
 def verbosity(update: Update, new_nuggets: Sequence[str], mean_nugget_words: float) -> float:
-    """Return the verbosity of an update, V(u); equations 24 and 25.
+    """Return the verbosity of an update, V(u) (Aslam et al. 2014, eq. 24 and 25).
 
     Args:
         update: Update to score.
-        new_nuggets: Ids of the nuggets first matched by the update, M^-1(u, S); equation 8.
+        new_nuggets: Ids of the nuggets first matched by the update, M^-1(u, S) (equation 8).
         mean_nugget_words: Mean number of words per nugget of the event, above 0.
     """
     matching = frozenset[int]().union(*(update.matches[nugget] for nugget in new_nuggets))
@@ -143,7 +143,7 @@ class EventMeasures:
     latency_step: float | None
 
     def gain(self, update: Update, nugget: str) -> float:
-        """Return the gain of an update for a nugget, g_F or g_L; equations 4 and 5."""
+        """Return the gain of an update for a nugget, g_F or g_L (Aslam et al., eq. 4 and 5)."""
         relevance = self.relevance[nugget]
         if self.latency_step is None:
             return relevance
@@ -151,14 +151,14 @@ class EventMeasures:
         return relevance * latency_discount(time, update.time, self.latency_step)
 
     def gains(self, updates: Sequence[Update]) -> list[float]:
-        """Return the total gain of every update, G(u, S); equation 9."""
+        """Return the total gain of every update, G(u, S) (Aslam et al. 2014, eq. 9)."""
         gains = [0.0] * len(updates)
         for nugget, index in sorted(earliest_matches(updates).items()):
             gains[index] += self.gain(updates[index], nugget)
         return gains
 
     def verbosities(self, updates: Sequence[Update]) -> list[float]:
-        """Return the verbosity of every update, V(u); equations 24 and 25."""
+        """Return the verbosity of every update, V(u) (Aslam et al. 2014, eq. 24 and 25)."""
         mean_words = sum(n.words for n in self.nuggets.values()) / len(self.nuggets)
         new_nuggets: list[list[str]] = [[] for _ in updates]
         for nugget, index in earliest_matches(updates).items():
@@ -169,7 +169,7 @@ class EventMeasures:
         ]
 
     def scores(self, updates: Sequence[Update]) -> EventScores:
-        """Return all measures of a list of updates; equations 10 to 16 and 26."""
+        """Return all measures of a list of updates (Aslam et al. 2014, eq. 10 to 16 and 26)."""
         total = math.fsum(self.gains(updates))
         eg = total / len(updates) if updates else 0.0
         eg_v = total / math.fsum(self.verbosities(updates)) if updates else 0.0
@@ -182,7 +182,7 @@ class EventMeasures:
     def comprehensiveness_integral(
         self, updates: Sequence[Update], start: int, end: int
     ) -> float | None:
-        """Return the integral of comprehensiveness over time in seconds; equation 18.
+        """Return the integral of comprehensiveness over time in seconds (Aslam et al., eq. 18).
 
         Comprehensiveness is a step function of time, so the integral is an exact sum. None if no
         nugget is relevant.

@@ -76,7 +76,7 @@ class _PoolReader:
             event = self._find_event(row)
             if event is None:
                 continue
-            name, length, text = row.fields[1], row.integer(4, "length"), row.text(6)
+            name, length, text = row.fields[1], row.parse_integer(4, "length"), row.join_fields(6)
             if name in event.pool or length < 0:
                 raise row.error(
                     "each update only once, with a length of at least 0", (name, length)
@@ -93,7 +93,7 @@ class _PoolReader:
             event = self._find_event(row)
             if event is None:
                 continue
-            start, end = row.integer(3, "start"), row.integer(4, "end")
+            start, end = row.parse_integer(3, "start"), row.parse_integer(4, "end")
             if not 0 <= start <= end:
                 raise row.error("a span with 0 <= start <= end", (start, end))
             update, nugget = event.pool.get(row.fields[1]), row.fields[2]
@@ -105,7 +105,10 @@ class _PoolReader:
                 update.matches.append(Match(nugget, start, end))
 
     def _find_event(self, row: Row) -> Event | None:
-        """Return the event of a row. Without nuggets, count the row as ignored and return None."""
+        """Return the event of a row; None if it has no nuggets.
+
+        A row of an event without nuggets is counted as ignored.
+        """
         event = self.events.get(normalize_event_id(row.fields[0]))
         if event is None:
             self.ignored["update or match of an event without nuggets"] += 1

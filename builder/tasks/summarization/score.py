@@ -218,7 +218,7 @@ def _match_updates(
     mean_words = sum(nugget.words for nugget in nuggets.values()) / len(nuggets)
     updates, unpooled = [], 0
     for push in pushed:
-        pooled = event.resolve(push.update)
+        pooled = event.resolve(push.update_id)
         if pooled is not None:
             matches = {n: words for n, words in matched_words(pooled).items() if n in nuggets}
             updates.append(Update(push.time, count_words(pooled.text), matches))
@@ -272,7 +272,7 @@ def _score_taus(
 
 
 def _average_events(scored: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return the mean of each measure over events, per group of `keys`; equation 13."""
+    """Return the mean of each measure over events, per group of `keys` (Aslam et al., eq. 13)."""
     rows = []
     measures = [name for name in schema if name in scored.columns and name not in keys]
     for key, group in scored.sort(*keys, "event").group_by(*keys, maintain_order=True):
