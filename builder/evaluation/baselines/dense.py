@@ -39,7 +39,7 @@ def dense_search(
     frame = parquet.read(queries, ["query_id", "vector"])
     query_ids, query_vectors = frame["query_id"].cast(pl.String), _to_matrix(frame, queries, None)
     if query_ids.n_unique() != len(query_ids):
-        raise DataError(f"{queries}: query ids are not unique")
+        raise DataError(f"{queries}: expected unique query ids, found duplicates")
     best = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64})
     count = 0
     ids: list[pl.Series] = []

@@ -70,7 +70,7 @@ def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile
         if (first.system, first.snapshot) == (second.system, second.snapshot):
             raise UsageError(
                 f"{first.path} and {second.path} are both runs of {first.system!r} for "
-                f"{first.snapshot}; rename one, as SYSTEM/SNAPSHOT.txt or SYSTEM_SNAPSHOT.txt"
+                f"{first.snapshot}; rename one to SYSTEM/SNAPSHOT.txt or SYSTEM_SNAPSHOT.txt"
             )
     return runs
 

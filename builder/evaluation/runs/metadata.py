@@ -60,7 +60,10 @@ def read_metadata(path: Path) -> RunMetadata:
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(f"invalid YAML: {error}", path) from error
     if not isinstance(data, dict):
-        raise FormatError("expected a YAML mapping, such as `actor:` with `team:`", path)
+        raise FormatError(
+            f"expected a YAML mapping, such as `actor:` with `team:`, found {type(data).__name__}",
+            path,
+        )
     actor = data.get("actor")
     actor = actor if isinstance(actor, dict) else {}
     resources = [pair for key in RESOURCES for pair in _flatten(data.get(key), "", 0)]

@@ -78,7 +78,9 @@ def evaluate_classification(
     """
     weights = dict(weights or DEFAULT_WEIGHTS)
     require(
-        weights.keys() <= set(TEST_SPLITS), f"weights of {', '.join(TEST_SPLITS)}", sorted(weights)
+        weights.keys() <= set(TEST_SPLITS),
+        f"weights only for {', '.join(TEST_SPLITS)}",
+        sorted(weights),
     )
     systems = [_system_name(path) for path in predictions]
     require(bool(systems), "at least one prediction file", systems)

@@ -183,7 +183,7 @@ def read_nuggets(path: Path) -> dict[str, Event]:
             row.join_fields(5),
         )
         if name in nuggets:
-            raise row.error("each nugget only once per event", name)
+            raise row.error("a nugget id that is new in its event", name)
         if importance < 0 or row.parse_integer(4, "length") < 0:
             raise row.error("an importance and a length of at least 0", row.fields[3:5])
         if not text.strip():
@@ -246,7 +246,7 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
         name = normalize_event_id(row.fields[0])
         interval = (row.parse_integer(1, "start"), row.parse_integer(2, "end"))
         if name in intervals or interval[0] >= interval[1]:
-            raise row.error("each event only once, with an end after its start", row.fields[:3])
+            raise row.error("a new event id, and an end after the start", row.fields[:3])
         intervals[name] = interval
     return intervals
 

@@ -78,9 +78,7 @@ class _PoolReader:
                 continue
             name, length, text = row.fields[1], row.parse_integer(4, "length"), row.join_fields(6)
             if name in event.pool or length < 0:
-                raise row.error(
-                    "each update only once, with a length of at least 0", (name, length)
-                )
+                raise row.error("a new update id, and a length of at least 0", (name, length))
             if length and not text.strip():
                 raise row.error("the text of the update as field 7", text)
             original = row.fields[5] if len(row.fields) > 5 else NO_DUPLICATE
