@@ -145,7 +145,7 @@ def _read_with_earlier_statistics(
     depth: int,
     qrels: Mapping[str, Path],
 ) -> pl.DataFrame:
-    """Read the ranking of a system for a snapshot, made with statistics of the snapshot before."""
+    """Read the ranking of a system that was made with statistics of the preceding snapshot."""
     system, snapshot = key
     if key not in earlier_paths:
         found = ", ".join(f"{s} for {n}" for s, n in sorted(earlier_paths))

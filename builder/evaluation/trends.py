@@ -25,7 +25,7 @@ THREE_BATCHES = "the p-value of Durbin-Watson is undefined for 3 batches"
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Trend fitted to the scores of a system, in the caller's unit of time.
+    """Linear trend of the scores of a system, in the unit of the given times.
 
     Args:
         batches: Number of batches with a defined score and a positive weight, n.
@@ -77,8 +77,8 @@ def fit_trend(
         residuals: Kind of residuals to test.
 
     Raises:
-        UsageError: The lengths differ, the times are not ascending, or a number is negative or not
-            finite.
+        UsageError: The lengths differ, the times are not ascending, a weight is negative, or a
+            number is not finite.
     """
     t, y, w = _to_arrays(times, scores, weights)
     counted = ~np.isnan(y) & (w > 0.0)

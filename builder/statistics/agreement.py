@@ -25,7 +25,8 @@ def cohen_kappa(table: Sequence[Sequence[int]], weights: Weights = "none") -> fl
     Args:
         table: Square matrix of counts by rating of the first rater (rows) and of the second rater
             (columns), with ascending ratings.
-        weights: Weight of a disagreement: constant, linear or quadratic in the difference.
+        weights: Weight of a disagreement: constant (`none`), or linear or quadratic in the
+            difference between the ratings.
 
     Returns:
         1 - observed / expected disagreement; None if no disagreement is expected.
@@ -51,8 +52,8 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
             least 2.
 
     Returns:
-        (observed - expected) / (1 - expected), where both are agreements; None if there are no
-        units or no disagreement is expected.
+        (observed - expected agreement) / (1 - expected agreement); None if there are no units or no
+        disagreement is expected.
     """
     if not counts:
         return None

@@ -53,7 +53,7 @@ def unpaired_t_test(before: Floats, after: Floats, *, pooled: bool = True) -> tu
 
     Args:
         before: Scores of shape (n, ...).
-        after: Scores of shape (m, ...), with the same trailing axes.
+        after: Scores of shape (m, ...), with the same trailing axes as `before`.
         pooled: Whether to pool the variance (Student's test); otherwise Welch's test, which needs
             two values in each sample.
 
@@ -105,7 +105,7 @@ def holm_adjust(p: Floats) -> Floats:
     """Adjust p-values along the first axis by Holm's step-down method, ignoring NaN.
 
     Args:
-        p: p-values of shape (tests, ...); tests along the first axis are a family.
+        p: p-values of shape (tests, ...); each family of tests lies along the first axis.
     """
     order = np.argsort(p, axis=0, kind="stable")
     ascending = np.take_along_axis(p, order, axis=0)

@@ -29,7 +29,7 @@ class Rm3Parameters:
 
     Args:
         fb_docs: Maximum number of feedback documents per query.
-        fb_terms: Number of terms of the relevance model.
+        fb_terms: Number of terms kept from the relevance model.
         original_weight: Weight of the original query in the interpolation, from 0 to 1.
 
     Raises:

@@ -30,8 +30,8 @@ def read_delimited(
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: The file is not UTF-8 or empty, a column is repeated, the number of
-            fields in a line differs from the header, or a number is malformed or not finite.
+        FormatError: The file is empty or not UTF-8, a column is repeated, the number of fields in a
+            line differs from the header, or a number is malformed or not finite.
     """
     text = io.StringIO(read_text(Source(path, str(path))), newline="")
     reader = csv.reader(

@@ -1,8 +1,8 @@
 """Persistence of effectiveness between two snapshots (Keller et al. 2024; LongEval 2023).
 
 Computes an array per quantity from the mean scores of all systems in both snapshots; NaN where a
-quantity is undefined. S and P are the means of a system and of the pivot in the first snapshot, S'
-and P' those in the second:
+quantity is undefined. S and P are the means of a system and of the pivot in the first snapshot,
+and S' and P' are their means in the second:
 
     arp_from, arp_to      S and S'            average retrieval performance
     rnd_absolute_drop     S - S'              the difference form of RnD; positive = drop

@@ -1,11 +1,11 @@
 """Compares the result lists and scores of a system in two snapshots.
 
 Computes the per-topic RMSE of scores, and Kendall's tau-b and rank-biased overlap of result lists
-(Breuer et al. 2020), restricted to documents that both snapshots contain, as Keller et al. (2024)
-propose as future work.
+(Breuer et al. 2020). Result lists are restricted to documents that are in both snapshots, as Keller
+et al. (2024) propose for future work.
 
-Documents missing from one of the two lists are tied at its end. Queries that occur in only one of
-the snapshots are ignored.
+Documents that are missing from one of the two lists are tied at its end. Queries that occur in only
+one of the snapshots are ignored.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,7 +66,7 @@ def reproducibility(
         documents_map: Path of the collection's `documents_map.parquet`.
         runs: Run files, or folders of run files.
         measures: Names of the measures whose scores are compared.
-        pivot: System with which all others are compared; None for none.
+        pivot: System with which all others are compared; None to omit these comparisons.
         depth: Number of documents compared per query.
         rbo_p: Persistence p of rank-biased overlap, between 0 and 1.
 

@@ -1,8 +1,8 @@
 """Size, label distribution and vocabulary of each split, and their drift from the training set.
 
 Vocabulary drift is measured by the Jaccard similarity of the vocabularies, the Jensen-Shannon
-divergence of the word distributions in bits, and the share of out-of-vocabulary tokens in both
-directions. Words are lowercased runs of letters, digits and underscores.
+divergence of the word distributions in bits, and the share of tokens of either split that do not
+occur in the other. Words are lowercased runs of letters, digits and underscores.
 """
 
 from typing import Any

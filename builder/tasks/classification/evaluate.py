@@ -73,7 +73,7 @@ def evaluate_classification(
 
     Raises:
         UsageError: there are no prediction files, two systems have the same name, the labels are
-            missing, or a weight is of an unknown test set.
+            missing, or a weight is given for an unknown test set.
         FormatError: a line is invalid, or a post has two predictions.
     """
     weights = dict(weights or DEFAULT_WEIGHTS)

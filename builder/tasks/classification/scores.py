@@ -78,7 +78,7 @@ def weighted_f1(scores: Mapping[str, float | None], weights: Mapping[str, float]
 
     Args:
         scores: Macro-F1 of each test set.
-        weights: Weight of each test set, non-negative; they need not sum to 1.
+        weights: Non-negative weight of each test set; the weights need not sum to 1.
 
     Returns:
         The mean; None if a test set with a positive weight has no score.

@@ -44,7 +44,7 @@ def validate_classification(folder: Path, markers: Path | None = None) -> list[F
 
     Args:
         folder: Version folder, with `manifest.json`.
-        markers: Marker list of the definition; needed only if texts contain markers.
+        markers: Marker list (TSV) that the definition names; None for the built-in list.
 
     Raises:
         UsageError: the folder is not a published classification collection.

@@ -74,8 +74,9 @@ class SummarizationReport:
             system pushed an update (`OFFICIAL_SCHEMA`).
         official_means: Means of `official` per system, by descending harmonic mean
             (`OFFICIAL_MEAN_SCHEMA`).
-        events: One row per system, event and gain (`EVENT_SCHEMA`). Integrals are in seconds;
-            their means are divided by the length of the event. Null if there is no events file.
+        events: One row per system, event and gain (`EVENT_SCHEMA`). `comprehensiveness_integral`
+            is in seconds, and `comprehensiveness_integral_mean` is divided by the length of the
+            event; they are null if there is no events file.
         taus: One row per system, event, gain and tau (`TAU_SCHEMA`).
         means: One row per system and gain: number of events, and the mean of every score over the
             events for which it is defined (`MEAN_SCHEMA`). Systems score 0 for events without
