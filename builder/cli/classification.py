@@ -92,9 +92,9 @@ def print_annotator_agreement(
 
     Example: longeval classification agreement ann.tsv bob.tsv
     """
-    from builder.tasks.classification import agreement_paths
+    from builder.tasks.classification import agreement_of_files
 
-    report = agreement_paths(labels)
+    report = agreement_of_files(labels)
     print_rows(report.pairs.to_dicts())
     typer.echo(f"{report.posts:,} posts, {len(report.annotators)} annotators")
     for name, coefficient in (

@@ -141,11 +141,11 @@ def attribute(
     """
     from builder.collection.layout import CHANGE_TABLES
     from builder.collection.read import open_collection
-    from builder.evaluation import attribute_paths, extract_archives
+    from builder.evaluation import attribute_score_changes, extract_archives
 
     opened = open_collection(collection)
     with extract_archives(runs) as files:
-        attributions = attribute_paths(
+        attributions = attribute_score_changes(
             qrels_by_snapshot(opened),
             opened.path / f"{CHANGE_TABLES['document_changes']}.parquet",
             files,

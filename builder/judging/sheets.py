@@ -14,7 +14,7 @@ import polars as pl
 from markupsafe import Markup
 
 from builder.errors import UsageError
-from builder.reporting.render import render_document
+from builder.reporting.render import render_html_document
 from builder.text.keys import key64
 from schemas import GRADES
 
@@ -110,7 +110,7 @@ def _write_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
         ensure_ascii=False,
         separators=(",", ":"),
     )
-    page = render_document(
+    page = render_html_document(
         "judge.html", "judge", POLICY, title="Relevance judging", pool=_escape_json(pool)
     )
     out.write_text(page, encoding="utf-8", newline="\n")

@@ -7,8 +7,8 @@ later snapshots compared with the first. `to_json` returns all tables in this st
      "effectiveness": [{...}], "significance": [{...}], "persistence": [{...}],
      "agreement": [{...}]}
 
-with the columns of `results` as keys, and optionally with `query_scores` and `query_drops` (columns
-of `perquery`). Undefined values are null and have a `reason`.
+with the columns of `tables.results` as keys, and optionally with `query_scores` and `query_drops`
+(columns of `tables.perquery`). Undefined values are null and have a `reason`.
 """
 
 import json
@@ -79,7 +79,7 @@ def _summary_row(
 
 
 def to_json(evaluation: Evaluation, *, queries: bool = False) -> dict[str, Any]:
-    """Convert an evaluation to JSON values, in the structure described above.
+    """Convert an evaluation to JSON values, with the structure in the docstring of this module.
 
     Args:
         evaluation: Evaluation to convert.

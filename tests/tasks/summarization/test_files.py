@@ -186,9 +186,9 @@ def test_what_is_left_out_is_counted(files):
         ("nuggets.tsv", "1\tn9\t0\t3\t4", r"text of the nugget as field 6"),
         ("nuggets.tsv", "1\tn9\t0\t3\t4\t ", r"text of the nugget as field 6"),
         ("nuggets.tsv", "1\tn9\t0\t-1\t4\ttext", "an importance"),
-        ("nuggets.tsv", "1\tn1\t0\t3\t4\ttext", "once"),
+        ("nuggets.tsv", "1\tn1\t0\t3\t4\ttext", "new"),
         ("nuggets.tsv", "1\tn9\t0\t3", "at least 5 tab-separated fields"),
-        ("updates.tsv", "1\td-1\td\t1\t10\tNULL\tagain", "once"),
+        ("updates.tsv", "1\td-1\td\t1\t10\tNULL\tagain", "new"),
         ("updates.tsv", "1\td-9\td\t1\tten\tNULL\ttext", "length"),
         ("updates.tsv", "1\td-9\td\t1\t-1\tNULL\ttext", "length"),
         ("updates.tsv", "1\td-9\td\t1\t10\tNULL", r"text of the update as field 7"),
@@ -254,7 +254,7 @@ def test_malformed_topics_are_named(files):
 def test_a_system_comes_in_one_file(files):
     files.score()
     paths = [files.folder / name for name in ("nuggets.tsv", "updates.tsv", "matches.tsv")]
-    with pytest.raises(UsageError, match="each system in a single run file"):
+    with pytest.raises(UsageError, match="each system in only one run file"):
         evaluate_summaries(*paths, [files.folder / "run.gz"] * 2)
     files.lines["run.gz"] = []
     with pytest.raises(UsageError, match="at least one pushed update"):
