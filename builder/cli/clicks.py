@@ -73,7 +73,7 @@ def run_model(
 ) -> None:
     """Run a click model on a query log and write an estimate per query and URL.
 
-    The section `[log]` of --definition describes the input format.
+    The section `[log]` of the file given by --definition describes the input format.
 
     Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv
     """
@@ -161,7 +161,7 @@ def compare_models(
 ) -> None:
     """Compare click models by how well they predict clicks on held-out impressions.
 
-    The section `[log]` of --definition describes the input format.
+    The section `[log]` of the file given by --definition describes the input format.
 
     Example: longeval clicks compare log.jsonl.gz --held-out 0.25
     """
