@@ -1,9 +1,9 @@
 """Definitions of the terms used in the explorer, for its glossary page and for the manual."""
 
 TERMS: dict[str, str] = {
-    "aligned id": "An id that identifies the same query or page in every snapshot. Collections built "
-    "from logs and crawls use only aligned ids; the files of an imported release keep its own "
-    "ids, but the explorer shows aligned ids.",
+    "aligned id": "An id that identifies the same query or page in every snapshot. Collections "
+    "built from logs and crawls use only aligned ids; the files of an imported release keep its "
+    "own ids, but the explorer shows aligned ids.",
     "attribution": "What parts of the change in a system's score are due to changed documents, "
     "changed queries and changed judgements; the remainder is due to the system itself and its "
     "index statistics.",

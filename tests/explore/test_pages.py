@@ -176,7 +176,7 @@ def test_a_release_says_what_it_lacks(imported_app: ASGIApp) -> None:
     assert "Impressions" not in listed.heads
     assert ask(imported_app, "/queries?sort=impressions").status == 400
     assert "no texts of pages" in ask(imported_app, "/pages").text
-    assert "start with --runs" in ask(imported_app, "/systems").text
+    assert "with --runs FOLDER" in ask(imported_app, "/systems").text
     for address in ADDRESSES:
         assert ask(imported_app, address).status == 200, address
 
