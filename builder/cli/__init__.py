@@ -143,7 +143,8 @@ def _report_error(error: BaseException, handler: _SignalHandler, *, debug: bool)
     """Print an error for the user and return its exit code.
 
     Returns:
-        The exit code, or None if the error is unexpected or `debug` is set: it is then re-raised.
+        The exit code; None if the caller must re-raise the error, because it is unexpected or
+        `debug` is true.
     """
     if handler.received_signal:
         typer.echo(

@@ -47,7 +47,7 @@ COMMA_SEPARATED_OPTIONS = {
 
 
 def expand_arguments(arguments: list[str]) -> list[str]:
-    """Return the arguments with an option of several values repeated before each of its values.
+    """Expand options with several values: repeat the option before each value.
 
     Raises:
         UsageError: a variadic option has no value.

@@ -66,7 +66,7 @@ def baseline(
     """Search every snapshot with BM25 and write the runs.
 
     With `--expand rm3`, queries without earlier judgements use the top documents of BM25 as
-    feedback. With `--expand keyquery`, they are unchanged.
+    feedback. With `--expand keyquery`, such queries are not expanded.
 
     Example: longeval baseline demo/collection --out runs/bm25
     """

@@ -1,4 +1,4 @@
-"""Options of `longeval clicks run` and `longeval clicks compare`, as click model parameters."""
+"""Options of `longeval clicks run` and `compare`, and their conversion to model parameters."""
 
 from enum import StrEnum
 from pathlib import Path

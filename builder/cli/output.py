@@ -93,15 +93,15 @@ def _format_value(value: object) -> object:
 
 
 def join_reasons(step: "Step", limit: int = 3) -> str:
-    """Join the first `limit` reasons why a unit runs, and append the number of further ones."""
+    """Join the first `limit` reasons why a unit runs, and append how many are left out."""
     remaining = len(step.reasons) - limit
     return "; ".join(step.reasons[:limit]) + (f"; and {remaining} more" if remaining > 0 else "")
 
 
 def print_step(step: "Step") -> None:
-    """Print row counts, duration and reasons of a unit that ran, then one line per note.
+    """Print row counts, duration, reasons and notes of a unit of a build.
 
-    Skipped units print nothing.
+    For a unit that was skipped, print nothing.
     """
     if not step.ran or step.ledger is None:
         return
@@ -120,7 +120,7 @@ def print_step(step: "Step") -> None:
 
 
 def print_step_warning(step: "Step") -> None:
-    """Print a warning to standard error if a unit ran but produced no rows."""
+    """Print a warning to standard error if a unit of a build ran but produced no rows."""
     if step.ran and (warning := _empty_warning(step)):
         typer.echo(f"{step.unit!s:<24} {warning}", err=True)
 

@@ -182,14 +182,14 @@ def _print_skipped_files(plan: "ImportPlan") -> None:
 
 
 def _format_names(names: Sequence[str]) -> str:
-    """Join the first names, and append the number of further ones: `a, b and 3 more`."""
+    """Join the first names, and append how many are left out: `a, b and 3 more`."""
     remaining = len(names) - MAX_LISTED_FILES
     listed = ", ".join(escape_control(name) for name in names[:MAX_LISTED_FILES])
     return listed + (f" and {remaining:,} more" if remaining > 0 else "")
 
 
 def _format_file_counts(counts: Mapping[str, int]) -> str:
-    """Join the names of the first files and folders, with file counts, and count the rest."""
+    """Join the first files and folders with their file counts, and append how many are left out."""
     listed = [
         f"{escape_control(name)} ({count:,} files)" if count > 1 else escape_control(name)
         for name, count in list(counts.items())[:MAX_LISTED_FILES]

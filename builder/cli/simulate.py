@@ -122,7 +122,7 @@ def simulate(
 
 
 def _print_sanity(rows: "list[SanityRow] | None") -> None:
-    """Print BM25 scores of the demo collection; if None, print which extras compute them."""
+    """Print the BM25 scores of the demo collection, or which extras to install without scores."""
     from builder.cli.evaluation import format_sanity_rows
 
     if rows is None:

@@ -194,7 +194,7 @@ def compare_granularities(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare trend slopes between batch lengths: the first batch length with each other one.
+    """Compare trend slopes between batch lengths: the first with each of the others.
 
     Reproduces table 2 of Kenter et al. (2015).
 

@@ -70,7 +70,7 @@ def add_model(
         raise UsageError(f"{folder}: no such folder; expected the folder of a translation model")
     model_format = detect_format(folder)
     if model_format is not ModelFormat.CTRANSLATE2:
-        folder = convert(folder, model_format, out)
+        folder = convert_model(folder, model_format, out)
     prefixes = language_prefixes(read_model(folder).vocabulary)
     params = TranslateParameters.model_validate(
         {"model": folder, "compute_type": compute_type, **prefixes}
@@ -79,7 +79,7 @@ def add_model(
         "kind": str(model_format),
         **check_model(params, limits),
         "licence": find_license(folder),
-        "definition": translate_section(folder, prefixes),
+        "definition": render_translate_section(folder, prefixes),
     }
 
 
@@ -104,8 +104,8 @@ def detect_format(folder: Path) -> ModelFormat:
         ) from None
 
 
-def convert(folder: Path, model_format: ModelFormat, out: Path | None) -> Path:
-    """Convert a model to CTranslate2 (int8), and copy its SentencePiece models and license.
+def convert_model(folder: Path, model_format: ModelFormat, out: Path | None) -> Path:
+    """Convert a model to the format of CTranslate2, in int8, with its tokenizers and license.
 
     Raises:
         UsageError: `out` is None or exists, or Transformers is not installed.
@@ -175,7 +175,7 @@ def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
     return {}
 
 
-def translate_section(folder: Path, prefixes: dict[str, str]) -> str:
+def render_translate_section(folder: Path, prefixes: dict[str, str]) -> str:
     """Return the `[translate]` section, in TOML, of a definition that uses a model."""
     values = {"model": str(folder.resolve()), **prefixes}
     return "\n".join(["[translate]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())])

@@ -42,7 +42,7 @@ def sentence_ends(line: str) -> list[int]:
     start = 0
     for match in _CANDIDATE.finditer(line):
         end = match.end()
-        if match[0] == "." and _is_abbreviated(line, start, end):
+        if match[0] == "." and _is_abbreviation(line, start, end):
             continue
         quote = _SPACED_QUOTE.match(line, end)
         if quote is not None and line.count('"', start, end) % 2:
@@ -52,7 +52,7 @@ def sentence_ends(line: str) -> list[int]:
     return ends
 
 
-def _is_abbreviated(line: str, start: int, end: int) -> bool:
+def _is_abbreviation(line: str, start: int, end: int) -> bool:
     """Whether the full stop before offset `end` belongs to an abbreviation, initial or number.
 
     Args:

@@ -37,7 +37,7 @@ def is_untranslatable(text: str) -> bool:
 
 
 def split_untranslatable(text: str) -> list[tuple[str, bool]]:
-    """Split a text into parts, each with a flag that is true if it is copied, such as a URL."""
+    """Split a text into parts, each with a flag: true for a part to copy, such as a URL."""
     parts: list[tuple[str, bool]] = []
     start = 0
     for match in _COPIED.finditer(text):
@@ -65,9 +65,10 @@ def split_to_size(text: str, max_size: int, size_of: Callable[[str], int]) -> li
 
 
 def _find_boundary(text: str) -> int:
-    """Return the offset of the space at which to split a text, or its middle if it has none.
+    """Return the offset at which to split a text that is too long.
 
-    The space follows the strongest clause boundary in the middle half of the text.
+    It is the offset of the space at the strongest clause boundary in the middle half of the text,
+    or the middle of the text if there are no spaces.
     """
     low, high = (int(len(text) * share) for share in _MIDDLE)
     middle = len(text) // 2

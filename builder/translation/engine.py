@@ -151,7 +151,7 @@ class Engine:
                 self._store_outputs(first)
 
     def stop(self) -> None:
-        """Stop a translation that runs in another thread, after the current batch."""
+        """Stop the translation that is running in another thread, after its current batch."""
         self._stopped.set()
 
     def split_sentence(self, sentence: str) -> SplitSentence:

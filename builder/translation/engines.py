@@ -45,7 +45,7 @@ class StreamingEngine(TranslationEngine, Protocol):
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, is_retry: bool = False
     ) -> Iterator[list[Output]]:
-        """Yield a list with the translations of each block of sentences, in order."""
+        """Yield, for each block of sentences, a list of their translations, in order."""
 
     def stop(self) -> None:
         """Stop the translation that is running in another thread."""
@@ -76,7 +76,15 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
 def translate_blocks(
     engine: TranslationEngine, blocks: Iterable[list[str]], *, is_retry: bool = False
 ) -> Iterator[list[Output]]:
-    """Return an iterator over the translations of each block of sentences, streamed if possible."""
+    """Translate blocks of sentences, and return an iterator over the outputs of each block.
+
+    If the engine supports it, a block is started before the previous one is complete.
+
+    Args:
+        engine: The loaded model.
+        blocks: Lists of sentences with single spaces between words.
+        is_retry: Whether the first translations of these sentences were defective.
+    """
     if isinstance(engine, StreamingEngine):
         return engine.translate_blocks(blocks, is_retry=is_retry)
     return (engine.translate(block, is_retry=is_retry) for block in blocks)

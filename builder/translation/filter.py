@@ -45,11 +45,11 @@ def translate_stream(
     engine = load_engine(model_folder(params), params, limits.threads)
     with TranslationMemory(limits.scratch / MEMORY) as memory:
         translator = Translator(engine, memory, params)
-        for lines in blocks_of_lines(stream):
+        for lines in read_line_blocks(stream):
             yield translator.translate(lines, TextKind(kind))
 
 
-def blocks_of_lines(stream: BinaryIO) -> Iterator[list[str]]:
+def read_line_blocks(stream: BinaryIO) -> Iterator[list[str]]:
     """Yield blocks of lines without line endings, as the lines arrive on a stream.
 
     Raises:

@@ -54,7 +54,10 @@ class Layout:
     gaps: tuple[str, ...]
 
     def fill(self, texts: Sequence[str]) -> str:
-        """Return the text, on as many lines, with each sentence replaced by one of `texts`."""
+        """Return the text with each sentence replaced by the corresponding one of `texts`.
+
+        The number of lines stays the same.
+        """
         parts = [self.gaps[0]]
         for segment, gap, text in zip(self.segments, self.gaps[1:], texts, strict=True):
             parts += [rewrap(text, segment.breaks, len(segment.text)), gap]
@@ -86,7 +89,7 @@ def single_sentence_layout(text: str) -> Layout:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Join wrapped lines: yield the lines of each logical line, and their line endings."""
+    """Yield the wrapped lines that form each logical line, and their line endings."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]
@@ -110,8 +113,8 @@ def _append_sentences(
     Args:
         lines: The wrapped lines of the logical line.
         ends: Their line endings.
-        segments: Receives the sentences.
-        gaps: Receives the text between the sentences; its last item is extended.
+        segments: Output list, to which the sentences are appended.
+        gaps: Output list, whose last item is extended, and to which the other gaps are appended.
     """
     body, breaks = _join_wrapped_lines(lines, ends)
     marker = MARKER.match(body, len(body) - len(body.lstrip()))

@@ -44,7 +44,7 @@ def evaluate_output(text: str, output: Output) -> Outcome:
 
 
 def choose_better(first: Outcome, second: Outcome) -> Outcome:
-    """Return the second translation, flagged `retried`, if it is better, and else the first."""
+    """Return the better translation: the first, or the second with the flag `retried`."""
     if _severity(second) < _severity(first):
         return Outcome(second.output, second.flags | {"retried"})
     return first
@@ -53,7 +53,8 @@ def choose_better(first: Outcome, second: Outcome) -> Outcome:
 def fallback_policy(flags: frozenset[str], params: TranslateParameters) -> str:
     """Return the strictest policy that the parameters set for any of the given quality flags.
 
-    Policies, strictest first: `drop` the sentence, use the `source`, `keep` the translation.
+    The policies are, strictest first: `drop` (empty translation), `source` (copy of the source)
+    and `keep` (the translation).
     """
     asked = {getattr(params, f"on_{flag}") for flag in POLICIES if flag in flags}
     return next((answer for answer in ("drop", "source") if answer in asked), "keep")

@@ -55,7 +55,7 @@ class _Group:
         Args:
             pages: Documents with `text` and `title`.
             cache: Cache of translated texts.
-            scope: String of everything, except the text, on which a translation depends.
+            scope: Cache scope: the model, all options and the code version, as a string.
         """
         wanted = {text: None for name in FIELDS for text in pages[name].to_list()}
         asked = [t for t in wanted if t not in self.cached and t not in self.missing]
@@ -89,25 +89,25 @@ def translate_pages(
     Yields:
         A data frame of documents, in order, with the translations by field (`text`, `title`).
     """
-    scope = _scope(translator)
+    scope = _cache_scope(translator)
     waiting: deque[_InFlightGroup] = deque()
     with ThreadPoolExecutor(1, thread_name_prefix="translate") as background:
         try:
-            for group in _group_chunks_by_size(_chunks(pages), cache, scope):
+            for group in _group_chunks_by_size(_split_into_chunks(pages), cache, scope):
                 prepared = translator.prepare(list(group.missing))
                 decoded = background.submit(translator.decode, prepared)
                 waiting.append(_InFlightGroup(group, prepared, decoded))
                 if len(waiting) > 1:
-                    yield from _finish(waiting.popleft(), translator, cache, scope)
+                    yield from _finish_group(waiting.popleft(), translator, cache, scope)
             while waiting:
-                yield from _finish(waiting.popleft(), translator, cache, scope)
+                yield from _finish_group(waiting.popleft(), translator, cache, scope)
         except BaseException:
             translator.stop()
             background.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _chunks(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+def _split_into_chunks(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """Split data frames into chunks with about `CHUNK_BYTES` bytes of text each."""
     size = pl.sum_horizontal(pl.col(name).str.len_bytes().cast(pl.Int64) for name in FIELDS)
     for frame in frames:
@@ -132,7 +132,7 @@ def _group_chunks_by_size(
         yield group
 
 
-def _finish(
+def _finish_group(
     in_flight: _InFlightGroup, translator: Translator, cache: TextCache, scope: str
 ) -> Iterator[tuple[pl.DataFrame, Fields]]:
     """Wait until a group has been decoded, and yield its documents with their translations."""
@@ -148,8 +148,8 @@ def _count_bytes(texts: Iterable[str]) -> int:
     return sum(len(text.encode()) for text in texts)
 
 
-def _scope(translator: Translator) -> str:
-    """Return a string of everything, except the text, on which a translation depends."""
+def _cache_scope(translator: Translator) -> str:
+    """Return the cache scope of texts: the model, all options and the code version, as a string."""
     return " ".join(
         (translator.scope(), translator.params.model_dump_json(exclude={"model"}), code_digest())
     )

@@ -97,7 +97,7 @@ def translate_file(
         kind: `text`, or `query` if each line or row is one query.
 
     Returns:
-        One translation per row of the table, per query, or for the whole text.
+        One translation per table row or per query; a single translation for a text file.
 
     Raises:
         UsageError: the file or column does not exist, or `out` is of another type or is the input.

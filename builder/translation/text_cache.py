@@ -44,7 +44,7 @@ class TextCache(SqliteCache):
         """Return the cached translations by text; texts that are not cached are omitted.
 
         Args:
-            scope: String of everything, except the text, on which a translation depends.
+            scope: Model, options and code version, as a string.
             texts: Texts of documents, not normalized.
         """
         keys = {cache_key(scope, text): text for text in texts}

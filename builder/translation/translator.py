@@ -31,7 +31,7 @@ Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[Output]]]
 """Function of blocks of sentences and of `is_retry` that yields the outputs of each block."""
 
 BLOCK = 2048
-"""Number of sentences per transaction, and so the most that have to be decoded again on a crash."""
+"""Number of sentences per transaction; a crash loses at most this many translations."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class PreparedTexts:
 
     Args:
         layouts: Sentences and gaps of each text.
-        copy_reasons: Per text, why each sentence is copied (a quality flag); None if it is decoded.
+        copy_reasons: For each text, a list with the reason to copy each sentence (`untranslatable`
+            or `english`), or None if it is decoded.
         wanted: Distinct sentences to decode.
         kind: Kind of the texts.
     """
@@ -53,7 +54,7 @@ class PreparedTexts:
 
 @dataclass
 class Counts:
-    """Work done by a translator.
+    """Counts of the sentences and tokens that a translator has processed.
 
     Args:
         asked: Number of distinct sentences requested.
@@ -151,7 +152,7 @@ class Translator:
     def _copy_reasons(
         self, layouts: Sequence[Layout], kind: TextKind
     ) -> Iterator[list[str | None]]:
-        """Yield, per text, the reason to copy each sentence (a flag), or None if it is decoded."""
+        """Yield, for each text, a list with the reason to copy each sentence, or None."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
         if self.params.on_english == "keep" or kind is TextKind.QUERY:
             english = [[False] * len(texts) for texts in sentences]
@@ -189,7 +190,7 @@ class Translator:
         return translate_blocks(self.engine, blocks, is_retry=is_retry)
 
     def scope(self, *, is_retry: bool = False) -> str:
-        """Return a string of everything, except the sentence, on which a translation depends."""
+        """Return the cache scope of sentences: the model and all options, as a string."""
         p = self.params
         options = {
             **self.engine.identity,

@@ -16,9 +16,9 @@ BOUND = frozenset(
 MARGIN = 100
 """Maximum length of a line, in characters, in a text that was wrapped at a margin."""
 WIDE_SHARE = 50
-"""Number of lines among which one may be longer than `MARGIN` in a wrapped text."""
+"""In a text that was wrapped at a margin, at most one line in this many exceeds `MARGIN`."""
 LEAST_WIDTH = 45
-"""Minimum length in characters of a wrapped line; the author ended shorter lines."""
+"""Minimum length in characters of a line that was wrapped; its author ended a shorter line."""
 LEAST_SPACES = 4
 """Minimum number of spaces in a wrapped line."""
 LONGEST = 4000
@@ -67,7 +67,7 @@ def rewrap(text: str, breaks: Sequence[tuple[int, str]], source_length: int) -> 
         source_length: Length of the source in characters.
 
     Returns:
-        The translation with all line breaks; those for which it has no space left are appended.
+        The translation with all line breaks. Breaks in excess of its spaces are appended.
     """
     lines, start, rest = "", 0, ""
     for offset, separator in breaks:
