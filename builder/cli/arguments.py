@@ -76,7 +76,7 @@ def expand_arguments(arguments: list[str]) -> list[str]:
             result.append(argument)
         needs_value = False
     if needs_value:
-        raise UsageError(f"{option}: expected at least one value")
+        raise UsageError(f"{option}: expected at least one value, found none")
     return result
 
 

@@ -52,7 +52,7 @@ clicks = typer.Typer(
 def run_model(
     log: LogFile,
     out: Annotated[Path, typer.Option(help="Output file (.parquet or .tsv).")],
-    model: Annotated[str, typer.Option(help="Click model.")] = "sdbn",
+    model: Annotated[str, typer.Option(help="Name of the click model.")] = "sdbn",
     no_click: NoClick = NoClickRule.ALL_EXAMINED,
     prior: Prior = PriorKind.EMPIRICAL_BAYES,
     prior_alpha: PriorAlpha = 1.0,

@@ -133,7 +133,7 @@ def attribute(
     earlier_statistics: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Runs of the same systems with the collection statistics of the preceding "
+            help="Runs of the same systems, ranked with the collection statistics of the preceding "
             "snapshot, to split the residual; see `longeval baseline --earlier-statistics`."
         ),
     ] = None,

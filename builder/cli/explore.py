@@ -22,7 +22,9 @@ def explore(
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port on 127.0.0.1; 0: any free port.")
     ] = 8717,
-    open_browser: Annotated[bool, typer.Option("--open", help="Open the browser.")] = False,
+    open_browser: Annotated[
+        bool, typer.Option("--open", help="Open the explorer in a browser.")
+    ] = False,
 ) -> None:
     """Browse the queries, documents and judgements of a collection in a web browser.
 

@@ -42,7 +42,7 @@ def pool(
     ] = None,
     judged: Annotated[
         Path | None,
-        typer.Option(help="Existing judgements (Parquet); the pool excludes the pairs in it."),
+        typer.Option(help="Existing judgements (Parquet), whose pairs are excluded from the pool."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

@@ -74,7 +74,7 @@ Memory = Annotated[str, typer.Option(help="Memory limit, such as 4GiB.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings and errors.")]
 DefinitionFile = Annotated[
     Path | None,
-    typer.Option("--definition", help="TOML file that describes the input format."),
+    typer.Option("--definition", help="Definition file (TOML) that describes the input format."),
 ]
 Threads = Annotated[
     int | None,

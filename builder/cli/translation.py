@@ -25,7 +25,7 @@ STANDARD_INPUT = Path("-")
 Model = Annotated[
     Path, typer.Option(help="CTranslate2 model folder, or `embedded` for the bundled model.")
 ]
-ComputeType = Annotated[str, typer.Option(help="CTranslate2 compute type.")]
+ComputeType = Annotated[str, typer.Option(help="CTranslate2 compute type, such as int8.")]
 
 
 class InputKind(StrEnum):
@@ -153,7 +153,7 @@ def check_model(
 def add_model(
     folder: Annotated[
         Path,
-        typer.Argument(help="Model folder (CTranslate2, OPUS-MT (Marian) or NLLB), or model.bin."),
+        typer.Argument(help="Model folder (CTranslate2, OPUS-MT or NLLB), or its model.bin."),
     ],
     out: Annotated[
         Path | None,

@@ -34,7 +34,7 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; style-src-attr 'unsafe-inline'; script-src 'self'; "
     "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""Content security policy: no scripts but the explorer's; inline styles set the widths of bars."""
+"""Content security policy that allows only the explorer's own scripts, style sheets and forms."""
 HEADERS = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",
@@ -160,7 +160,7 @@ def _status_page(status: int, text: str, collection: str) -> Response:
 
 
 class RequestGuard:
-    """ASGI middleware that rejects invalid or foreign requests, and sets the security headers.
+    """ASGI middleware that rejects invalid requests or hosts, and sets the security headers.
 
     Args:
         app: Application to protect.

@@ -45,22 +45,22 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
         HTTPException: 404 if the collection does not contain the document.
     """
     values: dict[str, Any] = {"doc": doc_id}
-    known = source.rows(Statement(MAP_ROW, values))
+    map_rows = source.rows(Statement(MAP_ROW, values))
     judged = source.rows(Statement(QRELS, values))
     ids = [row["id"] for row in source.rows(Statement(RELEASE_IDS, values))] or [doc_id]
     values["ids"] = ids
     versions = source.rows(Statement(VERSIONS, values))
     changes = source.rows(Statement(DOCUMENT_CHANGES, values))
-    if not (known or judged or versions):
+    if not (map_rows or judged or versions):
         raise HTTPException(404, "The collection does not contain a page with this id.")
     title = next((v["title"] for v in reversed(versions) if v["title"]), None)
-    url = known[0]["url"] if known else versions[-1]["url"] if versions else doc_id
+    url = map_rows[0]["url"] if map_rows else versions[-1]["url"] if versions else doc_id
     body = (
-        _facts(source, doc_id, known, versions),
+        _facts(source, doc_id, map_rows, versions),
         _versions_section(source, versions, changes, values),
         diff_section(source, request, versions, values),
         translation_section(source, request, versions, values),
-        urls_section(source, doc_id, known, changes),
+        urls_section(source, doc_id, map_rows, changes),
         _judgements_section(source, judged, values),
     )
     parts = [
@@ -74,14 +74,14 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
 
 
 def _facts(
-    source: CollectionSource, doc_id: str, known: Sequence[Row], versions: Sequence[Row]
+    source: CollectionSource, doc_id: str, map_rows: Sequence[Row], versions: Sequence[Row]
 ) -> Markup:
     """Render a document's id, why it was included, and the snapshots that crawled or contain it."""
     facts = [("Id", doc_id), ("Reason for inclusion", _inclusion_reasons(source, versions))]
-    if known and known[0]["crawled"] is not None:
-        facts.append(("Crawled in", ", ".join(known[0]["crawled"]) or "none of the snapshots"))
-    if known:
-        facts.append(("In snapshots", ", ".join(known[0]["snapshots"])))
+    if map_rows and map_rows[0]["crawled"] is not None:
+        facts.append(("Crawled in", ", ".join(map_rows[0]["crawled"]) or "none of the snapshots"))
+    if map_rows:
+        facts.append(("In snapshots", ", ".join(map_rows[0]["snapshots"])))
     return render_macro("facts", facts)
 
 

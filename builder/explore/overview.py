@@ -43,7 +43,7 @@ OPTIONAL_TABLES = {
     "sentences": "translations, so pages are shown in one language",
     "rejects": "rejects",
 }
-"""Sentence end per optional table: what a collection lacks without it, and the consequence."""
+"""What a collection lacks, and the explorer cannot show, without an optional table."""
 
 CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "judged_are_listed": ("/queries", {"group": "judged only"}),
@@ -190,7 +190,7 @@ def _check_row(check: Mapping[str, Any]) -> Row:
 
 
 def _rows_url(check: Mapping[str, Any]) -> str | None:
-    """Return the URL of the page that lists the rows that a check counts; None without rows."""
+    """Return the URL of the page that lists the rows that a check counts, or None."""
     path, values = CHECK_ROWS.get(check["check"], ("", {}))
     if not path:
         return None

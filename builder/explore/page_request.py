@@ -43,7 +43,7 @@ class PageRequest:
         return value
 
     def text(self, name: str) -> str:
-        """Return the value of a text parameter, stripped of white space; empty if it is missing.
+        """Return a text parameter without surrounding white space; empty if it is missing.
 
         Raises:
             UsageError: The text is longer than `MAX_TEXT_LENGTH` or has control characters.

@@ -59,15 +59,15 @@ def query_page(source: CollectionSource, request: PageRequest, query_id: str) ->
     snapshot_rows = source.rows(Statement(SNAPSHOT_ROWS, values))
     if not any(row["listed"] or row["judged"] for row in snapshot_rows):
         raise HTTPException(404, "The collection does not contain a query with this id.")
-    known = source.rows(Statement(MAP_ROW, values))
+    map_rows = source.rows(Statement(MAP_ROW, values))
     listed = [row for row in snapshot_rows if row["listed"]]
-    text = listed[-1]["text"] if listed else known[0]["text"] if known else query_id
+    text = listed[-1]["text"] if listed else map_rows[0]["text"] if map_rows else query_id
     english = next((row["text_en"] for row in reversed(listed) if row["text_en"]), None)
     lead = [english] if english else []
     grades = source.rows(Statement(GRADES, values))
     scores = systems_sections(source, request, query_id)
     body = (
-        _facts(source, query_id, known, listed),
+        _facts(source, query_id, map_rows, listed),
         _over_time_section(source, snapshot_rows, values),
         grade_matrix(source, grades, values),
         _grade_changes_section(source, grades, values),
@@ -80,7 +80,7 @@ def query_page(source: CollectionSource, request: PageRequest, query_id: str) ->
 
 
 def _facts(
-    source: CollectionSource, query_id: str, known: Sequence[Row], listed: Sequence[Row]
+    source: CollectionSource, query_id: str, map_rows: Sequence[Row], listed: Sequence[Row]
 ) -> Markup:
     """Render a query's id, topics and variants, and whether it is in every snapshot."""
     topics = sorted({topic for row in listed for topic in row["topics"] or ()})
@@ -91,9 +91,11 @@ def _facts(
     ]
     facts: list[tuple[str, Any]] = [("Id", query_id)]
     facts.append(("Topics", Markup(", ").join(topic_links) if topics else "none recorded"))
-    if known:
-        facts.append(("Core", "in every snapshot" if known[0]["core"] else "not in every snapshot"))
-        aliases = known[0]["aliases"]
+    if map_rows:
+        facts.append(
+            ("Core", "in every snapshot" if map_rows[0]["core"] else "not in every snapshot")
+        )
+        aliases = map_rows[0]["aliases"]
         facts.append(("Merged variants", ", ".join(aliases) if aliases else "none"))
     return render_macro("facts", facts)
 
@@ -151,7 +153,7 @@ def _grade_changes_section(
         Column("Grade after", lambda r: Cell(grade_text(r["grade_to"]))),
         Column("Examined before", "examinations_from", "Number of examinations, earlier snapshot"),
         Column("Examined after", "examinations_to", "Number of examinations, later snapshot"),
-        Column("The page", _document_change, "How the text of the page changed"),
+        Column("The page", _document_change_cell, "How the text of the page changed"),
         Column(
             "Dice",
             lambda r: decimal_cell(r["dice"]),
@@ -172,7 +174,7 @@ def _grade_changes_section(
     return section("moves", "Why grades changed", lead, found)
 
 
-def _document_change(row: Row) -> Cell:
+def _document_change_cell(row: Row) -> Cell:
     """Return a table cell that states how a document changed; updates link to the word diff."""
     status, band = row["status"], row["band"]
     if status is None:

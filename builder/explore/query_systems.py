@@ -36,7 +36,7 @@ SELECT doc_key AS doc_id, grade FROM qrels WHERE snapshot = $snapshot AND query_
 
 
 def systems_sections(source: CollectionSource, request: PageRequest, query_id: str) -> list[Markup]:
-    """Render the section of a query's page about systems; return an empty list without runs."""
+    """Render the systems section of a query's page; return an empty list if no runs are loaded."""
     if not source.systems:
         return []
     measure = request.choice("measure", MEASURES, MEASURES[0])
@@ -75,7 +75,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
 def _scores_to_rows(
     source: CollectionSource, scores: dict[tuple[str, str], float | None]
 ) -> list[Row]:
-    """Return a row per snapshot and system: score, rank, and change since the last snapshot."""
+    """Return a row per snapshot and system: score, rank, and change to the previous snapshot."""
     rows: list[Row] = []
     for index, name in enumerate(source.snapshots):
         snapshot_scores = {s: scores.get((s, name)) for s in source.systems}

@@ -20,7 +20,7 @@ MAX_RANKED_DOCUMENTS = 2_000_000
 MAX_DEPTH = 100
 """Maximum number of documents loaded per query and run."""
 MIN_DEPTH = 10
-"""Number of documents loaded per query and run, even if the total exceeds the maximum."""
+"""Minimum number of documents loaded per query and run, even beyond `MAX_RANKED_DOCUMENTS`."""
 
 
 def load_runs(source: CollectionSource, folder: Path) -> None:

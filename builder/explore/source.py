@@ -67,7 +67,7 @@ class CollectionSource:
         self._connection.execute(FOLD_MACRO_SQL.replace("TEMP ", ""))
 
     def add_table(self, name: str, rows: Any) -> None:
-        """Copy an Arrow table to a new DuckDB table in memory, before `restrict_access` is called.
+        """Copy an Arrow table to a new in-memory DuckDB table; call before `restrict_access`.
 
         Args:
             name: Name of the new table.

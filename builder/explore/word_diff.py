@@ -15,7 +15,7 @@ CONTEXT_WORDS = 40
 """Number of unchanged words shown before and after a change; longer runs are shortened."""
 
 MAX_STRAY_WORDS = 2
-"""Maximum number of unchanged words between two changes that are merged into one change.
+"""Maximum number of unchanged words between two changes for which the two changes are merged.
 
 Rewritten sentences share words such as `de`; without merging, the diff would be unreadable.
 """
@@ -74,7 +74,7 @@ def diff_words(before: str, after: str) -> WordDiff:
 
 
 def _merge_stray_words(opcodes: Sequence[Opcode]) -> list[Opcode]:
-    """Merge an unchanged run of up to `MAX_STRAY_WORDS` words into longer changes around it."""
+    """Merge longer changes that are separated by at most `MAX_STRAY_WORDS` unchanged words."""
     merged: list[Opcode] = []
     for index, opcode in enumerate(opcodes):
         kind, a, b, c, d = opcode

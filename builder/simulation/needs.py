@@ -117,7 +117,7 @@ def _grade_candidates(params: Simulation, need: int, count: int, depth: int) -> 
     Args:
         params: Parameters of the simulation.
         need: Number of the information need.
-        count: Number of existing candidates that the caller needs.
+        count: Requested number of candidates; more are returned, as some pages may not exist.
         depth: Maximum number of pages per subject that are considered.
     """
     subject = hash_integers(params.seed, need, 1) % len(subjects())

@@ -27,7 +27,7 @@ from builder.simulation.user_model import simulate_clicks
 IMPRESSIONS_PER_BATCH = 50_000
 USERS_PER_BOT = 500
 VARIANT_PROBABILITIES = (0.35, 0.3, 0.1, 0.15, 0.1)
-"""Probabilities of the second, third, ... text of a query, given that it is not the first."""
+"""Probabilities that users type the second, third, ... text of a query, and not the first."""
 
 IntArray = npt.NDArray[np.int64]
 

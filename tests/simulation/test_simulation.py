@@ -352,7 +352,7 @@ def test_over_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         simulate_over(tmp_path / "w", [tmp_path / "none.jsonl"], Simulation())
     (tmp_path / "empty.jsonl").touch()
-    with pytest.raises(UsageError, match="found no title"):
+    with pytest.raises(UsageError, match="found none"):
         simulate_over(tmp_path / "w", [tmp_path / "empty.jsonl"], Simulation())
 
 
