@@ -1,11 +1,11 @@
-"""Section of a document's page that lists its current URL, its earlier URLs and similar URLs."""
+"""Section of a document's page that lists its current, earlier and similar URLs."""
 
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from builder.explore.grades import document_link
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting.parts import Cell, section
@@ -16,21 +16,21 @@ SELECT doc_id, url FROM documents_map WHERE loose_id = $loose AND doc_id <> $doc
 
 
 def urls_section(
-    source: Source, doc_id: str, map_rows: Sequence[Row], changes: Sequence[Row]
+    source: CollectionSource, doc_id: str, map_rows: Sequence[Row], changes: Sequence[Row]
 ) -> Markup:
     """Render the table of a document's URLs.
 
     Args:
-        source: Collection to query.
+        source: Connection to the collection.
         doc_id: Aligned id of the document.
-        map_rows: Row of the document in `documents_map`, if there is one.
+        map_rows: Rows of the document in `documents_map`: one, or none.
         changes: Rows of the document in `document_changes`.
     """
     rows = [_row("URL in the last snapshot", None, doc_id, r["url"]) for r in map_rows]
     for row in map_rows:
         if row["loose_id"] is not None:
             values = {"doc": doc_id, "loose": row["loose_id"]}
-            what = "differs only by scheme, www or slash (loose match)"
+            what = "differs only by scheme, www or trailing slash (loose match)"
             same = source.rows(Statement(LOOSE, values))
             rows += [_row(what, None, r["doc_id"], r["url"]) for r in same]
     rows += [_match_row(row) for row in changes if row["matched_id"]]
@@ -51,7 +51,7 @@ def urls_section(
 
 
 def _match_row(row: Row) -> Row:
-    """Return the table row for a document change that matched the document to another URL."""
+    """Return the table row for a change in which a document was matched to another URL."""
     direction = "moved to" if row["status"] == "removed" else "moved from"
     how = "near-identical text" if row["matched_by"] == "moved" else "loose match"
     pair = f"{row['from_snapshot']} to {row['to_snapshot']}"

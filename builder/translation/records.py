@@ -11,15 +11,15 @@ from schemas import Sentences, Translations
 COPIED = frozenset({"untranslatable", "english"})
 
 Fields = Mapping[str, Sequence[Translation]]
-"""Translations of the same rows, by name of the field."""
+"""Translations of the same documents or queries, by field name."""
 
 
 def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
     """Return one row per sentence of the given documents or queries.
 
     Args:
-        ids: Their ids, in order.
-        fields: Their fields, sorted by name.
+        ids: Ids of the documents or queries.
+        fields: Translations by field name, each list in the order of `ids`.
     """
     rows = [
         (row_id, name, number, sentence.source, sentence.english, list(sentence.flags))
@@ -31,7 +31,12 @@ def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
 
 
 def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
-    """Return one row per document or query, with counts of its sentences by outcome."""
+    """Return one row per document or query, with counts of its sentences by outcome.
+
+    Args:
+        ids: Ids of the documents or queries.
+        fields: Translations by field name, each list in the order of `ids`.
+    """
     rows = []
     for place, row_id in enumerate(ids):
         sentences = [s for name in fields for s in fields[name][place].sentences]

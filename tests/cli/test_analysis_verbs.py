@@ -452,12 +452,12 @@ def test_queries_are_expanded_by_earlier_judgements(
             ("--fb-docs", "3"),
             (
                 "--fb-docs, --fb-terms, --original-weight: expected --expand rm3 or "
-                "--expand keyquery with these options"
+                "--expand keyquery with these options, found no --expand"
             ),
         ),
         (
             ("--expand", "keyquery", "--original-weight", "0.2"),
-            "--original-weight requires --expand rm3, found --expand keyquery",
+            "--original-weight: expected --expand rm3, found --expand keyquery",
         ),
     ],
 )
