@@ -42,7 +42,7 @@ def read_section(path: Path, model: type[M], name: str) -> M:
 
 def _read_toml(path: Path, not_found_message: str = FILE_NOT_FOUND) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise DefinitionError(not_found_message, path) from None
     except IsADirectoryError:

@@ -256,7 +256,12 @@ class Definition(BaseModel):
                 )
 
     def _check_files(self) -> None:
-        self._check_pattern(self.workflow.collection.topics, "collection.topics")
+        topics = self.workflow.collection.topics
+        self._check_pattern(topics, "collection.topics")
+        if len(found := self.expand_sources((topics,))) > 1:
+            names = ", ".join(source.name for source in found)
+            message = f"expected one file, found {len(found)}: {names:.80}; name the topic table"
+            raise DefinitionError(message, self.file, "collection.topics")
         for index, snapshot in enumerate(self.workflow.snapshots):
             for kind in ("log", "crawl", "judgements"):
                 self._check_patterns(getattr(snapshot, kind), f"snapshots[{index}].{kind}")

@@ -137,21 +137,33 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
         FormatError: The sheet is not tab-separated UTF-8, or has a missing or invalid value.
     """
     allow_long_cells()
+    line = 1
     with source.path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file, delimiter="\t")
+        reader = csv.DictReader(file, delimiter="\t", strict=True)
         try:
             _check_header(source, reader.fieldnames or ())
             for row in reader:
                 _check_row(source, reader.line_num, row)
                 yield reader.line_num, {name: row[name].strip() for name in COLUMNS}
-        except (UnicodeDecodeError, csv.Error) as error:
+                line = reader.line_num + 1
+        except UnicodeDecodeError as error:
+            raise FormatError(f"expected tab-separated UTF-8 text: {error}", source.name) from None
+        except csv.Error as error:
             raise FormatError(
-                f"expected tab-separated UTF-8 text: {error}", source.name, reader.line_num
+                f"expected a closing quote in every cell that begins with a quote: {error}; remove "
+                "the quotes, or save the sheet with a spreadsheet program",
+                source.name,
+                line,
             ) from None
 
 
 def _check_header(source: Source, names: Sequence[str]) -> None:
-    """Raise a FormatError if a required column is missing."""
+    """Raise a FormatError if a required column is missing or occurs twice."""
+    for name in COLUMNS:
+        if names.count(name) > 1:
+            raise FormatError(
+                f"expected one column {name}, found {names.count(name)}", source.name, 1
+            )
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise FormatError(

@@ -70,10 +70,16 @@ class ClickParameters(Section):
         "the snapshot; beta: given by `prior_alpha` and `prior_beta`",
     )
     prior_alpha: float = Field(
-        default=1.0, gt=0, description="Number of pseudo-clicks if `prior` is beta"
+        default=1.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Number of pseudo-clicks if `prior` is beta",
     )
     prior_beta: float = Field(
-        default=1.0, gt=0, description="Number of pseudo-skips if `prior` is beta"
+        default=1.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Number of pseudo-skips if `prior` is beta",
     )
 
     @field_validator("model")

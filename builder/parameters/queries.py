@@ -25,7 +25,7 @@ class SelectParameters(Section):
         default=5, description="Minimum number of impressions of a query"
     )
     min_clicks: int = Field(
-        default=0, ge=0, description="Minimum number of clicked results of a query"
+        default=0, ge=0, strict=True, description="Minimum number of clicked results of a query"
     )
     max_words: Positive = Field(default=15, description="Maximum number of words of a query")
     max_chars: Positive = Field(default=150, description="Maximum number of characters of a query")

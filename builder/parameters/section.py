@@ -4,8 +4,9 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1, strict=True)]
+Positive = Annotated[int, Field(ge=1, strict=True)]
+"""Strict, because pydantic would read `true` as 1: `min_users = true` would publish all queries."""
 
 
 class Section(BaseModel):

@@ -79,7 +79,7 @@ class Pipeline:
             until: Name of the last stage; None for all stages.
 
         Raises:
-            UsageError: `until` is not a stage.
+            UsageError: `until` is not a stage, or has no unit for the given snapshots.
         """
         last = len(self.stages) if until is None else self._index(until) + 1
         units = [Unit(s, key) for s in self.stages[:last] for key in s.scope.keys(workflow)]
@@ -87,6 +87,11 @@ class Pipeline:
             return units
         required: set[Unit] = set()
         pending = [unit for unit in units if _belongs_to(unit, snapshots)]
+        if until is not None and until not in {unit.stage.name for unit in pending}:
+            raise UsageError(
+                f"--until: the stage {until!r} has no unit for {' and '.join(snapshots)} only; leave "
+                "out --snapshot, or repeat it for both snapshots of a pair"
+            )
         while pending:
             unit = pending.pop()
             if unit not in required:

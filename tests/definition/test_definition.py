@@ -38,6 +38,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "logs/june").mkdir(parents=True)
     for name in (
         "topics.tsv",
+        "other.tsv",
         "july.jsonl",
         "crawl-1.jsonl",
         "crawl-2.jsonl",
@@ -124,6 +125,24 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
             "expected cuts in ascending order",
         ),
         ("[clicks]", "[clicks", None, "not valid TOML"),
+        (
+            "[clicks]",
+            "[select]\nmin_users = true\n[clicks]",
+            "select.min_users",
+            "expected an integer; found True",
+        ),
+        (
+            "[clicks]",
+            "[clicks]\nprior_alpha = inf",
+            "clicks.prior_alpha",
+            "expected a finite number; found inf",
+        ),
+        (
+            '"topics.tsv"',
+            '"*.tsv"',
+            "collection.topics",
+            "expected one file, found 2: other.tsv, topics.tsv; name the topic table",
+        ),
     ],
 )
 def test_messages_name_file_and_key(
@@ -141,6 +160,11 @@ def test_messages_name_file_and_key(
     assert message in str(caught.value)
     assert str(folder / "workflow.toml") in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_a_byte_order_mark_is_skipped(folder: Path) -> None:
+    (folder / "workflow.toml").write_text(GOOD, encoding="utf-8-sig")
+    assert Definition.load(folder / "workflow.toml").workflow == _load(folder, GOOD).workflow
 
 
 def test_a_missing_definition(tmp_path: Path) -> None:
