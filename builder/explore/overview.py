@@ -62,6 +62,7 @@ CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "sample_stands": ("/changes", {"kind": "documents", "status": "not_sampled"}),
     "grade_shares_follow_clicks": ("/changes", {"kind": "qrels", "direction": "changed"}),
     "cuts_stand": ("/changes", {"kind": "qrels", "direction": "changed"}),
+    "grades_recur": ("/changes", {"kind": "qrels", "direction": "changed"}),
     "pairs_recur": ("/changes", {"kind": "qrels", "direction": "lost"}),
 }
 """URL path and parameters of the page that lists the rows that a check counts, by check id."""
