@@ -1,8 +1,8 @@
-"""Click diagnostics: click-through by rank, sparsity, concentration on users, model quality.
+"""Click diagnostics: click-through rates, sparsity, share of top users, and model quality.
 
-The table `click_diagnostics` has one row per measure and rank, as an integer count and total, so
-that proportions can be recomputed and added up over snapshots. Rows on held-out impressions also
-have a value and a model.
+The table `click_diagnostics` has one row per measure and rank, with an integer count and total, so
+that proportions can be pooled over snapshots. Measures of predictions for held-out impressions also
+have a value and the name of the model.
 """
 
 from pathlib import Path

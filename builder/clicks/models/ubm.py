@@ -18,7 +18,10 @@ from builder.clicks.models.training import (
 
 
 def ubm(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Fit the user browsing model: attractiveness per pair, examination per rank and last click."""
+    """Fit the user browsing model: attractiveness per pair, examination per rank and last click.
+
+    The last click is the nearest one above the rank.
+    """
     ranks = int(pages.lengths.max(initial=0))
     context = (pages.rank - 1) * ranks + pages.previous_click
     cells, inverse = np.unique(pages.pair * ranks**2 + context, return_inverse=True)
