@@ -84,7 +84,7 @@ class ExaminationChain:
         return self.forward(pages)[0]
 
     def forward(self, pages: Pages) -> tuple[Floats, Floats]:
-        """Return P(observed outcome) and P(examined), both given the clicks above, float64[m] each."""
+        """Return P(observed outcome) and P(examined) given the clicks above, float64[m] each."""
         result, examinations = np.empty(len(pages.pair)), np.empty(len(pages.pair))
         examined = np.ones(len(pages))
         for page, shown in pages.by_rank():
