@@ -14,8 +14,8 @@ from builder.clicks.policies import (
     Cuts,
     assign_grades,
     fit_cuts,
+    grade_stability,
     score_distribution,
-    stability,
     target_shares,
 )
 from builder.clicks.posterior import Evidence, Posterior
@@ -114,7 +114,7 @@ def grade_by_clicks(
             "click_grade": grades,
             "score_low": low,
             "score_high": high,
-            "stability": stability(posterior, grades, used),
+            "stability": grade_stability(posterior, grades, used),
         }
     )
     connection.register("click_grades", frame.fill_nan(None).to_arrow())

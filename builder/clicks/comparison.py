@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from builder.clicks.encoding import EncodedLog, encode_pages
-from builder.clicks.log import STANDALONE, count_rejects, open_log
+from builder.clicks.log import STANDALONE, add_rejects, open_log
 from builder.clicks.log_summary import LogSummary
 from builder.clicks.models import TrainingOptions, get_model
 from builder.clicks.scores import ClickModelScore, evaluate
@@ -182,7 +182,7 @@ def _load_log(
     summary = opener(connection, log, limits)
     set_variables(connection, first_test=int(train_share * summary.used))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
-    count_rejects(connection, summary, used)
+    add_rejects(connection, summary, used)
     connection.execute(DROP_VIEWS)
     return summary
 

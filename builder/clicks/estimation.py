@@ -118,7 +118,7 @@ def estimate(
         ledger = _write_rejects(selection.count_impressions(connection), used, params, out)
         progress.advance(used.total)
         if params.model == "sdbn":
-            create_estimates(connection, choose_priors(connection, params))
+            create_sdbn_estimates(connection, choose_priors(connection, params))
         else:
             create_model_estimates(connection, params, limits)
         rows = SDBN_ESTIMATES if params.model == "sdbn" else MODEL_ESTIMATES
@@ -165,7 +165,7 @@ def _fit_prior(connection: duckdb.DuckDBPyConnection, histogram_sql: str) -> Bet
     return fit_beta(successes, trials, pairs)
 
 
-def create_estimates(connection: duckdb.DuckDBPyConnection, priors: Priors) -> None:
+def create_sdbn_estimates(connection: duckdb.DuckDBPyConnection, priors: Priors) -> None:
     """Create the view `estimates`, with the sDBN estimates of each pair under given priors."""
     set_variables(
         connection,

@@ -121,7 +121,7 @@ def _create_views(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(CREATE_USED)
 
 
-def count_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used: int) -> None:
+def add_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used: int) -> None:
     """Add the rejects of a Parquet file that was read in place, and advice, to a summary.
 
     Args:

@@ -100,7 +100,7 @@ def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelPa
     return np.where(judged, grades, UNJUDGED).astype(np.int8)
 
 
-def stability(posterior: Posterior | PointScores, grades: Grades, cuts: Cuts) -> Floats:
+def grade_stability(posterior: Posterior | PointScores, grades: Grades, cuts: Cuts) -> Floats:
     """Return the posterior probability that a score lies between the cuts of its grade, float64[n].
 
     The probability is NaN for point estimates.

@@ -54,10 +54,10 @@ def evaluate(
         pages: Test pages with their clicks; at least one.
     """
     click = predicted.marginal(pages)
-    marginal = _logarithms(np.where(pages.clicked, click, 1 - click))
-    conditional = _logarithms(predicted.conditional(pages))
+    marginal = _clipped_logarithms(np.where(pages.clicked, click, 1 - click))
+    conditional = _clipped_logarithms(predicted.conditional(pages))
     own = getattr(predicted, "pyclick_conditional", None)
-    by_pyclick = conditional if own is None else _logarithms(own(pages))
+    by_pyclick = conditional if own is None else _clipped_logarithms(own(pages))
     weight = pages.weight / pages.weight.sum()
     sums, pyclick_sums = (
         np.add.reduceat(logs, pages.start[:-1]) for logs in (conditional, by_pyclick)
@@ -74,7 +74,7 @@ def evaluate(
     )
 
 
-def _logarithms(probabilities: Floats) -> Floats:
+def _clipped_logarithms(probabilities: Floats) -> Floats:
     """Return the natural logarithms of probabilities clipped to `MIN_PROBABILITY`."""
     return np.asarray(np.log(np.maximum(probabilities, MIN_PROBABILITY)))
 

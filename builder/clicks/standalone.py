@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from builder.clicks.estimation import choose_priors, create_estimates
-from builder.clicks.log import STANDALONE, count_rejects, open_log
+from builder.clicks.estimation import choose_priors, create_sdbn_estimates
+from builder.clicks.log import STANDALONE, add_rejects, open_log
 from builder.clicks.log_summary import LogSummary
 from builder.clicks.model_estimates import create_model_estimates
 from builder.clicks.models import get_model
@@ -96,11 +96,11 @@ def estimate_from_log(
         reported = progress or NoProgress()
         summary = open_log(connection, log, allowed, reported, log_params)
         used = count_pairs(connection, params, int(allowed.memory * share))
-        count_rejects(connection, summary, used.total)
+        add_rejects(connection, summary, used.total)
         priors = None
         if model == "sdbn":
             priors = choose_priors(connection, params)
-            create_estimates(connection, priors)
+            create_sdbn_estimates(connection, priors)
         else:
             create_model_estimates(connection, params, allowed)
         rows = ROWS if model == "sdbn" else ORDERED_ROWS

@@ -7,7 +7,7 @@ logs. Priors and estimates are recomputed from the sums.
 from collections.abc import Sequence
 from pathlib import Path
 
-from builder.clicks.estimation import SDBN_ESTIMATES, choose_priors, create_estimates
+from builder.clicks.estimation import SDBN_ESTIMATES, choose_priors, create_sdbn_estimates
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
 from builder.io import parquet
@@ -64,5 +64,5 @@ def sum_estimates(
         files = (path for table in estimates for path in table.paths)
         parquet.relation(connection, *files).create_view("added")
         connection.execute(SUMS)
-        create_estimates(connection, choose_priors(connection, params))
+        create_sdbn_estimates(connection, choose_priors(connection, params))
         return write_query(connection, SDBN_ESTIMATES, out, ClickEstimates)

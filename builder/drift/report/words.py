@@ -11,7 +11,7 @@ from builder.drift.report.sections import (
     Drift,
     collapse_if_long,
     format_pair,
-    stack_if_few,
+    nest_if_many,
 )
 from builder.reporting import numbers
 from builder.reporting.parts import (
@@ -29,7 +29,7 @@ from builder.reporting.parts import (
 )
 
 MAX_PAIRS = 36
-"""Maximum number of pairs in the vocabulary table; if exceeded, only consecutive snapshots."""
+"""Maximum number of pairs in the vocabulary table; beyond it, only consecutive snapshots."""
 
 
 def words_section(drift: Drift) -> Markup:
@@ -53,7 +53,7 @@ def words_section(drift: Drift) -> Markup:
             ),
         ),
         _vocabulary_table(everything, core),
-        stack_if_few(
+        nest_if_many(
             "Words that rose and fell",
             [_word_movement_tables(pair) for pair in everything if pair.get("rising")],
         ),
