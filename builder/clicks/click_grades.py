@@ -93,10 +93,11 @@ def grade_by_clicks(
     """Create the table `click_grades`, and return the minimum score (cut) of each grade.
 
     Args:
-        connection: Has the table `pairs`.
+        connection: DuckDB connection with the table `pairs`.
         priors: Priors of sDBN; None for any other model.
         params: Score, policy, minimum evidence, credibility.
-        cuts: The table `grade_cuts` of the first snapshot to reuse its cuts; empty to choose cuts.
+        cuts: Table `grade_cuts` of the first snapshot, to reuse its cuts; if empty, cuts are
+            chosen.
     """
     counts = connection.execute(EVIDENCE).fetchnumpy()
     columns = ("examinations", "clicks", "last_clicks")

@@ -124,7 +124,8 @@ def compare_models(
         log: Training log; see `open_log`.
         models: Names in `CLICK_MODELS`; the baseline `rank-ctr` is always added.
         test: Test log; if None, the end of the training log is held out.
-        held_out: Fraction of the records at the end of `log` to hold out; unused with `test`.
+        held_out: Fraction of the records at the end of `log` to hold out; ignored if `test` is
+            given.
         params: Model options: `no_click`, `last`, prior, iterations.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.

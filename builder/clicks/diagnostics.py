@@ -104,7 +104,8 @@ def write_diagnostics(
     """Write the table `click_diagnostics`.
 
     Args:
-        connection: Has `used_impressions`, `pages` and `pair_counts`; see `count_pairs`.
+        connection: DuckDB connection with `used_impressions`, `pages` and `pair_counts`; see
+            `count_pairs`.
         path: Parquet file to write (schema `ClickDiagnostics`).
         params: Click model and its options.
         limits: Memory limit for arrays.

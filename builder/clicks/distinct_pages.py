@@ -79,7 +79,8 @@ def create_pages(connection: duckdb.DuckDBPyConnection, params: ClickParameters)
     """Create the table of distinct result pages, `pages`, and the view `read_pages`.
 
     Args:
-        connection: Has the view `used_impressions` (impression, user, query, results, clicks).
+        connection: DuckDB connection with the view `used_impressions` (impression, user, query,
+            results, clicks).
         params: `params.pages` says whether consecutive pages of a visit are counted as one.
     """
     is_joined = params.pages == "joined"

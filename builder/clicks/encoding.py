@@ -72,7 +72,7 @@ def encode_pages(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits
     """Encode the result pages selected by an SQL query as arrays.
 
     Args:
-        connection: Receives the table `encoded_pairs` (query, doc, pair).
+        connection: DuckDB connection; receives the table `encoded_pairs` (query, doc, pair).
         sql: Trusted SQL query that returns query, results, clicks, and the numbers of training
             and test impressions of each page (train, test).
         limits: Memory limit for arrays.

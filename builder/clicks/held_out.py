@@ -88,7 +88,7 @@ def held_out_diagnostics(
     """Train the model on a sample of the log and evaluate it on held-out impressions.
 
     Args:
-        connection: Has the table `pages`; see `count_pairs`.
+        connection: DuckDB connection with the table `pages`; see `count_pairs`.
         params: Click model and its options; `votes` and `pages` are ignored.
         limits: Memory limit for arrays.
 

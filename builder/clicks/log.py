@@ -60,7 +60,7 @@ HAS_UNCLEAN_QUERIES = """
 SELECT count(*) > 0 FROM records
 WHERE query <> '' AND (NOT regexp_full_match(query, $clean) OR length(query) > $max_chars)
 """
-"""SQL query for whether any query is too long or not normalized, except empty queries."""
+"""SQL query that returns whether any non-empty query is too long or not normalized."""
 
 REJECTED = """
 SELECT reason, count(*) FROM checked WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason
@@ -80,8 +80,9 @@ def open_log(
     place; any other file is first converted to Parquet in scratch space.
 
     Args:
-        connection: Receives the views `records` (all records), `checked` (with reject reasons) and
-            `used_impressions` (valid records: impression, user, query, results, clicks).
+        connection: DuckDB connection; receives the views `records` (all records), `checked` (with
+            reject reasons) and `used_impressions` (valid records: impression, user, query, results,
+            clicks).
         log: Log in any format, plain or compressed with gzip or zstd; see `read_impressions`.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
@@ -122,10 +123,12 @@ def _create_views(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def add_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used: int) -> None:
-    """Add the rejects of a Parquet file that was read in place, and advice, to a summary.
+    """Add rejects and advice to the summary of a log.
+
+    Rejects of a converted log were already added by `convert_to_parquet`.
 
     Args:
-        connection: Has the view `checked`.
+        connection: DuckDB connection with the view `checked`.
         summary: Summary to complete.
         used: Number of valid records.
 

@@ -31,7 +31,7 @@ def create_model_estimates(
     """Train a click model, and create the unsorted view `estimates` with one row per pair.
 
     Args:
-        connection: Has the tables `pages` and `pair_counts`; see `count_pairs`.
+        connection: DuckDB connection with the tables `pages` and `pair_counts`; see `count_pairs`.
         params: Click model and its options.
         limits: Memory limit for arrays.
 

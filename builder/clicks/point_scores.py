@@ -13,7 +13,7 @@ class PointScores:
 
     Args:
         evidence: Counts of each group.
-        score: float64[n].
+        score: Point estimate of each score, float64[n].
     """
 
     evidence: Evidence

@@ -63,8 +63,8 @@ def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]
     broken in favor of the lower cut.
 
     Args:
-        scores: float64[n].
-        pairs: int64[n]; number of pairs with each score.
+        scores: Scores of n groups of pairs, float64[n].
+        pairs: Number of query-document pairs with each score, int64[n].
         shares: Target proportions of grades 0, 1 and 2.
     """
     values, inverse = np.unique(scores, return_inverse=True)

@@ -31,9 +31,9 @@ class Evidence:
     """Click counts of n groups of query-document pairs with equal counts.
 
     Args:
-        examinations: int64[n].
-        clicks: int64[n], at most `examinations`.
-        last_clicks: int64[n], at most `clicks`.
+        examinations: Number of examinations, int64[n].
+        clicks: Number of clicks, int64[n]; at most `examinations`.
+        last_clicks: Number of last clicks, int64[n]; at most `clicks`.
     """
 
     examinations: Integers

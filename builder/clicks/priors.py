@@ -68,7 +68,9 @@ class Priors:
 
 
 class _RisingFactorials:
-    """Weighted sum of log rising factorials: sum of w_i log(shift ... (shift + x_i - 1)).
+    """Weighted sum of log rising factorials: sum of w_i log(z (z + 1) ... (z + x_i - 1)).
+
+    The shift z is an argument of the methods.
 
     Args:
         values: int64[n]; lengths x_i of the factorials.

@@ -44,7 +44,7 @@ def write_sensitivity(
     """Write the table `grade_sensitivity`: grades under other cuts and the other `no_click` rule.
 
     Args:
-        connection: Has the view `click_estimates` and the table `pairs`.
+        connection: DuckDB connection with the view `click_estimates` and the table `pairs`.
         priors: Priors of the published grades; None for a model without priors.
         cuts: Cuts of the published grades.
         params: Policy, score, minimum evidence.

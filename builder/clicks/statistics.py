@@ -128,7 +128,7 @@ PAIR_COUNTS = """
 INSERT INTO pair_counts SELECT * FROM unordered_counts ORDER BY query, doc;
 DROP TABLE unordered_counts
 """
-"""Sorts in a separate statement, so that DuckDB never spills grouping and sorting at once."""
+"""Sorting is a statement of its own, so that DuckDB never spills grouping and sorting at once."""
 
 SHOWN_RESULTS = """
 SELECT coalesce(sum(len(results)), 0)::BIGINT, coalesce(bool_and(typeof(query) = 'UBIGINT'), false)
@@ -170,11 +170,11 @@ def count_pairs(
     Under `no_click = "skip"`, pairs shown only on pages without clicks have 0 impressions.
 
     Args:
-        connection: Has the view `used_impressions` (impression, user, query, results, clicks);
-            receives the tables `pages` (query, results, clicks, weight, length, deepest, latest)
-            and `pair_counts` (query, doc, impressions, examinations, clicks, last_clicks,
-            other_examinations), the latter sorted by query and doc.
-        params: Options `no_click`, `last`, `votes` and `pages` are used.
+        connection: DuckDB connection with the view `used_impressions` (impression, user, query,
+            results, clicks); receives the tables `pages` (query, results, clicks, weight, length,
+            deepest, latest) and `pair_counts` (query, doc, impressions, examinations, clicks,
+            last_clicks, other_examinations), the latter sorted by query and doc.
+        params: Section `[clicks]`; `no_click`, `last`, `votes` and `pages` are used.
         memory: Memory available to DuckDB in bytes.
 
     Returns:

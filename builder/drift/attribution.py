@@ -13,11 +13,12 @@ A component is *held* by making it equal for both snapshots:
 
 Let c(S) be the change of the mean score while the components in S are held. If S is empty, c(S) is
 the total change; if S has all components, the residual: the change on equal queries, documents and
-qrels. It comes from the system itself and from the collection statistics that its ranker uses
-(document frequencies and lengths for BM25), which also depend on the documents that are left out:
-in simulated worlds where only documents changed, the residual was 5 to 13 % of the change. A run on
-the later snapshot that was ranked with the statistics of the earlier one splits the residual: the
-change from the earlier run to that run comes from the system, the rest from the statistics.
+qrels. The residual comes from the system itself and from the collection statistics that its ranker
+uses (document frequencies and lengths for BM25), which also depend on the documents that are left
+out: in simulated worlds where only documents changed, the residual was 5 to 13 % of the change. A
+run on the later snapshot that was ranked with the statistics of the earlier one splits the
+residual: the change from the earlier run to that run comes from the system, the rest from the
+statistics.
 
 Holding the components one after another reduces the total change to the residual. How much each
 step removes depends on the order, so the contribution of a component is its mean over all six

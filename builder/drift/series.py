@@ -60,7 +60,7 @@ class OptionalInputs:
     """Tables and parameters that are missing for imported releases; empty by default.
 
     Args:
-        pages: Pages of each crawl, of which the column `doc` is read, by snapshot.
+        pages: Pages of each crawl (only the column `doc` is read), by snapshot.
         tables: Tables of `builder.drift.pair_drift.OPTIONAL_TABLES`, by kind and snapshot.
         sampling: Parameters of crawl sampling; None if unknown.
         recorded: Parameters with which each snapshot was built, by snapshot and dotted key.

@@ -19,7 +19,7 @@ POLICIES: tuple[Matching, ...] = ("substring", "word", "stem")
 
 
 def normalize_text(folded: pl.Expr, matching: Matching) -> pl.Expr:
-    """Return folded text as compared: padded with spaces for `word`, also stemmed for `stem`."""
+    """Prepare folded text for matching: pad it with spaces for `word`, also stem it for `stem`."""
     if matching == "substring":
         return folded
     words = stem(folded) if matching == "stem" else folded

@@ -112,7 +112,7 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
     """Rank topic candidates by popularity times stability.
 
     Args:
-        counts: See `read_counts`. Counts of the same label and month are summed.
+        counts: Monthly counts; see `read_counts`. Counts of the same label and month are summed.
         stability: Stability measure used in the score.
 
     Returns:

@@ -31,12 +31,12 @@ def build_variant_sets(
     params: VariantParameters,
     split: SplitParameters,
 ) -> pl.DataFrame:
-    """Assign every candidate to a variant set and choose the representative of each set.
+    """Assign every candidate to a variant set, and choose the representative of each set.
 
     Args:
         connection: A DuckDB connection not shared with other callers.
         candidates: Columns `query`, `text`, `impressions`.
-        manual_sets: See `manual_sets.read_manual_sets`.
+        manual_sets: Columns `folded`, `manual_set`; see `manual_sets.read_manual_sets`.
         earlier_variants: Tables `variants` of the earlier snapshots, in chronological order.
         params: Section `[variants]` of the definition; `sets` must not be `off`.
         split: Section `[split]` of the definition; only signatures of the same split are merged.
@@ -72,7 +72,7 @@ def _add_signature_and_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame)
 def _earlier_sets(
     earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame
 ) -> pl.DataFrame:
-    """Map each `base` to the variant set to which it was first assigned, as `earlier_set`."""
+    """Return the variant set to which each base id was first assigned: `base`, `earlier_set`."""
     schema = {"base": pl.String, "earlier_set": pl.String}
     tables = [
         _add_signature_and_base(table.with_columns(impressions=0), manual_sets).join(
@@ -115,7 +115,7 @@ def _link_groups_within_splits(
 
 
 def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """Map each group that is merged into another group to its `leader`, with their `similarity`."""
+    """Map each merged group to the group that absorbs it: `group`, `leader`, `similarity`."""
     is_fixed = pl.col("earlier_set").is_not_null() | pl.col("manual_set").is_not_null()
     ordered = (
         groups.group_by("group")
@@ -137,7 +137,7 @@ def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
 def _absorb_neighbors(
     groups: Iterable[str], neighbors: dict[str, list[tuple[str, float]]], fixed: set[str]
 ) -> Iterable[tuple[str, str, float]]:
-    """Yield every group that is merged, the leader that absorbs it, and their similarity.
+    """Yield each absorbed group, the group that absorbs it, and their similarity.
 
     Groups are visited in the given order. Each absorbs those of its neighbors that are not fixed
     and not absorbed yet.

@@ -108,7 +108,7 @@ def _split_later_snapshot(
 
 
 def split_unit() -> pl.Expr:
-    """Return an expression for the id that determines the split: variant set, or else query."""
+    """Return an expression for the id to split by: of the variant set, or else of the query."""
     return pl.coalesce("variant_set", "query_id").alias("unit")
 
 
@@ -128,7 +128,7 @@ def training_ids(train_queries: Sequence[Table]) -> list[str]:
 
 
 def seen_or_test_expr(train_ids: list[str]) -> pl.Expr:
-    """Return an expression for the split: `seen` for queries of the training ids, else `test`."""
+    """Return an expression for the split: `seen` if a training id matches, otherwise `test`."""
     seen = pl.col("query_id").is_in(train_ids) | pl.col("variant_set").is_in(train_ids)
     return (
         pl.when(seen.fill_null(False)).then(pl.lit("seen")).otherwise(pl.lit("test")).alias("split")

@@ -88,11 +88,11 @@ def read_topic_table(path: Path) -> pl.DataFrame:
     """Return the topics of a TSV file, or of the `topics.parquet` of a collection.
 
     Args:
-        path: A file whose name ends in `.parquet` is read as a table of `schemas.Topics`, any other
-            as TSV; see `read_topics`.
+        path: Parquet file (name ending in `.parquet`) with the schema `Topics`, or TSV file as for
+            `read_topics`.
 
     Returns:
-        Columns of `schemas.Topics`.
+        Table with the schema `Topics`.
 
     Raises:
         UsageError: the file does not exist.

@@ -106,7 +106,7 @@ def collect_verdicts(
 def excluded_keys(
     verdicts: Table | None, filters: Sequence[VerdictFilter], kind: str
 ) -> dict[str, pl.Series]:
-    """Return the keys of the queries, users or documents that each filter excludes, by filter.
+    """Return the excluded keys of queries, users or documents, by filter name.
 
     Args:
         verdicts: Table with the schema `Verdicts`; None if there are no verdicts.

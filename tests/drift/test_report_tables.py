@@ -190,7 +190,7 @@ def test_sections_without_data_say_so() -> None:
         "There are no judgements.",
     ]
     drift["pairs"] = []
-    assert "There is only one snapshot, so nothing to compare." in render_report(drift)
+    assert "There is only one snapshot, so there is nothing to compare." in render_report(drift)
 
 
 def test_pages_none_of_which_was_updated() -> None:

@@ -4,7 +4,7 @@ Chuklin, Markov & de Rijke (2015), section 4.2.4, with these deviations, as in P
 
 1. Below the last click, examination has its marginal probability (`_get_session_exam`) instead of
    the one conditional on the clicks above.
-2. On a page without clicks, attraction is taken as 0 instead of hidden: the "last click"
+2. On a page without clicks, attraction is assumed to be 0 instead of unknown: the "last click"
    (`get_last_click_rank`) lies beyond the page, so `DBNAttrEM.update` adds nothing.
 3. For the results below rank r, persistence uses the parameters of ranks 1, 2, ... instead of
    r + 1, r + 2, ..., because `_get_tail_clicks` numbers the sliced page from 0. By deviation 2,
@@ -66,7 +66,7 @@ def is_below_last_click(pages: Pages) -> Flags:
 def click_at_or_below_probability(
     pages: Pages, a: Floats, persistence: float
 ) -> tuple[Floats, Floats]:
-    """Return P(click on a result or below it | examined) of each result and of its next result."""
+    """Return P(click at or below | examined) of each result and of its next result, float64[m]."""
     here, below = np.zeros(len(a)), np.zeros(len(a))
     after = np.zeros(len(pages))
     for page, shown in reversed(pages.by_rank()):
@@ -97,8 +97,8 @@ def _expected_continuations(
 def no_click_from_top(pages: Pages, a: Floats, persistence: float) -> Floats:
     """Return P(no click at ranks 1..k | rank 1 examined), float64[m].
 
-    k is the number of results below each result. PyClick takes this probability for that of no
-    click below the result (deviation 3).
+    k is the number of results below each result. PyClick uses this value as the probability of
+    no click below the result (deviation 3).
     """
     silent, examined = np.ones(len(pages)), np.ones(len(pages))
     top = pages.start[:-1] + np.arange(len(pages))

@@ -1,7 +1,7 @@
 """Renders the drift report, a single HTML file, from `drift.json` alone.
 
 The report can be read without network, libraries or scripts; its own script only sorts tables and
-switches between light and dark.
+switches between light and dark colors.
 """
 
 from collections.abc import Mapping

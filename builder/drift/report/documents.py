@@ -45,14 +45,14 @@ STATUS_PARTS = (
 def missing_pages_reason(drift: Drift) -> str | None:
     """Return the reason why no pages can be compared; None if pages can be compared."""
     if not drift["pairs"]:
-        return "There is only one snapshot, so nothing to compare."
+        return "There is only one snapshot, so there is nothing to compare."
     if not any(snapshot["documents"] for snapshot in drift["snapshots"]):
         return "The collection has queries and judgements, but no pages."
     return None
 
 
 def pages_section(drift: Drift) -> Markup:
-    """Render a report section on which pages were added, removed and updated, and how much."""
+    """Render a report section on added, removed and updated pages, and on how much they changed."""
     pairs = drift["pairs"]
     if (why := missing_pages_reason(drift)) is not None:
         return section("pages", "Pages", None, empty_note(why))

@@ -33,7 +33,7 @@ MAX_PAIRS = 36
 
 
 def words_section(drift: Drift) -> Markup:
-    """Render a report section on how vocabularies differ and which words changed most."""
+    """Render a report section on differences of vocabulary, and on words that changed most."""
     everything, core = drift["vocabulary"]["all"], drift["vocabulary"]["core"]
     if (why := missing_pages_reason(drift)) is not None:
         return section("words", "Words", None, empty_note(why))
