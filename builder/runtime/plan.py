@@ -89,8 +89,8 @@ class Pipeline:
         pending = [unit for unit in units if _belongs_to(unit, snapshots)]
         if until is not None and until not in {unit.stage.name for unit in pending}:
             raise UsageError(
-                f"--until: the stage {until!r} has no unit for {' and '.join(snapshots)} only; leave "
-                "out --snapshot, or repeat it for both snapshots of a pair"
+                f"--until: the stage {until!r} has no unit for {' and '.join(snapshots)} only; "
+                "leave out --snapshot, or repeat it for both snapshots of a pair"
             )
         while pending:
             unit = pending.pop()

@@ -11,7 +11,7 @@ from builder.clicks.policies import (
     Cuts,
     assign_grades,
     fit_cuts,
-    stability,
+    grade_stability,
     target_shares,
 )
 from builder.clicks.posterior import Evidence, Posterior
@@ -43,9 +43,9 @@ def test_credible_grade_2_needs_a_sure_posterior() -> None:
 
 def test_stability_is_the_mass_between_the_cuts() -> None:
     rows = posterior((1, 0), (1, 1))  # Beta(1, 2) and Beta(2, 1)
-    found = stability(rows, np.array([0, 2], dtype=np.int8), Cuts(0.2, 0.5))
+    found = grade_stability(rows, np.array([0, 2], dtype=np.int8), Cuts(0.2, 0.5))
     assert found.tolist() == pytest.approx([1 - 0.8**2, 1 - 0.5**2])
-    middle = stability(rows, np.array([1, 1], dtype=np.int8), Cuts(0.2, 0.5))
+    middle = grade_stability(rows, np.array([1, 1], dtype=np.int8), Cuts(0.2, 0.5))
     assert middle.tolist() == pytest.approx([0.8**2 - 0.5**2, 0.5**2 - 0.2**2])
 
 

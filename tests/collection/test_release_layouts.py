@@ -249,6 +249,6 @@ def test_the_report_of_one_snapshot(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     said = CliRunner().invoke(app, ["drift", str(report.version), "--html", str(page)])
     assert said.exit_code == 0, said.output
-    assert "There is only one snapshot, so nothing to compare" in page.read_text()
+    assert "There is only one snapshot, so there is nothing to compare" in page.read_text()
     other = CliRunner().invoke(app, ["drift", str(report.version), "--from", "2022-06"])
     assert other.exit_code != 0

@@ -111,7 +111,7 @@ def test_a_file_that_does_not_exist(plain: tuple[Path, Path], tmp_path: Path) ->
 def test_a_file_without_any_page(plain: tuple[Path, Path], tmp_path: Path) -> None:
     other = tmp_path / "queries.txt"
     other.write_text("1\teau\n2\tpain\n")
-    with pytest.raises(FormatError, match=r"queries\.txt.*none of its records is a page"):
+    with pytest.raises(FormatError, match=r"queries\.txt.*found only rejected records"):
         compare(plain[0], other, tmp_path / "scratch")
 
 

@@ -2,8 +2,8 @@
 
 Ranks up to the first click are examined, and every click satisfies, so examinations are counted up
 to the first click instead of the last. Below the first click, skips have probability 1 and clicks
-probability 0. PyClick instead assigns the minimum probability to both, and the marginal probability
-to the ranks above; scores under its convention follow it.
+probability 0. PyClick instead assigns the minimum probability to all results below the first click,
+and the marginal probability to all others; `pyclick_conditional` reproduces this.
 """
 
 from dataclasses import dataclass

@@ -35,5 +35,5 @@ def document_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 
 def _independent_clicks(rates: np.ndarray) -> IndependentClicks:
-    """Return click probabilities of results clicked independently with the given rates."""
+    """Return the click probabilities of results that are clicked independently at given rates."""
     return IndependentClicks(rates, np.ones(len(rates)))
