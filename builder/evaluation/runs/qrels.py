@@ -55,8 +55,10 @@ def check_qrels(qrels: pl.DataFrame, source: str) -> pl.DataFrame:
         source: Name of the judgements, for messages.
 
     Raises:
-        DataError: A value is null or a pair is repeated.
+        DataError: A value is null, a grade is a fraction or a pair is repeated.
     """
+    if qrels.schema["grade"].is_float():
+        _reject_fractions(qrels, source)
     frame = qrels.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
     if sum(frame.null_count().row(0)):
         raise DataError(f"{source}: every row must have a query, a document and a grade")
@@ -67,3 +69,13 @@ def check_qrels(qrels: pl.DataFrame, source: str) -> pl.DataFrame:
             f"{source}: several grades for query {first[0]!r} and document {first[1]!r}"
         )
     return frame.sort("query_id", "doc_id")
+
+
+def _reject_fractions(qrels: pl.DataFrame, source: str) -> None:
+    fractions = qrels.filter(pl.col("grade") % 1 != 0)
+    if fractions.height:
+        query, document, grade = fractions.select(list(SCHEMA)).row(0)
+        raise DataError(
+            f"{source}: expected integers as grades, found {grade} for query {query!r} and "
+            f"document {document!r}"
+        )
