@@ -71,6 +71,7 @@ def evaluate(
         to_json,
         write_query_scores,
     )
+    from builder.evaluation.reports.summary import zero_score_warnings
 
     parameters = EvaluationParameters(
         measures=tuple(measures or DEFAULT_MEASURES),
@@ -88,6 +89,8 @@ def evaluate(
             check_output_is_no_input(file, *runs)
     with extract_archives(runs) as files:
         evaluation = evaluate_paths(find_qrels(collection), files, parameters)
+    for warning in zero_score_warnings(evaluation):
+        typer.echo(f"warning: {warning}", err=True)
     if per_query is not None:
         write_query_scores(evaluation, per_query)
     if html is not None:

@@ -5,13 +5,14 @@ Runs are read one at a time and only their scores are kept, so memory is bounded
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import polars as pl
 
 from builder import __version__
-from builder.errors import UsageError
+from builder.errors import DataError, UsageError
 from builder.evaluation.measures.effectiveness import (
     RunScorer,
     RunScores,
@@ -22,12 +23,12 @@ from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.runs.assignment import assign_runs, find_pivot
 from builder.evaluation.runs.qrels import read_qrels
-from builder.evaluation.runs.score_tables import is_score_table, scores_from_table
+from builder.evaluation.runs.scoring import score_file
 from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
 from builder.runtime.progress import NoProgress, Progress
-from builder.trec.released import read_query_keys, read_snapshot_run
+from builder.trec.released import read_query_keys
 from builder.trec.runs import Run
 
 
@@ -144,23 +145,24 @@ def evaluate_paths(
     Raises:
         UsageError: As for `evaluate`, or a path is unreadable or cannot be assigned to a snapshot.
         FormatError: A run or qrels file is malformed.
+        DataError: No snapshot has judgements, or a run answers no judged query of its snapshot.
     """
     parameters = parameters or EvaluationParameters()
     files = assign_runs(runs, sorted(qrels))
     if parameters.pivot is not None:
         parameters = replace(parameters, pivot=find_pivot(parameters.pivot, files))
-    depth = parameters.depth
-
-    def score_function(path: Path, snapshot: str) -> Callable[[RunScorer], RunScores]:
-        def score(scorer: RunScorer) -> RunScores:
-            if is_score_table(path):
-                return scores_from_table(path, scorer)
-            return scorer.score(read_snapshot_run(path, depth, qrels[snapshot].parent))
-
-        return score
-
-    loaders = [_RunLoader(f.system, f.snapshot, score_function(f.path, f.snapshot)) for f in files]
+    loaders = [
+        _RunLoader(
+            file.system,
+            file.snapshot,
+            partial(score_file, file, qrels[file.snapshot].parent, parameters.depth),
+        )
+        for file in files
+    ]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}
+    if not any(frame.height for frame in frames.values()):
+        splits = f" of the splits {', '.join(parameters.splits)}" if parameters.splits else ""
+        raise DataError(f"expected judged queries{splits} in at least one snapshot, found none")
     query_keys = {snapshot: read_query_keys(path.parent) for snapshot, path in qrels.items()}
     return _evaluate(frames, loaders, parameters, progress or NoProgress(), query_keys)
 

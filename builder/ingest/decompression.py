@@ -15,31 +15,13 @@ import zstandard
 
 from builder.errors import FormatError
 from builder.ingest.rejects import FILE_DAMAGED, FILE_TRUNCATED
+from builder.io.file_types import HEAD_BYTES, check_file_type
 from builder.io.sources import Source
 
 CHUNK = 4 * 2**20
 """Maximum number of decompressed bytes per read."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
-REPACK = "decompress it, or compress it with gzip or zstd"
-UNPACK = "extract it and list its files"
-EXPORT = "export it as Parquet or JSON lines"
-UNSUPPORTED = (
-    (0, rb"BZh[1-9]1AY&SY", "a bzip2 file", REPACK),
-    (0, rb"\xfd7zXZ\x00", "an xz file", REPACK),
-    (0, rb"\x04\x22\x4d\x18", "an LZ4 file", REPACK),
-    (0, rb"PK\x03\x04", "a zip archive", UNPACK),
-    (0, rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
-    (0, rb"Rar!\x1a\x07", "a RAR archive", UNPACK),
-    (257, rb"ustar[\x00 ]", "a tar archive", UNPACK),
-    (0, rb"filedesc://", "an ARC archive", "convert it to WARC with warcio recompress"),
-    (0, rb"SQLite format 3\x00", "a SQLite database", EXPORT),
-    (0, rb"Obj\x01", "an Avro file", EXPORT),
-    (0, rb"ARROW1\x00\x00", "an Arrow file", EXPORT),
-)
-"""Signatures of unsupported file types: byte offset, pattern, description, advice."""
-HEAD_BYTES = 512
 JSON_ARRAY = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
 
 
@@ -51,7 +33,7 @@ def open_decompressed(source: Source) -> IO[bytes]:
     """
     try:
         with _open_by_signature(source.path) as file:
-            _check_file_type(_read_first_bytes(file, HEAD_BYTES), source)
+            check_file_type(_read_first_bytes(file, HEAD_BYTES), source.name)
         return _open_by_signature(source.path)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
@@ -97,18 +79,6 @@ def _read_first_bytes(file: IO[bytes], size: int) -> bytes:
         return file.read(size)
     except (OSError, EOFError, ValueError, zlib.error, zstandard.ZstdError):
         return b""
-
-
-def _check_file_type(head: bytes, source: Source) -> None:
-    """Raise FormatError if the first bytes of a file are UTF-16 text or of an unsupported type."""
-    if head.startswith(UTF16):
-        raise FormatError(
-            "expected text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
-            source.name,
-        )
-    for offset, pattern, kind, advice in UNSUPPORTED:
-        if re.match(pattern, head[offset:]):
-            raise FormatError(f"expected text, found {kind}; {advice}", source.name)
 
 
 class ZstdReader:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from builder.errors import FormatError, UsageError
+from builder.io.file_types import HEAD_BYTES, check_file_type
 from builder.io.sources import Source
 
 MAX_BYTES = 4 * 2**30
@@ -82,15 +83,17 @@ def detect_compression(path: Path) -> str | None:
 
     Raises:
         UsageError: The path is not a readable file.
+        FormatError: The file has another compression, or is of a type that is not text.
     """
     if path.exists() and not path.is_file():
         raise UsageError(f"{path}: expected a regular file, found a directory or special file")
     try:
         with path.open("rb") as file:
-            start = file.read(4)
+            head = file.read(HEAD_BYTES)
     except OSError as error:
         raise UsageError(f"{path}: cannot open file: {error.strerror}") from error
-    return next((name for magic, name in _MAGIC_BYTES.items() if start.startswith(magic)), None)
+    check_file_type(head, path)
+    return next((name for magic, name in _MAGIC_BYTES.items() if head.startswith(magic)), None)
 
 
 def _decompress(stream: pa.NativeFile, max_bytes: int) -> bytes:

@@ -55,8 +55,10 @@ def check_qrels(qrels: pl.DataFrame, source: str) -> pl.DataFrame:
         source: Name of the judgements, for error messages.
 
     Raises:
-        DataError: A value is null or a pair is repeated.
+        DataError: A value is null, a grade is a fraction or a pair is repeated.
     """
+    if qrels.schema["grade"].is_float():
+        _reject_fractions(qrels, source)
     frame = qrels.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
     if sum(frame.null_count().row(0)):
         raise DataError(
@@ -70,3 +72,13 @@ def check_qrels(qrels: pl.DataFrame, source: str) -> pl.DataFrame:
             f"found several grades for query {first[0]!r} and document {first[1]!r}"
         )
     return frame.sort("query_id", "doc_id")
+
+
+def _reject_fractions(qrels: pl.DataFrame, source: str) -> None:
+    fractions = qrels.filter(pl.col("grade") % 1 != 0)
+    if fractions.height:
+        query, document, grade = fractions.select(list(SCHEMA)).row(0)
+        raise DataError(
+            f"{source}: expected integers as grades, found {grade} for query {query!r} and "
+            f"document {document!r}"
+        )

@@ -112,6 +112,7 @@ def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
 
     Raises:
         UsageError: The table lacks a measure.
+        FormatError: A judged query has scores, but none of a measure.
     """
     table = read_score_table(path)
     queries = pl.DataFrame({"query_id": scorer.query_ids}, schema={"query_id": pl.String})
@@ -127,8 +128,15 @@ def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
         maintain_order="left",
     )
     values = wide.select([str(measure) for measure in scorer.measures])
-    missing = ~wide["query_id"].is_in(table["query_id"].unique().implode()).to_numpy()
+    is_missing = ~wide["query_id"].is_in(table["query_id"].unique().implode())
+    for measure, column in zip(scorer.measures, values.iter_columns(), strict=True):
+        incomplete = wide["query_id"].filter(column.is_null() & ~is_missing)
+        if len(incomplete):
+            message = f"expected a score of {measure} for query {incomplete[0]!r}, found none"
+            raise FormatError(message, path)
     unjudged = len(set(table["query_id"]) - set(scorer.query_ids))
     return RunScores(
-        values.fill_null(0.0).to_numpy().astype(np.float64), missing.astype(np.bool_), unjudged
+        values.fill_null(0.0).to_numpy().astype(np.float64),
+        is_missing.to_numpy().astype(np.bool_),
+        unjudged,
     )
