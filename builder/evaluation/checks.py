@@ -16,7 +16,7 @@ def require(condition: bool, expected: str, value: object) -> None:
 
 
 def require_one_of(name: str, value: object, choices: Collection[object]) -> None:
-    """Raise an error if a parameter has none of the allowed values.
+    """Raise an error if the value of a parameter is not among the allowed values.
 
     Raises:
         UsageError: The value is not among the choices.

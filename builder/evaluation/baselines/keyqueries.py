@@ -35,10 +35,10 @@ class KeyQueryParameters:
 
     Args:
         fb_docs: Maximum number of relevant documents per query.
-        fb_terms: Maximum number of candidate terms from the query (the rarest), and also of
-            those from the relevant documents.
+        fb_terms: Maximum number of candidate terms from the query (the rarest), and from the
+            relevant documents.
         max_terms: Maximum number of terms in a keyquery, up to `MAX_TERMS`.
-        top: Lowest rank that counts as top, such as 10.
+        top: Number of ranks that count as the top.
         min_results: Minimum number of documents that a keyquery must retrieve.
 
     Raises:
@@ -70,7 +70,7 @@ def keyquery(
     Candidates are all sets of up to `max_terms` terms among the `fb_terms` rarest terms of the
     query and the `fb_terms` best of its relevance model, weighted by idf. Among the candidates with
     at least `min_results` results, the keyquery has the highest DCG@`top` of the relevant documents
-    in the index and, if several do, the fewest terms. Tied documents all get the lowest of their
+    in the index and, if several do, the fewest terms. Tied documents all get the worst of their
     ranks.
 
     Args:

@@ -15,7 +15,7 @@ _DAY = 86_400
 
 
 def trend_chart(report: TrendReport) -> str:
-    """Draw the trend of each system as an SVG image; if it has several, the best-ranked one.
+    """Draw the trend of each system, or the best-ranked of its trends, as an SVG image.
 
     Dots are scores of batches; lines are fitted trends from the first to the last batch.
 

@@ -53,7 +53,7 @@ class FilteringResult:
         official_cutoffs: Official averages per system and cut-off (`OFFICIAL_SCHEMA`).
         runs: One row per system, with the number of lines, of ignored lines by reason, and of
             evaluated pairs.
-        grid: Time batches.
+        time_batches: Time batches of the rows in `batches`.
         parameters: Parameters of the evaluation.
     """
 
@@ -62,7 +62,7 @@ class FilteringResult:
     official: pl.DataFrame
     official_cutoffs: pl.DataFrame
     runs: pl.DataFrame
-    grid: Batches
+    time_batches: Batches
     parameters: FilteringParameters
 
 
@@ -112,7 +112,7 @@ def score_filtering(
         batches=_score_runs(matched, grid, parameters),
         whole=_score_runs(matched, whole, parameters),
         runs=pl.DataFrame([item.counts for item in matched]).sort("system"),
-        grid=grid,
+        time_batches=grid,
         parameters=parameters,
     )
 

@@ -86,7 +86,9 @@ def fit_trends(
         pl.col(measure).alias("score"),
         _share_of_total("documents").over("system", "cutoff").alias("weight"),
     )
-    return trend_report(scores, ["system", "measure", "cutoff"], residuals, result.grid.seconds)
+    return trend_report(
+        scores, ["system", "measure", "cutoff"], residuals, result.time_batches.seconds
+    )
 
 
 def _share_of_total(column: str) -> pl.Expr:
