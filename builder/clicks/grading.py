@@ -24,7 +24,7 @@ from builder.parameters import QrelParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Files, Same, TableSource
+from builder.runtime.references import Files, Same, TableMarker
 from builder.runtime.stage import stage
 from schemas import (
     ClickEstimates,
@@ -120,7 +120,7 @@ def _first_snapshot(workflow: Workflow, key: str) -> tuple[str, ...]:
     return (first,) if workflow.qrels.policy == "target_shares" and key != first else ()
 
 
-FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableSource(_first_snapshot)]
+FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableMarker(_first_snapshot)]
 
 
 @stage("grades", version="2", writes=(GradedPairs, GradedQueries, GradeCuts, GradeSensitivity))
