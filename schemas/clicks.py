@@ -57,7 +57,7 @@ class ClickDiagnostics(TableSchema):
 
 
 class GradeCuts(TableSchema):
-    """Minimum score of each grade; under `target_shares`, set once by the first snapshot."""
+    """Minimum score of each grade; under `target_shares`, derived once from the first snapshot."""
 
     grade = dy.UInt8(primary_key=True, min=1, max=2, description="Grade")
     cut = dy.Float64(min=0, description="Minimum score of the grade")

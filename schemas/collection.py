@@ -112,7 +112,7 @@ class ShownDocuments(TableSchema):
 
 
 class Documents(TableSchema):
-    """Documents of a snapshot as crawled at that time, in the source language and in English."""
+    """Documents of a snapshot, in the source language and in English."""
 
     doc_id = doc_id_column(primary_key=True)
     url = dy.String(min_length=1, description="URL as fetched")
@@ -228,7 +228,7 @@ class ClickEstimates(TableSchema):
 
 
 class Qrels(TableSchema):
-    """Relevance grades of query-document pairs, with the click counts they are derived from."""
+    """Relevance grades of query-document pairs, with the click counts behind them."""
 
     query_id = query_id_column(primary_key=True)
     doc_id = doc_id_column(primary_key=True)

@@ -25,7 +25,7 @@ def describe(schema: type[TableSchema]) -> dict[str, Any]:
                 "type": str(column.dtype),
                 "nullable": column.nullable,
                 "key": name in key,
-                "rules": _rules(column, name in key),
+                "rules": _column_constraints(column, name in key),
                 "description": column.description or "",
             }
             for name, column in schema.columns().items()
@@ -39,7 +39,7 @@ def describe(schema: type[TableSchema]) -> dict[str, Any]:
     }
 
 
-def _rules(column: dy.Column, is_key: bool) -> str:
+def _column_constraints(column: dy.Column, is_key: bool) -> str:
     """Return the constraints of a column, such as `key, >= 1`."""
     parts = ["key"] if is_key else []
     for name, text in _BOUNDS.items():

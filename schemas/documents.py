@@ -9,7 +9,7 @@ SCOPES = {"log": "all queries of the log", "kept_queries": "candidate queries on
 
 
 class Coverage(TableSchema):
-    """Number of shown documents that are in the crawl and in the collection, by set of queries."""
+    """Number of shown, crawled and published documents, by set of queries."""
 
     scope = dy.String(
         primary_key=True,
@@ -35,7 +35,7 @@ class Coverage(TableSchema):
 
 
 class HostCoverage(TableSchema):
-    """Coverage of the documents shown for candidate queries by crawl and collection, per host."""
+    """Number of shown, crawled and published documents of candidate queries, by host."""
 
     host = dy.String(primary_key=True, description="Host of the URL; empty if it has none")
     shown = dy.UInt64(description="Number of distinct documents shown")

@@ -60,5 +60,5 @@ def _ratio(count: int, total: int) -> float | None:
 
 
 def format_percent(share: float | None) -> str:
-    """Format a share as a percentage with one decimal; None as `-`."""
+    """Format a share as a percentage with one decimal; None becomes `-`."""
     return "-" if share is None else f"{100 * share:.1f} %"

@@ -37,7 +37,7 @@ def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
                 "log": _input_hashes(definition, store, s.log),
                 "crawl": _input_hashes(definition, store, s.crawl),
                 "judgements": _input_hashes(definition, store, s.judgements),
-                **_overrides(s),
+                **_describe_overrides(s),
             }
             for s in workflow.snapshots
         ],
@@ -46,7 +46,7 @@ def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
     }
 
 
-def _overrides(snapshot: SnapshotDefinition) -> dict[str, Any]:
+def _describe_overrides(snapshot: SnapshotDefinition) -> dict[str, Any]:
     """Return the manifest entry `overrides` of a snapshot; empty if nothing is overridden."""
     found = snapshot.overrides and snapshot.overrides.model_dump(mode="json", exclude_unset=True)
     return {"overrides": found} if found else {}

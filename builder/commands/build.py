@@ -35,7 +35,8 @@ class BuildReport:
 
     Args:
         root: Output folder of the collection.
-        steps: Outcome of each unit (a stage run, such as for one snapshot), in execution order.
+        steps: Outcome of each unit (a stage applied to a snapshot, for example), in execution
+            order.
         version: Folder of the published version; None if only part of the collection was built.
         published: Whether this build published the version; False if it was up to date.
         topic_changes: Differences from the topics of the draft that this build replaced.

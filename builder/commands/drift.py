@@ -50,7 +50,7 @@ def compute_drift(
         FormatError: `drift.json` is not valid.
     """
     collection = open_collection(path)
-    measured = _read_measured(collection.path)
+    measured = _read_published_drift(collection.path)
     if start is None and end is None:
         return measured
     names = collection.snapshots
@@ -66,7 +66,7 @@ def compute_drift(
     return _measure_pair(collection, pair, limits, progress)
 
 
-def _read_measured(version: Path) -> dict[str, Any]:
+def _read_published_drift(version: Path) -> dict[str, Any]:
     path, content = version / "drift.json", read_drift(version)
     if content is None:
         raise UsageError(f"{path}: file not found; rebuild the collection")

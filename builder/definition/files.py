@@ -15,7 +15,7 @@ FILE_NOT_FOUND = "definition file not found"
 
 
 def read_definition(path: Path, model: type[M], not_found_message: str = FILE_NOT_FOUND) -> M:
-    """Read a definition file and validate it with a pydantic model.
+    """Read a definition file and validate it with a Pydantic model.
 
     Args:
         path: Path of the TOML file.

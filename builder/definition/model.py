@@ -126,10 +126,10 @@ class SnapshotDefinition(Section):
     @property
     def interval(self) -> Interval:
         """Time interval of the snapshot: half-open, in Unix seconds."""
-        return Interval(_unix_seconds(self.start), _unix_seconds(self.end))
+        return Interval(_to_unix_seconds(self.start), _to_unix_seconds(self.end))
 
 
-def _unix_seconds(day: date) -> int:
+def _to_unix_seconds(day: date) -> int:
     """Convert a date (midnight UTC) or a timestamp (by default in UTC) to Unix seconds."""
     time = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
     return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
@@ -146,7 +146,7 @@ class Workflow(Parameters):
         return next(s for s in self.snapshots if s.name == name)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """Return a section of parameters, for one snapshot if a snapshot is given."""
+        """Return a section of parameters, with the overrides of a snapshot if one is given."""
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]

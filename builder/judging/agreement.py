@@ -53,7 +53,7 @@ class AgreementReport:
     """Agreement between assessors, and agreement of assessors with click grades.
 
     Args:
-        assessors: One entry per two assessors who judged some of the same query-document pairs.
+        assessors: One entry per pair of assessors with query-document pairs in common.
         alpha_nominal: Krippendorff's alpha over all assessors, nominal metric.
         alpha_ordinal: Krippendorff's alpha over all assessors, ordinal metric.
         units: Number of query-document pairs judged by at least two assessors.
@@ -106,7 +106,7 @@ def _rating_counts(rows: pl.DataFrame) -> Floats:
 
 
 def _assessor_agreement(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
-    """Yield the agreement of each two assessors who judged some of the same pairs."""
+    """Yield the agreement of each pair of assessors with query-document pairs in common."""
     for first, second in combinations(rows["assessor"].unique().sort().to_list(), 2):
         sides = [rows.filter(pl.col("assessor") == name) for name in (first, second)]
         both = sides[0].join(sides[1], on=PAIR, suffix="_other")

@@ -70,7 +70,7 @@ def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
     )
 
 
-def check_assessor(name: str) -> None:
+def check_assessor_name(name: str) -> None:
     """Raise a UsageError if an assessor name is invalid."""
     if re.fullmatch(ASSESSOR_PATTERN, name) is None:
         raise UsageError(f"assessor: expected {PATTERNS['assessor'][1]}, found {name!r}")

@@ -2,8 +2,8 @@
 
 Assessors see no rank, run, score or click, and the documents of a query are shuffled by a keyed
 hash. Query and document texts are untrusted: the page receives them as escaped JSON, shows them as
-plain text only, and has a content security policy that permits only its own script and style and no
-connections; cells of the sheet are escaped against formula injection.
+plain text only, and has a content security policy that permits only its own script and style and
+forbids connections; cells of the sheet are escaped against formula injection.
 """
 
 import json
@@ -85,13 +85,15 @@ def _join_texts(
 
 def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
     """Write a TSV sheet with texts on a single line and an excerpt of each document."""
-    plain = [_spreadsheet_safe(pl.col(name)).alias(name) for name in ("query", "title", "url")]
-    excerpt = _spreadsheet_safe(pl.col("text").str.slice(0, EXCERPT_CHARS)).alias("text")
+    plain = [
+        _escape_for_spreadsheet(pl.col(name)).alias(name) for name in ("query", "title", "url")
+    ]
+    excerpt = _escape_for_spreadsheet(pl.col("text").str.slice(0, EXCERPT_CHARS)).alias("text")
     sheet = rows.with_columns(*plain, excerpt, assessor=pl.lit(assessor), grade=pl.lit(""))
     sheet.select(SHEET_COLUMNS).write_csv(out, separator="\t", quote_style="never")
 
 
-def _spreadsheet_safe(text: pl.Expr) -> pl.Expr:
+def _escape_for_spreadsheet(text: pl.Expr) -> pl.Expr:
     """Return the text on a single line, without double quotes and safe from formula injection."""
     flat = text.fill_null("").str.replace_all(r"[\p{Cc}\u2028\u2029]+", " ").str.strip_chars(" ")
     flat = flat.str.replace_all('"', "″")

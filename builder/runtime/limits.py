@@ -50,7 +50,7 @@ def parse_size(text: str, option: str) -> int:
 
 
 def usable_cores() -> int:
-    """Return the number of CPU cores available to this process, by affinity and cgroup quota."""
+    """Return the number of CPU cores that CPU affinity and cgroup quota allow this process."""
     known = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
     quota, _, period = _read_cgroup("cpu.max").partition(" ")

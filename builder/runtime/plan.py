@@ -81,7 +81,7 @@ class Pipeline:
         Raises:
             UsageError: `until` is not a stage, or has no unit for the given snapshots.
         """
-        last = len(self.stages) if until is None else self._index(until) + 1
+        last = len(self.stages) if until is None else self._stage_index(until) + 1
         units = [Unit(s, key) for s in self.stages[:last] for key in s.scope.keys(workflow)]
         if not snapshots:
             return units
@@ -99,7 +99,7 @@ class Pipeline:
                 pending += self.upstream(unit, workflow)
         return [unit for unit in units if unit in required]
 
-    def _index(self, name: str) -> int:
+    def _stage_index(self, name: str) -> int:
         names = [stage.name for stage in self.stages]
         if name not in names:
             raise UsageError(f"--until: unknown stage {name!r}; {suggest(name, names)}")

@@ -40,7 +40,7 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
 
 
-def open_no_follow(path: Path) -> IO[str]:
+def open_unless_symlink(path: Path) -> IO[str]:
     """Open or create a file for reading and writing, unless the path is a symbolic link.
 
     Raises:
@@ -67,7 +67,7 @@ def lock_collection(root: Path) -> Iterator[None]:
     if work.is_symlink():
         raise DataError(f"{work}: expected a folder, found a symbolic link; remove it")
     work.mkdir(parents=True, exist_ok=True)
-    with open_no_follow(work / "lock") as file:
+    with open_unless_symlink(work / "lock") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -105,7 +105,7 @@ def publish(partial: Path, final: Path) -> None:
         partial: Folder to publish.
         final: Final path, in the same file system.
     """
-    _fsync(partial)
+    _fsync_tree(partial)
     if final.exists():
         _replace_folder(partial, final)
     else:
@@ -127,7 +127,7 @@ def _replace_folder(partial: Path, final: Path) -> None:
     shutil.rmtree(partial)
 
 
-def _fsync(folder: Path) -> None:
+def _fsync_tree(folder: Path) -> None:
     """Sync a folder and everything below it to disk."""
     for path in sorted(folder.rglob("*")):
         _fsync_entry(path)

@@ -22,7 +22,7 @@ Units = str | tuple[str, ...] | dict[Any, str]
 
 
 @dataclass(frozen=True)
-class TableSource:
+class TableMarker:
     """Annotation of a table argument.
 
     Args:
@@ -52,7 +52,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Cache:
+class CacheMarker:
     """Annotation of an argument that receives the path of a persistent cache folder."""
 
 
@@ -71,28 +71,28 @@ def _training_snapshots(workflow: Workflow, key: str) -> tuple[str, ...]:
     return names[: names.index(key)] if key in names else names
 
 
-Same = Annotated[Table[SchemaType], TableSource(lambda _, key: key)]
-"""Table of the same snapshot or pair as the one that the stage runs on."""
-Collection = Annotated[Table[SchemaType], TableSource(lambda *_: "all")]
-"""Table of a stage that runs once per collection."""
-Before = Annotated[Sequence[Table[SchemaType]], TableSource(_earlier_snapshots)]
-"""Tables of all snapshots before the snapshot or pair that the stage runs on."""
-Until = Annotated[Mapping[str, Table[SchemaType]], TableSource(_snapshots_until)]
+Same = Annotated[Table[SchemaType], TableMarker(lambda _, key: key)]
+"""Table of the snapshot or pair on which the stage runs."""
+Collection = Annotated[Table[SchemaType], TableMarker(lambda *_: "all")]
+"""Table written by a stage that runs once per collection."""
+Before = Annotated[Sequence[Table[SchemaType]], TableMarker(_earlier_snapshots)]
+"""Tables of all snapshots before the snapshot or pair on which the stage runs."""
+Until = Annotated[Mapping[str, Table[SchemaType]], TableMarker(_snapshots_until)]
 """Tables of all snapshots up to and including the first snapshot of the pair, by snapshot."""
-From = Annotated[Table[SchemaType], TableSource(lambda _, key: split_pair_key(key)[0])]
+From = Annotated[Table[SchemaType], TableMarker(lambda _, key: split_pair_key(key)[0])]
 """Table of the first snapshot of the pair."""
-To = Annotated[Table[SchemaType], TableSource(lambda _, key: split_pair_key(key)[1])]
+To = Annotated[Table[SchemaType], TableMarker(lambda _, key: split_pair_key(key)[1])]
 """Table of the second snapshot of the pair."""
-Training = Annotated[Sequence[Table[SchemaType]], TableSource(_training_snapshots)]
+Training = Annotated[Sequence[Table[SchemaType]], TableMarker(_training_snapshots)]
 """Tables of all training snapshots or, for a training snapshot, of the earlier ones only."""
 All = Annotated[
     Mapping[str, Table[SchemaType]],
-    TableSource(lambda w, _: {name: name for name in w.snapshot_names}),
+    TableMarker(lambda w, _: {name: name for name in w.snapshot_names}),
 ]
 """Tables of all snapshots, by snapshot."""
 Pairs = Annotated[
     Mapping[tuple[str, str], Table[SchemaType]],
-    TableSource(lambda w, _: {split_pair_key(key): key for key in Scope.PAIR.keys(w)}),
+    TableMarker(lambda w, _: {split_pair_key(key): key for key in Scope.PAIR.keys(w)}),
 ]
 """Tables of all pairs of consecutive snapshots, by (earlier, later) snapshot."""
 
@@ -104,7 +104,7 @@ DocumentFilters = Annotated[
     Sequence[VerdictFilter],
     Setting(lambda w, _: tuple(f for f in w.verdicts.filters if f.kind == "document")),
 ]
-CacheFolder = Annotated[Path, Cache()]
+CacheFolder = Annotated[Path, CacheMarker()]
 
 
 @dataclass(frozen=True)
@@ -172,13 +172,13 @@ def read_stage_signature(function: Callable[..., Any]) -> StageSignature:
     for argument, hint in get_type_hints(function, include_extras=True).items():
         kind, mark = _find_marker(hint)
         match mark:
-            case TableSource():
+            case TableMarker():
                 tables.append(TableInput(argument, _find_schema(kind), mark.units))
             case Files():
                 files.append(FileInput(argument, mark.patterns, get_origin(kind) is None))
             case Setting():
                 settings[argument] = mark.value
-            case Cache():
+            case CacheMarker():
                 cache.append(argument)
             case None if argument == "params":
                 section = _find_section(hint)

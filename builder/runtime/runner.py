@@ -1,6 +1,6 @@
 """Runs planned units whose outputs are out of date, and publishes the outputs atomically.
 
-Returns a `Step` per unit with its row counts and the reasons why it ran.
+The result is a `Step` per unit, with its row counts and the reasons why it ran.
 """
 
 import shutil
@@ -54,7 +54,7 @@ class Step:
 
 @dataclass
 class Runner:
-    """Runs the units of a definition in a collection folder."""
+    """Runner of the units of a definition in a collection folder."""
 
     pipeline: Pipeline
     definition: Definition
@@ -102,7 +102,7 @@ class Runner:
         return [done[unit] for unit in units]
 
     def repair(self, units: Sequence[Unit], on_step: Callable[[Step], None]) -> None:
-        """Run all units whose published files are damaged again."""
+        """Rerun all units whose published files are damaged."""
         damaged = [unit for unit in units if not self.store.is_intact(*unit.name)]
         for unit in damaged:
             self.store.delete_record(*unit.name)
@@ -178,13 +178,13 @@ class Runner:
             arguments[signature.cache] = self.store.cache_folder(unit.stage.name)
         return arguments
 
-    def _open_tables(self, read: TableInput, key: str) -> Any:
-        producer = self.pipeline.producers[read.table].name
+    def _open_tables(self, table_input: TableInput, key: str) -> Any:
+        producer = self.pipeline.producers[table_input.table].name
 
         def open_table(unit_key: str) -> Table:
-            return self.store.table(producer, unit_key, read.table, read.schema)
+            return self.store.table(producer, unit_key, table_input.table, table_input.schema)
 
-        units = read.units(self.definition.workflow, key)
+        units = table_input.units(self.definition.workflow, key)
         if isinstance(units, str):
             return open_table(units)
         if isinstance(units, dict):

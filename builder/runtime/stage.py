@@ -87,7 +87,7 @@ def stage(
     fingerprints: Mapping[str, Files] | None = None,
     plugins: Callable[[Workflow], Mapping[str, str]] = _no_plugins,
 ) -> Callable[[Callable[Declared, Ledger]], Stage[Declared]]:
-    """Decorator that declares a function as a stage; see `Stage` for the arguments."""
+    """Return a decorator that declares a function as a stage; see `Stage` for the arguments."""
 
     def declare_stage(work: Callable[Declared, Ledger]) -> Stage[Declared]:
         return Stage(work, name, version, scope, writes, fingerprints or {}, plugins)

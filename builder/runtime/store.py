@@ -26,7 +26,7 @@ from builder.runtime.publisher import (
     WORK,
     canonical_json,
     lock_collection,
-    open_no_follow,
+    open_unless_symlink,
     private_folder,
     publish,
     sha256,
@@ -42,7 +42,7 @@ class InputHashes:
     """Persistent cache of the SHA-256 hashes of raw files; a file is hashed again if it changed.
 
     Args:
-        path: File of JSON lines `[path, size, mtime, ctime, inode, sha256]`. Lines are only
+        path: JSON Lines file of arrays `[path, size, mtime, ctime, inode, sha256]`. Lines are only
             appended, and the last line of each path is valid; incomplete lines are skipped.
     """
 
@@ -88,7 +88,7 @@ class InputHashes:
     def _append(self, new: dict[str, tuple[list[int], str]]) -> None:
         """Append hashes to the cache file, each on a new line."""
         lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new.items()]
-        with open_no_follow(self._path) as file:
+        with open_unless_symlink(self._path) as file:
             file.seek(0, os.SEEK_END)
             file.write("".join(f"\n{line}" for line in lines) + "\n")
 

@@ -1,4 +1,4 @@
-"""Converts between the ids of imported releases, runs, and keys that all snapshots share.
+"""Converts the ids of runs and imported releases to and from keys that all snapshots share.
 
 An imported snapshot has the file `release_ids.parquet`, which maps each id of the release to the
 key that identifies the same query or document in every snapshot. In snapshots built from raw data,

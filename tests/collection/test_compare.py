@@ -13,7 +13,7 @@ import builder
 from builder import BuildReport
 from builder.collection.compare import VersionDifference, compare
 from builder.collection.compare.changelog import format_changelog, summary_lines
-from builder.collection.compare.changes import find_changes, judged_parts
+from builder.collection.compare.changes import find_changes, parts_affecting_judged_pairs
 from builder.collection.compare.definitions import diff_definitions, diff_values
 from builder.collection.compare.judgements import (
     DefinitionChanges,
@@ -290,7 +290,9 @@ def _manifest(
 
 
 def _changes(new: dict[str, Any], *, documents_differ: bool = False) -> DefinitionChanges:
-    return find_changes((_manifest(), new), "2022-07", *judged_parts(documents_differ))
+    return find_changes(
+        (_manifest(), new), "2022-07", *parts_affecting_judged_pairs(documents_differ)
+    )
 
 
 def test_the_text_of_a_list_is_an_input() -> None:

@@ -10,7 +10,7 @@ from builder.collection.checks.finding import Check, Defect
 BOILERPLATE_SHARE = 0.01
 """A text that occurs in more than this fraction of the documents is boilerplate."""
 MARKUP_SHARE = 0.05
-"""If a larger fraction of texts contains HTML tags, the crawl was probably read as plain text."""
+"""Fraction of texts with HTML tags above which a crawl was probably read as plain text."""
 MIN_BOILERPLATE_DOCUMENTS = 50
 """A text that occurs in at most this number of documents is not boilerplate."""
 
@@ -35,7 +35,7 @@ def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
 def _create_text_fault_finder(
     *faults: str, min_share: float = 0
 ) -> Callable[[ValidationContext], Iterable[Defect]]:
-    """Return a function that reports the tables whose texts have any of the given faults.
+    """Return a function that finds the tables whose texts have any of the given faults.
 
     A fault is reported if the fraction of affected texts exceeds `min_share`.
     """

@@ -105,9 +105,9 @@ class ValidationContext:
             if expected is None or where in expected or table.paths:
                 yield where, table
 
-    def scan(self, where: str) -> pl.LazyFrame | None:
+    def scan(self, table_path: str) -> pl.LazyFrame | None:
         """Scan a table as a lazy frame; None if it cannot be read."""
-        summary = self.table_summaries.get(where)
+        summary = self.table_summaries.get(table_path)
         return parquet.scan(*summary.paths) if summary and summary.is_readable else None
 
     def scan_snapshots(self, *tables: str) -> Iterator[tuple[str, Any]]:
@@ -130,8 +130,8 @@ class ValidationContext:
         return rows.join(keys, on=column).drop(column).rename({"key": column})
 
 
-def _summarize_table(summary: TableSummary, where: str) -> TableSummary:
-    """Fill in the summary of a table by reading its files."""
+def _summarize_table(summary: TableSummary, table_path: str) -> TableSummary:
+    """Read the files of a table, and return its summary with all fields filled in."""
     expected = arrow_schema(summary.schema)
     for path in summary.paths:
         schema = _read_schema(path)
@@ -143,7 +143,7 @@ def _summarize_table(summary: TableSummary, where: str) -> TableSummary:
             summary.problems.append((message, columns))
     if summary.is_readable:
         try:
-            _scan_row_groups(summary, _text_fault_expressions(where))
+            _scan_row_groups(summary, _text_fault_expressions(table_path))
         except (OSError, pa.ArrowException, pl.exceptions.PolarsError) as error:
             summary.problems.append(
                 (f"cannot read a file of the table: {str(error).splitlines()[0]}", ())
@@ -171,9 +171,9 @@ def _column_faults(found: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
     return faults or (f"order: {', '.join(found.names)}",)
 
 
-def _text_fault_expressions(where: str) -> dict[str, pl.Expr]:
-    """Return an expression for each text fault of a table, true for faulty texts, by fault name."""
-    folder, _, name = where.rpartition("/")
+def _text_fault_expressions(table_path: str) -> dict[str, pl.Expr]:
+    """Return the Boolean expressions of the text faults of a table, by fault name."""
+    folder, _, name = table_path.rpartition("/")
     return TEXT_FAULTS.get(name, {}) if folder.startswith("snapshots/") else {}
 
 

@@ -10,7 +10,7 @@ from builder.collection.checks.finding import Check, Defect
 OUTLIER_FACTOR = 5
 """A query with more judgements than this multiple of the 99th percentile is an outlier."""
 MIN_JUDGEMENTS = 100
-"""Minimum number of judgements of an outlier, and of a snapshot pair checked for grade changes."""
+"""Minimum number of judgements of an outlier query, and of snapshots checked for grade changes."""
 MAX_FLIP_SHARE = 0.15
 """Maximum share of pairs whose grade changes between 0 and 2 from one snapshot to the next."""
 MAX_UNCLICKED_SHARE = 0.5

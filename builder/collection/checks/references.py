@@ -49,12 +49,14 @@ def _find_missing_queries(context: ValidationContext) -> Iterator[Defect]:
             )
 
 
-def _describe_missing_texts(missing: pl.DataFrame, unknown: pl.DataFrame) -> str:
+def _describe_missing_texts(missing: pl.DataFrame, without_text: pl.DataFrame) -> str:
     """Describe how many of the missing queries have a text in another snapshot."""
-    unknown_texts = f"the query text is unknown for {int(unknown['len'].sum()):,} of the judgements"
-    if unknown.height == missing.height:
+    unknown_texts = (
+        f"the query text is unknown for {int(without_text['len'].sum()):,} of the judgements"
+    )
+    if without_text.height == missing.height:
         return unknown_texts
-    if unknown.is_empty():
+    if without_text.is_empty():
         return "their texts occur only in other snapshots"
     return f"{unknown_texts}; the other texts occur in other snapshots"
 

@@ -11,7 +11,11 @@ DefectFinder = Callable[[ValidationContext], Iterable[Defect]]
 
 
 def _create_reject_finder(messages: dict[str, str]) -> DefectFinder:
-    """Return a function that reports records rejected by the import, given a message per reason."""
+    """Return a function that finds records rejected by the import.
+
+    Args:
+        messages: Message for each reject reason.
+    """
 
     def find_rejects(context: ValidationContext) -> Iterator[Defect]:
         for name, frame in context.scan_snapshots("rejects"):
@@ -27,7 +31,11 @@ def _create_reject_finder(messages: dict[str, str]) -> DefectFinder:
 
 
 def _create_irregularity_finder(messages: dict[str, str]) -> DefectFinder:
-    """Return a function that reports irregular lines of a release, given a message per kind."""
+    """Return a function that finds irregular lines of a release.
+
+    Args:
+        messages: Message for each kind of irregularity.
+    """
 
     def find_irregularities(context: ValidationContext) -> Iterator[Defect]:
         for name, frame in context.scan_snapshots("irregularities"):
@@ -73,7 +81,11 @@ def _combine_defect_finders(*finders: DefectFinder) -> DefectFinder:
 
 
 def _create_query_text_finder(messages: dict[str, str]) -> DefectFinder:
-    """Return a function that reports faulty query texts, given a message per fault."""
+    """Return a function that finds faulty query texts.
+
+    Args:
+        messages: Message for each text fault.
+    """
 
     def find_query_texts(context: ValidationContext) -> Iterator[Defect]:
         for where, summary in context.table_summaries.items():

@@ -16,7 +16,7 @@ MAX_IDENTICAL_LENGTH = 40
 
 
 MIN_EXTRA_REPETITIONS = 8
-"""Minimum number of word repetitions in a runaway translation beyond those in its source."""
+"""Minimum number of word repetitions by which a runaway translation exceeds its source."""
 
 
 def _is_runaway(text: pl.Expr, source: pl.Expr) -> pl.Expr:
@@ -77,7 +77,7 @@ class TextFaults:
             rows: Rows of the table.
             faults: Boolean expressions by fault name.
             key: Key columns, whose values are kept as examples.
-            sample_interval: `SAMPLED_FAULTS` are evaluated only on every n-th row.
+            sample_interval: Interval of the rows on which `SAMPLED_FAULTS` are evaluated.
         """
         checked = {name: fault for name, fault in faults.items() if name not in SAMPLED_FAULTS}
         self._count(rows, checked, key)

@@ -17,7 +17,7 @@ from builder.collection.compare.changes import (
     EVIDENCE,
     find_changes,
     find_grading_changes,
-    judged_parts,
+    parts_affecting_judged_pairs,
 )
 from builder.collection.compare.definitions import diff_definitions, diff_drift, diff_producers
 from builder.collection.compare.judgements import (
@@ -179,9 +179,9 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
         grading = find_grading_changes(manifests, name, differ)
         evidence = find_changes(manifests, name, EVIDENCE)
         causes = count_grade_changes(before.qrels, after.qrels, evidence, grading)
-        texts = count_text_mismatches(_with_text_keys(before), _with_text_keys(after))
+        texts = count_text_mismatches(_scan_with_text_keys(before), _scan_with_text_keys(after))
         if causes or texts[1]:
-            judged = find_changes(manifests, name, *judged_parts(differ[name]))
+            judged = find_changes(manifests, name, *parts_affecting_judged_pairs(differ[name]))
             shown = judged if texts[1] else grading
             cause = "unknown" if imported else judged.judged_pairs_change_cause
             yield JudgementDifference(
@@ -203,7 +203,7 @@ def _judged_documents_differ(before: Snapshot, after: Snapshot) -> bool:
     )
 
 
-def _with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+def _scan_with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Return the queries and qrels of a snapshot, identified by query text instead of query id."""
     ids = read_release_ids(snapshot.folder)
     if ids is None:

@@ -19,7 +19,7 @@ def format_changelog(difference: VersionDifference) -> str:
     lines = [f"# {title}", "", f"Since {difference.old.partition('|')[0]}.", ""]
     lines += _format_section("Rows", [_format_counts(table) for table in difference.tables])
     lines += _format_section(
-        "Labels", [line for j in difference.judgements for line in _label_lines(j)]
+        "Labels", [line for j in difference.judgements for line in _format_judgement_lines(j)]
     )
     lines += _format_section("Drift statistics", [code_span(key) for key in difference.drift])
     lines += _format_section("Definition", [code_span(line) for line in difference.definition])
@@ -37,7 +37,7 @@ def summary_lines(difference: VersionDifference) -> list[str]:
         for table in difference.tables
         if table.columns
     ]
-    labels = [line for found in difference.judgements for line in _label_lines(found)]
+    labels = [line for found in difference.judgements for line in _format_judgement_lines(found)]
     drift = [f"drift.json differs: {', '.join(difference.drift)}"] if difference.drift else []
     return [*columns, *labels, *drift, *difference.definition[:MAX_LINES], *difference.tools]
 
@@ -58,7 +58,7 @@ def _format_counts(difference: TableDifference) -> str:
     return f"{counts} (columns: {columns})" if columns else counts
 
 
-def _label_lines(difference: JudgementDifference) -> list[str]:
+def _format_judgement_lines(difference: JudgementDifference) -> list[str]:
     snapshot = difference.snapshot
     lines = [
         f"{snapshot}: {pluralize(n, 'grade')} changed (cause: {c})"

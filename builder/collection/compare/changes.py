@@ -36,13 +36,13 @@ EVIDENCE = DefinitionPart(
     ("log",),
     ("select.stop_lists", "verdicts.files", "variants.files"),
 )
-"""Parts that determine click counts and scores."""
+"""Part of a definition that determines click counts and scores."""
 DOCUMENTS = DefinitionPart(
     ("crawl", "documents"), ("crawl",), ("documents.deny", "documents.allow")
 )
-"""Parts that determine which documents a snapshot has, and thus which pairs are judged."""
+"""Part of a definition that determines the documents of a snapshot, and thus the judged pairs."""
 GRADING = DefinitionPart(("qrels",), ("judgements",))
-"""Parts that determine how scores and manual judgements are converted to grades."""
+"""Part of a definition that determines how scores and manual judgements become grades."""
 
 STAGES = frozenset(
     ("topics", "log", "verdicts", "select", "variants", "clicks", "grades", "qrels")
@@ -109,7 +109,10 @@ def find_grading_changes(
         return find_changes(manifests, snapshot, EVIDENCE, GRADING)
     firsts = {manifest["definition"]["snapshots"][0]["name"] for manifest in manifests}
     names = dict.fromkeys((snapshot, *(firsts & documents_differ.keys())))
-    found = [find_changes(manifests, name, *judged_parts(documents_differ[name])) for name in names]
+    found = [
+        find_changes(manifests, name, *parts_affecting_judged_pairs(documents_differ[name]))
+        for name in names
+    ]
     return DefinitionChanges(
         tuple(dict.fromkeys(key for changes in found for key in changes.evidence)),
         found[0].thresholds,
@@ -118,7 +121,7 @@ def find_grading_changes(
     )
 
 
-def judged_parts(documents_differ: bool) -> tuple[DefinitionPart, ...]:
+def parts_affecting_judged_pairs(documents_differ: bool) -> tuple[DefinitionPart, ...]:
     """Return the parts of a definition that can change the set of judged pairs.
 
     Args:
@@ -152,10 +155,12 @@ def _drops_duplicates(parameters: Mapping[str, Any]) -> bool:
     return any(value in ("keep_first", "drop") for value in values)
 
 
-def _snapshot_inputs(manifest: Manifest, name: str, parts: tuple[DefinitionPart, ...]) -> list[Any]:
+def _snapshot_inputs(
+    manifest: Manifest, snapshot_name: str, parts: tuple[DefinitionPart, ...]
+) -> list[Any]:
     """Return the interval and the hashes of the input files of a snapshot, without file names."""
     definition = manifest["definition"]
-    (snapshot,) = (s for s in definition["snapshots"] if s["name"] == name)
+    (snapshot,) = (s for s in definition["snapshots"] if s["name"] == snapshot_name)
     lists = list_file_hashes(manifest)
     return [
         snapshot["start"],

@@ -11,7 +11,7 @@ CAUSES = ("parameters", "threshold", "inputs", "code", "unknown")
 
 @dataclass(frozen=True)
 class DefinitionChanges:
-    """Changes of the definition that affect the judgements of a snapshot.
+    """Changes to the definition that affect the judgements of a snapshot.
 
     Args:
         evidence: Changed parameters that affect click counts and scores, as dotted keys.

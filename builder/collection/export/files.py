@@ -17,7 +17,7 @@ from builder.collection.export.markup import (
     normalize_lines,
     single_line,
 )
-from builder.collection.export.numeric_ids import replace_ids
+from builder.collection.export.numeric_ids import replace_ids_with_numbers
 from builder.io.tables import Table
 from builder.runtime.executors import ordered_map
 from builder.runtime.progress import Progress
@@ -142,7 +142,7 @@ def render_trec(
             pl.when(pl.col("body") != "").then(pl.lit("\n")).otherwise(pl.lit("")),
             pl.lit("</TEXT>\n</DOC>\n"),
         )
-        body = escape_series(_bodies(frame, keep_lines=keep_lines))
+        body = escape_series(_document_bodies(frame, keep_lines=keep_lines))
         return frame.with_columns(body=body).select(text)["literal"]
 
     return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
@@ -163,14 +163,14 @@ def render_json(
     number = pl.col("docno")
 
     def render(frame: pl.DataFrame) -> pl.Series:
-        named = frame.with_columns(contents=_bodies(frame, keep_lines=keep_lines))
+        named = frame.with_columns(contents=_document_bodies(frame, keep_lines=keep_lines))
         objects = named.select(pl.struct("contents", id=number).struct.field("id", "contents"))
         return objects.select(pl.struct("id", "contents").struct.json_encode()).to_series()
 
     return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
 
 
-def _bodies(documents: pl.DataFrame, *, keep_lines: bool) -> pl.Series:
+def _document_bodies(documents: pl.DataFrame, *, keep_lines: bool) -> pl.Series:
     bodies = documents.select(document_body("title", "text")).to_series()
     return bodies if keep_lines else normalize_lines(bodies)
 
@@ -193,7 +193,9 @@ def iter_documents(
             if doc_numbers is None:
                 yield with_text.rename({"doc_id": "docno"})
             else:
-                numbered = replace_ids(with_text.lazy(), "doc_id", doc_numbers).collect()
+                numbered = replace_ids_with_numbers(
+                    with_text.lazy(), "doc_id", doc_numbers
+                ).collect()
                 yield numbered.with_columns(docno=pl.format("doc{}", "doc_id"))
 
 

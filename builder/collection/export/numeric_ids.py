@@ -53,7 +53,9 @@ def assign_query_numbers(ids: pl.Series) -> pl.DataFrame:
     return frame.cast({"id": pl.String, "number": pl.Int64}).sort("id")
 
 
-def replace_ids(frame: pl.LazyFrame, column: str, numbers: pl.DataFrame) -> pl.LazyFrame:
+def replace_ids_with_numbers(
+    frame: pl.LazyFrame, column: str, numbers: pl.DataFrame
+) -> pl.LazyFrame:
     """Replace the ids in a column with numbers, preserving the order of rows.
 
     Args:

@@ -100,7 +100,7 @@ class DocumentImporter:
 
         Args:
             out: Existing output folder, in which `documents/` is created.
-            judged_ids: Ids of the judged documents, with duplicates.
+            judged_ids: Ids of the judged documents; may contain duplicates.
             limits: Memory and scratch space.
             progress: Progress display; advanced by the number of documents.
         """

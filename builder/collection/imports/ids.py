@@ -25,7 +25,7 @@ UPDATE_TIME_COLUMN = "last_updated_at"
 
 
 class KeyAssigner:
-    """Assignment of a unique key to each query or document id of a snapshot.
+    """Assigner of unique keys to the query or document ids of a snapshot.
 
     Attributes:
         keys: Key of each id assigned so far.
@@ -90,10 +90,10 @@ def read_url_database(path: Path, snapshot: str) -> Iterator[tuple[str, str, int
         path, sql, "mapping(id, url, ...)"
     ):
         if isinstance(url, str):
-            yield str(number), url, _update_time(times_json, snapshots_json, snapshot)
+            yield str(number), url, _parse_update_time(times_json, snapshots_json, snapshot)
 
 
-def _update_time(times_json: object, snapshots_json: object, snapshot: str) -> int:
+def _parse_update_time(times_json: object, snapshots_json: object, snapshot: str) -> int:
     """Return the update time for a snapshot in Unix seconds; 0 if it is unknown.
 
     Args:

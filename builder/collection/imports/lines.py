@@ -1,7 +1,7 @@
 """Reads the lines of query, qrels and URL files, and logs malformed lines.
 
 Input: text files, plain or compressed. Output: rows with their line numbers. Lines that cannot be
-read are rejects; lines that are read despite an irregularity are counted by file.
+read are rejected; lines that are read despite an irregularity are counted by file.
 """
 
 import re

@@ -24,7 +24,7 @@ _DOCID = re.compile(rb"<DOCID>\s*([^<>\s]{1,200})\s*</DOCID>")
 _JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
 """Characters between values, including the brackets and commas of an array."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-"""Lone surrogate; bytes that are not UTF-8 are decoded to U+DC80 to U+DCFF."""
+"""Lone surrogate; bytes that are not UTF-8 are decoded to code points U+DC80 to U+DCFF."""
 _DOC_END = re.compile(rb"</DOC>[ \t\r]*$", re.MULTILINE)
 
 SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
@@ -84,7 +84,7 @@ def _parse_trec_documents(
         has_content = has_content or bool(chunk.strip())
         buffer = remainder + chunk
         start, scanned = 0, max(0, len(remainder) - len(b"</DOC>"))
-        for end in _document_ends(buffer, scanned):
+        for end in _find_document_ends(buffer, scanned):
             number += 1
             log.records_read += 1
             document = _parse_trec_document(
@@ -108,7 +108,7 @@ def _parse_trec_documents(
         log.add_reject("unknown_document_format", name, 1)
 
 
-def _document_ends(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
+def _find_document_ends(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
     """Yield the `</DOC>` tags that are alone on a line or directly after `</TEXT>`."""
     for end in _DOC_END.finditer(buffer, start):
         line_start = buffer.rfind(b"\n", 0, end.start()) + 1
@@ -139,7 +139,7 @@ def _parse_trec_document(
 def _parse_json_documents(
     chunks: Iterator[bytes], name: str, log: ImportLog
 ) -> Iterator[ReleaseDocument]:
-    for number, record in enumerate(_json_values(chunks), 1):
+    for number, record in enumerate(_iter_json_values(chunks), 1):
         log.records_read += 1
         document = "not_json" if record is None else _parse_json_document(record, number)
         if isinstance(document, str):
@@ -148,7 +148,7 @@ def _parse_json_documents(
             yield document
 
 
-def _json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
+def _iter_json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
     """Yield the values of a JSON array or JSON Lines file; None for a damaged value."""
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     parse = json.JSONDecoder().raw_decode
@@ -177,7 +177,7 @@ def _parse_json_document(record: object, number: int) -> ReleaseDocument | str:
     doc_id = record.get("id")
     if not isinstance(doc_id, str | int) or isinstance(doc_id, bool):
         return "document_without_id"
-    texts = _title_and_text(record)
+    texts = _extract_title_and_text(record)
     if texts is None:
         return "document_without_text"
     surrogates = _SURROGATE.findall(f"{doc_id}{''.join(texts)}")
@@ -187,7 +187,7 @@ def _parse_json_document(record: object, number: int) -> ReleaseDocument | str:
     return ReleaseDocument(str(doc_id), *texts, number)
 
 
-def _title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
+def _extract_title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
     """Return title and text of a JSON document; a title without text becomes the text.
 
     Returns:

@@ -62,14 +62,14 @@ class ProcessExecutor:
         call: Callable[[Item], Result] = partial(
             run_in_scratch, task, worker_limits(limits, workers)
         )
-        return ordered_map(partial(self._call, call), items, workers)
+        return ordered_map(partial(self._run_in_worker, call), items, workers)
 
-    def _call(self, call: Callable[[Item], Result], item: Item) -> Result:
+    def _run_in_worker(self, function: Callable[[Item], Result], item: Item) -> Result:
         """Run a function in a worker process and return its result."""
         for _ in range(ATTEMPTS):
             worker = self._acquire()
             try:
-                is_result, reply = worker.call(call, item)
+                is_result, reply = worker.call(function, item)
             except BaseException as error:
                 worker.close()
                 if isinstance(error, (EOFError, ConnectionError)):
