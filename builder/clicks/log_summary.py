@@ -15,7 +15,8 @@ class LogSummary:
         file: Path of the log.
         impressions: Number of records read.
         rejected: Number of rejected records by reason.
-        examples: First record numbers per reject reason; empty for a Parquet file read directly.
+        examples: First record numbers per reject reason; empty for a Parquet file read directly
+            and for `bad_list`.
         notes: Messages to the user, such as a detected encoding.
     """
 
