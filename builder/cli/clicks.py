@@ -37,6 +37,7 @@ from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     from builder.clicks import Comparison, ModelReport
+    from builder.clicks.log_summary import LogSummary
 
 clicks = typer.Typer(
     name="clicks",
@@ -108,10 +109,7 @@ def _print_report(report: "ModelReport", out: Path) -> None:
 
     Warn if no impression has a click.
     """
-    rejects = ", ".join(f"{reason} {n:,}" for reason, n in sorted(report.log.rejected.items()))
-    typer.echo(f"{report.log.impressions:,} impressions; rejected: {rejects or 'none'}")
-    for note in report.log.notes:
-        typer.echo(f"note: {escape_control(note)}")
+    _print_log(report.log)
     typer.echo(
         f"wrote {report.pairs:,} pairs to {out}; {report.never_examined:,} were never examined "
         "and have no estimate"
@@ -122,6 +120,14 @@ def _print_report(report: "ModelReport", out: Path) -> None:
             "log.click_form in a definition and pass it with --definition",
             err=True,
         )
+
+
+def _print_log(log: "LogSummary") -> None:
+    """Print how many impressions of a log were read and rejected, and its notes."""
+    rejects = ", ".join(f"{reason} {n:,}" for reason, n in sorted(log.rejected.items()))
+    typer.echo(f"{log.impressions:,} impressions; rejected: {rejects or 'none'}")
+    for note in log.notes:
+        typer.echo(f"note: {escape_control(note)}")
 
 
 @clicks.command("compare")
@@ -167,7 +173,9 @@ def compare_models(
     """
     from builder.clicks import DEFAULT_MODELS
     from builder.clicks import compare_models as score_models
+    from builder.clicks.standalone import check_model
 
+    check_model(chosen_model)
     with temporary_limits(memory) as limits:
         comparison = score_models(
             log,
@@ -204,6 +212,8 @@ def _print_comparison(comparison: "Comparison", *, by_rank: bool) -> None:
         comparison: Scores of the click models.
         by_rank: Whether to print the perplexity at each rank as well.
     """
+    for log in comparison.logs:
+        _print_log(log)
     typer.echo(
         f"trained on {comparison.train:,} impressions, tested on {comparison.test:,}; skipped "
         f"{comparison.unseen:,} test impressions of queries without training impressions"

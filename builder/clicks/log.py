@@ -13,6 +13,7 @@ from builder.clicks.log_conversion import convert_to_parquet, count_readable_row
 from builder.clicks.log_summary import LogSummary
 from builder.errors import DataError, UsageError
 from builder.ingest.advice import LOG_ADVICE, advise_on_rejects
+from builder.ingest.logs.cell_lists import JOINED_ITEMS
 from builder.ingest.logs.checks import CLEAN_LINE
 from builder.ingest.logs.rules import HAS_BAD_RANKS, HAS_BAD_RESULTS, RANK_REASONS
 from builder.io import parquet
@@ -46,6 +47,7 @@ SELECT *,
             {rank_reasons}
             WHEN query IS NULL THEN 'bad_query'
             WHEN query = '' THEN 'empty_query'
+            WHEN len(results) = 1 AND regexp_matches(results[1], '{joined}') THEN 'bad_list'
        END AS reason
 FROM numbered
 """
@@ -115,6 +117,7 @@ def _create_views(connection: duckdb.DuckDBPyConnection) -> None:
     sql = CREATE_CHECKED.format(
         bad_results=HAS_BAD_RESULTS,
         bad_ranks=HAS_BAD_RANKS,
+        joined=JOINED_ITEMS.pattern,
         max_results=MAX_RESULTS,
         rank_reasons=RANK_REASONS,
     )

@@ -15,7 +15,8 @@ class LogSummary:
         file: Path of the log.
         impressions: Number of records read.
         rejected: Number of rejected records by reason.
-        examples: Record numbers of the first rejects by reason; empty for Parquet read in place.
+        examples: Record numbers of the first rejects by reason; empty for Parquet read in place and
+            for `bad_list`.
         notes: Messages to the user, such as a detected encoding.
     """
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -97,6 +98,7 @@ def estimate_from_log(
         summary = open_log(connection, log, allowed, reported, log_params)
         used = count_pairs(connection, params, int(allowed.memory * share))
         add_rejects(connection, summary, used.total)
+        summary.notes.extend(_note_missing_users(connection, params))
         priors = None
         if model == "sdbn":
             priors = choose_priors(connection, params)
@@ -113,6 +115,20 @@ def estimate_from_log(
 def check_model(name: str) -> None:
     """Raise a UsageError if no click model has this name."""
     get_model(name)
+
+
+def _note_missing_users(
+    connection: duckdb.DuckDBPyConnection, params: ClickParameters
+) -> Iterator[str]:
+    """Yield a note if `votes` or `pages` needs users, but no impression has one."""
+    if (params.votes, params.pages) == ("impression", "separate"):
+        return
+    ((users,),) = connection.execute('SELECT count("user") FROM used_impressions').fetchall()
+    if not users:
+        yield (
+            'votes = "user" and pages = "joined" have no effect, because no impression has a user; '
+            "set log.fields.user to the field of the user"
+        )
 
 
 @contextmanager
