@@ -38,7 +38,7 @@ UNSUPPORTED = (
     (0, rb"Obj\x01", "an Avro file", EXPORT),
     (0, rb"ARROW1\x00\x00", "an Arrow file", EXPORT),
 )
-"""Signatures of unsupported file types: byte offset, pattern, description, advice."""
+"""Signatures of unsupported file types: offset, pattern, description, advice."""
 HEAD_BYTES = 512
 JSON_ARRAY = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
 
@@ -50,14 +50,14 @@ def open_decompressed(source: Source) -> IO[bytes]:
         FormatError: the file cannot be opened, or its type is not supported.
     """
     try:
-        with _open_by_signature(source.path) as file:
-            _check_file_type(_read_first_bytes(file, HEAD_BYTES), source)
-        return _open_by_signature(source.path)
+        with _open(source.path) as file:
+            _check_kind(_read_head_of(file, HEAD_BYTES), source)
+        return _open(source.path)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
 
 
-def _open_by_signature(path: Path) -> IO[bytes]:
+def _open(path: Path) -> IO[bytes]:
     """Open a file with the decompressor that matches its first bytes."""
     with path.open("rb") as file:
         head = file.read(4)
@@ -75,7 +75,7 @@ def read_head(source: Source, size: int) -> bytes:
         FormatError: the file cannot be opened, or its type is not supported.
     """
     with open_decompressed(source) as file:
-        return _read_first_bytes(file, size)
+        return _read_head_of(file, size)
 
 
 def reject_json_array(source: Source) -> None:
@@ -91,7 +91,7 @@ def reject_json_array(source: Source) -> None:
         )
 
 
-def _read_first_bytes(file: IO[bytes], size: int) -> bytes:
+def _read_head_of(file: IO[bytes], size: int) -> bytes:
     """Return the first `size` bytes of an open file; empty if the file is damaged."""
     try:
         return file.read(size)
@@ -99,8 +99,8 @@ def _read_first_bytes(file: IO[bytes], size: int) -> bytes:
         return b""
 
 
-def _check_file_type(head: bytes, source: Source) -> None:
-    """Raise FormatError if the first bytes of a file are UTF-16 text or of an unsupported type."""
+def _check_kind(head: bytes, source: Source) -> None:
+    """Raise FormatError if bytes are UTF-16 text or start an unsupported file type."""
     if head.startswith(UTF16):
         raise FormatError(
             "expected text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
