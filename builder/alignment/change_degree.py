@@ -92,7 +92,7 @@ def compare_texts(
 
 
 def _compare_batch(texts: pl.DataFrame, shingle_size: int) -> pl.DataFrame:
-    """Compute how similar two versions of documents are, by words and by shingles.
+    """Compute how similar the two versions of each document in a batch are.
 
     Args:
         texts: Data frame with `doc_id`, `text` (earlier version) and `later` (later version).

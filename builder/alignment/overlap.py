@@ -39,11 +39,11 @@ class SetSizes:
     common: Integers
 
     def dice(self) -> Floats:
-        """Return the Dice coefficient of each document's versions, 2 |A ∩ B| / (|A| + |B|)."""
+        """Return the Dice coefficient of each document's two versions, 2 |A ∩ B| / (|A| + |B|)."""
         return _ratio(2 * self.common, self.earlier + self.later)
 
     def jaccard(self) -> Floats:
-        """Return the Jaccard coefficient of each document's versions, |A ∩ B| / |A ∪ B|."""
+        """Return the Jaccard coefficient of each document's two versions, |A ∩ B| / |A ∪ B|."""
         return _ratio(self.common, self.earlier + self.later - self.common)
 
 
