@@ -44,7 +44,7 @@ class Evidence:
         return len(self.clicks)
 
     def slice_rows(self, rows: slice) -> Self:
-        """Return the evidence of a slice of the groups."""
+        """Return the click counts of a slice of the groups."""
         return type(self)(self.examinations[rows], self.clicks[rows], self.last_clicks[rows])
 
 

@@ -183,7 +183,7 @@ def count_pairs(
     set_variables(connection, skip=params.no_click == "skip", last_by_time=params.last == "time")
     by_user = params.votes == "user"
     create_pages(connection, params)
-    ranges = 1 if by_user else _number_of_ranges(connection, memory)
+    ranges = 1 if by_user else _count_ranges(connection, memory)
     shown = SHOWN.format(where=IN_RANGE if ranges > 1 else "")
     connection.execute(SHOWN_TO_USER if by_user else shown)
     connection.execute(COUNTED_BY_USER if by_user else COUNTED_BY_IMPRESSION)
@@ -197,7 +197,7 @@ def count_pairs(
     return CountedImpressions(*connection.execute(USED_COUNTS).fetchall()[0])
 
 
-def _number_of_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
+def _count_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
     """Return into how many ranges to split the query keys, so that each can be grouped in memory.
 
     Text queries, as in standalone logs, form a single range because they cannot be split evenly.

@@ -94,19 +94,19 @@ def lowercase_in_place(data: Bytes, offsets: Positions) -> tuple[Bytes, Position
     return kinds, sizes
 
 
-def _decode_code_points(data: Bytes, offsets: Positions, first: Bytes) -> CodePoints:
+def _decode_code_points(data: Bytes, offsets: Positions, first_bytes: Bytes) -> CodePoints:
     """Decode the UTF-8 characters at the given offsets to code points.
 
     Args:
         data: UTF-8 bytes.
         offsets: Offset of each character, which must not be ASCII.
-        first: First byte of each character.
+        first_bytes: First byte of each character.
     """
-    code_points = (first & 0x1F).astype(np.uint32)
+    code_points = (first_bytes & 0x1F).astype(np.uint32)
     code_points = code_points << SIX | (data[offsets + 1] & LOW_SIX_BITS)
-    longer = np.flatnonzero(first >= THREE_BYTES)
+    longer = np.flatnonzero(first_bytes >= THREE_BYTES)
     code_points[longer] = code_points[longer] << SIX | (data[offsets[longer] + 2] & LOW_SIX_BITS)
-    longest = longer[first[longer] >= FOUR_BYTES]
+    longest = longer[first_bytes[longer] >= FOUR_BYTES]
     code_points[longest] = (code_points[longest] & 0x7FFF) << SIX | (
         data[offsets[longest] + 3] & LOW_SIX_BITS
     )

@@ -76,9 +76,9 @@ class FingerprintStore:
         no_pages = analyze_texts(NO_PAGES.with_columns(shown=False, sampled=False))
         self.add(FingerprintedPages(drop_texts(no_pages.pages), None))
 
-    def add(self, fingerprints: FingerprintedPages) -> None:
+    def add(self, fingerprinted_pages: FingerprintedPages) -> None:
         """Add the fingerprinted pages of a row group, which must not have texts."""
-        pages, sketches = fingerprints
+        pages, sketches = fingerprinted_pages
         keys = pages["doc"].to_numpy()
         self._pages.append(self._write("pages", pages))
         self._keys.append(keys)

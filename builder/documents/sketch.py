@@ -147,7 +147,7 @@ def _token_hashes(tokens: TokenBuffer) -> Keys:
     """
     starts = tokens.starts
     sizes = tokens.ends - starts
-    words = tokens.eight_byte_words()
+    words = tokens.as_uint64()
     hashes = read_leading_bytes(words, starts, sizes)
     longer, offset = np.flatnonzero(sizes > WORD_BYTES), WORD_BYTES
     huge = longer[sizes[longer] > MAX_CHAINED_BYTES]

@@ -77,7 +77,7 @@ class TokenBuffer(NamedTuple):
         """The m tokens as a string series, each with a trailing space."""
         return TextBytes(self.data, self.token_offsets).to_series()
 
-    def eight_byte_words(self) -> Keys:
+    def as_uint64(self) -> Keys:
         """Return, for every byte offset of the buffer, the next eight bytes as an integer.
 
         Integers are little-endian; bytes after the end of the buffer count as 0. The array has one
@@ -96,7 +96,7 @@ def read_leading_bytes(words: Keys, starts: Positions, sizes: Positions) -> Keys
     """Return the first eight bytes of each token, or all bytes of shorter tokens, as an integer.
 
     Args:
-        words: Eight-byte integer at every byte offset; see `TokenBuffer.eight_byte_words`.
+        words: Eight-byte integer at every byte offset; see `TokenBuffer.as_uint64`.
         starts: Byte offset of each token.
         sizes: Length of each token in bytes.
     """
@@ -182,7 +182,7 @@ def _collapse_spaces(lower: Bytes, stops: Positions) -> TokenBuffer:
 
 
 def _translate_non_ascii(lower: Bytes, offsets: Positions) -> Positions:
-    """Lowercase non-ASCII characters in place, and replace those that are not in words by spaces.
+    """Lowercase non-ASCII characters in place, and replace non-word characters with spaces.
 
     Args:
         lower: Bytes of texts, in which ASCII letters are already lowercase; modified.

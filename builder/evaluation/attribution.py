@@ -111,7 +111,7 @@ def attribute_score_changes(
         for pair in pairwise(names)
         for system in sorted({system for system, _ in paths})
         if all((system, name) in paths for name in pair)
-        for measure, attribution in _attribute_measures(
+        for measure, attribution in _attribute_score_changes(
             [
                 _read_aligned(paths[system, name], judged[name], depth, qrels[name].parent)
                 for name in pair
@@ -182,7 +182,7 @@ def _read_aligned(
     return keyed, replace_ids_with_keys(judged, snapshot)
 
 
-def _attribute_measures(
+def _attribute_score_changes(
     runs_and_qrels: Sequence[tuple[Run, pl.DataFrame]],
     unchanged: pl.Series,
     measures: Sequence[Measure],

@@ -55,7 +55,7 @@ def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int
 
 
 def line_blocks(path: Path, lines_per_block: int = LINES_PER_BLOCK) -> Iterator[pl.DataFrame]:
-    """Yield the lines of a file in blocks: data frames with the columns line (number) and text.
+    """Yield the lines of a file in blocks: data frames with the columns `line` (number) and `text`.
 
     Blank lines and lines that start with `#` are skipped.
 

@@ -184,7 +184,7 @@ def _fit_trends(
 
 
 def _best_trends(trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return, for each system and measure, the trend with the highest end point, best first."""
+    """Select the trend with the highest end point per system and measure; sort them best first."""
     order = ["measure", "end_point", *(key for key in keys if key != "measure")]
     falling = [column == "end_point" for column in order]
     best_first = trends.sort(order, descending=falling, nulls_last=True)

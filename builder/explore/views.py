@@ -73,7 +73,7 @@ def _file_relation(
     name: str,
     snapshot: str | None,
 ) -> Relation:
-    parquet.check(*table.paths)
+    parquet.check_readable(*table.paths)
     columns = TABLES[name].dtypes()
     rows = table.relation(connection).select(*map(duckdb.ColumnExpression, columns))
     if snapshot is None:
@@ -103,7 +103,7 @@ def _add_key_column(
     own, key = duckdb.ColumnExpression(column), key_column(column)
     if not ids.paths:
         return rows.select(duckdb.StarExpression(), own.alias(key))
-    parquet.check(*ids.paths)
+    parquet.check_readable(*ids.paths)
     known = ids.relation(connection)
     known = known.filter(duckdb.ColumnExpression("kind") == duckdb.ConstantExpression(kind))
     names = (duckdb.ColumnExpression(n).alias(a) for n, a in (("id", column), ("key", "known")))

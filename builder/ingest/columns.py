@@ -80,5 +80,5 @@ def note_missing_columns(files: Mapping[str, Mapping[str, bool]]) -> Iterator[st
         if 0 < len(lacking) < len(has_column):
             yield (
                 f"column {name!r} is missing from {len(lacking):,} of {len(has_column):,} files, "
-                f"such as {lacking[0]}; if these files have it under another name, rename it"
+                f"such as {lacking[0]}; if the column has another name in such files, rename it"
             )

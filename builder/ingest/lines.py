@@ -98,7 +98,7 @@ class Chunk:
         return Block(self.first_line_number, checked, self.fault, self.is_unterminated)
 
     def _check_line(self, line: bytes, index: int) -> bytes | None:
-        """Return the line at an index without a final CR; None if it is too long."""
+        """Return the line at an index, without a trailing CR; None if it is too long."""
         if len(line) > self.max_line_bytes or (self.starts_mid_line and not index):
             return None
         return line.removesuffix(b"\r")

@@ -18,7 +18,7 @@ from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 
 ROWS_PER_BATCH = 98_304
-"""Maximum number of rows per batch; batches of logs reach `parquet_bounds.BATCH_BYTES` earlier."""
+"""Maximum rows per batch; log batches reach the limit `parquet_bounds.BATCH_BYTES` first."""
 DECODED_ROWS = 256
 """Number of rows decoded at a time; small, since dictionary encoding may repeat a long text."""
 

@@ -26,7 +26,7 @@ class RejectError(ValueError):
 def value_or_reason(
     read: Callable[[], Value], reraise: tuple[type[BaseException], ...] = ()
 ) -> Value | str:
-    """Call a function that reads a record; return its result, or the reject reason if it raises.
+    """Call a function that reads a record; return its result or, on an error, the reject reason.
 
     Unexpected exceptions also cause the record to be rejected, so that one record never stops a
     stage.

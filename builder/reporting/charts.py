@@ -21,7 +21,7 @@ COLOURS = 8
 
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 26, 34
 LETTER = 7.7
-"""Width of a digit in SVG units, in a label of font size 12 and the widest usual font."""
+"""Width of a digit in SVG units at font size 12, in the widest commonly used font."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from builder.reporting import numbers
 from builder.reporting.render import Content, join_markup, render_macro
 
 MAX_UNBROKEN_LENGTH = 24
-"""Maximum length of a cell text, in characters, that is only broken between words."""
+"""Cell texts of up to this many characters are wrapped only between words."""
 
 MAX_HALF_WIDTH_COLUMNS = 6
 """Maximum number of columns of a table that fits next to another figure at half width."""
@@ -104,7 +104,7 @@ def grid_cell(*content: Content) -> Markup:
     return render_macro("block", "cell", join_markup(content))
 
 
-def figure_pair(*figures: Content) -> Markup:
+def side_by_side_figures(*figures: Content) -> Markup:
     """Render two small figures side by side."""
     return render_macro("block", "twins", join_markup(figures))
 

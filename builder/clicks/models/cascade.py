@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.clicks.models.pages import Floats, Pages, count_by_group
+from builder.clicks.models.pages import Floats, Pages, sum_by_group
 from builder.clicks.models.probabilities import MIN_PROBABILITY, ExaminationChain
 from builder.clicks.models.training import TrainedModel, TrainingOptions
 
@@ -33,8 +33,8 @@ def cascade(pages: Pages, training: TrainingOptions) -> TrainedModel:
     if training.params.no_click == "skip":
         examined &= (pages.deepest > 0)[page]
     weights = pages.weight[page]
-    clicks = count_by_group(pages.pair, weights, examined & pages.clicked, pages.pairs)
-    examinations = count_by_group(pages.pair, weights, examined, pages.pairs)
+    clicks = sum_by_group(pages.pair, weights, examined & pages.clicked, pages.pairs)
+    examinations = sum_by_group(pages.pair, weights, examined, pages.pairs)
     a = training.estimate_by_pair(clicks, examinations)
     return TrainedModel(
         lambda p: CascadeChain(a[p.pair], np.zeros(len(p.pair))),

@@ -24,7 +24,7 @@ class ExaminationPosterior:
         examined: P(result examined).
         continued: P(next result examined); 0 at the last rank.
         no_click_below: P(no click below | next result examined); 1 at the last rank.
-        evidence: P(no click below the last click) of the page of the result.
+        evidence: P(no click below the last click) on the page that contains the result.
     """
 
     examined: Floats

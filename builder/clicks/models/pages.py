@@ -118,7 +118,7 @@ class Pages:
         weights = self.weight[page]
         return ClickCounts(
             *(
-                count_by_group(groups, weights, used & flags, num_groups)
+                sum_by_group(groups, weights, used & flags, num_groups)
                 for flags in (used, examined, self.clicked, self.clicked & final)
             )
         )
@@ -154,7 +154,7 @@ class Pages:
         return found
 
 
-def count_by_group(groups: Integers, weights: Integers, flags: Flags, num_groups: int) -> Integers:
+def sum_by_group(groups: Integers, weights: Integers, flags: Flags, num_groups: int) -> Integers:
     """Sum integer weights of the flagged elements of each group, int64[num_groups]."""
     sums = np.bincount(groups[flags], weights=weights[flags], minlength=num_groups)
     return np.rint(sums).astype(np.int64)

@@ -89,6 +89,6 @@ def posterior_mean(successes: Integers | Floats, trials: Integers | Floats, prio
     return np.asarray((successes + prior.alpha) / (trials + prior.alpha + prior.beta))
 
 
-def values_at_rank(values: Floats, pages: Pages, default: float) -> Floats:
+def gather_by_rank(values: Floats, pages: Pages, default: float) -> Floats:
     """Look up the value of each result's rank, float64[m]; `default` beyond the known ranks."""
     return np.append(values, default)[np.minimum(pages.rank - 1, len(values))]

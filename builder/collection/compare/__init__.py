@@ -162,7 +162,7 @@ def _iter_table_pairs(
 
 def _open_table_pair(folders: tuple[Path, ...], path: str, name: str) -> tuple[Table, Table]:
     first, second = (table_at(home, path, SCHEMAS[name]) for home in folders)
-    parquet.check(*first.paths, *second.paths)
+    parquet.check_readable(*first.paths, *second.paths)
     return first, second
 
 

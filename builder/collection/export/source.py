@@ -25,9 +25,9 @@ class SnapshotTables:
         snapshot = self.collection.snapshot(self.name)
         table = table_at(snapshot.folder, name, schema)
         if name == "documents":
-            parquet.check(*snapshot.document_files())
+            parquet.check_readable(*snapshot.document_files())
         else:
-            parquet.check(snapshot.folder / f"{name}.parquet")
+            parquet.check_readable(snapshot.folder / f"{name}.parquet")
         return table
 
     @property

@@ -23,11 +23,11 @@ from builder.reporting.parts import (
     decimal_cell,
     empty_note,
     figure,
-    figure_pair,
     grid,
     integer_cell,
     paragraph,
     section,
+    side_by_side_figures,
     subheading,
     table,
 )
@@ -113,7 +113,7 @@ def _similarity_figure(pair: Mapping[str, Any]) -> Markup:
     jaccard, dice = documents["shingle_jaccard"], documents["dice"]
     return figure(
         title,
-        figure_pair(
+        side_by_side_figures(
             histogram("Sequences in common", jaccard["histogram"], "updated"),
             histogram("Words in common", dice["histogram"], "added"),
         ),

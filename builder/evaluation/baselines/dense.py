@@ -59,7 +59,7 @@ def dense_search(
 
 
 def _read_batches(path: Path) -> Iterator[pl.DataFrame]:
-    parquet.check(path)
+    parquet.check_readable(path)
     try:
         file = parquet.open_file(path)
     except OSError as error:

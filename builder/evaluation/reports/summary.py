@@ -85,8 +85,8 @@ def zero_score_warnings(evaluation: Evaluation) -> list[str]:
         .then(pl.lit("no judged document is relevant"))
         .otherwise(
             pl.lit(
-                "no relevant document was found; check that the run has the document ids of the "
-                "judgements"
+                "no relevant document was retrieved; check that the run has the document ids of "
+                "the judgements"
             )
         )
     )

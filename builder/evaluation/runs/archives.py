@@ -17,7 +17,7 @@ EXTRACTED_PREFIX = rf"^.*/{_SCRATCH}[^/]+/\d+/"
 
 @contextmanager
 def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list[Path]]:
-    """Replace zip files among the paths by temporary folders with their contents.
+    """Extract the zip files among the paths to temporary folders, and yield the new paths.
 
     This is a context manager; the folders are deleted on exit.
 

@@ -139,7 +139,7 @@ def mean_terms(before: Floats, after: Floats, pivot: int | None) -> dict[str, Fl
     return terms
 
 
-def compute_quantities(terms: Terms) -> dict[str, Floats]:
+def compute_persistence_measures(terms: Terms) -> dict[str, Floats]:
     """Compute all quantities by name; without a pivot, only those that need no pivot."""
     has_pivot = "P" in terms
     return {q.name: q.formula(terms) for q in QUANTITIES if has_pivot or not q.needs_pivot}

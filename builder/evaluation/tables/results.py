@@ -14,7 +14,7 @@ from builder.evaluation.measures.family import Floats
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.tables.persistence import (
     QUANTITIES,
-    compute_quantities,
+    compute_persistence_measures,
     mean_terms,
     subtract,
 )
@@ -158,10 +158,12 @@ def persistence_rows(
     for a, b in parameters.snapshot_pairs(len(topics.snapshots)):
         first, second = topics.snapshots[a], topics.snapshots[b]
         terms = mean_terms(topics.means[a], topics.means[b], pivot)
-        sampled = compute_quantities(mean_terms(topics.samples[a], topics.samples[b], pivot))
+        sampled = compute_persistence_measures(
+            mean_terms(topics.samples[a], topics.samples[b], pivot)
+        )
         arrays_by_name = {
             name: _value_and_interval(value, sampled[name], parameters.confidence)
-            for name, value in compute_quantities(terms).items()
+            for name, value in compute_persistence_measures(terms).items()
         }
         p_values = {
             name: unpaired_t_test(first.values, second.values, pooled=pooled)[1]

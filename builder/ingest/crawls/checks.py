@@ -75,7 +75,7 @@ def validate_pages(
         params: Section `[crawl]` of the definition.
 
     Returns:
-        The valid pages, and the number and reason of every rejected record.
+        The valid pages, and the record number and reject reason of every rejected record.
     """
     text = normalize_texts(raw["text"])
     address = to_urls(raw["url"], params.address, params.scheme)

@@ -106,10 +106,10 @@ def parser_pool(files: Sequence[Source], limits: Limits) -> AbstractContextManag
     Since a process can parse only one page at a time, large files are parsed by several processes.
     For small files, no process is started.
     """
-    return process_pool(limits, sum(map(_file_bytes, files)), MIN_POOL_BYTES, WORKER_BYTES)
+    return process_pool(limits, sum(map(_file_size, files)), MIN_POOL_BYTES, WORKER_BYTES)
 
 
-def _file_bytes(file: Source) -> int:
+def _file_size(file: Source) -> int:
     """Return the size of a file in bytes; 0 if it is missing, which is reported later."""
     try:
         return file.path.stat().st_size

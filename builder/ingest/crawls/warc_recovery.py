@@ -56,9 +56,9 @@ def find_next_record(file: IO[bytes], start: int) -> int | None:
 
 
 def offset_past_record_start(file: IO[bytes], offset: int, length: int) -> int:
-    """Return an offset, after the start of a record, at which to start the search for the next one.
+    """Return the offset from which to search for the record that follows a given record.
 
-    The offset is at most the end of the record.
+    The offset is after the start of the given record, and at most its end.
 
     Args:
         file: A non-empty archive.
@@ -158,7 +158,7 @@ def _is_truncated(data: mmap.mmap, offset: int, length: int) -> bool:
 
 
 def _starts_signature(rest: bytes) -> bool:
-    """Whether bytes start with the signature of a record, or are a prefix of one."""
+    """Whether bytes start with the signature of a record, or are the beginning of a signature."""
     starts = (WARC_MAGIC, *MEMBER_MAGIC.values())
     return bool(rest) and (rest.startswith(WARC_MAGIC) or any(s.startswith(rest) for s in starts))
 

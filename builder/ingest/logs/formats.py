@@ -131,7 +131,7 @@ def _open_log(
 
 
 def get_reader(name: str) -> LogReader:
-    """Return the log reader with a name: a built-in one, or a plug-in of the group `log_readers`.
+    """Return the log reader with the given name, from `LOG_READERS` or the plug-ins `log_readers`.
 
     Raises:
         UsageError: no reader has this name.
@@ -180,7 +180,7 @@ def _result_batches(
     rows: Iterator[NumberedRecord] | Iterator[tuple[int, dict[str, str] | str]],
     params: LogParameters,
 ) -> Iterator[DeferredBatch]:
-    """DeferredBatch rows with one result each into tables with the schema `long_form.ROWS`."""
+    """Group rows with one result each into batches with the schema `long_form.ROWS`."""
     while batch := list(islice(rows, RECORDS_PER_BATCH)):
         kept = [(number, row) for number, row in batch if not isinstance(row, str)]
         faults = [(number, row) for number, row in batch if isinstance(row, str)]

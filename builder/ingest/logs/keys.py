@@ -111,7 +111,7 @@ class KeyEncoder:
             "clicks": batch["clicks"],
         }
         table = pa.table(columns, schema=KEYED_COLUMNS)
-        keyed, rejects = _reject_missing_keys(table, docs, _joined_list_mask(results))
+        keyed, rejects = _reject_invalid_impressions(table, docs, _joined_list_mask(results))
         return KeyedRecords(
             keyed,
             [*records.rejects, *rejects],
@@ -175,14 +175,14 @@ class KeyEncoder:
         return numbers.reshape(-1, width)[: len(found), 0].astype(np.uint64)
 
 
-def _reject_missing_keys(
-    keyed: pa.Table, docs: Keys, is_joined: Flags
+def _reject_invalid_impressions(
+    keyed: pa.Table, doc_keys: Keys, is_joined: Flags
 ) -> tuple[pa.Table, list[tuple[int, str]]]:
     """Split impressions into valid ones and rejects.
 
     Args:
         keyed: Table with the schema `KEYED_COLUMNS`; the key of an empty query is 0.
-        docs: Document key of every result of all impressions; 0 for invalid URLs.
+        doc_keys: Document key of every result of all impressions; 0 for invalid URLs.
         is_joined: Mask of the impressions whose single result is several results in one string.
 
     Returns:
@@ -191,9 +191,9 @@ def _reject_missing_keys(
     lacks_query = keyed["query"].to_numpy() == 0
     is_list = is_joined & ~lacks_query
     has_bad_url = np.zeros(len(keyed), dtype=np.bool_)
-    if not docs.all():
+    if not doc_keys.all():
         parents = pc.list_parent_indices(keyed["results"].combine_chunks()).to_numpy()
-        has_bad_url[parents[docs == 0]] = True
+        has_bad_url[parents[doc_keys == 0]] = True
     has_bad_url &= ~is_list & ~lacks_query
     masks = {"query_without_letters": lacks_query, "bad_list": is_list, "bad_url": has_bad_url}
     rejects = [

@@ -223,7 +223,7 @@ def _impression_tables(
 def _count_rows_of_complete_impressions(
     first_rows: "np.ndarray[tuple[int], np.dtype[np.uint64]]",
 ) -> int:
-    """Return how many leading rows belong to impressions of which no row is missing.
+    """Return the number of leading rows that belong to complete impressions.
 
     The last impression may continue in the next batch, so its rows are not counted unless there are
     at least `MAX_RESULTS`.

@@ -77,26 +77,26 @@ def read_batches(
             faults.append(DECOMPRESSION_BOMB)
 
 
-def parse_batch(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
+def parse_batch(numbered_batch: NumberedBatch, params: LogParameters) -> RawRecords:
     """Convert a batch to raw records: in columns if all types are supported, otherwise in rows."""
-    first, batch = numbered
-    get_rows = partial(_read_rows, numbered, params)
+    first, batch = numbered_batch
+    get_rows = partial(_read_rows, numbered_batch, params)
     try:
         batch.validate(full=True)
-        table = _standardize_columns(numbered, params)
+        table = _standardize_columns(numbered_batch, params)
     except (pa.ArrowException, TypeError, KeyError):
         return RawRecords(rows=list(get_rows(range(first, first + len(batch)))))
     return RawRecords([table], get_rows)
 
 
-def _standardize_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Table:
+def _standardize_columns(numbered_batch: NumberedBatch, params: LogParameters) -> pa.Table:
     """Convert a batch to a table with standard column names and types.
 
     Raises:
         TypeError: a column has a type that only row-by-row parsing supports.
         KeyError: a field name is ambiguous.
     """
-    first, batch = numbered
+    first, batch = numbered_batch
     if params.click_form == "ids":
         raise TypeError("click ids require row-wise parsing")
     time, user, query, results, clicks = (
@@ -182,19 +182,19 @@ def _replace_items(lists: pa.Array, items: pa.Array) -> pa.Array:
 
 
 def _read_rows(
-    numbered: NumberedBatch, params: LogParameters, row_numbers: Sequence[int]
+    numbered_batch: NumberedBatch, params: LogParameters, row_numbers: Sequence[int]
 ) -> Iterator[NumberedRecord]:
     """Yield the rows of a batch with the given numbers, as records with standard field names."""
-    first, batch = numbered
+    first, batch = numbered_batch
     chosen = batch.take(pa.array([number - first for number in row_numbers], pa.int64()))
     for number, row in zip(row_numbers, batch_rows(chosen), strict=True):
         record = row if isinstance(row, str) else parse_text_lists(row, params)
         yield number, record if isinstance(record, str) else rename_fields(record, params.fields)
 
 
-def parse_result_rows(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
+def parse_result_rows(numbered_batch: NumberedBatch, params: LogParameters) -> RawRecords:
     """Convert a batch in long form to raw records: a table with the schema `ROWS`."""
-    first, batch = numbered
+    first, batch = numbered_batch
     numbers = np.arange(first, first + len(batch), dtype=np.uint64)
     columns = {
         own: _format_text_column(get_column(batch, name))

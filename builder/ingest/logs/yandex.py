@@ -95,7 +95,7 @@ def read_2014(
             session = _Session(action[0], action[3], day)
         elif action[0] != session.name:
             yield number, "no_session"
-        elif (reason := session.add(number, action, address)) is not None:
+        elif (reason := session.add_action(number, action, address)) is not None:
             yield number, reason
     yield from session.pages.values()
 
@@ -116,7 +116,7 @@ class _Session:
         self.name, self._user, self._start = name, user, start
         self.pages: dict[str, Page] = {}
 
-    def add(self, number: int, action: Action, url_template: str) -> str | None:
+    def add_action(self, number: int, action: Action, url_template: str) -> str | None:
         """Add a query or click to the session; return the reject reason if it is invalid.
 
         Args:

@@ -124,17 +124,23 @@ class LabelsSection(Section):
 class AuthorsSection(Section):
     """Section `[authors]`: share of authors in each split; authors are assigned by hash."""
 
-    train: Share = Field(default=0.35, description="Share of all authors in the training set")
-    dev: Share = Field(default=0.05, description="Share of all authors in the development set")
+    train: Share = Field(
+        default=0.35, description="Fraction of authors assigned to the training set"
+    )
+    dev: Share = Field(
+        default=0.05, description="Fraction of authors assigned to the development set"
+    )
     within: Share = Field(
-        default=0.1, description="Share of all authors in the within-time test set"
+        default=0.1, description="Fraction of authors assigned to the within-time test set"
     )
     short: Share = Field(
-        default=0.15, description="Share of all authors in the short-term test set"
+        default=0.15, description="Fraction of authors assigned to the short-term test set"
     )
-    long: Share = Field(default=0.15, description="Share of all authors in the long-term test set")
+    long: Share = Field(
+        default=0.15, description="Fraction of authors assigned to the long-term test set"
+    )
     unlabelled: Share = Field(
-        default=0.2, description="Share of all authors in the unlabelled corpus"
+        default=0.2, description="Fraction of authors assigned to the unlabelled corpus"
     )
 
     @model_validator(mode="after")

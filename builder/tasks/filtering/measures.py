@@ -29,7 +29,7 @@ def aptness(false_positives: int, zeta: float = 1.0) -> float:
     """
     require(
         zeta > 0 and false_positives >= 0,
-        "zeta above 0 and at least 0 false positives",
+        "a positive zeta and a non-negative number of false positives",
         (zeta, false_positives),
     )
     return zeta / (zeta + false_positives)
