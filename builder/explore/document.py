@@ -56,7 +56,7 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
     title = next((v["title"] for v in reversed(versions) if v["title"]), None)
     url = map_rows[0]["url"] if map_rows else versions[-1]["url"] if versions else doc_id
     body = (
-        _facts(source, doc_id, map_rows, versions),
+        _render_facts(source, doc_id, map_rows, versions),
         _versions_section(source, versions, changes, values),
         diff_section(source, request, versions, values),
         translation_section(source, request, versions, values),
@@ -73,7 +73,7 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
     return Page(title or url, [url] if title else [], body, "/pages", parts)
 
 
-def _facts(
+def _render_facts(
     source: CollectionSource, doc_id: str, map_rows: Sequence[Row], versions: Sequence[Row]
 ) -> Markup:
     """Render a document's id, why it was included, and the snapshots that crawled or contain it."""

@@ -26,13 +26,13 @@ def urls_section(
         map_rows: Rows of the document in `documents_map`: one, or none.
         changes: Rows of the document in `document_changes`.
     """
-    rows = [_row("URL in the last snapshot", None, doc_id, r["url"]) for r in map_rows]
+    rows = [_url_row("URL in the last snapshot", None, doc_id, r["url"]) for r in map_rows]
     for row in map_rows:
         if row["loose_id"] is not None:
             values = {"doc": doc_id, "loose": row["loose_id"]}
             what = "differs only by scheme, www or trailing slash (loose match)"
             same = source.rows(Statement(LOOSE, values))
-            rows += [_row(what, None, r["doc_id"], r["url"]) for r in same]
+            rows += [_url_row(what, None, r["doc_id"], r["url"]) for r in same]
     rows += [_match_row(row) for row in changes if row["matched_id"]]
     columns = (
         Column("What", "what"),
@@ -55,8 +55,8 @@ def _match_row(row: Row) -> Row:
     direction = "moved to" if row["status"] == "removed" else "moved from"
     how = "near-identical text" if row["matched_by"] == "moved" else "loose match"
     pair = f"{row['from_snapshot']} to {row['to_snapshot']}"
-    return _row(f"{direction} ({how})", pair, row["matched_id"], None)
+    return _url_row(f"{direction} ({how})", pair, row["matched_id"], None)
 
 
-def _row(what: str, snapshots: str | None, doc_id: str, url: str | None) -> Row:
+def _url_row(what: str, snapshots: str | None, doc_id: str, url: str | None) -> Row:
     return {"what": what, "snapshots": snapshots, "doc_id": doc_id, "url": url}

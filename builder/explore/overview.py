@@ -78,7 +78,7 @@ def overview_page(source: CollectionSource, request: PageRequest) -> Page:  # no
         ("Signature", span(collection.signature, "signature")),
     ]
     drift = source.drift
-    own = (render_macro("facts", facts), _missing_block(source), _snapshots_section(source))
+    own = (render_macro("facts", facts), _missing_tables_block(source), _snapshots_section(source))
     lead = "Contents of the collection, changes between its snapshots, and construction checks."
     if drift is not None:
         try:
@@ -116,7 +116,7 @@ def missing_tables(source: CollectionSource) -> list[str]:
     ]
 
 
-def _missing_block(source: CollectionSource) -> Any:
+def _missing_tables_block(source: CollectionSource) -> Any:
     texts = missing_tables(source)
     return (
         collapsible("Missing from this collection", bullet_list(texts, "facts"), is_open=True)

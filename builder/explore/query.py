@@ -67,7 +67,7 @@ def query_page(source: CollectionSource, request: PageRequest, query_id: str) ->
     grades = source.rows(Statement(GRADES, values))
     scores = systems_sections(source, request, query_id)
     body = (
-        _facts(source, query_id, map_rows, listed),
+        _render_facts(source, query_id, map_rows, listed),
         _over_time_section(source, snapshot_rows, values),
         grade_matrix(source, grades, values),
         _grade_changes_section(source, grades, values),
@@ -79,7 +79,7 @@ def query_page(source: CollectionSource, request: PageRequest, query_id: str) ->
     return Page(text, lead, body, "/queries", [*parts, ("translation", "Translation")])
 
 
-def _facts(
+def _render_facts(
     source: CollectionSource, query_id: str, map_rows: Sequence[Row], listed: Sequence[Row]
 ) -> Markup:
     """Render a query's id, topics and variants, and whether it is in every snapshot."""

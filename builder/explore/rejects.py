@@ -42,7 +42,7 @@ def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
         "reason": request.choice("reason", reasons),
         "file": request.text("file"),
     }
-    summary = _summary(source, values)
+    summary = _summary_table(source, values)
     listed = {"snapshot": source.snapshots, "stage": stages, "reason": reasons}
     fields = [
         select_field(
@@ -73,7 +73,7 @@ def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
     return Page("Rejects", lead, body, "/rejects")
 
 
-def _summary(source: CollectionSource, values: Mapping[str, str]) -> Markup:
+def _summary_table(source: CollectionSource, values: Mapping[str, str]) -> Markup:
     """Render counts of rejected rows: one row per stage and reason, one column per snapshot."""
     statement = Statement(REASONS, dict(values))
     statement_rows = source.rows(statement)

@@ -131,7 +131,7 @@ class CollectionSource:
             FormatError: A table that the statement reads is damaged.
             DataError: The statement exceeds the memory limit, or the explorer is shutting down.
         """
-        for name in self._tables(statement):
+        for name in self._referenced_tables(statement):
             self._create_view(name)
         cursor = self._connection.cursor()
         try:
@@ -145,11 +145,10 @@ class CollectionSource:
             return [dict(zip(names, row, strict=True)) for row in rows]
         except duckdb.OutOfMemoryException:
             raise DataError(
-                f"the SQL query needs more memory than the limit of {self._memory}; use narrower "
-                "filters"
+                f"the SQL query exceeds the memory limit of {self._memory}; use narrower filters"
             ) from None
         except duckdb.Error as error:
-            raise self._read_error(self._tables(statement), error) from None
+            raise self._create_read_error(self._referenced_tables(statement), error) from None
         finally:
             self._running.discard(cursor)
             cursor.close()
@@ -160,7 +159,7 @@ class CollectionSource:
         return next(iter(row.values()))
 
     @staticmethod
-    def _tables(statement: Statement) -> AbstractSet[str]:
+    def _referenced_tables(statement: Statement) -> AbstractSet[str]:
         return statement.identifiers() & views.VIEW_NAMES
 
     def _create_view(self, name: str) -> None:
@@ -171,10 +170,10 @@ class CollectionSource:
             try:
                 views.create_view(self._connection, self.collection, name)
             except duckdb.Error as error:
-                raise self._read_error({name}, error) from None
+                raise self._create_read_error({name}, error) from None
             self._views.add(name)
 
-    def _read_error(self, tables: AbstractSet[str], error: duckdb.Error) -> FormatError:
+    def _create_read_error(self, tables: AbstractSet[str], error: duckdb.Error) -> FormatError:
         first = str(error).partition("\n")[0]
         return FormatError(
             f"cannot read {', '.join(sorted(tables))}: {first}", self.collection.path
@@ -189,7 +188,10 @@ class CollectionSource:
             lines.append(f"CREATE OR REPLACE TEMP TABLE snapshots AS\n{select};")
         if FOLD_MACRO in statement.identifiers():
             lines.append(FOLD_MACRO_SQL.strip() + ";")
-        lines += [views.view_sql(self.collection, name) for name in sorted(self._tables(statement))]
+        lines += [
+            views.view_sql(self.collection, name)
+            for name in sorted(self._referenced_tables(statement))
+        ]
         return "\n".join([*lines, statement.to_sql() + ";"])
 
 

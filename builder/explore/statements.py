@@ -50,7 +50,7 @@ class Statement:
         """Return the SQL with its parameters replaced by literals."""
         return _PARAMETER.sub(lambda match: literal(self.values[match[1]]), self.sql).strip()
 
-    def count_rows(self) -> "Statement":
+    def to_count_statement(self) -> "Statement":
         """Return a statement that counts the rows returned by this statement."""
         return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)  # noqa: S608 - a constant
 

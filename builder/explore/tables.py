@@ -125,7 +125,9 @@ def paged_table(
     bounds = (orders[sort], PAGE_SIZE, (page - 1) * PAGE_SIZE)
     slice_ = statement.slice_rows(*bounds)
     rows = source.rows(statement.slice_with_total(*bounds) if is_small else slice_)
-    total = rows[0]["all_rows"] if rows and is_small else source.scalar(statement.count_rows())
+    total = (
+        rows[0]["all_rows"] if rows and is_small else source.scalar(statement.to_count_statement())
+    )
     rows = [{name: v for name, v in row.items() if name != "all_rows"} for row in rows]
     if not rows:
         text = (

@@ -118,7 +118,7 @@ def convert_model(folder: Path, model_format: ModelFormat, out: Path | None) -> 
     if out.exists():
         raise UsageError(f"--out: {out} already exists; use a new folder")
     try:
-        _converter(folder, model_format).convert(str(out), quantization="int8")
+        _create_converter(folder, model_format).convert(str(out), quantization="int8")
     except ImportError as error:
         raise UsageError(
             f"{folder}: converting an {model_format} model requires Transformers; run "
@@ -132,7 +132,7 @@ def convert_model(folder: Path, model_format: ModelFormat, out: Path | None) -> 
     return out
 
 
-def _converter(folder: Path, model_format: ModelFormat) -> Any:
+def _create_converter(folder: Path, model_format: ModelFormat) -> Any:
     from ctranslate2 import converters
 
     if model_format is ModelFormat.OPUS_MT:

@@ -131,7 +131,7 @@ class Engine:
         queue: deque[_Batch | Block] = deque()
         for sentences in blocks:
             block = self._prepare_block(sentences)
-            for indices in self._batches(block.pieces):
+            for indices in self._group_into_batches(block.pieces):
                 queue.append(self._start_batch(block, indices, is_retry))
                 yield from self._finished_outputs(queue, self._ahead)
             queue.append(block)
@@ -173,7 +173,7 @@ class Engine:
         pieces = self._source.encode([text.strip() for text in texts], out_type=str)
         return Block(split_sentences, texts, pieces)
 
-    def _batches(self, pieces: Sequence[list[str]]) -> Iterator[list[int]]:
+    def _group_into_batches(self, pieces: Sequence[list[str]]) -> Iterator[list[int]]:
         """Yield the indices of the tokenized parts of each batch."""
         together = self.invariant or self.params.batching == "fast"
         lengths = [len(p) for p in pieces]

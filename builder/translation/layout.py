@@ -125,12 +125,12 @@ def _append_sentences(
         text = normalize(raw)
         left = len(raw) - len(raw.lstrip()) if text else len(raw)
         right = len(raw.rstrip()) if text else len(raw)
-        gaps[-1] += _gap(body, breaks, start, start + left)
+        gaps[-1] += _gap_text(body, breaks, start, start + left)
         if text:
             inner = [(at, mark) for at, mark in breaks if start + left <= at < start + right]
             places = tuple((len(normalize(body[start:at])), mark) for at, mark in inner)
             segments.append(Segment(text, places, bool(_CONTROL.search(raw))))
-            gaps.append(_gap(body, breaks, start + right, end))
+            gaps.append(_gap_text(body, breaks, start + right, end))
         start = end
     gaps[-1] += ends[-1]
 
@@ -148,7 +148,7 @@ def _join_wrapped_lines(lines: list[str], ends: list[str]) -> tuple[str, list[tu
     return body, breaks
 
 
-def _gap(body: str, breaks: list[tuple[int, str]], start: int, stop: int) -> str:
+def _gap_text(body: str, breaks: list[tuple[int, str]], start: int, stop: int) -> str:
     """Return the text between two offsets of a joined line, with the original line breaks."""
     text, last = "", start
     for at, mark in breaks:

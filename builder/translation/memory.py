@@ -39,7 +39,7 @@ class TranslationMemory(SqliteCache):
         """
         keys = {cache_key(scope, sentence): sentence for sentence in sentences}
         return {
-            keys[row[0]]: _output(*row[1:4])
+            keys[row[0]]: _decode_output(*row[1:4])
             for row in self._select_rows(_SELECT, keys)
             if row[4] == _checksum(*row[:4])
         }
@@ -65,5 +65,5 @@ def _encode_flags(output: Output) -> int:
     return sum(getattr(output, name) << bit for bit, name in enumerate(_MARKS))
 
 
-def _output(text: str, pieces: int, marks: int) -> Output:
+def _decode_output(text: str, pieces: int, marks: int) -> Output:
     return Output(text, pieces, **{name: bool(marks >> bit & 1) for bit, name in enumerate(_MARKS)})

@@ -61,7 +61,7 @@ class ModelFolder:
         Raises:
             FormatError: a file is not a SentencePiece model, or belongs to a different model.
         """
-        source, target = (_load(path) for path in self.spm)
+        source, target = (_load_tokenizer(path) for path in self.spm)
         known = self.vocabulary_coverage(source)
         if known < LEAST_KNOWN:
             raise FormatError(
@@ -89,12 +89,12 @@ def read_model(folder: Path) -> ModelFolder:
         raise FormatError(
             f"expected {WEIGHTS}, found none; this folder is not a CTranslate2 model", folder
         )
-    config = _json(folder / CONFIG)
+    config = _read_json(folder / CONFIG)
     if not isinstance(config, dict):
         raise FormatError(f"expected a JSON object, found {type(config).__name__}", folder / CONFIG)
-    files, vocabulary = _vocabulary(folder)
+    files, vocabulary = _read_vocabulary(folder)
     paths = sorted({folder / WEIGHTS, folder / CONFIG, *files, *spm})
-    return ModelFolder(folder, config, spm, vocabulary, _digest(paths))
+    return ModelFolder(folder, config, spm, vocabulary, _hash_files(paths))
 
 
 def _sentencepiece_models(folder: Path) -> tuple[Path, Path]:
@@ -110,24 +110,24 @@ def _sentencepiece_models(folder: Path) -> tuple[Path, Path]:
     )
 
 
-def _vocabulary(folder: Path) -> tuple[list[Path], frozenset[str]]:
+def _read_vocabulary(folder: Path) -> tuple[list[Path], frozenset[str]]:
     """Return the vocabulary files of a model, and the set of source tokens in them."""
     files = sorted([*folder.glob("*vocabulary.json"), *folder.glob("*vocabulary.txt")])
     for kind in ("source", "shared"):
         for path in files:
             if path.name.startswith(kind):
-                pieces = _json(path) if path.suffix == ".json" else _lines(path)
+                pieces = _read_json(path) if path.suffix == ".json" else _read_lines(path)
                 return files, frozenset(pieces)
     raise FormatError(
         "expected source_vocabulary or shared_vocabulary (.json or .txt), found neither", folder
     )
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     return path.read_text("utf-8").split("\n")
 
 
-def _json(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     try:
         return orjson.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -136,7 +136,7 @@ def _json(path: Path) -> Any:
         ) from None
 
 
-def _load(path: Path) -> Processor:
+def _load_tokenizer(path: Path) -> Processor:
     try:
         return Processor(model_file=str(path))
     except (OSError, RuntimeError) as error:
@@ -145,7 +145,7 @@ def _load(path: Path) -> Processor:
         ) from None
 
 
-def _digest(paths: list[Path]) -> str:
+def _hash_files(paths: list[Path]) -> str:
     total = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:

@@ -27,7 +27,7 @@ def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
         for name in sorted(fields)
         for number, sentence in enumerate(fields[name][place].sentences)
     ]
-    return _table(rows, arrow_schema(Sentences))
+    return _to_arrow_table(rows, arrow_schema(Sentences))
 
 
 def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
@@ -49,7 +49,7 @@ def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
         rows.append(
             (row_id, len(sentences), translated, copied, kept, dropped, list(sort_flags(flags)))
         )
-    return _table(rows, arrow_schema(Translations))
+    return _to_arrow_table(rows, arrow_schema(Translations))
 
 
 def _count_flagged_sentences(
@@ -58,7 +58,7 @@ def _count_flagged_sentences(
     return sum(not flags.isdisjoint(sentence.flags) for sentence in sentences)
 
 
-def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
+def _to_arrow_table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
     arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)

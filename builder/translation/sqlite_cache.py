@@ -33,14 +33,14 @@ class SqliteCache:
         self._path = path
         self._connection = self._connect()
         with self._rebuild_if_corrupt():
-            self._prepare()
+            self._initialize()
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         connection.text_factory = _decode_text
         return connection
 
-    def _prepare(self) -> None:
+    def _initialize(self) -> None:
         self._connection.execute(f"PRAGMA page_size = {self.PAGE}")
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
@@ -75,7 +75,7 @@ class SqliteCache:
             for end in ("", "-wal", "-shm"):
                 self._path.with_name(self._path.name + end).unlink(missing_ok=True)
             self._connection = self._connect()
-            self._prepare()
+            self._initialize()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -53,7 +53,7 @@ SAMPLED = 100
 """Number of documents sampled to estimate the number of tokens for the progress bar."""
 
 
-def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
+def _model_folder(workflow: Workflow, _: str) -> tuple[str, ...]:
     """Return the folder of the translation model, as a tuple; empty if no model is configured."""
     model = workflow.translate.model
     return (str(model),) if model else ()
@@ -63,7 +63,7 @@ def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
     "translate",
     version="3",
     writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
-    fingerprints={"model": Files(_model_files)},
+    fingerprints={"model": Files(_model_folder)},
     plugins=lambda w: plugin_packages("translators", (w.translate.engine,)),
 )
 def translate(
@@ -104,7 +104,7 @@ def translate(
             decoder = None if limits.executor.in_process else _worker_decoder(params, limits)
             translator = Translator(engine, kept, params, progress.advance, decoder)
             progress.start("translate", _estimate_tokens(gathered, engine.size), "source tokens")
-            ledger.rows_in = _translate(out, gathered, split_queries, translator, texts)
+            ledger.rows_in = _translate_tables(out, gathered, split_queries, translator, texts)
     ledger.rows_out = ledger.rows_in
     with RejectWriter(out, "translate", ledger):
         return ledger
@@ -120,7 +120,7 @@ def _worker_decoder(params: TranslateParameters, limits: Limits) -> Decoder:
     return decode
 
 
-def _translate(
+def _translate_tables(
     out: Path, gathered: Table, split_queries: Table, translator: Translator, texts: TextCache
 ) -> int:
     """Translate documents and queries, write all tables, and return the number of documents."""
@@ -132,7 +132,7 @@ def _translate(
                 TableWriter(out / "documents" / path.name, Documents) as documents,
                 TableWriter(sentences, Sentences) as table,
             ):
-                for pages, fields in translate_pages(_row_groups(path), translator, texts):
+                for pages, fields in translate_pages(_read_row_groups(path), translator, texts):
                     documents.write(_to_arrow(add_english(pages, fields)))
                     table.write(sentence_rows(pages["doc_id"].to_list(), fields))
                     summary.write(translation_rows(pages["doc_id"].to_list(), fields))
@@ -185,9 +185,9 @@ def _estimate_tokens(gathered: Table, size: Callable[[str], int]) -> int:
 def _pass_through(out: Path, gathered: Table, split_queries: Table) -> int:
     (out / "documents").mkdir()
     for path in gathered.paths:
-        _link(path, out / "documents" / path.name)
+        _link_or_copy(path, out / "documents" / path.name)
     for path in split_queries.paths:
-        _link(path, out / "queries.parquet")
+        _link_or_copy(path, out / "queries.parquet")
     empty: dict[str, type[TableSchema]] = {
         "sentences/part-00000": Sentences,
         "translations": Translations,
@@ -198,14 +198,14 @@ def _pass_through(out: Path, gathered: Table, split_queries: Table) -> int:
     return sum(pq.read_metadata(path).num_rows for path in gathered.paths)
 
 
-def _link(source: Path, target: Path) -> None:
+def _link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
 
 
-def _row_groups(path: Path) -> Iterator[pl.DataFrame]:
+def _read_row_groups(path: Path) -> Iterator[pl.DataFrame]:
     with open_file(path) as file:
         for number in range(file.num_row_groups):
             yield pl.DataFrame(file.read_row_group(number))

@@ -105,7 +105,7 @@ def translate_file(
     """
     if not file.is_file():
         raise UsageError(f"{file}: no such file; expected a text or Parquet file")
-    form = TextKind(kind)
+    text_kind = TextKind(kind)
     if isinstance(out, Path):
         if (file.suffix == ".parquet") != (out.suffix == ".parquet"):
             raise UsageError(
@@ -113,7 +113,7 @@ def translate_file(
             )
         check_output_is_no_input(out, file)
         if file.suffix == ".parquet":
-            return _translate_table(file, out, params, limits, column, form)
+            return _translate_table(file, out, params, limits, column, text_kind)
     elif file.suffix == ".parquet":
         raise UsageError(
             f"{file.name}: expected an output file for a Parquet table, found none; use --out"
@@ -122,8 +122,8 @@ def translate_file(
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(f"expected UTF-8 text: {error}", file) from None
-    texts = text.split("\n") if form is TextKind.QUERY else [text]
-    found = translate_texts(texts, params, limits, form)
+    texts = text.split("\n") if text_kind is TextKind.QUERY else [text]
+    found = translate_texts(texts, params, limits, text_kind)
     result = "\n".join(t.text for t in found).encode()
     if isinstance(out, Path):
         out.write_bytes(result)
@@ -133,14 +133,14 @@ def translate_file(
 
 
 def _translate_table(
-    file: Path, out: Path, params: TranslateParameters, limits: Limits, column: str, form: TextKind
+    file: Path, out: Path, params: TranslateParameters, limits: Limits, column: str, kind: TextKind
 ) -> list[Translation]:
     rows = parquet.read_with_row_limit(file)
     if rows.schema.get(column) != pl.String:
         raise UsageError(
             f"--column: expected a text column of {file.name}, found none named {column!r}"
         )
-    found = translate_texts(rows[column].fill_null("").to_list(), params, limits, form)
+    found = translate_texts(rows[column].fill_null("").to_list(), params, limits, kind)
     flags = [sorted({f for s in t.sentences for f in s.flags}) for t in found]
     rows.with_columns(
         pl.Series(f"{column}_en", [t.text for t in found], dtype=pl.String),

@@ -119,11 +119,11 @@ class Translator:
 
     def decode(self, prepared: PreparedTexts) -> dict[str, Outcome]:
         """Return the best translation of each distinct sentence to decode, by sentence."""
-        best = self._outcomes(prepared.wanted, is_retry=False)
+        best = self._lookup_or_decode(prepared.wanted, is_retry=False)
         bad = (
             [text for text, found in best.items() if found.is_unusable] if self.params.retry else []
         )
-        for text, second in self._outcomes(frozenset(bad), is_retry=True).items():
+        for text, second in self._lookup_or_decode(frozenset(bad), is_retry=True).items():
             best[text] = choose_better(best[text], second)
         return best
 
@@ -164,14 +164,14 @@ class Translator:
                 for text, is_english in zip(texts, are_english, strict=True)
             ]
 
-    def _outcomes(self, texts: frozenset[str], *, is_retry: bool) -> dict[str, Outcome]:
+    def _lookup_or_decode(self, texts: frozenset[str], *, is_retry: bool) -> dict[str, Outcome]:
         """Return the translation of each sentence, from the translation memory or the engine."""
         scope = self.scope(is_retry=is_retry)
         found = self.memory.lookup(scope, sorted(texts))
         outcomes = {text: evaluate_output(text, output) for text, output in found.items()}
         self.counts.asked += len(texts)
         missing = sorted(texts - found.keys(), key=lambda text: (-len(text), text))
-        blocks = list(_blocks(missing))
+        blocks = list(_split_into_blocks(missing))
         for block, decoded in zip(blocks, self._decoder(blocks, is_retry), strict=True):
             outputs = dict(zip(block, decoded, strict=True))
             self.memory.add(scope, outputs)
@@ -223,6 +223,6 @@ class Translator:
         return Sentence(source, text, sort_flags(flags))
 
 
-def _blocks(texts: list[str]) -> Iterator[list[str]]:
+def _split_into_blocks(texts: list[str]) -> Iterator[list[str]]:
     for start in range(0, len(texts), BLOCK):
         yield texts[start : start + BLOCK]

@@ -35,17 +35,17 @@ def decode_blocks(
     Yields:
         The outputs of each block, one per sentence, in the order of the blocks.
     """
-    task = partial(_decode, folder=folder, params=params, is_retry=is_retry)
+    task = partial(_decode_block, folder=folder, params=params, is_retry=is_retry)
     return map_partitions(task, blocks, limits)
 
 
-def _decode(
+def _decode_block(
     block: list[str], limits: Limits, folder: Path, params: TranslateParameters, is_retry: bool
 ) -> list[Output]:
-    return _engine(folder, params, limits.threads).translate(block, is_retry=is_retry)
+    return _cached_engine(folder, params, limits.threads).translate(block, is_retry=is_retry)
 
 
 @lru_cache(maxsize=1)
-def _engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
+def _cached_engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
     """Return the translation engine of this worker process, which is loaded only once."""
     return load_engine(folder, params, threads)
