@@ -20,7 +20,8 @@ from builder.cli.options import (
     ScoredRuns,
     Splits,
 )
-from builder.cli.output import format_table, print_frames, print_rows
+from builder.cli.output import escape_control, format_table, print_frames, print_rows
+from builder.errors import UsageError
 from builder.io.disk import check_output_is_no_input
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def evaluate(
     with extract_archives(runs) as files:
         evaluation = evaluate_paths(find_qrels(collection), files, parameters)
     for warning in zero_score_warnings(evaluation):
-        typer.echo(f"warning: {warning}", err=True)
+        typer.echo(f"warning: {escape_control(warning)}", err=True)
     if per_query is not None:
         write_query_scores(evaluation, per_query)
     if html is not None:
@@ -106,14 +107,22 @@ def find_qrels(folder: Path) -> dict[str, Path]:
     """Return the path of the qrels file of each snapshot, by snapshot name.
 
     Args:
-        folder: Collection, or a folder of qrels files named by snapshot, such as `2022-06.qrels`.
+        folder: Collection, or a folder of files such as `2022-06.qrels` or `2022-06.qrels.gz`.
+
+    Raises:
+        UsageError: Two files are the qrels of one snapshot.
     """
     from builder.collection.read import open_collection
 
-    files = sorted(folder.glob("*.qrels")) if folder.is_dir() else []
-    if files:
-        return {path.stem: path for path in files}
-    return qrels_by_snapshot(open_collection(folder))
+    found: dict[str, Path] = {}
+    for path in sorted(folder.glob("[!.]*.qrels*")) if folder.is_dir() else []:
+        name, _, suffix = path.name.rpartition(".qrels")
+        if suffix not in ("", ".gz", ".zst"):
+            continue
+        if name in found:
+            raise UsageError(f"{found[name]} and {path} are both qrels of {name}; remove one")
+        found[name] = path
+    return found or qrels_by_snapshot(open_collection(folder))
 
 
 def qrels_by_snapshot(collection: "Collection") -> dict[str, Path]:

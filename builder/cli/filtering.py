@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from builder.cli.options import Format, OutputFormat
-from builder.cli.output import print_frames
+from builder.cli.output import escape_control, print_frames
 
 if TYPE_CHECKING:
     from builder.tasks.filtering import FilteringParameters
@@ -119,11 +119,14 @@ def filtering(
     Example: longeval filtering truth.tsv run.gz --granularity day --format json
     """
     from builder.tasks.filtering import evaluate_filtering
+    from builder.tasks.filtering.matches import match_warnings
 
     parameters = create_filtering_parameters(
         granularity, cutoff, relevance, assessors, unjudged, average, zeta, cutoff_rule
     )
     report = evaluate_filtering(truth, runs, replace(parameters, min_positives=min_positives))
+    for warning in match_warnings(report):
+        typer.echo(f"warning: {escape_control(warning)}", err=True)
     print_frames(
         format,
         whole=report.whole,

@@ -71,23 +71,31 @@ def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> Tre
         residuals: Kind of residuals to test.
 
     Raises:
-        UsageError: A column is missing, a snapshot is not a date, or a row is repeated.
+        UsageError: There are no rows, a column or key is missing, a snapshot is not a date, or a
+            row is repeated.
     """
     missing = [column for column in SCORE_COLUMNS if column not in scores.columns]
     if missing:
         raise UsageError(
             f"expected the columns {', '.join(SCORE_COLUMNS)}, found no {', '.join(missing)}"
         )
+    if scores.is_empty() or sum(scores.select(SCORE_COLUMNS[:3]).null_count().row(0)):
+        raise UsageError("expected rows with a system, a measure and a snapshot")
     weight = pl.col("weight") if "weight" in scores.columns else pl.lit(1.0)
+    seconds = {name: snapshot_seconds(name) for name in scores["snapshot"].unique().sort()}
     dated = scores.select(
         "system",
         "measure",
-        pl.col("snapshot").map_elements(snapshot_seconds, return_dtype=pl.Int64).alias("time"),
+        pl.col("snapshot").replace_strict(seconds, return_dtype=pl.Int64).alias("time"),
         pl.col("score").cast(pl.Float64),
         weight.cast(pl.Float64).alias("weight"),
     )
-    if dated.select("system", "measure", "time").is_duplicated().any():
-        raise UsageError("expected one score per system, measure and snapshot, found duplicates")
+    repeated = scores.filter(dated.select("system", "measure", "time").is_duplicated())
+    if repeated.height:
+        raise UsageError(
+            "expected one score per system, measure and snapshot, found several of "
+            + ", ".join(repeated.select(SCORE_COLUMNS[:3]).row(0))
+        )
     return trend_report(_complete_grid(dated), ["system", "measure"], residuals, None)
 
 

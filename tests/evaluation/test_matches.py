@@ -1,10 +1,12 @@
-"""Runs that match nothing: an error if no query is judged, a warning if all scores are 0."""
+"""Judgements of a folder, and runs that match none of them."""
 
+import gzip
 from pathlib import Path
 
 import pytest
 
-from builder.errors import DataError
+from builder.cli.evaluation import find_qrels
+from builder.errors import DataError, UsageError
 from builder.evaluation import EvaluationParameters, evaluate_paths
 from builder.evaluation.reports.summary import zero_score_warnings
 from tests.cli.test_cli import run
@@ -61,3 +63,21 @@ def test_scores_of_0_have_a_warning(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert zero_score_warnings(evaluate_paths(qrels, files, PARAMETERS)) == warnings
     assert run("evaluate", tmp_path, *files, "--measures", "nDCG@10") == 0
     assert capsys.readouterr().err.splitlines() == [f"warning: {text}" for text in warnings]
+
+
+def test_a_folder_of_judgements(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "2022-06.qrels", tmp_path / "2022-07.qrels.gz"
+    plain.write_text("q1 0 d1 1\n")
+    packed.write_bytes(gzip.compress(b"q1 0 d1 1\n"))
+    for name in ("._2022-06.qrels", "2022-08.qrels~", "2022-08.qrels.md5"):
+        (tmp_path / name).write_bytes(b"\0")
+    assert find_qrels(tmp_path) == {"2022-06": plain, "2022-07": packed}
+    run_file = tmp_path / "a_2022-07.txt"
+    run_file.write_text("q1 Q0 d1 1 1 x\n")
+    assert run("evaluate", tmp_path, run_file, "--measures", "AP") == 0
+    (tmp_path / "2022-07.qrels").write_text("q1 0 d1 0\n")
+    with pytest.raises(UsageError) as error:
+        find_qrels(tmp_path)
+    assert str(error.value) == (
+        f"{packed.with_suffix('')} and {packed} are both qrels of 2022-07; remove one"
+    )

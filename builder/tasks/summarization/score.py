@@ -117,8 +117,8 @@ def evaluate_summaries(
 
     Raises:
         FormatError: a line is malformed.
-        UsageError: there is no system, a system is in two files, or `parameters` has taus but
-            there is no events file.
+        UsageError: there is no nugget or system, a system is in two files, a system or the events
+            file has no event with nuggets, or `parameters` has taus but there is no events file.
     """
     parameters = parameters or SummarizationParameters()
     require(
@@ -127,12 +127,22 @@ def evaluate_summaries(
         parameters.taus,
     )
     judged_events = read_nuggets(nuggets)
+    require(bool(judged_events), "at least one nugget", str(nuggets))
     ignored = read_pool(judged_events, updates, matches)
     if events is not None:
-        for name, interval in read_events(events).items():
-            if name in judged_events:
-                judged_events[name].interval = interval
-    return score_summaries(judged_events, read_runs(runs), parameters, ignored)
+        intervals = read_events(events)
+        _require_judged("the start and end", judged_events, sorted(intervals))
+        for name in judged_events.keys() & intervals.keys():
+            judged_events[name].interval = intervals[name]
+    systems = read_runs(runs)
+    for system, pushed in systems.items():
+        _require_judged(f"updates of {system}", judged_events, sorted(pushed))
+    return score_summaries(judged_events, systems, parameters, ignored)
+
+
+def _require_judged(found: str, judged: Mapping[str, Event], names: Sequence[str]) -> None:
+    expected = f"{found} of events with nuggets, such as {min(judged)!r}"
+    require(not judged.keys().isdisjoint(names), expected, names)
 
 
 def score_summaries(

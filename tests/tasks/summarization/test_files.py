@@ -280,3 +280,20 @@ def test_taus_need_the_start_of_events(files):
         files.score(events=False, taus=(10,))
     report = files.score(events=False)
     assert report.events["comprehensiveness_integral"].to_list() == [None, None]
+
+
+def test_files_that_do_not_match_are_told(files):
+    def message():
+        with pytest.raises(UsageError) as error:
+            files.score()
+        return str(error.value)
+
+    such = "of events with nuggets, such as '1', value"
+    files.events.write_text("2\t0\t86400\n")
+    assert message() == f"expected the start and end {such} ['2']"
+    files.events.write_text(EVENTS)
+    files.lines["run.gz"] += ["9 team other d 1 21600 0.5", "01 team other d 1 21600 0.5"]
+    assert message() == f"expected updates of team-other {such} ['01', '9']"
+    files.lines["nuggets.tsv"] = files.lines["nuggets.tsv"][:1]
+    nuggets = str(files.folder / "nuggets.tsv")
+    assert message() == f"expected at least one nugget, value {nuggets!r}"
