@@ -28,8 +28,8 @@ class LostWords(TableSchema):
     token = dy.String(primary_key=True, min_length=1, description="Lowercased word")
     n = dy.Int64(
         min=1,
-        description="Number of occurrences in documents that the later snapshot lacks and all "
-        "snapshots before it contain",
+        description="Number of occurrences in documents that are in every earlier snapshot but "
+        "not in the later one",
     )
     snapshot = snapshot_column(primary_key=True, description="Snapshot whose documents are counted")
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from builder.documents.tokens import document_text
+from builder.documents.tokens import document_text_expr
 from builder.io.tables import Table
 
 TOKENS_PER_BATCH = 1_000_000
@@ -51,7 +51,7 @@ def read_texts(documents: Table, ids: pl.Series) -> pl.DataFrame:
         .select("doc_id", "title", "text")
         .filter(pl.col("doc_id").is_between(pl.lit(ids.min()), pl.lit(ids.max())))
         .join(ids.to_frame("doc_id").lazy(), on="doc_id", how="semi")
-        .select("doc_id", document_text().alias("text"))
+        .select("doc_id", document_text_expr().alias("text"))
         .sort("doc_id")
         .collect(engine="streaming")
     )

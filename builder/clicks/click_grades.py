@@ -11,7 +11,7 @@ import polars as pl
 
 from builder.clicks.point_scores import PointScores
 from builder.clicks.policies import (
-    Cuts,
+    GradeThresholds,
     assign_grades,
     fit_cuts,
     grade_stability,
@@ -89,7 +89,7 @@ def grade_by_clicks(
     priors: Priors | None,
     params: QrelParameters,
     cuts: Sequence[Table],
-) -> Cuts:
+) -> GradeThresholds:
     """Create the table `click_grades`, and return the minimum score (cut) of each grade.
 
     Args:
@@ -124,14 +124,14 @@ def grade_by_clicks(
 
 def _choose_cuts(
     posterior: Posterior | PointScores, pairs: np.ndarray, params: QrelParameters
-) -> Cuts:
+) -> GradeThresholds:
     """Return the minimum score of each grade: as configured, or fitted to target proportions."""
     if params.policy == "target_shares":
         return fit_cuts(posterior.mean(), pairs, target_shares(params))
-    return Cuts(*params.cuts)
+    return GradeThresholds(*params.cuts)
 
 
-def _read_cuts(cuts: Sequence[Table]) -> Cuts:
+def _read_cuts(cuts: Sequence[Table]) -> GradeThresholds:
     """Return the minimum score of each grade from the table `grade_cuts`."""
     values = cuts[0].scan().sort("grade").collect()["cut"].to_list()
-    return Cuts(*values)
+    return GradeThresholds(*values)

@@ -12,7 +12,7 @@ import duckdb
 import polars as pl
 
 from builder.clicks.click_grades import check_scores, grade_by_clicks, read_priors
-from builder.clicks.policies import Cuts
+from builder.clicks.policies import GradeThresholds
 from builder.clicks.sensitivity import write_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.definition.model import Workflow
@@ -198,7 +198,7 @@ def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
     return ledger
 
 
-def _write_cuts(out: Path, cuts: Cuts, params: QrelParameters) -> None:
+def _write_cuts(out: Path, cuts: GradeThresholds, params: QrelParameters) -> None:
     """Write the table `grade_cuts`, with the minimum score of each grade."""
     frame = pl.DataFrame(
         {

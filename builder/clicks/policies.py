@@ -35,7 +35,7 @@ ABOVE_ALL = 2.0
 
 
 @dataclass(frozen=True)
-class Cuts:
+class GradeThresholds:
     """Minimum score of each grade.
 
     Args:
@@ -46,9 +46,9 @@ class Cuts:
     relevant: float
     highly_relevant: float
 
-    def scaled(self, factor: float) -> "Cuts":
+    def scaled(self, factor: float) -> "GradeThresholds":
         """Return the cuts multiplied by a factor."""
-        return Cuts(self.relevant * factor, self.highly_relevant * factor)
+        return GradeThresholds(self.relevant * factor, self.highly_relevant * factor)
 
 
 def target_shares(params: QrelParameters) -> tuple[float, float, float]:
@@ -56,7 +56,9 @@ def target_shares(params: QrelParameters) -> tuple[float, float, float]:
     return RELEASE_SHARES[params.shares] if isinstance(params.shares, str) else params.shares
 
 
-def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]) -> Cuts:
+def fit_cuts(
+    scores: Floats, pairs: Integers, shares: tuple[float, float, float]
+) -> GradeThresholds:
     """Return the cuts for which the proportions of grades are closest to the targets.
 
     Each cut lies halfway between two adjacent scores, or just above the highest one. Ties are
@@ -69,7 +71,7 @@ def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]
     """
     values, inverse = np.unique(scores, return_inverse=True)
     if not len(values):
-        return Cuts(ABOVE_ALL, ABOVE_ALL)
+        return GradeThresholds(ABOVE_ALL, ABOVE_ALL)
     counts = np.bincount(inverse, weights=pairs)
     above = np.append(np.cumsum(counts[::-1])[::-1], 0) / counts.sum()
     candidates = np.concatenate(
@@ -77,10 +79,12 @@ def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]
     )
     relevant = int(np.argmin(np.abs(above - (shares[1] + shares[2]))))
     highly = relevant + int(np.argmin(np.abs(above[relevant:] - shares[2])))
-    return Cuts(float(candidates[relevant]), float(candidates[highly]))
+    return GradeThresholds(float(candidates[relevant]), float(candidates[highly]))
 
 
-def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelParameters) -> Grades:
+def assign_grades(
+    posterior: Posterior | PointScores, cuts: GradeThresholds, params: QrelParameters
+) -> Grades:
     """Return the grade of each score, int8[n]; -1 if there are too few examinations.
 
     Args:
@@ -100,7 +104,9 @@ def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelPa
     return np.where(judged, grades, UNJUDGED).astype(np.int8)
 
 
-def grade_stability(posterior: Posterior | PointScores, grades: Grades, cuts: Cuts) -> Floats:
+def grade_stability(
+    posterior: Posterior | PointScores, grades: Grades, cuts: GradeThresholds
+) -> Floats:
     """Return the posterior probability that a score lies between the cuts of its grade, float64[n].
 
     The probability is NaN for point estimates.

@@ -28,7 +28,7 @@ MIN_NODE = 1e-300
 
 @dataclass(frozen=True)
 class Evidence:
-    """Click counts of n groups of query-document pairs with equal counts.
+    """Click counts of n groups; the query-document pairs of a group have identical counts.
 
     Args:
         examinations: Number of examinations, int64[n].

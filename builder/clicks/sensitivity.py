@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.clicks.policies import Cuts, assign_grades, score_distribution
+from builder.clicks.policies import GradeThresholds, assign_grades, score_distribution
 from builder.clicks.posterior import Evidence
 from builder.clicks.priors import Priors, fit_beta
 from builder.io.tables import write_frame
@@ -37,7 +37,7 @@ FROM click_estimates GROUP BY ALL ORDER BY ALL
 def write_sensitivity(
     connection: duckdb.DuckDBPyConnection,
     priors: Priors | None,
-    cuts: Cuts,
+    cuts: GradeThresholds,
     params: QrelParameters,
     path: Path,
 ) -> None:
@@ -46,7 +46,7 @@ def write_sensitivity(
     Args:
         connection: DuckDB connection with the view `click_estimates` and the table `pairs`.
         priors: Priors of the published grades; None for a model without priors.
-        cuts: Cuts of the published grades.
+        cuts: GradeThresholds of the published grades.
         params: Policy, score, minimum evidence.
         path: Parquet file to write (schema `GradeSensitivity`).
     """

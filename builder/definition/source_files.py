@@ -35,7 +35,7 @@ def expand_patterns(folder: Path, patterns: Sequence[str]) -> tuple[Source, ...]
 
 
 def expand_pattern(folder: Path, pattern: str) -> list[Source]:
-    """Return the files that match a pattern, sorted by path; broken links are included."""
+    """Return the files that match a pattern, sorted by path, including broken symlinks."""
     path, base = folder / pattern, Path(Path(pattern).anchor or folder)
     try:
         found: Iterable[Path] = [path] if path.exists() else ()

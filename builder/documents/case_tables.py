@@ -25,7 +25,7 @@ SIGMA = 0x3A3
 """Capital sigma; its lowercase form is different at the end of a word."""
 SEPARATOR, WORD_START, NOT_IN_TABLE, WORD_MARK = range(4)
 TWO_BYTES, THREE_BYTES, FOUR_BYTES = 0xC2, 0xE0, 0xF0
-"""Smallest first bytes of UTF-8 characters with two, three and four bytes."""
+"""Smallest lead bytes of two-, three- and four-byte UTF-8 sequences."""
 NON_ASCII = TWO_BYTES
 LEAD_BYTES = np.array([0, 0, 0xC0, 0xE0, 0xF0], dtype=np.uint8)
 CONTINUATION, LOW_SIX_BITS, SIX = np.uint8(0x80), np.uint8(0x3F), np.uint32(6)

@@ -1,4 +1,4 @@
-"""The stage `coverage`: counts how many of the shown documents the crawl and the snapshot contain.
+"""The stage `coverage`: counts how many shown documents are in the crawl and in the snapshot.
 
 Input: impressions, crawled pages and documents of a snapshot. Output: `coverage`, with the numbers
 of documents and impressions, for the whole log and for candidate queries; `host_coverage`, the same
@@ -103,7 +103,7 @@ def measure_coverage(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Stage: count how many of the documents shown to users the crawl and the snapshot contain.
+    """Stage: count how many documents shown to users are in the crawl and in the snapshot.
 
     Args:
         out: Output folder for `coverage.parquet`, `host_coverage.parquet` and `rejects.parquet`.

@@ -16,19 +16,19 @@ def tokens(text: pl.Expr) -> pl.Expr:
     return text.str.to_lowercase().str.replace_all(JOINERS, "").str.extract_all(WORD)
 
 
-def document_tokens() -> pl.Expr:
+def document_tokens_expr() -> pl.Expr:
     """Return an expression for the list of tokens of each document, from its title and text."""
-    return tokens(document_text())
+    return tokens(document_text_expr())
 
 
-def document_text() -> pl.Expr:
+def document_text_expr() -> pl.Expr:
     """Return an expression that joins the columns `title` and `text` with a newline."""
     return pl.col("title") + "\n" + pl.col("text")
 
 
 def document_texts(documents: pl.DataFrame) -> pl.Series:
     """Join the title and text of each document with a newline."""
-    return documents.select(document_text()).to_series()
+    return documents.select(document_text_expr()).to_series()
 
 
 def md5_hex(texts: pl.Series) -> list[str]:

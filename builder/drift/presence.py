@@ -19,7 +19,7 @@ def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
     return [sum(n for pattern, n in patterns.items() if name in pattern) for name in names]
 
 
-def common_counts(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
+def count_shared_ids(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
     """Return a matrix of the numbers of ids shared by two snapshots, with sizes on the diagonal."""
     return [
         [sum(n for pattern, n in patterns.items() if a in pattern and b in pattern) for b in names]
@@ -29,7 +29,7 @@ def common_counts(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
 
 def overlap_matrices(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
     """Return matrices of shared ids and of Jaccard coefficients, for every pair of snapshots."""
-    counts = common_counts(patterns, names)
+    counts = count_shared_ids(patterns, names)
     of = [counts[i][i] for i in range(len(names))]
     return {
         "snapshots": list(names),

@@ -80,7 +80,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _RunLoader:
-    """Run or score table that is read only when it is scored."""
+    """Run or score table, loaded lazily when it is evaluated."""
 
     system: str
     snapshot: str

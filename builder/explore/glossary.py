@@ -16,8 +16,8 @@ TERMS: dict[str, str] = {
     "edited, or rewritten (most).",
     "Dice": "Dice coefficient of the word sets of two versions: 1 if all words are the same, 0 if "
     "no words are in common.",
-    "examination": "An impression in which the user looked at the page, according to the click "
-    "model: it was shown at or above the last click.",
+    "examination": "An impression in which the user examined the result, according to the click "
+    "model: the result was ranked at or above the last click.",
     "grade": "0 not relevant, 1 relevant, 2 highly relevant.",
     "grade flip": "A query-page pair whose grade differs between two consecutive snapshots.",
     "held out": "A query of a training snapshot that is reserved for testing.",

@@ -135,7 +135,7 @@ def _snapshots_section(source: CollectionSource) -> Any:
         Column("Snapshot", "snapshot", "Period that the snapshot covers"),
         _linked_count_column("Pages", "documents", "/pages", "Number of pages"),
         _linked_count_column("Queries", "queries", "/queries", "Number of listed queries"),
-        Column("Judgements", "qrels", "Number of judged query-page pairs"),
+        Column("Judgements", "qrels", "Number of judged query-document pairs"),
     )
     return section(
         "snapshots",

@@ -166,7 +166,7 @@ class DecompressedStream:
         source: The file.
 
     Attributes:
-        fault: Reason why reading failed, as a reject reason; None if it has not failed.
+        fault: Reject reason if reading failed, else None.
     """
 
     def __init__(self, source: Source) -> None:

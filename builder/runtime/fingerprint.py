@@ -20,7 +20,7 @@ from builder.runtime.store import Store
 
 Identity = dict[str, Any]
 MAX_VALUE_LENGTH = 60
-"""Maximum number of characters of a value in a change reason."""
+"""Maximum number of characters of a value quoted in the reason for a rebuild."""
 
 
 def unit_identity(

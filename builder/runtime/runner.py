@@ -110,7 +110,7 @@ class Runner:
             self.run(units, on_step)
 
     def _damaged_inputs(self, unit: Unit) -> list[Unit]:
-        """Return the units whose tables the given unit reads and whose files are damaged."""
+        """Return the upstream units of the given unit that have damaged files."""
         producers = self.pipeline.upstream(unit, self.definition.workflow)
         return [producer for producer in producers if not self.store.is_intact(*producer.name)]
 

@@ -54,7 +54,7 @@ def create_relevance_rows(month: Month, queries: Sequence[Query]) -> list[tuple[
 def create_query_rows(
     month: Month, queries: Sequence[Query], probabilities: FloatArray
 ) -> list[tuple[object, ...]]:
-    """Return a row per query text, with the probability of its query in an impression."""
+    """Return one row per query text, with the probability that an impression is for its query."""
     return [
         (month.name, query.number, query.kind, form, float(probability))
         for query, probability in zip(queries, probabilities, strict=True)

@@ -89,8 +89,8 @@ def translate_file(
 
     Args:
         file: UTF-8 text file, or Parquet file (`.parquet`).
-        out: Output file of the same type: the text, with as many lines, or the table, with the
-            additional columns `<column>_en` and `<column>_flags`. A stream can receive text only.
+        out: Output file of the same type: text with as many lines as the input, or the table with
+            the additional columns `<column>_en` and `<column>_flags`. A stream must be text.
         params: Parameters of the `[translate]` section; must name a model.
         limits: Number of threads, and the folder for temporary files.
         column: Column of the Parquet table to translate.

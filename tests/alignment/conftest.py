@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builder.alignment import align_snapshots
-from builder.documents.tokens import document_tokens, md5_hex
+from builder.documents.tokens import document_tokens_expr, md5_hex
 from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
 from builder.runtime.ledger import Ledger
@@ -33,7 +33,7 @@ def describe(pages: Sequence[Page]) -> pl.DataFrame:
     rows = pl.DataFrame(pages, schema=["url", "title", "text"], orient="row").with_columns(
         pl.col("url", "title", "text").cast(pl.String)
     )
-    words = rows.select(document_tokens().alias("w"))["w"]
+    words = rows.select(document_tokens_expr().alias("w"))["w"]
     keys = [url_key(url) for url in rows["url"]]
     return rows.with_columns(
         pl.Series("doc_id", [doc_id(key64(key)) for key in keys], dtype=pl.String),

@@ -14,7 +14,7 @@ import pytest
 import builder
 from builder import Simulation
 from builder.documents import key_order
-from builder.documents.tokens import document_tokens
+from builder.documents.tokens import document_tokens_expr
 from builder.drift import compare_crawls
 from builder.errors import FormatError, UsageError
 from builder.parameters import ChangeParameters
@@ -150,7 +150,7 @@ def shingles(words: list[str]) -> set[tuple[str, ...]]:
 
 
 def tokens_of(pages: pl.DataFrame) -> dict[str, list[str]]:
-    return dict(pages.select("url_key", document_tokens()).iter_rows())
+    return dict(pages.select("url_key", document_tokens_expr()).iter_rows())
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def _list_snapshots(root: Path, files: list[Path], layout: str) -> list[Snapshot
 
 
 def _has_queries_in_layout(root: Path, files: list[Path], layout: str) -> bool:
-    """Whether the release has query files in a layout."""
+    """Whether the release has query files in the given layout."""
     try:
         return any(snapshot.queries for snapshot in _list_snapshots(root, files, layout))
     except UsageError:

@@ -90,7 +90,7 @@ def _improvement_before(terms: Terms) -> Floats:
     return _ratio(terms["S-P"], terms["P"])
 
 
-def _improvement_after(terms: Terms) -> Floats:
+def _later_relative_improvement(terms: Terms) -> Floats:
     return _ratio(subtract(terms["S'"], terms["P'"]), terms["P'"])
 
 
@@ -109,13 +109,13 @@ QUANTITIES = (
     Quantity("rnd_relative_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
     Quantity("re_delta_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
     Quantity("ri_from", None, ("S", "P"), ("P",), _improvement_before),
-    Quantity("ri_to", None, ("S'", "P'"), ("P'",), _improvement_after),
+    Quantity("ri_to", None, ("S'", "P'"), ("P'",), _later_relative_improvement),
     Quantity(
         "delta_ri",
         0.0,
         _ALL,
         ("P", "P'"),
-        lambda terms: _improvement_before(terms) - _improvement_after(terms),
+        lambda terms: _improvement_before(terms) - _later_relative_improvement(terms),
     ),
     Quantity("effect_ratio", 1.0, _ALL, ("S-P",), _effect_ratio),
 )

@@ -32,7 +32,7 @@ BINARY_SIGNATURES = (
     *(b"%PDF-", b"%!PS-Adobe-", b"PK\x03\x04", b"Rar!\x1a\x07", b"7z\xbc\xaf\x27\x1c"),
     *(b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a"),
 )
-"""First bytes of documents, archives and images; some servers send them as `text/html`."""
+"""Magic numbers of PDF files, archives and images, which some servers send as `text/html`."""
 
 
 class HtmlPage(NamedTuple):

@@ -17,7 +17,7 @@ from builder.ingest.decompression import GZIP, ZSTD
 from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError
 
 ZLIB_OR_GZIP = zlib.MAX_WBITS + 32
-"""`wbits` value with which zlib detects automatically whether data have a zlib or gzip header."""
+"""`wbits` value that makes zlib detect a zlib or gzip header automatically."""
 BROTLI_CHUNK = 2**20
 MAX_MEMBERS = 1000
 """Maximum number of gzip members or zstd frames that are decoded, since the rest of the body is

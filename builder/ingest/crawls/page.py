@@ -102,7 +102,10 @@ def page_from_record(
     Raises:
         RejectError: a field is missing or has the wrong type; the message is the reject reason.
     """
-    time, text = _first_value(record, *names.times), _first_text(record, *names.texts)
+    time, text = (
+        _first_non_null_value(record, *names.times),
+        _first_non_empty_text(record, *names.texts),
+    )
     return validate_page(
         get_nested(record, names.url), time, get_nested(record, names.title), text, params
     )
@@ -127,16 +130,16 @@ def validate_page(
     return RawPage(name, fetched_at, title, text)
 
 
-def _first_text(record: dict[str, Any], *names: str) -> object:
+def _first_non_empty_text(record: dict[str, Any], *names: str) -> object:
     """Return the first non-empty value among the named fields; if all are empty, the first value.
 
     Null values are skipped in both cases.
     """
     non_empty = (value for name in names if (value := get_nested(record, name)) not in (None, ""))
-    return next(non_empty, _first_value(record, *names))
+    return next(non_empty, _first_non_null_value(record, *names))
 
 
-def _first_value(record: dict[str, Any], *names: str) -> object:
+def _first_non_null_value(record: dict[str, Any], *names: str) -> object:
     """Return the first value that is not null among the named fields of a record, else None."""
     for name in names:
         value = get_nested(record, name)

@@ -48,7 +48,7 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
         return UTF8, ""
     text = b"\n".join(invalid)
     found = str(detect_encoding(text)).lower()
-    if found.startswith(SINGLE_BYTE) and _has_only_french_bytes(text):
+    if found.startswith(SINGLE_BYTE) and _non_ascii_bytes_are_french(text):
         found = WINDOWS_1252
     if found == UTF8 or not extends_ascii(found):
         return UTF8, "not valid UTF-8, and encoding detection failed; set log.encoding"
@@ -61,6 +61,6 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     return UTF8_OR_WINDOWS_1252, note
 
 
-def _has_only_french_bytes(text: bytes) -> bool:
+def _non_ascii_bytes_are_french(text: bytes) -> bool:
     """Whether all non-ASCII bytes of a text are French letters or punctuation in windows-1252."""
     return FRENCH_BYTES.issuperset(byte for byte in set(text) if byte > 127)

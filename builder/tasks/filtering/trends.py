@@ -29,7 +29,7 @@ class FilteringTrendParameters:
 
     Args:
         measure: Measure whose trend is fitted, one of `MEASURES`.
-        residuals: Kind of residuals on which the assumptions are tested.
+        residuals: Kind of residuals used to test the model assumptions.
         filtering: Parameters of the evaluation; a trend is fitted per cut-off.
 
     Raises:
@@ -71,12 +71,12 @@ def filtering_trend(
 def fit_trends(
     result: FilteringResult, measure: str, residuals: ResidualKind = "raw"
 ) -> TrendReport:
-    """Fit trends of one measure to the scores per batch.
+    """Fit a trend to the per-batch scores of each run in one measure.
 
     Args:
         result: Scores of filtering runs.
         measure: One of `MEASURES`.
-        residuals: Kind of residuals on which the assumptions are tested.
+        residuals: Kind of residuals used to test the model assumptions.
     """
     scores = result.batches.select(
         "system",
