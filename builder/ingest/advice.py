@@ -9,7 +9,7 @@ LOG_ADVICE = {
     "bad_clicks": "if clicks are flags or ids, set log.click_form",
     "bad_list": "if lists have another separator, set log.list_separator",
     "bad_time": "if times have another format, set log.time_format or log.time_unit",
-    "repeated_impression": 'if times are only precise to the minute, set log.repeats = "keep"',
+    "repeated_impression": 'if times are precise only to the minute, set log.repeats = "keep"',
 }
 """Advice on how to avoid rejects of a query log, by reject reason."""
 

@@ -86,7 +86,9 @@ def read_with_row_limit(path: Path, columns: Sequence[str] | None = None) -> pl.
     rows = int(scan_checked(path).select(pl.len()).collect().item())
     if rows > max(MAX_ROWS, path.stat().st_size):
         raise FormatError(
-            f"expected at most one row per byte ({path.stat().st_size:,}), found {rows:,}", path
+            f"expected at most one row per byte of the file ({path.stat().st_size:,} bytes), "
+            f"found {rows:,} rows",
+            path,
         )
     return read(path, columns)
 

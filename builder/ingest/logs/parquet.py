@@ -46,7 +46,7 @@ def resolve_columns(
         raise FormatError(
             f"expected the columns {', '.join(needed)}, {fields.results} (or "
             f"{fields.url}), {fields.user}, {fields.clicks}; missing: {', '.join(missing)}; "
-            f"found {', '.join(names)}",
+            f"found {', '.join(names)}; name the columns in [log.fields]",
             source.name,
         )
     optional = optional_fields(found, fields)
