@@ -215,7 +215,7 @@ def _find_last_newline(data: memoryview, start: int, stop: int) -> int | None:
 
 
 class _BoundedReader:
-    """Reader of decompressed bytes, which stops at corrupt data or at the maximum compression ratio.
+    """Reader of decompressed bytes, which stops at corrupt data or the maximum compression ratio.
 
     Attributes:
         fault: Reject reason if reading stopped before the end of the file, otherwise None.

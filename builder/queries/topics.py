@@ -147,7 +147,8 @@ def _read_lines(source: Source) -> tuple[list[str], list[str]]:
     if LABEL not in header or not {*header} <= {*HEADER} or len({*header}) < len(header):
         expected = "<TAB>".join(HEADER)
         raise FormatError(
-            f"expected a header with {LABEL} and, optionally, any of {expected}, found {first[:80]!r}",
+            f"expected a header with {LABEL} and, optionally, any of {expected}, "
+            f"found {first[:80]!r}",
             source.name,
             1,
         )

@@ -193,7 +193,7 @@ def persistence_rows(
 def _missing_p_value_reason(
     topics: TopicSet, earlier: int, later: int, system: int, min_queries: int
 ) -> str:
-    """Return why an unpaired test is undefined, given the number of queries in the smallest snapshot."""
+    """Return why an unpaired test is undefined, given the queries of the smallest snapshot."""
     first, second = topics.snapshots[earlier], topics.snapshots[later]
     if min(first.unjudged[system], second.unjudged[system]) < 0:
         return "no run for one of the snapshots"

@@ -127,7 +127,7 @@ def _compile_emoji(texts: list[str]) -> re.Pattern[str]:
 
 
 def _compile_emoticons(texts: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a regex for one emoticon, with a named group for each, and one for a sequence of them."""
+    """Return a regex for one emoticon, with a named group for each, and one for a sequence."""
     if not texts:
         return re.compile(r"(?!)"), re.compile(r"(?!)")
     repeated = [f"{re.escape(text)}{re.escape(text[-1])}*+" for text in texts]
