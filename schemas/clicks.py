@@ -61,7 +61,7 @@ class GradeCuts(TableSchema):
 
     grade = dy.UInt8(primary_key=True, min=1, max=2, description="Grade")
     cut = dy.Float64(min=0, description="Minimum score of the grade")
-    policy = dy.String(description="Grading policy that determined the cut")
+    policy = dy.String(description="Grading policy that determined the grade threshold")
 
 
 class GradeSensitivity(TableSchema):

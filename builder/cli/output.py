@@ -78,7 +78,7 @@ def print_frames(output_format: OutputFormat, **frames: "pl.DataFrame") -> None:
 
 
 def print_rows(rows: list[dict[str, Any]]) -> None:
-    """Print rows, which have the same keys, as a text table; print `(none)` if there are none."""
+    """Print rows (dicts with the same keys) as a text table; print `(none)` if there are none."""
     if not rows:
         typer.echo("(none)")
         return

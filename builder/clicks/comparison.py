@@ -13,7 +13,7 @@ import duckdb
 from builder.clicks.encoding import EncodedLog, encode_pages
 from builder.clicks.log import STANDALONE, add_rejects, open_log
 from builder.clicks.log_summary import LogSummary
-from builder.clicks.models import TrainingOptions, get_model
+from builder.clicks.models import TrainingOptions, get_fit_function
 from builder.clicks.scores import ClickModelScore, evaluate
 from builder.clicks.standalone import check_model, limits_or_default
 from builder.clicks.statistics import ENGINE_SHARE
@@ -190,5 +190,5 @@ def _load_log(
 
 def _score_model(name: str, log: EncodedLog, training: TrainingOptions) -> ModelScores:
     """Train a click model, and score its predictions on the test pages."""
-    predicted = get_model(name)(log.train, training).predict(log.test)
+    predicted = get_fit_function(name)(log.train, training).predict(log.test)
     return ModelScores(name, *evaluate(predicted, log.test))

@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 
 from builder.clicks.encoding import encode_pages
-from builder.clicks.models import ClickProbabilities, Pages, TrainingOptions, get_model
+from builder.clicks.models import ClickProbabilities, Pages, TrainingOptions, get_fit_function
 from builder.clicks.scores import ClickModelScore, evaluate
 from builder.io.engine import set_variables
 from builder.parameters import ClickParameters
@@ -108,7 +108,7 @@ def held_out_diagnostics(
         return []
     train = int(log.train.weight.sum())
     predicted, baseline = (
-        get_model(name)(log.train, TrainingOptions(params)).predict(log.test)
+        get_fit_function(name)(log.train, TrainingOptions(params)).predict(log.test)
         for name in (params.model, BASELINE)
     )
     score, baseline_score = (evaluate(clicks, log.test)[1] for clicks in (predicted, baseline))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from builder.clicks.encoding import ALL_PAGES, encode_pages
-from builder.clicks.models import TrainedModel, TrainingOptions, get_model
+from builder.clicks.models import TrainedModel, TrainingOptions, get_fit_function
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
 
@@ -39,7 +39,7 @@ def create_model_estimates(
         UsageError: unknown model, or the log does not fit in memory.
     """
     pages = encode_pages(connection, ALL_PAGES, limits).train
-    trained = get_model(params.model)(pages, TrainingOptions(params))
+    trained = get_fit_function(params.model)(pages, TrainingOptions(params))
     columns = {name: _estimates_column(trained, name, pages.pairs) for name in ESTIMATED}
     connection.register("model_estimates", pa.table({"pair": np.arange(pages.pairs), **columns}))
     connection.execute(ESTIMATES)

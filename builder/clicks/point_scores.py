@@ -9,7 +9,7 @@ from builder.clicks.posterior import Evidence, Floats
 
 @dataclass(frozen=True)
 class PointScores:
-    """Scores of n groups of pairs with equal counts, with the interface of `Posterior`.
+    """Point estimates for n groups of pairs with identical counts; same interface as `Posterior`.
 
     Args:
         evidence: Counts of each group.

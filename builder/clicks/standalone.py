@@ -21,7 +21,7 @@ from builder.clicks.estimation import choose_priors, create_sdbn_estimates
 from builder.clicks.log import STANDALONE, add_rejects, open_log
 from builder.clicks.log_summary import LogSummary
 from builder.clicks.model_estimates import create_model_estimates
-from builder.clicks.models import get_model
+from builder.clicks.models import get_fit_function
 from builder.clicks.priors import Priors
 from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, count_pairs
 from builder.errors import UsageError
@@ -114,7 +114,7 @@ def estimate_from_log(
 
 def check_model(name: str) -> None:
     """Raise a UsageError if no click model has this name."""
-    get_model(name)
+    get_fit_function(name)
 
 
 def _note_missing_users(

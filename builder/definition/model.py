@@ -208,7 +208,7 @@ class Definition(BaseModel):
         return expand_patterns(self.file.parent, patterns)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """Return a section of parameters with absolute paths.
+        """Return a parameter section with its relative paths resolved.
 
         Args:
             name: Name of the section.

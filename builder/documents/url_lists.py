@@ -69,7 +69,9 @@ class UrlList:
         port = parts.port if PORT_SUFFIX.search(host) else None
         if entry.rstrip("/") != host:
             if parts.path == "/" or ("?" in entry and "?" not in parts.path):
-                raise ValueError(f"canonical URLs have no such path or query: {entry!r}")
+                raise ValueError(
+                    f"matches nothing: canonical URLs have a different path or query: {entry!r}"
+                )
             self._prefixes.setdefault((parts.host, port), []).append(parts.path)
         else:
             self._hosts.add((parts.host, port))

@@ -14,7 +14,7 @@ import duckdb
 from builder.documents.words import JOINERS, WORD_DUCKDB
 from builder.drift import presence
 from builder.drift.presence import Patterns
-from builder.drift.statistics import jensen_shannon, share
+from builder.drift.statistics import jensen_shannon_divergence, share
 from builder.statistics.rankings import spearman_correlation
 
 JUDGED_PATTERNS = """
@@ -203,7 +203,7 @@ def _topic_divergences(
 ) -> list[float | None]:
     """Return the divergence of `queries` or `impressions` per topic of consecutive snapshots."""
     return [
-        jensen_shannon(
+        jensen_shannon_divergence(
             Counter((row[field][index], row[field][index + 1]) for row in topic_counts.values())
         )
         for index in range(n_snapshots - 1)

@@ -70,7 +70,7 @@ def jensen_shannon_terms(
     return terms
 
 
-def jensen_shannon(type_counts: Mapping[tuple[int, int], int]) -> float | None:
+def jensen_shannon_divergence(type_counts: Mapping[tuple[int, int], int]) -> float | None:
     """Return the Jensen-Shannon divergence of two count distributions in bits (Lin 1991).
 
     Args:

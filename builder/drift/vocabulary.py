@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from builder.drift.statistics import jaccard, jensen_shannon, jensen_shannon_terms, share
+from builder.drift.statistics import jaccard, jensen_shannon_divergence, jensen_shannon_terms, share
 from builder.io import parquet
 from builder.io.tables import Table, create_union_view
 
@@ -115,7 +115,7 @@ def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, 
         "tokens_from": tokens_from,
         "tokens_to": tokens_to,
         "jaccard": jaccard(types_common, types_from, types_to),
-        "js_bits": jensen_shannon(type_counts),
+        "js_bits": jensen_shannon_divergence(type_counts),
         "oov_share": share(unknown_before, tokens_to),
         "oov_share_back": share(unknown_after, tokens_from),
     }

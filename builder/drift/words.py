@@ -202,7 +202,7 @@ def _write_common_ids(
     excluded: Table | None,
     target: Path,
 ) -> None:
-    """Write the sorted ids of the documents that are in every table but not in an excluded one."""
+    """Write the sorted ids of documents in all of the tables and none of the excluded tables."""
     ids, *others = [table.relation(connection).select("doc_id") for table in tables]
     for other in others:
         ids = ids.join(other, "doc_id", how="semi")

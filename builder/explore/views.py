@@ -130,11 +130,11 @@ def view_sql(collection: Collection, name: str) -> str:
         if table.paths
     ]
     if not parts:
-        parts = [f"SELECT {_empty_columns(name)} WHERE false"]
+        parts = [f"SELECT {_empty_view_columns(name)} WHERE false"]
     return f"CREATE OR REPLACE TEMP VIEW {name} AS\n" + "\nUNION ALL\n".join(parts) + ";"
 
 
-def _empty_columns(name: str) -> str:
+def _empty_view_columns(name: str) -> str:
     with duckdb.connect() as connection:
         relation = connection.from_arrow(_empty_table(name))
         kinds = zip(relation.columns, relation.types, strict=True)

@@ -83,7 +83,7 @@ class Chunk:
         return len(self.ends)
 
     def lines(self, start: int, stop: int) -> bytes | memoryview:
-        """Return the bytes of the lines with indices from `start` to before `stop`."""
+        """Return the bytes of the lines `[start, stop)`."""
         first = int(self.ends[start - 1]) + 1 if start else 0
         return (self.data or b"")[first : int(self.ends[stop - 1])]
 

@@ -115,7 +115,7 @@ def _binary_to_text(batch: pa.RecordBatch, decoders: Decoders) -> pa.RecordBatch
 
 
 def _to_null(_: bytes) -> None:
-    """Return None, as the default decoder for values that are not UTF-8."""
+    """Decode values that are not valid UTF-8 as None, the default."""
 
 
 def _to_text(column: pa.Array, decode: Decoder) -> pa.Array:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from builder.errors import FormatError, UsageError
 
 MAX_ROWS = 2**22
-"""Number of rows up to which an untrusted file is read even if it has more rows than bytes."""
+"""An untrusted file with more rows than bytes is rejected only if it has more rows than this."""
 GLOB_ESCAPES = str.maketrans({sign: f"[{sign}]" for sign in "[*?"})
 
 

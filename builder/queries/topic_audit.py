@@ -86,7 +86,7 @@ def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20
         queries=distinct.height,
         texts=queries.height,
         counts=_count_matches(topics, matches, queries.height),
-        differences=_policy_differences(matches, examples),
+        differences=_differences_between_policies(matches, examples),
         false_words=_find_false_words(topics, matches, examples),
     )
 
@@ -132,7 +132,7 @@ def _count_matches(topics: pl.DataFrame, matches: pl.DataFrame, texts: int) -> p
     )
 
 
-def _policy_differences(matches: pl.DataFrame, examples: int) -> pl.DataFrame:
+def _differences_between_policies(matches: pl.DataFrame, examples: int) -> pl.DataFrame:
     """Return, for every ordered pair of policies, the top queries that only the first matches."""
     key = ["topic_id", "folded"]
     rows = []

@@ -144,7 +144,7 @@ def _select_topics(pages: list[TitledPage]) -> list[str]:
 def _create_query_texts(
     pages: list[TitledPage], topics: list[str], params: Simulation
 ) -> list[str]:
-    """Return distinct query texts: a topic and the two rarest other words of a page title."""
+    """Return distinct query texts, each a topic and the two rarest other words of a page title."""
     counts = Counter(word for page in pages for word in page.words)
     topic_set = set(topics)
     shuffled = sorted(pages, key=lambda page: hash_integers(params.seed, *page.url.encode()[-24:]))

@@ -200,12 +200,12 @@ def test_a_parameter_that_drops_judgements_attaches_none_to_another_text(
 
 def test_causes_of_missing_pairs_by_hand() -> None:
     evidence, thresholds = ("select.min_users",), ("qrels.min_examinations",)
-    assert DefinitionChanges(evidence, inputs=True).judged_pairs_change_cause == "parameters"
-    assert DefinitionChanges(thresholds=thresholds).judged_pairs_change_cause == "parameters"
+    assert DefinitionChanges(evidence, inputs=True).cause_of_judged_pair_changes == "parameters"
+    assert DefinitionChanges(thresholds=thresholds).cause_of_judged_pair_changes == "parameters"
     assert DefinitionChanges(thresholds=thresholds).evidence_change_cause == "unknown"
-    assert DefinitionChanges(inputs=True).judged_pairs_change_cause == "inputs"
-    assert DefinitionChanges(producers=True).judged_pairs_change_cause == "code"
-    assert DefinitionChanges().judged_pairs_change_cause == "unknown"
+    assert DefinitionChanges(inputs=True).cause_of_judged_pair_changes == "inputs"
+    assert DefinitionChanges(producers=True).cause_of_judged_pair_changes == "code"
+    assert DefinitionChanges().cause_of_judged_pair_changes == "unknown"
 
 
 def test_shares_are_of_the_judgements_that_can_be_compared() -> None:

@@ -157,7 +157,7 @@ CHECKS = (
         "LB202",
         "queries with the same text share an id",
         "warning",
-        "one text under two ids, so that 135 topics of a snapshot were only 124 in the next",
+        "one text with two ids, so that 135 topics of a snapshot became 124 in the next",
         "derive query ids from folded texts",
         _find_duplicate_query_texts,
     ),

@@ -183,7 +183,7 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
         if causes or texts[1]:
             judged = find_changes(manifests, name, *parts_affecting_judged_pairs(differ[name]))
             shown = judged if texts[1] else grading
-            cause = "unknown" if imported else judged.judged_pairs_change_cause
+            cause = "unknown" if imported else judged.cause_of_judged_pair_changes
             yield JudgementDifference(
                 name,
                 before.qrels.select(pl.len()).collect().item(),

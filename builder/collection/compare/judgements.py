@@ -32,7 +32,7 @@ class DefinitionChanges:
         return "parameters" if self.evidence else self.cause_apart_from_parameters
 
     @property
-    def judged_pairs_change_cause(self) -> str:
+    def cause_of_judged_pair_changes(self) -> str:
         """Cause of differing sets of judged pairs, which grading parameters can also change."""
         return "parameters" if self.thresholds else self.evidence_change_cause
 

@@ -114,7 +114,7 @@ def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | Non
 
 
 def _select_main_qrels(paths: list[Path]) -> list[Path]:
-    """Return the main qrels files: preferably processed, and without a language in the name."""
+    """Return the main qrels files, preferring processed ones and names without a language."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 

@@ -173,7 +173,7 @@ def find_unread_files(release: ReleaseFiles, snapshots: Sequence[SnapshotFiles])
     """Return the number of files that the import does not read, by path or folder.
 
     Returns:
-        Number of files by path; several unread files in one folder are counted by folder.
+        Counts by file path, or by folder if a folder has several unread files.
     """
     root = release.root
     read = {path for snapshot in snapshots for path in snapshot.paths}

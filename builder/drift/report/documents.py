@@ -60,8 +60,8 @@ def pages_section(drift: Drift) -> Markup:
         "pages",
         "Pages",
         "A page is identified by its URL. It is updated if its words differ, and removed if the "
-        "later crawl does not contain it. A page that was crawled but not kept was not sampled, "
-        "not shown for a selected query, or excluded by a rule.",
+        "later crawl does not contain it. A crawled page is not kept if it was not sampled, was "
+        "not shown for any selected query, or was excluded by a rule.",
         status_chart("What happened to pages", pairs, STATUS_PARTS),
         grid(
             figure(

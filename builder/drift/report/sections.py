@@ -69,12 +69,12 @@ def overlap_heat_map(caption: str, overlap: Mapping[str, Any]) -> Markup:
 def snapshot_upset_plot(
     caption: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> Markup:
-    """Render an UpSet plot of the numbers of ids by the snapshots that contain them."""
+    """Render an UpSet plot of how many ids occur in each combination of snapshots."""
     return upset_plot(caption, names, [(row["snapshots"], row["ids"]) for row in rows])
 
 
 def findings_section(drift: Drift) -> Markup:
-    """Render a report section with all findings, changes of construction first."""
+    """Render a report section with all findings; those of construction changes come first."""
     found = list_findings(drift)
     names = [snapshot["snapshot"] for snapshot in drift["snapshots"]]
     warnings = [_wrap_snapshot_names(f.text, names) for f in found if f.is_warning]

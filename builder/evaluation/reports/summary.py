@@ -79,7 +79,7 @@ def _summary_row(
 
 
 def zero_score_warnings(evaluation: Evaluation) -> list[str]:
-    """Return a warning for each run with judged queries whose scores are all 0."""
+    """Return a warning for each run that scores 0 on every judged query and measure."""
     reason = (
         pl.when(pl.col("irrelevant") == pl.col("queries"))
         .then(pl.lit("no judged document is relevant"))

@@ -55,7 +55,7 @@ def check_qrels(qrels: pl.DataFrame, source: str) -> pl.DataFrame:
         source: Name of the judgements, for error messages.
 
     Raises:
-        DataError: A value is null, a grade is a fraction or a pair is repeated.
+        DataError: A value is null, a grade is not an integer, or a pair is repeated.
     """
     if qrels.schema["grade"].is_float():
         _reject_fractions(qrels, source)

@@ -64,7 +64,7 @@ def query_scores(
 def query_drops(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Return a table with the score drop of each query that is judged in both of two snapshots."""
+    """Return a table with the score drop of each query that is judged in both snapshots."""
     frames = [pl.DataFrame(schema=QUERY_DROPS)]
     for a, b in parameters.snapshot_pairs(len(snapshots)):
         common = core_queries([snapshots[a], snapshots[b]])

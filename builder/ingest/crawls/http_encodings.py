@@ -112,7 +112,7 @@ def _decode_deflate(body: bytes, max_bytes: int) -> Decoded:
 
 
 def _inflate(body: bytes, window_bits: int, max_bytes: int) -> Decoded:
-    """Decompress zlib, gzip or raw deflate data as far as they are intact, with all gzip members.
+    """Decompress zlib, (multi-member) gzip or raw deflate data, up to the first corrupt byte.
 
     Args:
         body: Compressed data.

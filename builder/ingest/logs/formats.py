@@ -239,7 +239,7 @@ def _parquet_batches(
     params: LogParameters,
     parse: Callable[[NumberedBatch, LogParameters], RawRecords],
 ) -> Iterator[DeferredBatch]:
-    """Yield batches of a Parquet log that are parsed later, by the given function.
+    """Yield unparsed batches of a Parquet log; the given function parses each on demand.
 
     Only the named columns are read.
     """

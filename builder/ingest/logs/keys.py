@@ -104,14 +104,14 @@ class KeyEncoder:
         columns = {
             "record": batch["record"],
             "seconds": batch["time"] if time is None else pa.array(np.full(len(batch), time)),
-            "user": pa.array(self._pseudonym_keys(users.dictionary)).take(users.indices),
+            "user": pa.array(self._pseudonymize(users.dictionary)).take(users.indices),
             "query": pa.array(query_rows["query"].to_numpy()[query_of]),
             "surface": pa.array(query_rows["surface"].to_numpy()[query_of]),
             "results": build_list_array(pc.list_value_length(results).to_numpy(), pa.array(docs)),
             "clicks": batch["clicks"],
         }
         table = pa.table(columns, schema=KEYED_COLUMNS)
-        keyed, rejects = _reject_invalid_impressions(table, docs, _joined_list_mask(results))
+        keyed, rejects = _reject_invalid_impressions(table, docs, _are_joined_lists(results))
         return KeyedRecords(
             keyed,
             [*records.rejects, *rejects],
@@ -155,7 +155,7 @@ class KeyEncoder:
         keys[present.to_numpy()] = self._hash_texts(MD5, texts.filter(present).to_arrow(), {})
         return keys
 
-    def _pseudonym_keys(self, texts: pa.Array) -> Keys:
+    def _pseudonymize(self, texts: pa.Array) -> Keys:
         """Return a 64-bit pseudonym for each user id: a keyed SHA-256 hash, truncated."""
         return self._hash_texts(PSEUDONYM, texts, {"secret": self.secret})
 
@@ -205,7 +205,7 @@ def _reject_invalid_impressions(
     return (keyed.filter(kept) if rejects else keyed), rejects
 
 
-def _joined_list_mask(results: pa.ListArray) -> Flags:
+def _are_joined_lists(results: pa.ListArray) -> Flags:
     """Return a mask of the impressions whose single result is several results in one string."""
     is_single = pc.list_value_length(results).to_numpy() == 1
     found = np.zeros(len(results), dtype=np.bool_)

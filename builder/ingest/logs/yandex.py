@@ -58,7 +58,7 @@ def read_2011(
 
     The number of a result page is the line number of its query.
     """
-    start, address = _log_start(interval, params), params.address or URL_TEMPLATE
+    start, address = _log_start_time(interval, params), params.address or URL_TEMPLATE
     session, pages = "", list[Page]()
     for number, action in _read_actions(source, params, ACTIONS_2011):
         if isinstance(action, str):
@@ -91,7 +91,7 @@ def read_2014(
             yield number, action
         elif action[1] == "M":
             yield from session.pages.values()
-            day = _log_start(interval, params) + DAY * int(action[2])
+            day = _log_start_time(interval, params) + DAY * int(action[2])
             session = _Session(action[0], action[3], day)
         elif action[0] != session.name:
             yield number, "no_session"
@@ -142,7 +142,7 @@ class _Session:
         return None
 
 
-def _log_start(interval: Interval, params: LogParameters) -> int:
+def _log_start_time(interval: Interval, params: LogParameters) -> int:
     """Return the start of the log in Unix seconds: `log.session_start` or that of the interval."""
     return interval.start if params.session_start is None else int(params.session_start.timestamp())
 

@@ -183,7 +183,7 @@ def _compare_annotators(
 
 
 def _count_labels(labels_by_post: LabelsByPost) -> list[list[int]]:
-    """Count each label (columns) per post (rows), for posts with the most common label count."""
+    """Count each label (columns) per post (rows) with the most common number of labels."""
     posts_by_size = Counter(len(labels) for labels in labels_by_post.values() if len(labels) > 1)
     if not posts_by_size:
         return []

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from builder.documents.words import JOINERS, WORD_DUCKDB
-from builder.drift.statistics import jaccard, jensen_shannon, share
+from builder.drift.statistics import jaccard, jensen_shannon_divergence, share
 from builder.tasks.classification.definition import SPLITS
 
 CREATE_WORD_COUNTS = """
@@ -101,7 +101,7 @@ def _compare_with_train(
     ]
     return {
         "vocabulary_jaccard": jaccard(common, sizes[0], sizes[1]),
-        "js_bits": jensen_shannon(types_by_counts),
+        "js_bits": jensen_shannon_divergence(types_by_counts),
         "oov_share": share(oov_tokens[1], tokens[1]),
         "train_oov_share": share(oov_tokens[0], tokens[0]),
     }
