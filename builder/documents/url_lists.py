@@ -70,7 +70,7 @@ class UrlList:
         if entry.rstrip("/") != host:
             if parts.path == "/" or ("?" in entry and "?" not in parts.path):
                 raise ValueError(
-                    f"matches nothing: canonical URLs have a different path or query: {entry!r}"
+                    f"canonical URLs lack this path or query, so it would match any page: {entry!r}"
                 )
             self._prefixes.setdefault((parts.host, port), []).append(parts.path)
         else:
