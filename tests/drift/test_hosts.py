@@ -82,15 +82,14 @@ WALL = "Acceptez les cookies ou abonnez-vous pour lire la suite de cet article"
 
 @pytest.mark.parametrize(("hosts", "found"), [(2, None), (5, None), (6, True), (10, True)])
 def test_a_wall_that_replaces_texts(hosts: int, found: bool | None) -> None:
-    walled = [
-        page(row["url"], "Bienvenue", row["text"]) if row["text"] == WALL else row
-        for row in edited(month(), hosts, lambda _: WALL)
-    ]
-    outcome = pages.check_repeated_texts(holding(month(), walled))
+    """Titles are still those of the pages, and the texts end at no new length: they are one."""
+    connection = holding(month(), edited(month(), hosts, lambda _: WALL))
+    assert not texts.check_text_lengths(connection).found
+    outcome = pages.check_repeated_texts(connection)
     assert outcome.found is found
     if hosts == 2:
         assert outcome.evidence == (
-            "0.0 % of documents before and 20.0 % after have the same words as another; the most "
+            "0.0 % of documents before and 20.0 % after have the same text as another; the most "
             f"frequent text occurs 1 and 40 times{TWO_OF_TEN}"
         )
         assert (outcome.numbers["hosts"], outcome.numbers["hosts_changed"]) == (10, 2)
@@ -123,6 +122,18 @@ def test_damaged_texts_on_some_hosts(text: Any, hosts: int, found: bool | None) 
     outcome = texts.check_text_damage(holding(month(), edited(month(), hosts, text)))
     assert outcome.found is found
     assert outcome.evidence.endswith(TWO_OF_TEN) is (found is None)
+
+
+def test_titles_that_are_lost() -> None:
+    bare = [row | {"title": " "} for row in month()]
+    outcome = texts.check_text_damage(holding(month(), bare))
+    assert (outcome.found, outcome.evidence) == (
+        True,
+        "before, 0.0 % of texts have no title; after, 100.0 %: titles are extracted differently",
+    )
+    outcome = texts.check_text_damage(holding(month(), [*bare[:40], *month()[40:]]))
+    assert outcome.found is None
+    assert outcome.evidence.endswith(TWO_OF_TEN)
 
 
 @pytest.mark.parametrize(("hosts", "found"), [(2, False), (4, None), (6, True)])
