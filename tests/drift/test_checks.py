@@ -26,7 +26,6 @@ from builder.drift.checks.scoring import recover_prior
 from builder.drift.checks.thresholds import MinimumCountModel, log10_probability
 from builder.text.keys import doc_id, key64
 from schemas import (
-    Contract,
     Coverage,
     DocumentChanges,
     Documents,
@@ -34,6 +33,7 @@ from schemas import (
     HostCoverage,
     Qrels,
     Queries,
+    TableSchema,
 )
 from tests.drift.worlds import compare, frame, page, qrel, query
 
@@ -576,7 +576,7 @@ def test_addresses_of_another_form() -> None:
     assert changed(lambda n: n < 49).found is None
 
 
-def covering(before: Rows, after: Rows, kind: type[Contract] = Coverage) -> Any:
+def covering(before: Rows, after: Rows, kind: type[TableSchema] = Coverage) -> Any:
     """A connection with the coverage of two snapshots."""
     connection = compare(*[(frame([], Queries), frame([], Qrels))] * 2)
     name = "coverage" if kind is Coverage else "host_coverage"
