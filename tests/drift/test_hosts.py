@@ -223,12 +223,38 @@ def test_shown_pages_of_some_hosts_that_a_crawl_lacks(lost: int, found: bool | N
         )
 
 
+@pytest.mark.parametrize(("missing", "found"), [(0, False), (1, None), (3, None), (5, True)])
+def test_shown_pages_that_ended_before_the_crawl(missing: int, found: bool | None) -> None:
+    """Of 20 shown pages of each of 20 hosts, the later crawl lacks up to 5."""
+    connection = covering(0, 20)
+    whole = {"scope": "kept_queries", "shown": 400, "in_crawl": 20 * (20 - missing)}
+    hosts = [{"host": f"h{n}.fr", "shown": 20, "in_crawl": 20 - missing} for n in range(20)]
+    whole |= {"impressions": 1, "impressions_in_crawl": 1}
+    connection.register("coverage_to", frame([whole], Coverage).to_arrow())
+    connection.register("host_coverage_to", frame(hosts, HostCoverage).to_arrow())
+    outcome = crawling.check_crawl_coverage(connection)
+    assert outcome.found is found
+    if missing == 3:
+        assert outcome.evidence == (
+            "the crawl contains 400 of 400 shown pages before (100.0 %) and 340 of 400 after "
+            "(85.0 %): either a crawl is partial or pages ended before it"
+        )
+
+
 @pytest.mark.parametrize(
     ("lost", "missing", "found"),
-    [(0, 0, False), (1, 0, None), (2, 0, None), (4, 0, True), (0, 1, True)],
+    [
+        (0, 0, False),
+        (1, 0, None),
+        (2, 0, None),
+        (4, 0, True),
+        (0, 1, None),
+        (0, 3, None),
+        (0, 4, True),
+    ],
 )
 def test_hosts_that_were_out_of_reach(lost: int, missing: int, found: bool | None) -> None:
-    """Of 10 hosts with 20 pages, a crawl lacks all pages of some, or one page of each."""
+    """Of 10 hosts with 20 pages, a crawl lacks all pages of some, or some pages of each."""
     rows = [
         {
             "doc_id": doc_id(key64(f"{host} {n}")),
@@ -246,4 +272,9 @@ def test_hosts_that_were_out_of_reach(lost: int, missing: int, found: bool | Non
         assert outcome.evidence == (
             "the crawl lacks 40 of 200 pages that are in the crawls before and after it (20.0 %), "
             f"and all pages of 2 of 10 hosts{TWO_OF_TEN}"
+        )
+    if missing == 1:
+        assert outcome.evidence == (
+            "the crawl lacks 10 of 200 pages that are in the crawls before and after it (5.0 %), "
+            "and all pages of 0 of 10 hosts: either the crawl is partial or pages were out of reach"
         )
