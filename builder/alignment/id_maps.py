@@ -176,7 +176,7 @@ def _write_map(
     presence_folder: Path,
     column: str,
     sql: str,
-    contract: type[TableSchema],
+    schema: type[TableSchema],
 ) -> tuple[int, int]:
     """Write a map of ids to snapshots; return the number of distinct ids and of rows written.
 
@@ -187,13 +187,13 @@ def _write_map(
         presence_folder: Folder with the files of `_write_presence`.
         column: Name of the id column.
         sql: SQL query for the map, which reads the view `snapshot_presence`.
-        contract: Schema of the map.
+        schema: Schema of the map.
     """
     ids = _count_distinct(connection, tables, column)
     parquet.relation(connection, *parquet.list_files(presence_folder)).create_view(
         "snapshot_presence"
     )
-    rows = write_query(connection, sql, target, contract)
+    rows = write_query(connection, sql, target, schema)
     connection.execute("DROP VIEW snapshot_presence")
     return ids, rows
 

@@ -193,8 +193,8 @@ def _pass_through(out: Path, gathered: Table, split_queries: Table) -> int:
         "translations": Translations,
         "query_collisions": QueryCollisions,
     }
-    for name, contract in empty.items():
-        write_frame(pl.DataFrame(schema=contract.dtypes()), out / f"{name}.parquet", contract)
+    for name, schema in empty.items():
+        write_frame(pl.DataFrame(schema=schema.dtypes()), out / f"{name}.parquet", schema)
     return sum(pq.read_metadata(path).num_rows for path in gathered.paths)
 
 

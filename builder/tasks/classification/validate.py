@@ -123,11 +123,11 @@ def _check_tables(folder: Path) -> Iterator[Finding]:
             {"posts": Posts, "labels": Labels} if split in LABELLED_SPLITS else {"posts": Posts}
         )
         ids = {}
-        for kind, contract in tables.items():
+        for kind, schema in tables.items():
             name = f"{kind}/{split}.parquet"
             rows = parquet.read(folder / name)
             ids[kind] = set(rows["id"])
-            _, failures = contract.filter(rows)
+            _, failures = schema.filter(rows)
             if len(failures):
                 violations = [f"{rule}: {count}" for rule, count in failures.counts().items()]
                 yield _create_finding(
