@@ -82,15 +82,14 @@ WALL = "Acceptez les cookies ou abonnez-vous pour lire la suite de cet article"
 
 @pytest.mark.parametrize(("hosts", "found"), [(2, None), (5, None), (6, True), (10, True)])
 def test_a_wall_that_replaces_texts(hosts: int, found: bool | None) -> None:
-    walled = [
-        page(row["url"], "Bienvenue", row["text"]) if row["text"] == WALL else row
-        for row in edited(month(), hosts, lambda _: WALL)
-    ]
-    outcome = pages.check_repeated_texts(holding(month(), walled))
+    """Titles are still those of the pages, and the texts end at no new length: they are one."""
+    connection = holding(month(), edited(month(), hosts, lambda _: WALL))
+    assert not texts.check_text_lengths(connection).found
+    outcome = pages.check_repeated_texts(connection)
     assert outcome.found is found
     if hosts == 2:
         assert outcome.evidence == (
-            "0.0 % of documents before and 20.0 % after have the same words as another; the most "
+            "0.0 % of documents before and 20.0 % after have the same text as another; the most "
             f"frequent text occurs 1 and 40 times{TWO_OF_TEN}"
         )
         assert (outcome.numbers["hosts"], outcome.numbers["hosts_changed"]) == (10, 2)
@@ -123,6 +122,18 @@ def test_damaged_texts_on_some_hosts(text: Any, hosts: int, found: bool | None) 
     outcome = texts.check_text_damage(holding(month(), edited(month(), hosts, text)))
     assert outcome.found is found
     assert outcome.evidence.endswith(TWO_OF_TEN) is (found is None)
+
+
+def test_titles_that_are_lost() -> None:
+    bare = [row | {"title": " "} for row in month()]
+    outcome = texts.check_text_damage(holding(month(), bare))
+    assert (outcome.found, outcome.evidence) == (
+        True,
+        "before, 0.0 % of texts have no title; after, 100.0 %: titles are extracted differently",
+    )
+    outcome = texts.check_text_damage(holding(month(), [*bare[:40], *month()[40:]]))
+    assert outcome.found is None
+    assert outcome.evidence.endswith(TWO_OF_TEN)
 
 
 @pytest.mark.parametrize(("hosts", "found"), [(2, False), (4, None), (6, True)])
@@ -212,12 +223,38 @@ def test_shown_pages_of_some_hosts_that_a_crawl_lacks(lost: int, found: bool | N
         )
 
 
+@pytest.mark.parametrize(("missing", "found"), [(0, False), (1, None), (3, None), (5, True)])
+def test_shown_pages_that_ended_before_the_crawl(missing: int, found: bool | None) -> None:
+    """Of 20 shown pages of each of 20 hosts, the later crawl lacks up to 5."""
+    connection = covering(0, 20)
+    whole = {"scope": "kept_queries", "shown": 400, "in_crawl": 20 * (20 - missing)}
+    hosts = [{"host": f"h{n}.fr", "shown": 20, "in_crawl": 20 - missing} for n in range(20)]
+    whole |= {"impressions": 1, "impressions_in_crawl": 1}
+    connection.register("coverage_to", frame([whole], Coverage).to_arrow())
+    connection.register("host_coverage_to", frame(hosts, HostCoverage).to_arrow())
+    outcome = crawling.check_crawl_coverage(connection)
+    assert outcome.found is found
+    if missing == 3:
+        assert outcome.evidence == (
+            "the crawl contains 400 of 400 shown pages before (100.0 %) and 340 of 400 after "
+            "(85.0 %): either a crawl is partial or pages ended before it"
+        )
+
+
 @pytest.mark.parametrize(
     ("lost", "missing", "found"),
-    [(0, 0, False), (1, 0, None), (2, 0, None), (4, 0, True), (0, 1, True)],
+    [
+        (0, 0, False),
+        (1, 0, None),
+        (2, 0, None),
+        (4, 0, True),
+        (0, 1, None),
+        (0, 3, None),
+        (0, 4, True),
+    ],
 )
 def test_hosts_that_were_out_of_reach(lost: int, missing: int, found: bool | None) -> None:
-    """Of 10 hosts with 20 pages, a crawl lacks all pages of some, or one page of each."""
+    """Of 10 hosts with 20 pages, a crawl lacks all pages of some, or some pages of each."""
     rows = [
         {
             "doc_id": doc_id(key64(f"{host} {n}")),
@@ -235,4 +272,9 @@ def test_hosts_that_were_out_of_reach(lost: int, missing: int, found: bool | Non
         assert outcome.evidence == (
             "the crawl lacks 40 of 200 pages that are in the crawls before and after it (20.0 %), "
             f"and all pages of 2 of 10 hosts{TWO_OF_TEN}"
+        )
+    if missing == 1:
+        assert outcome.evidence == (
+            "the crawl lacks 10 of 200 pages that are in the crawls before and after it (5.0 %), "
+            "and all pages of 0 of 10 hosts: either the crawl is partial or pages were out of reach"
         )

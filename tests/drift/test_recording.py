@@ -85,14 +85,16 @@ def test_too_few_impressions(check: object, few: tuple[list[int], list[int], int
     ("after", "found"),
     [
         ([1000, 1000, 1000, 900, 800], False),
-        ([1000, 900], None),  # cut at rank 2
-        ([1000, 500, 2], None),  # two impressions in a thousand are none
-        ([1000, 499], False),  # most lists are shorter than the last rank
-        ([1000, 900, 3], False),
-        ([1000, 900, 50, 20, 5], False),
+        ([1000, 1000, 1000], None),  # cut at rank 3
+        ([1000, 1000, 500, 2], None),  # two impressions in a thousand are none
+        ([1000, 1000, 499], False),  # most lists are shorter than the last rank
+        ([1000, 1000, 500, 3], False),
+        ([1000, 900, 300, 126, 100], False),
+        ([1000, 900, 300, 125, 100], None),  # half as many results
     ],
 )
 def test_result_lists_that_were_cut(after: list[int], found: bool | None) -> None:
+    """Before, lists have 4.85 results on average."""
     before = [1000, 1000, 1000, 950, 900]
     outcome = check_result_lists(recorded(([10] * 5, before, 900), ([1] * len(after), after, 900)))
     assert outcome.found is found
@@ -104,14 +106,15 @@ def test_the_rank_at_which_lists_end() -> None:
     outcome = check_result_lists(recorded(([9] * 3, [500, 500, 400], 400), ([9], [500], 400)))
     assert outcome == Outcome(
         None,
-        "result lists end at rank 3 before and at rank 1 after: either the log was cut or the "
-        "engine shows another number of results",
-        {"depths": [3, 1]},
+        "result lists end at rank 3 before and at rank 1 after, and have 2.8 and 1.0 results on "
+        "average: either the log was cut or the engine shows another number of results",
+        {"depths": [3, 1], "mean_lengths": [2.8, 1.0]},
     )
     rare = check_result_lists(recorded(([9, 9], [500, 49], 400), ([9], [500], 400)))
     assert rare == Outcome(
         False,
-        "result lists end at rank 2 before and at rank 1 after",
-        {"depths": [2, 1]},
-        "result lists that are cut at a rank that most of them reach",
+        "result lists end at rank 2 before and at rank 1 after, and have 1.1 and 1.0 results on "
+        "average",
+        {"depths": [2, 1], "mean_lengths": [1.098, 1.0]},
+        "lists of half the length, or cut at a rank that most of them reach",
     )

@@ -92,6 +92,11 @@ def end_hosts(world: World, _: Draw) -> None:
     world.crawl = [page for page in world.crawl if page["url"] not in ended]
 
 
+def end_pages(world: World, draw: Draw) -> None:
+    """8 % of all pages end after the month of the log and before the crawl."""
+    world.crawl = [page for page in world.crawl if draw.random() >= 0.08]
+
+
 def add_template(world: World, _: Draw) -> None:
     """All pages of five hosts get a menu of 200 words."""
     menu = " ".join(f"rubrique{n}" for n in range(200))

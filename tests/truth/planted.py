@@ -63,6 +63,7 @@ CAUSES = (
     Cause("20 % of pages rewritten", None, events.rewrite_pages),
     Cause("two hosts ask for a subscription", None, events.wall_off),
     Cause("two hosts end before the crawl", None, events.end_hosts),
+    Cause("8 % of pages end before the crawl", None, events.end_pages),
     Cause("a new template on five hosts", None, events.add_template),
     Cause("two hosts in a wrong encoding", None, events.misread_hosts),
     Cause("three hosts move", None, events.move_hosts),

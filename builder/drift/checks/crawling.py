@@ -12,6 +12,7 @@ import duckdb
 from builder.drift.checks.hosts import (
     MIN_LOST,
     MIN_LOST_SHARE,
+    MIN_PARTIAL_PAGES,
     count_changed_hosts,
     is_crawl_partial,
 )
@@ -85,6 +86,9 @@ def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
         hosts = count_changed_hosts(connection, COVERAGE_OF_HOST, comparison)
         if not hosts.are_most:
             return hosts.undecided(says, numbers)
+        if abs(comparison.shares[1] - comparison.shares[0]) < MIN_PARTIAL_PAGES:
+            reason = "either a crawl is partial or pages ended before it"
+            return Outcome(None, f"{says}: {reason}", numbers)
     return compare_shares(comparison, says, "a crawl is partial", numbers)
 
 

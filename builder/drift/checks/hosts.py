@@ -22,6 +22,9 @@ been out of reach, or may have turned the crawler away."""
 MIN_PARTIAL, MIN_PARTIAL_SHARE = 4, 0.25
 """Minimum number and share of them that only a partial crawl explains."""
 
+MIN_PARTIAL_PAGES = 0.2
+"""Minimum share of pages absent from a crawl on most hosts that only a partial crawl explains."""
+
 CHANGED_HOSTS = """
 WITH before AS ({before}), after AS ({after})
 SELECT

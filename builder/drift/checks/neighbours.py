@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from builder.drift.checks.hosts import MIN_PAGES, HostCount, is_crawl_partial
+from builder.drift.checks.hosts import MIN_PAGES, MIN_PARTIAL_PAGES, HostCount, is_crawl_partial
 from builder.drift.checks.outcome import Outcome, cannot_tell, fetch_row, format_share
 
 FEWEST = 30
@@ -68,6 +68,9 @@ def _check_crawl(connection: duckdb.DuckDBPyConnection) -> Outcome:
         sees = f"{format_share(MISSING)} of pages missing from this crawl only"
         return Outcome(False, says, numbers, sees)
     hosts = HostCount(numbers["hosts"], numbers["hosts_changed"])
-    if partial or (part >= MISSING and hosts.are_most):
+    if partial or (part >= MIN_PARTIAL_PAGES and hosts.are_most):
         return Outcome(True, f"{says}: the crawl is partial", numbers)
+    if hosts.are_most:
+        reason = "either the crawl is partial or pages were out of reach"
+        return Outcome(None, f"{says}: {reason}", numbers)
     return hosts.undecided(says, numbers)

@@ -60,7 +60,7 @@ FROM documents_from AS f JOIN documents_to AS t
 """
 
 REPEATED = """
-WITH texts AS (SELECT token_hash, count(*) AS pages FROM documents_{side} GROUP BY token_hash)
+WITH texts AS (SELECT text_hash, count(*) AS pages FROM documents_{side} GROUP BY text_hash)
 SELECT
     coalesce(sum(pages), 0)::BIGINT AS documents,
     coalesce(sum(pages) FILTER (pages > 1), 0)::BIGINT AS repeated,
@@ -73,12 +73,12 @@ BLOCK = 10
 
 REPEATED_OF_HOST = """
 WITH counted AS (
-    SELECT {host} AS host, count(*) OVER (PARTITION BY {host}, token_hash) AS copies
+    SELECT {host} AS host, count(*) OVER (PARTITION BY {host}, text_hash) AS copies
     FROM documents_{side}
 )
 SELECT host, count(*) AS pages, count(*) FILTER (copies > 1) AS part FROM counted GROUP BY host
 """
-"""Pages with the words of another page of their host; a site that copies others changes only its
+"""Pages with the text of another page of their host; a site that copies others changes only its
 own."""
 
 UNIFORM_EDITS = """
@@ -143,7 +143,7 @@ def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of documents that have the same words as another document."""
+    """Compare the share of documents that have the same text as another document."""
     before, after = (fetch_row(connection, REPEATED.format(side=side)) for side in ("from", "to"))
     numbers = {"from": before, "to": after}
     if min(before["documents"], after["documents"]) < FEWEST:
@@ -155,7 +155,7 @@ def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     says = (
         f"{format_share(comparison.shares[0])} of documents before and "
-        f"{format_share(comparison.shares[1])} after have the same words as another; the most "
+        f"{format_share(comparison.shares[1])} after have the same text as another; the most "
         f"frequent text occurs {before['most']} and {after['most']} times"
     )
     verdict = "boilerplate or duplicates are handled differently"

@@ -29,6 +29,9 @@ MAX_ABSENT, MIN_PRESENT = 0.002, 0.1
 MIN_FULL = 0.5
 """Minimum share of result lists that reach the last rank if lists were cut there."""
 
+HALF = 0.5
+"""Ratio of mean lengths of result lists up to which results were left out."""
+
 MAX_AVOIDED = 0.5
 """Maximum click rate of a first rank that counts as avoided, relative to the most clicked rank. An
 engine that answers some queries above its results can cause this, but no rank without clicks."""
@@ -81,6 +84,11 @@ class RecordedClicks:
     def depth(self) -> int:
         """Last rank at which more than the share `MAX_ABSENT` of impressions have a result."""
         return sum(shown > MAX_ABSENT * self.impressions for shown in self.shown)
+
+    @property
+    def mean_length(self) -> float:
+        """Mean number of results of an impression."""
+        return sum(self.shown) / self.impressions
 
     def share_with_rank(self, rank: int) -> float:
         """Share of impressions that have a result at a rank."""
@@ -135,23 +143,28 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether the result lists of only one snapshot are cut at a rank."""
+    """Check whether the result lists of only one snapshot are cut at a rank, or half as long."""
     both = [_read_clicks(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
         return cannot_tell(f"one of the snapshots has fewer than {MIN_IMPRESSIONS} impressions")
     short, long = sorted(both, key=lambda snapshot: snapshot.depth)
     depths = [snapshot.depth for snapshot in both]
-    says = f"result lists end at rank {depths[0]} before and at rank {depths[1]} after"
+    means = [snapshot.mean_length for snapshot in both]
+    numbers = {"depths": depths, "mean_lengths": means}
+    says = (
+        f"result lists end at rank {depths[0]} before and at rank {depths[1]} after, and have "
+        f"{means[0]:.1f} and {means[1]:.1f} results on average"
+    )
     is_cut = (
         short.share_with_rank(short.depth) >= MIN_FULL
         and long.share_with_rank(short.depth + 1) >= MIN_PRESENT
         and short.depth < long.depth
     )
-    if is_cut:
+    if is_cut or min(means) <= HALF * max(means):
         reason = "either the log was cut or the engine shows another number of results"
-        return Outcome(None, f"{says}: {reason}", {"depths": depths})
-    sees = "result lists that are cut at a rank that most of them reach"
-    return Outcome(False, says, {"depths": depths}, sees)
+        return Outcome(None, f"{says}: {reason}", numbers)
+    sees = "lists of half the length, or cut at a rank that most of them reach"
+    return Outcome(False, says, numbers, sees)
 
 
 def _is_in_only_one(shares: Sequence[float]) -> bool:

@@ -1,8 +1,9 @@
 """Checks that texts were decoded, extracted and truncated by the same rules.
 
 A length limit leaves many texts of the same length, a wrong decoder leaves characters that pages
-do not contain, and a failed text extraction leaves HTML tags. The web does not cause such a change
-within a month. The checks read up to `TEXTS_READ` texts with the smallest ids, a random sample.
+do not contain, and a failed extraction leaves HTML tags or no title. Sites cause such changes, too,
+but not on most hosts within a month. The checks read up to `TEXTS_READ` texts with the smallest
+ids, a random sample.
 """
 
 import duckdb
@@ -30,10 +31,9 @@ HEAP = 0.01
 LENGTHS = """
 WITH
 read AS (
-    SELECT any_value(length) AS length FROM (
-        SELECT token_hash, {length} AS length FROM documents_{side}
-        ORDER BY doc_id LIMIT {texts:d}
-    ) GROUP BY token_hash
+    SELECT min({length}) AS length FROM (
+        SELECT text_hash, text, tokens FROM documents_{side} ORDER BY doc_id LIMIT {texts:d}
+    ) GROUP BY text_hash
 ),
 crowded AS (
     SELECT length AS "end" FROM read WHERE length > 0
@@ -77,23 +77,26 @@ DAMAGES = {
     "misread": r"\x{FFFD}|Ã[\x{80}-\x{BF}]|â€|Â[\x{A0}-\x{BF}]",
     "with_tags": r"(?i)</?(p|div|a|span|br|html|head|body|ul|li|h[1-6]|table|tr|td|script)"
     r"(\s[^<>]*)?/?>",
+    "untitled": r"^\s*$",
 }
-"""Patterns of wrongly decoded characters and of HTML tags."""
+"""Patterns of texts with wrongly decoded characters or HTML tags, and of empty titles."""
 
 DAMAGE = """
-WITH read AS (SELECT text FROM documents_{side} ORDER BY doc_id LIMIT {texts:d})
+WITH read AS (SELECT title, text FROM documents_{side} ORDER BY doc_id LIMIT {texts:d})
 SELECT
     count(*) AS texts,
     count(*) FILTER (regexp_matches(text, $misread)) AS misread,
-    count(*) FILTER (regexp_matches(text, $with_tags)) AS with_tags
+    count(*) FILTER (regexp_matches(text, $with_tags)) AS with_tags,
+    count(*) FILTER (regexp_matches(title, $untitled)) AS untitled
 FROM read
 """
 
 DAMAGE_OF_HOST = """
 WITH read AS (
-    SELECT {host} AS host, text FROM documents_{side} ORDER BY doc_id LIMIT $texts
+    SELECT {{host}} AS host, {column} AS value
+    FROM documents_{{side}} ORDER BY doc_id LIMIT $texts
 )
-SELECT host, count(*) AS pages, count(*) FILTER (regexp_matches(text, $pattern)) AS part
+SELECT host, count(*) AS pages, count(*) FILTER (regexp_matches(value, $pattern)) AS part
 FROM read GROUP BY host
 """
 
@@ -116,7 +119,7 @@ def _compare_length_peaks(
         for side in ("from", "to")
     )
     if min(before["texts"], after["texts"]) < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} documents")
+        return cannot_tell(f"fewer than {FEWEST} different texts")
     comparison = ShareComparison(
         (before["heap"], before["texts"]), (after["heap"], after["texts"]), SHARE_JUMP
     )
@@ -136,7 +139,7 @@ def _compare_length_peaks(
 
 
 def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of texts that contain wrongly decoded characters or HTML tags."""
+    """Compare the shares of texts with wrongly decoded characters or HTML tags, or no title."""
     before, after = (
         fetch_row(connection, DAMAGE.format(side=side, texts=TEXTS_READ), DAMAGES)
         for side in ("from", "to")
@@ -145,21 +148,23 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if min(before["texts"], after["texts"]) < FEWEST:
         return cannot_tell(f"fewer than {FEWEST} documents")
     outcomes = []
-    for kind, what, verdict in (
-        ("misread", "wrongly decoded characters", "texts are decoded differently"),
-        ("with_tags", "HTML tags", "HTML is not removed from texts"),
+    for kind, column, what, verdict in (
+        ("misread", "text", "contain wrongly decoded characters", "texts are decoded differently"),
+        ("with_tags", "text", "contain HTML tags", "HTML is not removed from texts"),
+        ("untitled", "title", "have no title", "titles are extracted differently"),
     ):
         comparison = ShareComparison(
             (before[kind], before["texts"]), (after[kind], after["texts"]), SHARE_JUMP
         )
         says = (
-            f"before, {format_share(comparison.shares[0])} of texts contain {what}; "
+            f"before, {format_share(comparison.shares[0])} of texts {what}; "
             f"after, {format_share(comparison.shares[1])}"
         )
         outcome = compare_shares(comparison, says, verdict, numbers, max_detectable=0.5)
         if comparison.is_changed:
             values = {"pattern": DAMAGES[kind], "texts": TEXTS_READ}
-            hosts = count_changed_hosts(connection, DAMAGE_OF_HOST, comparison, values)
+            sql = DAMAGE_OF_HOST.format(column=column)
+            hosts = count_changed_hosts(connection, sql, comparison, values)
             outcome = outcome if hosts.are_most else hosts.undecided(says, numbers)
         outcomes.append(outcome)
     found = [outcome for outcome in outcomes if outcome.found]

@@ -228,10 +228,9 @@ def _detectable_limit(before: Counts, rows_after: int) -> int | None:
 def _count_values(
     connection: duckdb.DuckDBPyConnection, table: str, value: str
 ) -> tuple[Counts, Counts]:
+    names = {"table": table, "key": KEYS[table], "value": value}
     before, after = (
-        connection.execute(
-            COUNTS.format(table=table, here=here, there=there, key=KEYS[table], value=value)
-        ).fetchall()
+        connection.execute(COUNTS.format(here=here, there=there, **names)).fetchall()
         for here, there in (("from", "to"), ("to", "from"))
     )
     return before, after
