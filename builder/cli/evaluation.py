@@ -237,14 +237,13 @@ def format_sanity_rows(rows: "list[SanityRow]") -> str:
     """Format BM25 and chance scores as a text table, with one row per language and snapshot."""
     cells = [
         (
-            r.language,
-            r.snapshot,
-            r.queries,
-            f"{r.ndcg:.3f}",
-            f"{r.precision:.3f}",
-            f"{r.by_chance:.3f}",
+            *(row.language, row.snapshot, row.queries),
+            *(
+                "-" if mean is None else f"{mean:.3f}"
+                for mean in (row.ndcg, row.precision, row.by_chance)
+            ),
         )
-        for r in rows
+        for row in rows
     ]
     return format_table(cells, ("language", "snapshot", "queries", "nDCG@10", "P@10", "by chance"))
 

@@ -13,7 +13,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from builder.definition.files import read_definition
-from builder.definition.source_files import expand_pattern, expand_patterns, find_compressed_copies
+from builder.definition.source_files import expand_patterns, find_pattern, find_sources
 from builder.errors import DefinitionError
 from builder.io.sources import Interval, Source
 from builder.models import BUNDLED, bundled_model, is_bundled
@@ -256,15 +256,14 @@ class Definition(BaseModel):
                 )
 
     def _check_files(self) -> None:
-        topics = self.workflow.collection.topics
-        self._check_pattern(topics, "collection.topics")
-        if len(found := self.expand_sources((topics,))) > 1:
+        found = find_pattern(self.file, self.workflow.collection.topics, "collection.topics")
+        if len(found) > 1:
             names = ", ".join(source.name for source in found)
             message = f"expected one file, found {len(found)}: {names:.80}; name the topic table"
             raise DefinitionError(message, self.file, "collection.topics")
         for index, snapshot in enumerate(self.workflow.snapshots):
             for kind in ("log", "crawl", "judgements"):
-                self._check_patterns(getattr(snapshot, kind), f"snapshots[{index}].{kind}")
+                find_sources(self.file, getattr(snapshot, kind), f"snapshots[{index}].{kind}")
         for key in (
             "select.stop_lists",
             "verdicts.files",
@@ -273,38 +272,12 @@ class Definition(BaseModel):
             "documents.allow",
         ):
             section, field = key.split(".")
-            self._check_patterns(getattr(self.section(section), field), key)
+            find_sources(self.file, getattr(self.section(section), field), key)
         model = self.workflow.translate.model
         if model is not None and not is_bundled(model) and not self.resolve_path(model).is_dir():
             raise DefinitionError(
                 f"no such folder: {self.resolve_path(model)}", self.file, "translate.model"
             )
-
-    def _check_patterns(self, patterns: Sequence[str], key: str) -> None:
-        for number, pattern in enumerate(patterns):
-            self._check_pattern(pattern, f"{key}[{number}]")
-        copies = find_compressed_copies(self.expand_sources(patterns))
-        if copies is not None:
-            first, second = (source.name for source in copies)
-            raise DefinitionError(
-                f"expected each file once, found {first} and {second}, which are probably the same "
-                "file, plain and compressed; list one of them, or move the other to another folder",
-                self.file,
-                key,
-            )
-
-    def _check_pattern(self, pattern: str, key: str) -> None:
-        sources = expand_pattern(self.file.parent, pattern)
-        if not sources:
-            raise DefinitionError(f"no such file: {self.resolve_path(pattern)}", self.file, key)
-        for source in sources:
-            if not source.path.exists():
-                raise DefinitionError(
-                    f"{source.name} is a link to a file that does not exist; restore the file or "
-                    "remove the link",
-                    self.file,
-                    key,
-                )
 
     def _raise_snapshot_error(self, message: str, index: int, key: str) -> None:
         raise DefinitionError(message, self.file, f"snapshots[{index}].{key}")

@@ -11,6 +11,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from builder.errors import DefinitionError
 from builder.io.sources import Source
 
 COMPRESSION_SUFFIXES = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
@@ -45,6 +46,53 @@ def expand_pattern(folder: Path, pattern: str) -> list[Source]:
     except (OSError, ValueError):  # not a valid name, or the folder cannot be read
         return []
     return [Source(file, _source_name(file, folder)) for file in files]
+
+
+def find_sources(file: Path, patterns: Sequence[str], key: str) -> tuple[Source, ...]:
+    """Return the files of the patterns of a definition, in order and without duplicates.
+
+    Args:
+        file: File of the definition, to whose folder the patterns are relative.
+        patterns: Paths, folders and globs.
+        key: Key of the list of patterns, for messages.
+
+    Raises:
+        DefinitionError: a pattern has no file or a broken link, or a file is there twice, plain and
+            compressed.
+    """
+    for number, pattern in enumerate(patterns):
+        find_pattern(file, pattern, f"{key}[{number}]")
+    sources = expand_patterns(file.parent, patterns)
+    copies = find_compressed_copies(sources)
+    if copies is not None:
+        first, second = (source.name for source in copies)
+        raise DefinitionError(
+            f"expected each file once, found {first} and {second}, which are probably the same "
+            "file, plain and compressed; list one of them, or move the other to another folder",
+            file,
+            key,
+        )
+    return sources
+
+
+def find_pattern(file: Path, pattern: str, key: str) -> list[Source]:
+    """Return the files of one pattern of a definition.
+
+    Raises:
+        DefinitionError: there is no file, or a broken link.
+    """
+    sources = expand_pattern(file.parent, pattern)
+    if not sources:
+        raise DefinitionError(f"no such file: {file.parent / pattern}", file, key)
+    for source in sources:
+        if not source.path.exists():
+            raise DefinitionError(
+                f"{source.name} is a link to a file that does not exist; restore the file or "
+                "remove the link",
+                file,
+                key,
+            )
+    return sources
 
 
 def find_compressed_copies(sources: Iterable[Source]) -> tuple[Source, Source] | None:

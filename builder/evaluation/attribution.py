@@ -17,8 +17,9 @@ from builder.drift import Attribution, RunWithQrels, attribute_change
 from builder.errors import DataError, UsageError
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import Measure, parse_measures
-from builder.evaluation.runs.assignment import assign_runs
+from builder.evaluation.runs.assignment import RunFile, assign_runs
 from builder.evaluation.runs.qrels import read_qrels
+from builder.evaluation.runs.scoring import check_judged
 from builder.io import parquet
 from builder.trec.released import read_snapshot_run, replace_ids_with_keys
 from builder.trec.runs import DEFAULT_DEPTH, Run
@@ -99,8 +100,8 @@ def attribute_score_changes(
         UsageError: No system has runs for consecutive snapshots, a path cannot be assigned to a
             system and snapshot, or a system lacks a run that was ranked with earlier statistics.
         FormatError: A run or qrels file is malformed.
-        DataError: A snapshot has no judgements, or the document changes of a pair of snapshots are
-            not recorded.
+        DataError: A snapshot has no judgements, a run answers no judged query of its snapshot, or
+            the document changes of a pair of snapshots are not recorded.
     """
     paths = _assign_paths(runs, qrels)
     earlier_paths = _assign_paths(earlier_statistics, qrels)
@@ -132,14 +133,14 @@ def attribute_score_changes(
     return sorted(changes, key=lambda change: (change.system, change.measure, change.pair))
 
 
-def _assign_paths(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[Pair, Path]:
+def _assign_paths(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[Pair, RunFile]:
     """Return the run file of each system and snapshot."""
     files = assign_runs(runs, sorted(qrels)) if runs else []
-    return {(file.system, file.snapshot): file.path for file in files}
+    return {(file.system, file.snapshot): file for file in files}
 
 
 def _read_with_earlier_statistics(
-    earlier_paths: Mapping[Pair, Path],
+    earlier_paths: Mapping[Pair, RunFile],
     key: Pair,
     judged: Mapping[str, pl.DataFrame],
     depth: int,
@@ -174,10 +175,12 @@ def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
 
 
 def _read_aligned(
-    path: Path, judged: pl.DataFrame, depth: int, snapshot: Path
+    file: RunFile, judged: pl.DataFrame, depth: int, snapshot: Path
 ) -> tuple[Run, pl.DataFrame]:
     """Return a run and its judgements, with ids that are the same in all snapshots."""
-    run = read_snapshot_run(path, depth, snapshot)
+    run = read_snapshot_run(file.path, depth, snapshot)
+    scorer = RunScorer(judged, [])
+    check_judged(scorer.score(run), scorer, file)
     keyed = replace(run, ranking=replace_ids_with_keys(run.ranking, snapshot))
     return keyed, replace_ids_with_keys(judged, snapshot)
 

@@ -141,7 +141,17 @@ def write_run(run: Run, path: Path) -> None:
 
     Scores are written in full precision, so reading the file gives the same ranking. Equal runs
     give identical bytes.
+
+    Raises:
+        DataError: an id is empty or contains white space, which separates the columns of the file.
     """
+    for name in ("query_id", "doc_id"):
+        ids = run.ranking[name]
+        wrong = ids.filter(~ids.str.contains(r"^\S+$"))
+        if len(wrong):
+            raise DataError(
+                f"{path}: expected ids without white space in a run, found {name} {wrong[0]!r}"
+            )
     lines = run.ranking.select(
         pl.format(
             "{} Q0 {} {} {} {}\n",

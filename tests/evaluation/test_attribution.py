@@ -74,3 +74,14 @@ def test_a_system_needs_runs_for_consecutive_snapshots(
         "expected a system with runs for two consecutive snapshots of 2022-06, 2022-07, found s "
         "for 2022-06"
     )
+
+
+def test_a_run_without_judged_queries_is_an_error(
+    files: tuple[dict[str, Path], Path, Path],
+) -> None:
+    qrels, changes, runs = files
+    path = runs / "2022-07.txt"
+    path.write_text("z1 Q0 a 1 1 s\n")
+    with pytest.raises(DataError, match="expected results for judged queries of 2022-07") as caught:
+        attribute_score_changes(qrels, changes, [runs], ["P@1"])
+    assert str(caught.value).startswith(f"{path}: ")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.errors import UsageError
+from builder.errors import DataError, UsageError
 from builder.trec.bounded import MAX_BYTES, read_bounded
 from builder.trec.lines import RUN, SCORES, first_nonblank_line, parse_trec
 from builder.trec.runs import Run, check_depth
@@ -85,10 +85,15 @@ def rerank(
 
     Raises:
         UsageError: `top` is less than 1.
-        DataError: A score is null or NaN, or a pair has several scores.
+        DataError: A score is null or NaN, a pair has several scores, or no pair of the run has one.
     """
     check_depth(top)
     checked = Run.from_scores(scores, tag).ranking
+    if run.ranking.height and run.ranking.join(checked, on=_PAIR, how="semi").is_empty():
+        raise DataError(
+            "expected scores of queries and documents of the run, found none; compare the ids of "
+            "both files"
+        )
     new_scores = checked.select(*_PAIR, new=pl.col("score"))
     order = (
         run.ranking.join(new_scores, on=_PAIR, how="left")

@@ -33,7 +33,7 @@ class SanityRow:
         language: Language of the searched texts.
         snapshot: Name of the snapshot.
         queries: Number of judged queries.
-        ndcg: Mean nDCG@10.
+        ndcg: Mean nDCG@10; None, as the other means, without judged queries.
         precision: Mean P@10.
         by_chance: Mean nDCG@10 if each query has the judgements of another query.
     """
@@ -41,9 +41,9 @@ class SanityRow:
     language: str
     snapshot: str
     queries: int
-    ndcg: float
-    precision: float
-    by_chance: float
+    ndcg: float | None
+    precision: float | None
+    by_chance: float | None
 
 
 def sanity_table(
@@ -90,7 +90,9 @@ def _sanity_row(
     )
 
 
-def _mean_scores(qrels: pl.DataFrame, run: Run) -> tuple[float, float]:
+def _mean_scores(qrels: pl.DataFrame, run: Run) -> tuple[float | None, float | None]:
+    if qrels.is_empty():
+        return None, None
     values = RunScorer(qrels, parse_measures(MEASURES)).score(run).values.mean(axis=0)
     return float(values[0]), float(values[1])
 

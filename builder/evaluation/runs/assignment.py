@@ -7,6 +7,7 @@ layout of LongEval submissions) are all runs of `bm25` for 2022-06. `snapshot-2`
 LongEval 2026) is the second snapshot of the collection.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,8 +25,8 @@ _MONTH = re.compile(r"(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?!\d)")
 CHECKED_PARTS = 3
 """Number of trailing path components that must not name a month other than the snapshot."""
 _LANGUAGE = re.compile(r"[a-z]{2}")
-_IGNORED = re.compile(r"\..*|.*\.(ya?ml|md|json|html|pdf)", re.IGNORECASE)
-"""Files and folders that are not runs, such as `ir-metadata.yml`."""
+_IGNORED = re.compile(r"\..*|.*~|.*\.(ya?ml|md|json|html|pdf)", re.IGNORECASE)
+"""Files and folders that are not runs, such as `ir-metadata.yml`, and backups."""
 
 
 @dataclass(frozen=True, order=True)
@@ -47,8 +48,8 @@ def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile
     """Determine system and snapshot of every run file from its path.
 
     Args:
-        paths: Run files or folders. Folders are searched recursively, without hidden files and
-            files with extensions such as `.md` or `.yml`.
+        paths: Run files or folders. Folders and linked folders are searched recursively, without
+            hidden files, backups and files with extensions such as `.md` or `.yml`.
         snapshots: Names of the snapshots of the collection. If there is only one, paths need not
             contain its name.
 
@@ -96,11 +97,23 @@ def find_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
 def _list_run_files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    below = sorted(p for p in path.rglob("*") if p.is_file())
-    runs = [p for p in below if not any(map(_IGNORED.fullmatch, p.relative_to(path).parts))]
+    runs: list[Path] = []
+    for root, folders, names in os.walk(path, followlinks=True):
+        folder = Path(root)
+        runs += (folder / name for name in names if not _IGNORED.fullmatch(name))
+        folders[:] = [
+            name
+            for name in folders
+            if not _IGNORED.fullmatch(name) and not _contains(folder / name, folder)
+        ]
     if not runs:
         raise UsageError(f"{path}: the folder contains no run files")
-    return runs
+    return sorted(runs)
+
+
+def _contains(folder: Path, other: Path) -> bool:
+    """Whether a folder contains another one, as a link that forms a loop does."""
+    return other.resolve().is_relative_to(folder.resolve())
 
 
 def _assign_run(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
@@ -155,7 +168,7 @@ def _system_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
 
 def _system_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
     """Return the system name: the nearest folder name that is not just a snapshot or a language."""
-    for folder in list(path.parents)[:2]:
+    for folder in list(path.parents)[:3]:
         name = _strip_snapshot(pattern, folder.name)
         if name and not _LANGUAGE.fullmatch(name):
             return name

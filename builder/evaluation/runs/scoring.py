@@ -1,4 +1,4 @@
-"""Scores a run file or a table of scores against the relevance judgements of its snapshot."""
+"""Scores run files and tables of scores against the relevance judgements of their snapshots."""
 
 from pathlib import Path
 
@@ -26,10 +26,19 @@ def score_file(file: RunFile, folder: Path, depth: int | None, scorer: RunScorer
         scores = scores_from_table(file.path, scorer)
     else:
         scores = scorer.score(read_snapshot_run(file.path, depth, folder))
+    check_judged(scores, scorer, file)
+    return scores
+
+
+def check_judged(scores: RunScores, scorer: RunScorer, file: RunFile) -> None:
+    """Check that a run has results for a judged query, if there are judgements.
+
+    Raises:
+        DataError: All queries of the run are unjudged.
+    """
     if scorer.query_ids and scores.missing.all():
         raise DataError(
             f"{file.path}: expected results for judged queries of {file.snapshot}, such as "
             f"{scorer.query_ids[0]!r}, found none, but {scores.unjudged} other queries; correct "
             "the query ids, or leave the file out"
         )
-    return scores

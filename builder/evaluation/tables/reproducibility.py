@@ -22,6 +22,7 @@ from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.runs.assignment import RunFile, assign_runs, find_pivot
 from builder.evaluation.runs.qrels import read_qrels
+from builder.evaluation.runs.scoring import check_judged
 from builder.io import parquet
 from builder.statistics.rankings import DEFAULT_RBO_P, kendall_tau_b, rank_biased_overlap
 from builder.trec.released import read_query_keys, read_snapshot_run, replace_ids_with_keys
@@ -75,6 +76,7 @@ def reproducibility(
 
     Raises:
         UsageError: No system has runs for two snapshots, or the pivot is unknown.
+        DataError: A run answers no judged query of its snapshot.
     """
     files = assign_runs(runs, sorted(snapshots))
     pivot_system = None if pivot is None else find_pivot(pivot, files)
@@ -103,8 +105,11 @@ def _read_run(file: RunFile, snapshot: Path, measures: Sequence[str], depth: int
     scorer = RunScorer(read_qrels(snapshot / "qrels.parquet"), parse_measures(measures))
     run = read_snapshot_run(file.path, None, snapshot)
     keys = read_query_keys(snapshot)
-    values = scorer.score(run).values
-    scores = {keys.get(query, query): values[i] for i, query in enumerate(scorer.query_ids)}
+    run_scores = scorer.score(run)
+    check_judged(run_scores, scorer, file)
+    scores = {
+        keys.get(query, query): run_scores.values[i] for i, query in enumerate(scorer.query_ids)
+    }
     return _AlignedRun(replace_ids_with_keys(Run.truncate(run, depth).ranking, snapshot), scores)
 
 

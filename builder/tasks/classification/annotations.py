@@ -7,10 +7,12 @@ the header is optional.
 from collections.abc import Sequence
 from pathlib import Path
 
+import duckdb
 import polars as pl
 
-from builder.errors import FormatError
+from builder.errors import DataError, FormatError
 from builder.evaluation.textlines import numbered_lines
+from builder.io.sources import Source
 
 HUMAN_LABELS = ("positive", "negative", "neutral")
 HEADER = ["id", "annotator", "label"]
@@ -48,6 +50,26 @@ def read_annotations(paths: Sequence[Path]) -> pl.DataFrame:
             seen.add((fields[0], fields[1]))
             rows.append((fields[0], fields[1], fields[2]))
     return pl.DataFrame(rows, schema=ANNOTATION_SCHEMA, orient="row").sort("id", "annotator")
+
+
+def check_labelled_posts(connection: duckdb.DuckDBPyConnection, files: Sequence[Source]) -> None:
+    """Check that human labels are of posts of the collection.
+
+    Args:
+        connection: Connection with the posts as `work` and the majority labels as `verdict`.
+        files: Files of the labels.
+
+    Raises:
+        DataError: there are files, but none of their labels is of a post.
+    """
+    labelled = connection.sql("SELECT id FROM verdict SEMI JOIN work USING (id) LIMIT 1")
+    if files and not labelled.fetchall():
+        first = connection.sql("SELECT min(id) FROM verdict").fetchall()[0][0]
+        found = f"only labels of other ids, such as {first!r}" if first else "no labels"
+        raise DataError(
+            f"{', '.join(source.name for source in files)}: expected labels of posts, found "
+            f"{found}; correct the ids, or remove labels.annotations"
+        )
 
 
 def majority_labels(annotations: pl.DataFrame) -> pl.DataFrame:

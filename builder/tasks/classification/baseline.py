@@ -42,6 +42,7 @@ def classification_baseline(
     model.fit(train["text"].to_list(), train["label"].to_list())
     frames = [_predict(model, _read_posts(collection, split)) for split in TEST_SPLITS]
     predicted = pl.concat(frames)
+    predictions.parent.mkdir(parents=True, exist_ok=True)
     predicted.write_csv(predictions, separator="\t", quote_style="never")
     return predicted.height
 

@@ -29,7 +29,7 @@ from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
 from builder.tasks.classification.agreement import AgreementReport, measure_agreement
-from builder.tasks.classification.annotations import majority_labels
+from builder.tasks.classification.annotations import check_labelled_posts, majority_labels
 from builder.tasks.classification.definition import (
     LABELLED_SPLITS,
     SPLITS,
@@ -131,7 +131,8 @@ def build_classification(
         DefinitionError: the definition is invalid, an input file is missing, or the version is
             already released from a different definition or different inputs.
         FormatError: an input file has an invalid format.
-        DataError: a split with a positive share of authors has no posts.
+        DataError: a split with a positive share of authors has no posts, or no human label is of a
+            post.
     """
     definition = load_definition(definition_file)
     inputs = InputFiles.from_definition(definition, definition_file)
@@ -210,6 +211,7 @@ def _write_tables(
     with limits.connect() as connection:
         parquet.relation(connection, work).create_view("work")
         connection.register("verdict", human_labels.to_arrow())
+        check_labelled_posts(connection, inputs.annotations)
         select_posts(connection, definition)
         connection.execute(ADD_FINAL_LABELS)
         ledger.rows_out = _write_splits(connection, folder)

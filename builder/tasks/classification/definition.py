@@ -18,7 +18,6 @@ within lie in period t, short up to a year after t, and long more than a year af
 """
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -26,8 +25,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from builder.definition.files import read_definition
-from builder.errors import DefinitionError
-from builder.io.sources import Interval, Source
+from builder.io.sources import Interval
 from builder.parameters import Section
 from builder.text.names import NAME_PATTERN, VERSION_PATTERN
 
@@ -195,7 +193,7 @@ class ClassificationDefinition(Section):
     """Definition of a classification collection."""
 
     posts: tuple[str, ...] = Field(
-        min_length=1, description="Files or globs of posts: JSON lines or Parquet"
+        min_length=1, description="Files, folders or globs of posts: JSON lines or Parquet"
     )
     seed: str = Field(
         default="longeval-builder",
@@ -222,34 +220,3 @@ def load_definition(path: Path) -> ClassificationDefinition:
         DefinitionError: the file is missing or not TOML, or a key is unknown or has a wrong value.
     """
     return read_definition(path, ClassificationDefinition)
-
-
-def find_files(patterns: Sequence[str], definition_file: Path, key: str) -> list[Source]:
-    """Return the files that match the paths and globs of a definition.
-
-    Args:
-        patterns: Paths and globs, relative to the folder of the definition.
-        definition_file: Definition file (TOML).
-        key: Key of the patterns in the definition, for error messages.
-
-    Raises:
-        DefinitionError: no file matches a pattern.
-    """
-    folder = definition_file.parent
-    sources: list[Source] = []
-    for pattern in patterns:
-        path = folder / pattern
-        paths = [path] if path.is_file() else sorted(_glob_files(folder, pattern))
-        if not paths:
-            raise DefinitionError(f"no such file: {pattern}", definition_file, key)
-        sources.extend(Source(path, _relative_name(path, folder)) for path in paths)
-    return sources
-
-
-def _glob_files(folder: Path, pattern: str) -> list[Path]:
-    is_glob = not Path(pattern).is_absolute() and any(char in pattern for char in "*?[")
-    return [path for path in folder.glob(pattern) if path.is_file()] if is_glob else []
-
-
-def _relative_name(path: Path, folder: Path) -> str:
-    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

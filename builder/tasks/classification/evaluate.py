@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.errors import FormatError, UsageError
+from builder.errors import DataError, FormatError, UsageError
 from builder.evaluation.checks import require
 from builder.evaluation.textlines import numbered_lines
 from builder.io import parquet
@@ -75,6 +75,7 @@ def evaluate_classification(
         UsageError: there are no prediction files, two systems have the same name, the labels are
             missing, or a weight is given for an unknown test set.
         FormatError: a line is invalid, or a post has two predictions.
+        DataError: a file has no prediction for a post of the test sets.
     """
     weights = dict(weights or DEFAULT_WEIGHTS)
     require(
@@ -86,6 +87,7 @@ def evaluate_classification(
     require(bool(systems), "at least one prediction file", systems)
     require(len(set(systems)) == len(systems), "prediction files with distinct names", systems)
     truth = {split: _read_labels(collection, split) for split in TEST_SPLITS}
+    posts = {post for labels in truth.values() for post in labels}
     scores: list[dict[str, object]] = []
     summary: list[tuple[str, float | None, int]] = []
     for system, path in zip(systems, predictions, strict=True):
@@ -94,7 +96,12 @@ def evaluate_classification(
         scores += (
             _score_row(system, split, truth[split], predicted, macro) for split in TEST_SPLITS
         )
-        ignored = len(predicted.keys() - {post for labels in truth.values() for post in labels})
+        ignored = len(predicted.keys() - posts)
+        if ignored == len(predicted):
+            raise DataError(
+                f"{path}: expected predictions for posts of the test sets, found none, but "
+                f"{ignored} for other posts; correct the ids of the posts"
+            )
         summary.append((system, weighted_f1(macro, weights), ignored))
     ranked = pl.DataFrame(summary, schema=SUMMARY_SCHEMA, orient="row").sort(
         "weighted_f1", "system", descending=[True, False], nulls_last=True
