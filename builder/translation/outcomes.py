@@ -1,6 +1,7 @@
 """Quality of translated sentences: choice between two translations, and fallback policies."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from builder.parameters import TranslateParameters
 from builder.translation.forms import match_source_form
@@ -11,6 +12,8 @@ RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_so
 """Flags of outputs to be decoded again, most serious first."""
 POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 """Flags whose policy is a parameter `on_<flag>`."""
+BROKEN_CHARACTERS = re.compile(r"\s*\ufffd+\s*")
+"""Remains of characters that the model spells in bytes, such as emoji, and did not complete."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,15 @@ class Outcome:
 
 
 def evaluate_output(text: str, output: Output) -> Outcome:
-    """Determine the quality flags of a translation, and return both.
+    """Determine the quality flags of a translation, and return both, without broken characters.
 
     Args:
         text: Source text as decoded.
         output: Output of the model.
     """
+    if BROKEN_CHARACTERS.search(output.text):
+        whole = BROKEN_CHARACTERS.sub(" ", output.text).strip()
+        output = replace(output, text=whole, unknown=True)
     flags = output_flags(match_source_form(output.text, text), text)
     said = {
         "empty_output": output.empty,
