@@ -1,6 +1,7 @@
 """Assesses translated sentences: quality flags, better of two translations, fallback policy."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from builder.parameters import TranslateParameters
 from builder.translation.forms import match_source_form
@@ -11,6 +12,8 @@ RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_so
 """Flags of translations so poor that the sentence is decoded again, most serious first."""
 POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 """Flags for which a parameter `on_<flag>` sets the fallback policy."""
+BROKEN_CHARACTERS = re.compile(r"\s*\ufffd+\s*")
+"""Remains of characters that the model spells in bytes, such as emoji, and did not complete."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,15 @@ class Outcome:
 
 
 def evaluate_output(text: str, output: Output) -> Outcome:
-    """Return a translation with its quality flags.
+    """Return a translation, without broken characters, and its quality flags.
 
     Args:
         text: Source sentence, as given to the model.
         output: Translation by the model.
     """
+    if BROKEN_CHARACTERS.search(output.text):
+        whole = BROKEN_CHARACTERS.sub(" ", output.text).strip()
+        output = replace(output, text=whole, unknown=True)
     flags = output_flags(match_source_form(output.text, text), text)
     said = {
         "empty_output": output.empty,

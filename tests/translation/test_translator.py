@@ -61,6 +61,8 @@ def translate(memory: TranslationMemory) -> Callable[..., Any]:
         (Output(LONG, 9), "copied_source", "keep", LONG),
         (Output(GOOD.replace("cat", "7 cats"), 9), "numbers_differ", "source", LONG),
         (Output(GOOD, 9, unknown=True), "unknown_characters", "keep", GOOD),
+        (Output(GOOD.replace(" cat ", "\ufffd\ufffd cat "), 9), "unknown_characters", "keep", GOOD),
+        (Output("\ufffd", 9), "empty_output", "source", LONG),
     ],
 )
 def test_each_flag_has_its_policy(

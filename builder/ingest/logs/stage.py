@@ -105,7 +105,7 @@ def ingest_log(
         )
     ledger.notes.extend(note_empty_files(files))
     ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, LOG_ADVICE))
-    _check_not_empty(ledger, staging, params)
+    _check_not_empty(ledger, staging, params, files)
     return ledger
 
 
@@ -142,18 +142,21 @@ def _derive_secret_key(files: Sequence[Source]) -> str:
     return digest.hexdigest()
 
 
-def _check_not_empty(ledger: Ledger, staging: StagedLog, params: LogParameters) -> None:
+def _check_not_empty(
+    ledger: Ledger, staging: StagedLog, params: LogParameters, files: Sequence[Source]
+) -> None:
     """Raise DataError if the log has no impressions or no clicks, unless `[log]` allows that."""
+    names = f"{files[0].name}{f' and {len(files) - 1} more files' if len(files) > 1 else ''}"
     counts = ", ".join(f"{rows:,} {reason}" for reason, rows in ledger.rejected.most_common(5))
     if not ledger.rows_out and params.empty == "refuse":
         raise DataError(
             f"expected impressions, found none in {ledger.rows_in:,} records"
-            f"{f' ({counts})' if counts else ''}; check [log.fields], log.format and the interval "
-            'of the snapshot, or set log.empty = "allow"'
+            f"{f' ({counts})' if counts else ''} of {names}; check [log.fields], log.format and the "
+            'interval of the snapshot, or set log.empty = "allow"'
         )
     if ledger.rows_out and not staging.clicked and params.clickless == "refuse":
         raise DataError(
-            f"expected clicks, found none in {ledger.rows_out:,} impressions; check "
+            f"expected clicks, found none in {ledger.rows_out:,} impressions of {names}; check "
             f"log.fields.clicks (now {params.fields.clicks!r}), log.fields.clicked and "
             'log.click_form, or set log.clickless = "allow"'
         )

@@ -154,7 +154,10 @@ LINE = {"time": 5, "user": "u", "query": "eau", "results": [URL.format(1)], "cli
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"{}\n", json.dumps(LINE | {"time": -1}).encode()])
 def test_a_log_without_impressions_is_refused_unless_allowed(tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(DataError, match=r'expected impressions, found none.*log\.empty = "allow"'):
+    with pytest.raises(
+        DataError,
+        match=r'expected impressions, found none.* of log\.jsonl; .*log\.empty = "allow"',
+    ):
         ingest(tmp_path, {"log.jsonl": data}, empty="refuse", format="jsonl")
     (tmp_path / "allowed").mkdir()
     ledger, _ = ingest(tmp_path / "allowed", {"log.jsonl": data}, format="jsonl")
@@ -166,7 +169,7 @@ def test_a_misnamed_field_of_clicks_is_refused_by_name(tmp_path: Path) -> None:
     for line in lines:
         line.pop("clicks")
     data = "\n".join(map(json.dumps, lines)).encode()
-    expected = r"found none in 1 impressions; check log\.fields\.clicks \(now 'clicks'\).*clickless"
+    expected = r"found none in 1 impressions of log\.jsonl; check log\.fields\.clicks \(now 'clicks'\).*clickless"
     with pytest.raises(DataError, match=expected):
         ingest(tmp_path, {"log.jsonl": data}, clickless="refuse")
     for name, params, clicks in (
@@ -212,7 +215,7 @@ def test_log_without_clicks_fails_with_advice(tmp_path: Path) -> None:
     data = json.dumps(line).encode()
     done = _build(_definition(tmp_path, data))
     assert done.returncode != 0
-    assert "expected clicks, found none in 1 impressions" in done.stderr
+    assert "expected clicks, found none in 1 impressions of log; check" in done.stderr
     assert not list((tmp_path / "out").rglob("impressions"))
     assert _build(_definition(tmp_path, data, '[log]\nclickless = "allow"')).returncode == 0
 
