@@ -145,7 +145,7 @@ def _derive_secret_key(files: Sequence[Source]) -> str:
 def _check_not_empty(
     ledger: Ledger, staging: StagedLog, params: LogParameters, files: Sequence[Source]
 ) -> None:
-    """Raise DataError if the log has no impressions or no clicks, unless `[log]` allows that."""
+    """Raise DataError if a log has no impressions or no clicks, unless `[log]` allows that."""
     names = f"{files[0].name}{f' and {len(files) - 1} more files' if len(files) > 1 else ''}"
     counts = ", ".join(f"{rows:,} {reason}" for reason, rows in ledger.rejected.most_common(5))
     if not ledger.rows_out and params.empty == "refuse":
