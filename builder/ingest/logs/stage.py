@@ -151,8 +151,8 @@ def _check_not_empty(
     if not ledger.rows_out and params.empty == "refuse":
         raise DataError(
             f"expected impressions, found none in {ledger.rows_in:,} records"
-            f"{f' ({counts})' if counts else ''} of {names}; check [log.fields], log.format and the "
-            'interval of the snapshot, or set log.empty = "allow"'
+            f"{f' ({counts})' if counts else ''} of {names}; check [log.fields], log.format and "
+            'the interval of the snapshot, or set log.empty = "allow"'
         )
     if ledger.rows_out and not staging.clicked and params.clickless == "refuse":
         raise DataError(
