@@ -36,11 +36,15 @@ def evaluate(
     measures: Measures = None,
     depth: EvaluationDepth = 1000,
     pairs: Annotated[
-        str, typer.Option(help="Snapshot pairs to compare: first, consecutive or all.")
+        str,
+        typer.Option(
+            help="Snapshot pairs to compare: first (the first snapshot with each later one), "
+            "consecutive or all."
+        ),
     ] = "first",
     split: Splits = None,
     resamples: Annotated[
-        int, typer.Option(min=0, help="Number of bootstrap resamples; 0: no intervals.")
+        int, typer.Option(min=0, help="Number of bootstrap resamples; 0: no confidence intervals.")
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the bootstrap.")] = 0,
     confidence: Annotated[float, typer.Option(help="Level of the confidence intervals.")] = 0.95,
@@ -100,7 +104,7 @@ def evaluate(
 
 
 def find_qrels(folder: Path) -> dict[str, Path]:
-    """Return the qrels file of each snapshot in a folder.
+    """Return the path of the qrels file of each snapshot, by snapshot name.
 
     Args:
         folder: Collection, or a folder of files such as `2022-06.qrels` or `2022-06.qrels.gz`.
@@ -122,13 +126,13 @@ def find_qrels(folder: Path) -> dict[str, Path]:
 
 
 def qrels_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the path of each snapshot's qrels file in a collection, by name of the snapshot."""
+    """Return the path of each snapshot's qrels file in a collection, by snapshot name."""
     folders = folders_by_snapshot(collection)
     return {name: folder / "qrels.parquet" for name, folder in folders.items()}
 
 
 def folders_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the folder of each snapshot in a collection, by name of the snapshot."""
+    """Return the folder of each snapshot in a collection, by snapshot name."""
     return {name: collection.snapshot(name).folder for name in collection.snapshots}
 
 
@@ -141,8 +145,8 @@ def attribute(
     earlier_statistics: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Runs of the same systems, ranked with the collection statistics of the snapshot "
-            "before, to split the residual; see `longeval baseline --earlier-statistics`."
+            help="Runs of the same systems, ranked with the collection statistics of the preceding "
+            "snapshot, to split the residual; see `longeval baseline --earlier-statistics`."
         ),
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
@@ -153,11 +157,11 @@ def attribute(
     """
     from builder.collection.layout import CHANGE_TABLES
     from builder.collection.read import open_collection
-    from builder.evaluation import attribute_paths, extract_archives
+    from builder.evaluation import attribute_score_changes, extract_archives
 
     opened = open_collection(collection)
     with extract_archives(runs) as files:
-        attributions = attribute_paths(
+        attributions = attribute_score_changes(
             qrels_by_snapshot(opened),
             opened.path / f"{CHANGE_TABLES['document_changes']}.parquet",
             files,
@@ -183,9 +187,9 @@ def reproducibility(
     rbo_p: RboPersistence = 0.9,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare each system's rankings on two snapshots, restricted to documents of both snapshots.
+    """Compare each system's rankings on two snapshots, restricted to documents that are in both.
 
-    Prints the RMSE of scores per query, Kendall's tau-b and rank-biased overlap.
+    Prints the RMSE of the scores per query, Kendall's tau-b and rank-biased overlap.
 
     Example: longeval reproducibility demo/collection runs/bm25 runs/dense --pivot bm25
     """
@@ -230,7 +234,7 @@ def sanity(
 
 
 def format_sanity_rows(rows: "list[SanityRow]") -> str:
-    """Format BM25 scores by language and snapshot as a text table."""
+    """Format BM25 and chance scores as a text table, with one row per language and snapshot."""
     cells = [
         (
             *(row.language, row.snapshot, row.queries),

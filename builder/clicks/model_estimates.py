@@ -1,7 +1,8 @@
-"""Estimates of all click models other than sDBN, trained on distinct result pages.
+"""Estimates of the click models other than sDBN, which are trained on distinct result pages.
 
-Pages are kept in arrays during training; `encode_pages` checks that they fit in memory. Counts are
-those of sDBN, so that the minimum number of examinations has the same meaning for all models.
+Pages are kept in arrays during training; `encode_pages` checks that they fit in memory. Clicks and
+examinations are counted as for sDBN, so that the minimum number of examinations has the same
+meaning for all models.
 """
 
 import duckdb
@@ -27,10 +28,10 @@ ESTIMATED = ("attractiveness", "satisfaction", "relevance")
 def create_model_estimates(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, limits: Limits
 ) -> None:
-    """Train a model and create the unsorted view `estimates` of its estimates per pair.
+    """Train a click model, and create the unsorted view `estimates` with one row per pair.
 
     Args:
-        connection: Has the tables `pages` and `pair_counts`; see `count_pairs`.
+        connection: DuckDB connection with the tables `pages` and `pair_counts`; see `count_pairs`.
         params: Click model and its options.
         limits: Memory limit for arrays.
 

@@ -1,7 +1,7 @@
-"""Opens raw files as decompressed bytes: plain, gzip or zstd, detected from the first bytes.
+"""Opens raw files for reading decompressed bytes; gzip and zstd are detected from the first bytes.
 
-Input: a source. Output: a binary file object. A file of any other type raises an error that names
-the type and how to convert the file.
+Input: a source. Output: a binary file object. For other compressed formats, archives and binary
+formats, an error is raised that names the format and how to convert the file.
 """
 
 import gzip
@@ -19,28 +19,28 @@ from builder.io.file_types import HEAD_BYTES, check_file_type
 from builder.io.sources import Source
 
 CHUNK = 4 * 2**20
-"""Bytes decompressed together."""
+"""Maximum number of decompressed bytes per read."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 JSON_ARRAY = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
 
 
 def open_decompressed(source: Source) -> IO[bytes]:
-    """Open a file for reading its decompressed bytes.
+    """Open a plain, gzip or zstd file for reading decompressed bytes.
 
     Raises:
         FormatError: the file cannot be opened, or its type is not supported.
     """
     try:
-        with _open(source.path) as file:
-            check_file_type(_read_head_of(file, HEAD_BYTES), source.name)
-        return _open(source.path)
+        with _open_by_signature(source.path) as file:
+            check_file_type(_read_first_bytes(file, HEAD_BYTES), source.name)
+        return _open_by_signature(source.path)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
 
 
-def _open(path: Path) -> IO[bytes]:
-    """Open a file with the decompressor that fits the first bytes."""
+def _open_by_signature(path: Path) -> IO[bytes]:
+    """Open a file with the decompressor that matches its first bytes."""
     with path.open("rb") as file:
         head = file.read(4)
     if head.startswith(GZIP):
@@ -51,20 +51,20 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def read_head(source: Source, size: int) -> bytes:
-    """Return the first decompressed bytes of a file; empty if the file is damaged.
+    """Return the first `size` decompressed bytes of a file; empty if the file is damaged.
 
     Raises:
-        FormatError: as `open_decompressed`.
+        FormatError: the file cannot be opened, or its type is not supported.
     """
     with open_decompressed(source) as file:
-        return _read_head_of(file, size)
+        return _read_first_bytes(file, size)
 
 
 def reject_json_array(source: Source) -> None:
-    """Raise an error if a JSON file is an array instead of JSON lines.
+    """Raise FormatError if a JSON file contains an array of objects instead of JSON Lines.
 
     Raises:
-        FormatError: the file is a JSON array, or cannot be opened; see `open_decompressed`.
+        FormatError: the file is a JSON array, cannot be opened, or has an unsupported type.
     """
     if JSON_ARRAY.match(read_head(source, HEAD_BYTES)):
         raise FormatError(
@@ -73,8 +73,8 @@ def reject_json_array(source: Source) -> None:
         )
 
 
-def _read_head_of(file: IO[bytes], size: int) -> bytes:
-    """Return the first bytes of an open file; empty if the file is damaged."""
+def _read_first_bytes(file: IO[bytes], size: int) -> bytes:
+    """Return the first `size` bytes of an open file; empty if the file is damaged."""
     try:
         return file.read(size)
     except (OSError, EOFError, ValueError, zlib.error, zstandard.ZstdError):
@@ -82,7 +82,7 @@ def _read_head_of(file: IO[bytes], size: int) -> bytes:
 
 
 class ZstdReader:
-    """Binary reader of a zstd file of one or more frames, which detects truncation.
+    """Binary reader for zstd files with one or more frames; raises EOFError if a file is truncated.
 
     Use only one of `read1`, `readinto1` and `read` on an instance.
     """
@@ -95,7 +95,10 @@ class ZstdReader:
         self._ready = b""
 
     def read1(self, size: int) -> bytes:
-        """Return one or more decompressed bytes; empty at the end of the file.
+        """Return the next decompressed bytes, at least one; empty at the end of the file.
+
+        Args:
+            size: Approximate number of bytes wanted; more or fewer may be returned.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -119,7 +122,7 @@ class ZstdReader:
                 return data
 
     def readinto1(self, buffer: memoryview) -> int:
-        """Read decompressed bytes into a buffer, and return their number; 0 at the end of the file.
+        """Read decompressed bytes into a buffer; return how many, 0 at the end of the file.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -131,7 +134,7 @@ class ZstdReader:
         return count
 
     def read(self, size: int = -1) -> bytes:
-        """Return `size` decompressed bytes, fewer only at the end of the file; all if negative.
+        """Return `size` decompressed bytes, or fewer at the end of the file; all if negative.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -157,13 +160,13 @@ class ZstdReader:
 
 
 class DecompressedStream:
-    """Forward-only binary stream of decompressed bytes, which ends at the first damaged byte.
+    """Forward-only binary stream of decompressed bytes, which ends where the file is damaged.
 
     Args:
         source: The file.
 
     Attributes:
-        fault: Reason why reading failed; None as long as it has not.
+        fault: Reject reason if reading failed, else None.
     """
 
     def __init__(self, source: Source) -> None:
@@ -185,7 +188,7 @@ class DecompressedStream:
         return self._position
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Raise OSError, since the stream is forward-only.
+        """Raise OSError, since the stream can only be read forward.
 
         Raises:
             OSError: always.
@@ -206,9 +209,9 @@ class DecompressedStream:
 
 
 def read_into(file: BufferedIOBase, buffer: memoryview) -> tuple[int, str | None]:
-    """Read bytes into a buffer; return their number and, if reading failed, the reason.
+    """Read bytes into a buffer; return how many and, if reading failed, the reject reason.
 
-    `readinto1` returns the bytes decompressed before the damage, which `readinto` would discard.
+    Uses `readinto1`, because `readinto` discards the bytes that were decompressed before an error.
     """
     try:
         return file.readinto1(buffer), None

@@ -1,7 +1,7 @@
 """Reads and validates manual judgements from TSV sheets and Parquet tables.
 
 A sheet is a tab-separated file with a header. The columns `query_id`, `doc_id`, `assessor` and
-`grade` are read; all other columns are ignored. A byte-order mark, quotes and CRLF line ends, as
+`grade` are read; all other columns are ignored. A byte order mark, quotes and CRLF line endings, as
 written by spreadsheet programs, are accepted. An empty grade marks a pair that is not judged yet.
 """
 
@@ -32,7 +32,7 @@ PATTERNS = {
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Numbers of judgements imported from judging sheets.
+    """Result of `longeval assess import`: numbers of imported judgements.
 
     Args:
         judgements: Number of judgements written.
@@ -49,11 +49,11 @@ def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
     """Validate judging sheets and write their judgements to one table.
 
     Args:
-        files: Sheets (TSV) or tables (Parquet, schema `Judgements`).
+        files: Judging sheets (TSV) or Parquet tables (schema `Judgements`).
         out: Parquet file to write (schema `Judgements`).
 
     Raises:
-        FormatError: a file has invalid judgements, or an assessor judged a pair more than once.
+        FormatError: A file has invalid judgements, or an assessor judged a pair more than once.
         UsageError: `out` does not end in .parquet, or a file does not exist.
     """
     if out.suffix != ".parquet":
@@ -70,7 +70,7 @@ def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
     )
 
 
-def check_assessor(name: str) -> None:
+def check_assessor_name(name: str) -> None:
     """Raise a UsageError if an assessor name is invalid."""
     if re.fullmatch(ASSESSOR_PATTERN, name) is None:
         raise UsageError(f"assessor: expected {PATTERNS['assessor'][1]}, found {name!r}")
@@ -80,12 +80,12 @@ def read_assessments(files: Sequence[Source]) -> pl.DataFrame:
     """Read the judgements of several files into one table with the schema `Judgements`.
 
     Raises:
-        UsageError: a file does not exist.
-        FormatError: a file has invalid judgements, or an assessor judged a pair more than once.
+        UsageError: A file does not exist.
+        FormatError: A file has invalid judgements, or an assessor judged a pair more than once.
     """
     for source in files:
         if not source.path.is_file():
-            raise UsageError(f"{source.name}: file of judgements not found")
+            raise UsageError(f"{source.name}: judgement file not found")
     frames = [_read_judgements(source) for source in files]
     rows = pl.concat([pl.DataFrame(schema=Judgements.dtypes()), *frames])
     key = Judgements.primary_key()
@@ -134,24 +134,36 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the line number and stripped cells of every row of a sheet.
 
     Raises:
-        FormatError: the sheet is not tab-separated UTF-8, or has a missing or invalid value.
+        FormatError: The sheet is not tab-separated UTF-8, or has a missing or invalid value.
     """
     allow_long_cells()
+    line = 1
     with source.path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file, delimiter="\t")
+        reader = csv.DictReader(file, delimiter="\t", strict=True)
         try:
             _check_header(source, reader.fieldnames or ())
             for row in reader:
                 _check_row(source, reader.line_num, row)
                 yield reader.line_num, {name: row[name].strip() for name in COLUMNS}
-        except (UnicodeDecodeError, csv.Error) as error:
+                line = reader.line_num + 1
+        except UnicodeDecodeError as error:
+            raise FormatError(f"expected tab-separated UTF-8 text: {error}", source.name) from None
+        except csv.Error as error:
             raise FormatError(
-                f"expected tab-separated UTF-8 text: {error}", source.name, reader.line_num
+                f"expected a closing quote in every cell that begins with a quote: {error}; remove "
+                "the quotes, or save the sheet with a spreadsheet program",
+                source.name,
+                line,
             ) from None
 
 
 def _check_header(source: Source, names: Sequence[str]) -> None:
-    """Raise a FormatError if a required column is missing."""
+    """Raise a FormatError if a required column is missing or occurs twice."""
+    for name in COLUMNS:
+        if names.count(name) > 1:
+            raise FormatError(
+                f"expected one column {name}, found {names.count(name)}", source.name, 1
+            )
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise FormatError(

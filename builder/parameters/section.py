@@ -4,8 +4,9 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1, strict=True)]
+Positive = Annotated[int, Field(ge=1, strict=True)]
+"""Strict, because pydantic would read `true` as 1: `min_users = true` would publish all queries."""
 
 
 class Section(BaseModel):
@@ -16,7 +17,7 @@ class Section(BaseModel):
     format_keys: ClassVar[frozenset[str]] = frozenset()
     """Keys that describe the format of raw files and do not affect which records are kept."""
     overridable: ClassVar[frozenset[str]] = frozenset()
-    """Keys that may be set per snapshot."""
+    """Keys that may be overridden for a single snapshot."""
 
     def override(self, other: Self) -> Self:
         """Return a copy in which values set explicitly in `other` replace those of this section."""

@@ -1,4 +1,4 @@
-"""Read user-supplied files, plain or compressed with gzip or zstd, up to a size limit.
+"""Reads user-supplied files, plain or compressed with gzip or zstd, up to a size limit.
 
 Input: a path. Output: the decompressed bytes. The compression is detected from the first bytes, not
 from the file name. Truncated or damaged streams raise an error, as do files larger than the limit.
@@ -26,12 +26,12 @@ def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     """Read a plain or compressed file up to a size limit, without a byte order mark.
 
     Args:
-        path: A plain, gzip or zstd file.
+        path: Path of a plain, gzip or zstd file.
         max_bytes: Maximum decompressed size in bytes.
 
     Raises:
-        UsageError: the path is not a readable file.
-        FormatError: the compressed stream is damaged, or decompresses to more than `max_bytes`.
+        UsageError: The path is not a readable file.
+        FormatError: The compressed stream is damaged, or decompresses to more than `max_bytes`.
     """
     compression = detect_compression(path)
     if compression is None:
@@ -52,12 +52,12 @@ def read_text(source: Source, max_bytes: int = MAX_TEXT_BYTES) -> str:
     """Read a plain or compressed UTF-8 text file.
 
     Args:
-        source: The file to read.
+        source: File to read.
         max_bytes: Maximum decompressed size in bytes.
 
     Raises:
-        UsageError: the path is not a readable file.
-        FormatError: the file is not UTF-8, is damaged, or is larger than `max_bytes`.
+        UsageError: The path is not a readable file.
+        FormatError: The file is not UTF-8, is damaged, or is larger than `max_bytes`.
     """
     try:
         return read_bounded(source.path, max_bytes).decode()
@@ -82,8 +82,8 @@ def detect_compression(path: Path) -> str | None:
     """Return `gzip`, `zstd` or None (uncompressed), detected from the first bytes of a file.
 
     Raises:
-        UsageError: the path is not a readable file.
-        FormatError: the file has another compression, or is of a type that is not text.
+        UsageError: The path is not a readable file.
+        FormatError: The file has another compression, or is of a type that is not text.
     """
     if path.exists() and not path.is_file():
         raise UsageError(f"{path}: expected a regular file, found a directory or special file")

@@ -136,6 +136,16 @@ def test_models_are_compared_on_held_out_pages(
     assert "--prior-alpha: Input should be greater than 0" in capsys.readouterr().err
 
 
+def test_a_comparison_counts_rejects(tmp_path: Path, capsys: Captured) -> None:
+    log = tmp_path / "log.jsonl"
+    good = json.dumps({"query": "q", "results": ["a", "b"], "clicks": [1]}) + "\n"
+    log.write_text((good + "no json\n") * 4)
+    assert run("clicks", "compare", log, "--model", "pbm") == 0
+    assert capsys.readouterr().out.splitlines()[0] == "8 impressions; rejected: not_json 4"
+    assert run("clicks", "compare", log, "--chosen", "sbdn") == 2
+    assert "unknown click model 'sbdn'; did you mean 'sdbn'?" in capsys.readouterr().err
+
+
 def test_a_model_that_loses_to_clicks_by_rank_is_named(tmp_path: Path, capsys: Captured) -> None:
     log = tmp_path / "log.jsonl"
     rows = [

@@ -160,6 +160,37 @@ def test_bad_lines_are_rejected_by_rule_and_line(tmp_path: Path, record: Any, re
     assert (report.log.impressions, report.log.used) == (4, 2)
 
 
+@pytest.mark.parametrize("separator", [" ", ",", "|", ";"])
+@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
+def test_joined_results_are_no_result(tmp_path: Path, name: str, separator: str) -> None:
+    joined = {**RECORDS[0], "results": [separator.join(RECORDS[0]["results"])], "clicks": [1]}
+    report = estimate_from_log(
+        written(tmp_path, [*RECORDS, joined], name), "sdbn", tmp_path / "o.parquet", params=UNIFORM
+    )
+    assert report.log.rejected == {"bad_list": 1}
+    assert pl.read_parquet(tmp_path / "o.parquet").rows() == EXPECTED
+
+
+@pytest.mark.parametrize("option", [{"votes": "user"}, {"pages": "joined"}])
+def test_options_that_need_users(tmp_path: Path, option: dict[str, Any]) -> None:
+    params = ClickParameters(**option)
+    for users, notes in (
+        (["u", None], []),
+        (
+            [None, None],
+            [
+                (
+                    'votes = "user" and pages = "joined" have no effect, because no impression has '
+                    "a user; set log.fields.user to the field of the user"
+                )
+            ],
+        ),
+    ):
+        log = written(tmp_path, [{**RECORDS[0], "user": user} for user in users])
+        report = estimate_from_log(log, "sdbn", tmp_path / "o.tsv", params=params)
+        assert report.log.notes == notes
+
+
 def test_broken_lines_do_not_stop_the_rest(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_bytes(b"\xef\xbb\xbf" + lines(RECORDS[:1]) + b"{\n\n\xff\xfe\n" + lines(RECORDS[1:]))
@@ -324,7 +355,7 @@ QUERIES = [
     " ",
     None,
 ]
-RESULTS = [["a", "b"], ["a"], ["a", None], ["a", ""], [], None]
+RESULTS = [["a", "b"], ["a"], ["http://a http://b"], ["a", None], ["a", ""], [], None]
 CLICKS = [[1], [2, 1], [], [3], [0], [None], None]
 
 

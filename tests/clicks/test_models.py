@@ -12,8 +12,8 @@ from builder.clicks.models.cascade import CascadeChain
 from builder.clicks.models.ccm import Continuation, examination_chain, posterior_satisfaction
 from builder.clicks.models.dbn_pyclick import (
     _expected_continuations,
-    below_last_click,
-    click_below_probability,
+    click_at_or_below_probability,
+    is_below_last_click,
     no_click_from_top,
 )
 from builder.clicks.models.inference import infer_examination
@@ -337,7 +337,7 @@ def test_ranks_beyond_training_get_the_prior_mean(name: str) -> None:
 
 def test_probabilities_of_dbn_pyclick_by_hand() -> None:
     pages, a = encoded([([0, 1, 2], [])]), np.array([0.3, 0.6, 0.15])
-    here, below = click_below_probability(pages, a, 0.8)
+    here, below = click_at_or_below_probability(pages, a, 0.8)
     second = 0.6 + 0.4 * 0.8 * 0.15
     assert here == pytest.approx([0.3 + 0.7 * 0.8 * second, second, 0.15])
     assert below == pytest.approx([second, 0.15, 0])
@@ -347,7 +347,7 @@ def test_probabilities_of_dbn_pyclick_by_hand() -> None:
     # the same on a page after others, of which one is longer
     several = encoded([([2], []), ([1, 0, 2, 1], []), ([0, 1, 2], [])])
     assert no_click_from_top(several, a[several.pair], 0.8)[-3:] == pytest.approx(expected)
-    assert below_last_click(encoded([([0, 1, 2], [2]), ([0], [])])).tolist() == [
+    assert is_below_last_click(encoded([([0, 1, 2], [2]), ([0], [])])).tolist() == [
         *(False, False, True),
         False,
     ]

@@ -38,6 +38,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "logs/june").mkdir(parents=True)
     for name in (
         "topics.tsv",
+        "other.tsv",
         "july.jsonl",
         "crawl-1.jsonl",
         "crawl-2.jsonl",
@@ -117,8 +118,31 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
         ("topics =", 'train = ["2023-01"]\ntopics =', "collection.train", "unknown snapshot"),
         ("[clicks]", '[select]\nstop_lists = ["no"]\n[clicks]', "select.stop_lists[0]", "no such"),
         ("[clicks]", '[translate]\nmodel = "no"\n[clicks]', "translate.model", "no such folder"),
-        ("[clicks]", "[qrels]\ncuts = [0.5, 0.2]\n[clicks]", "qrels", "cuts must ascend"),
+        (
+            "[clicks]",
+            "[qrels]\ncuts = [0.5, 0.2]\n[clicks]",
+            "qrels",
+            "expected cuts in ascending order",
+        ),
         ("[clicks]", "[clicks", None, "not valid TOML"),
+        (
+            "[clicks]",
+            "[select]\nmin_users = true\n[clicks]",
+            "select.min_users",
+            "expected an integer; found True",
+        ),
+        (
+            "[clicks]",
+            "[clicks]\nprior_alpha = inf",
+            "clicks.prior_alpha",
+            "expected a finite number; found inf",
+        ),
+        (
+            '"topics.tsv"',
+            '"*.tsv"',
+            "collection.topics",
+            "expected one file, found 2: other.tsv, topics.tsv; name the topic table",
+        ),
     ],
 )
 def test_messages_name_file_and_key(
@@ -136,6 +160,11 @@ def test_messages_name_file_and_key(
     assert message in str(caught.value)
     assert str(folder / "workflow.toml") in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_a_byte_order_mark_is_skipped(folder: Path) -> None:
+    (folder / "workflow.toml").write_text(GOOD, encoding="utf-8-sig")
+    assert Definition.load(folder / "workflow.toml").workflow == _load(folder, GOOD).workflow
 
 
 def test_a_missing_definition(tmp_path: Path) -> None:
@@ -288,7 +317,7 @@ def test_languages_and_translation_say_the_same(
         ('"fr", "de"', MODEL, "collection.languages: expected the target language 'en'"),
         ('"en", "en"', MODEL, "collection.languages: expected two distinct languages"),
         ('"../fr"', "", r"collection.languages\[0\]: expected an ISO 639 code"),
-        ('"de", "en"', "", "translate.model: a model is required, because the bundled one does"),
+        ('"de", "en"', "", "translate.model: a model is required, because the bundled model does"),
     ],
 )
 def test_languages_that_contradict_the_translation(
@@ -322,5 +351,7 @@ def test_a_snapshot_overrides_how_its_files_are_written(folder: Path) -> None:
 
 def test_a_snapshot_does_not_override_which_records_are_kept(folder: Path) -> None:
     text = GOOD.replace("[clicks]", "[snapshots.overrides.log]\nbot_rate = 5\n\n[clicks]")
-    with pytest.raises(DefinitionError, match=r"cannot override bot_rate .* set it in \[log\]"):
+    with pytest.raises(
+        DefinitionError, match=r"cannot override bot_rate .* use section \[log\] instead"
+    ):
         _load(folder, text)

@@ -54,7 +54,7 @@ def test_paths(path: str, system: str, snapshot: str) -> None:
         (["a_2022-06_2022-07.txt"], "names several snapshots: 2022-06, 2022-07"),
         (["bm25/2022-06.txt", "bm25_2022-06.txt"], "both runs of 'bm25' for 2022-06"),
         (["2022-06/2022-06.txt"], "expected the name of a system"),
-        ([], "no run files were given"),
+        ([], "expected at least one run file, found none"),
     ],
 )
 def test_what_cannot_be_assigned(paths: list[str], message: str) -> None:

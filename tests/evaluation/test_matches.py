@@ -55,7 +55,8 @@ def test_scores_of_0_have_a_warning(tmp_path: Path, capsys: pytest.CaptureFixtur
     files = [tmp_path / name for name in runs]
     irrelevant = "no judged document is relevant"
     not_found = (
-        "no relevant document was found; check that the run has the document ids of the judgements"
+        "no relevant document was retrieved; "
+        "check that the run has the document ids of the judgements"
     )
     reasons = {"a, 2022-06": irrelevant, "b, 2022-06": irrelevant, "a, 2022-07": not_found}
     warnings = [f"{key}: all scores are 0, because {reason}" for key, reason in reasons.items()]

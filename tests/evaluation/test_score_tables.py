@@ -37,7 +37,7 @@ def test_a_table_is_evaluated_as_its_run(tmp_path: Path, name: str, text: str) -
     assert by_table.effectiveness.equals(by_run.effectiveness)
     assert by_table.query_scores.equals(by_run.query_scores)
     assert by_table.effectiveness["value"][0] == pytest.approx(1 / 3)
-    with pytest.raises(UsageError, match=r"no scores for RR; found AP, P@1"):
+    with pytest.raises(UsageError, match=r"expected scores for RR, found AP, P@1"):
         evaluate_paths({"2022-06": qrels}, [table], EvaluationParameters(measures=("RR",)))
 
 

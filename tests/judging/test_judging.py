@@ -229,6 +229,21 @@ def test_sheets_have_one_line_per_pair_and_no_formula(tmp_path: Path) -> None:
             f"query_id\tdoc_id\tassessor\tgrade\n{query_id(1)}\t{doc_id(1)}\tann\n",
             "line 2: grade: expected",
         ),
+        (
+            (
+                f"query_id\tdoc_id\tassessor\tgrade\tnote\n{query_id(1)}\t{doc_id(1)}\tann\t1\t\n"
+                f'{query_id(1)}\t{doc_id(2)}\tann\t1\t"why\n{query_id(1)}\t{doc_id(3)}\tann\t2\t\n'
+            ),
+            (
+                "line 3: expected a closing quote in every cell that begins with a quote: "
+                "unexpected end of data; remove the quotes, or save the sheet with a spreadsheet "
+                "program"
+            ),
+        ),
+        (
+            f"query_id\tdoc_id\tassessor\tgrade\tgrade\n{query_id(1)}\t{doc_id(1)}\tann\t1\t\n",
+            "line 1: expected one column grade, found 2",
+        ),
     ],
 )
 def test_malformed_sheet_is_reported_with_line(tmp_path: Path, text: str, message: str) -> None:

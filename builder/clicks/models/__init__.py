@@ -11,7 +11,7 @@ from builder.plugins import find_plugins, load_plugin
 
 
 def get_model(name: str) -> FitFunction:
-    """Return a click model by name: built-in, or a plug-in of the group `click_models`.
+    """Return the fit function of a click model, built-in or a plug-in of the group `click_models`.
 
     Raises:
         UsageError: no click model has this name.

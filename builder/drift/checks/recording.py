@@ -30,7 +30,8 @@ MIN_FULL = 0.5
 """Minimum share of result lists that reach the last rank if lists were cut there."""
 
 MAX_AVOIDED = 0.5
-"""Maximum click rate of a first rank that counts as avoided, relative to the most clicked rank."""
+"""Maximum click rate of a first rank that counts as avoided, relative to the most clicked rank. An
+engine that answers some queries above its results can cause this, but no rank without clicks."""
 
 CLICK_RATES = """
 SELECT rank, count, total FROM click_diagnostics_{side}
@@ -95,6 +96,11 @@ class RecordedClicks:
             rates[0] < MAX_AVOIDED * rates[1] and fisher_exact_p_value(first, most) <= SIGNIFICANCE
         )
 
+    @property
+    def lacks_first_rank(self) -> bool:
+        """Whether the first rank is avoided and has next to no clicks."""
+        return self.avoids_first_rank and self.clicks[0] <= MAX_ABSENT * sum(self.clicks)
+
 
 def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Find patterns of clicks in only one snapshot that users cannot have caused."""
@@ -117,7 +123,12 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
         found.append("clicks after the first one were left out of one log")
     if avoided[0] != avoided[1]:
         when = "before" if avoided[0] else "after"
-        found.append(f"the first rank is hardly clicked {when}: ranks are numbered differently")
+        if both[avoided.index(True)].lacks_first_rank:
+            found.append(f"the first rank has no clicks {when}: ranks are numbered differently")
+        elif not found:
+            reason = "either ranks are numbered differently or the result page changed"
+            avoids = f"the first rank is hardly clicked {when}: {reason}"
+            return Outcome(None, f"{says}; {avoids}", numbers)
     sees = "a log without its impressions without clicks, or with other clicked ranks"
     verdict = f": {'; '.join(found)}" if found else ""
     return Outcome(bool(found), says + verdict, numbers, "" if found else sees)
@@ -136,9 +147,11 @@ def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
         and long.share_with_rank(short.depth + 1) >= MIN_PRESENT
         and short.depth < long.depth
     )
-    verdict = ": the log or the result page was cut, which users cannot cause" if is_cut else ""
+    if is_cut:
+        reason = "either the log was cut or the engine shows another number of results"
+        return Outcome(None, f"{says}: {reason}", {"depths": depths})
     sees = "result lists that are cut at a rank that most of them reach"
-    return Outcome(is_cut, says + verdict, {"depths": depths}, "" if is_cut else sees)
+    return Outcome(False, says, {"depths": depths}, sees)
 
 
 def _is_in_only_one(shares: Sequence[float]) -> bool:

@@ -35,7 +35,7 @@ class SanityRow:
         queries: Number of judged queries.
         ndcg: Mean nDCG@10; None, as the other means, without judged queries.
         precision: Mean P@10.
-        by_chance: Mean nDCG@10 with the judgements of another query for each query.
+        by_chance: Mean nDCG@10 if each query has the judgements of another query.
     """
 
     language: str
@@ -52,7 +52,7 @@ def sanity_table(
     *,
     progress: Progress | None = None,
 ) -> list[SanityRow]:
-    """Evaluate BM25 on every snapshot, in each language that has texts of all its queries.
+    """Evaluate BM25 on every snapshot, in each language in which all of its queries have texts.
 
     Args:
         snapshots: Snapshots in chronological order.
@@ -72,7 +72,7 @@ def sanity_table(
 
 
 def _has_texts(folder: Path, suffix: str) -> bool:
-    """Whether every query of a snapshot has a text in the language given by the column suffix."""
+    """Return whether every query of a snapshot has a text in the language of the suffix."""
     texts = parquet.read(folder / "queries.parquet", [f"text{suffix}"])
     return texts.height > 0 and texts.to_series().null_count() == 0
 

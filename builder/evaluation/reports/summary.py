@@ -7,8 +7,8 @@ later snapshots compared with the first. `to_json` returns all tables in this st
      "effectiveness": [{...}], "significance": [{...}], "persistence": [{...}],
      "agreement": [{...}]}
 
-with the columns of `results` as keys, and optionally with `query_scores` and `query_drops` (columns
-of `perquery`). Undefined values are null and have a `reason`.
+with the columns of `tables.results` as keys, and optionally with `query_scores` and `query_drops`
+(columns of `tables.perquery`). Undefined values are null and have a `reason`.
 """
 
 import json
@@ -85,8 +85,8 @@ def zero_score_warnings(evaluation: Evaluation) -> list[str]:
         .then(pl.lit("no judged document is relevant"))
         .otherwise(
             pl.lit(
-                "no relevant document was found; check that the run has the document ids of the "
-                "judgements"
+                "no relevant document was retrieved; check that the run has the document ids of "
+                "the judgements"
             )
         )
     )
@@ -104,7 +104,7 @@ def zero_score_warnings(evaluation: Evaluation) -> list[str]:
 
 
 def to_json(evaluation: Evaluation, *, queries: bool = False) -> dict[str, Any]:
-    """Convert an evaluation to JSON values, in the structure described above.
+    """Convert an evaluation to JSON values, with the structure in the docstring of this module.
 
     Args:
         evaluation: Evaluation to convert.

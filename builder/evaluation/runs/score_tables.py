@@ -1,7 +1,8 @@
 """Reads per-query scores computed by other tools: output of `trec_eval -q`, or CSV.
 
 Accepts lines `measure query value` of trec_eval, or CSV with the columns `query_id`, `measure` and
-`score`; plain, gzip or zstd. Measure names of trec_eval are converted (`ndcg_cut_10` to `nDCG@10`).
+`score`, plain or compressed with gzip or zstd. Measure names of trec_eval are converted
+(`ndcg_cut_10` to `nDCG@10`).
 """
 
 import re
@@ -28,7 +29,7 @@ _MEASURE = re.compile(rb"[A-Za-z][\w.]*")
 
 
 def is_score_table(path: Path) -> bool:
-    """Whether a file contains per-query scores, judging by its first line.
+    """Return whether a file contains per-query scores, judging by its first line.
 
     Raises:
         UsageError: The path is not a readable file.
@@ -66,7 +67,11 @@ def read_score_table(path: Path) -> pl.DataFrame:
     repeated = table.filter(pl.struct("query_id", "measure").is_duplicated())
     if repeated.height:
         query, measure, _ = repeated.row(0)
-        raise FormatError(f"several values of {measure} for query {query!r}", path)
+        raise FormatError(
+            f"expected one score per query and measure, found several values of {measure} for "
+            f"query {query!r}",
+            path,
+        )
     return table
 
 
@@ -115,7 +120,7 @@ def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
     for measure in scorer.measures:
         if str(measure) not in known:
             found = ", ".join(sorted(known)) or "no measures"
-            raise UsageError(f"{path}: no scores for {measure}; found {found}")
+            raise UsageError(f"{path}: expected scores for {measure}, found {found}")
     wide = queries.join(
         table.pivot("measure", index="query_id", values="score"),
         on="query_id",

@@ -42,8 +42,8 @@ def read_annotations(paths: Sequence[Path]) -> pl.DataFrame:
                 )
             if (fields[0], fields[1]) in seen:
                 raise FormatError(
-                    f"expected one label per annotator and post, found another label of "
-                    f"{fields[1]!r} for {fields[0]!r}",
+                    f"expected one label per annotator and post, found a second label of annotator "
+                    f"{fields[1]!r} for post {fields[0]!r}",
                     path,
                     line,
                 )
@@ -76,7 +76,8 @@ def majority_labels(annotations: pl.DataFrame) -> pl.DataFrame:
     """Return the majority label of each post.
 
     Returns:
-        Columns id, verdict (the most frequent label; null if there is a tie), annotators (number).
+        Columns id, verdict (the most frequent label; null if there is a tie), annotators (number of
+        annotators).
     """
     votes = annotations.group_by("id", "label").agg(votes=pl.len())
     leading = votes.filter(pl.col("votes") == pl.col("votes").max().over("id"))

@@ -36,7 +36,7 @@ SPLIT_INTERVALS = {"train": "t", "dev": "t", "within": "t", "short": "short", "l
 DAY = 86_400
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Size = Annotated[int, Field(ge=1)] | None
+MaxPosts = Annotated[int, Field(ge=1)] | None
 
 
 class CollectionSection(Section):
@@ -56,7 +56,7 @@ class CollectionSection(Section):
 
 
 class Period(Section):
-    """Time interval in UTC, from a start up to but excluding an end."""
+    """Time interval in UTC, from its start up to but not including its end."""
 
     start: datetime | date = Field(description="First day, or start time")
     end: datetime | date = Field(description="Day after the last day, or end time (exclusive)")
@@ -78,7 +78,8 @@ class IntervalsSection(Section):
     short_days: int = Field(
         default=365,
         ge=1,
-        description="Days after the end of t by which t' must end; t'' must not start earlier",
+        description="Number of days after the end of t within which t' must end and before which "
+        "t'' must not start",
     )
 
     @model_validator(mode="after")
@@ -99,7 +100,7 @@ class IntervalsSection(Section):
         return self
 
     def by_name(self) -> dict[str, Interval]:
-        """Time intervals by name: `t`, `short`, `long`."""
+        """Return the time intervals by name: `t`, `short`, `long`."""
         periods = {"t": self.train, "short": self.short, "long": self.long}
         return {name: period.interval for name, period in periods.items()}
 
@@ -121,23 +122,29 @@ class LabelsSection(Section):
 class AuthorsSection(Section):
     """Section `[authors]`: share of authors in each split; authors are assigned by hash."""
 
-    train: Share = Field(default=0.35, description="Share of all authors in the training set")
-    dev: Share = Field(default=0.05, description="Share of all authors in the development set")
+    train: Share = Field(
+        default=0.35, description="Fraction of authors assigned to the training set"
+    )
+    dev: Share = Field(
+        default=0.05, description="Fraction of authors assigned to the development set"
+    )
     within: Share = Field(
-        default=0.1, description="Share of all authors in the within-time test set"
+        default=0.1, description="Fraction of authors assigned to the within-time test set"
     )
     short: Share = Field(
-        default=0.15, description="Share of all authors in the short-term test set"
+        default=0.15, description="Fraction of authors assigned to the short-term test set"
     )
-    long: Share = Field(default=0.15, description="Share of all authors in the long-term test set")
+    long: Share = Field(
+        default=0.15, description="Fraction of authors assigned to the long-term test set"
+    )
     unlabelled: Share = Field(
-        default=0.2, description="Share of all authors in the unlabelled corpus"
+        default=0.2, description="Fraction of authors assigned to the unlabelled corpus"
     )
 
     @model_validator(mode="after")
     def _check_sum(self) -> "AuthorsSection":
         if abs(sum(getattr(self, split) for split in SPLITS) - 1) > 1e-9:
-            raise ValueError("the shares must sum to 1")
+            raise ValueError("the shares of all splits must sum to 1")
         return self
 
 
@@ -148,18 +155,22 @@ class SamplingSection(Section):
         default="balanced",
         description="Equal numbers of positive and negative posts, or their natural distribution",
     )
-    train: Size = Field(default=None, description="Maximum number of training posts; default: all")
-    dev: Size = Field(default=None, description="Maximum number of development posts; default: all")
-    within: Size = Field(
+    train: MaxPosts = Field(
+        default=None, description="Maximum number of training posts; default: all"
+    )
+    dev: MaxPosts = Field(
+        default=None, description="Maximum number of development posts; default: all"
+    )
+    within: MaxPosts = Field(
         default=None, description="Maximum number of within-time test posts; default: all"
     )
-    short: Size = Field(
+    short: MaxPosts = Field(
         default=None, description="Maximum number of short-term test posts; default: all"
     )
-    long: Size = Field(
+    long: MaxPosts = Field(
         default=None, description="Maximum number of long-term test posts; default: all"
     )
-    unlabelled: Size = Field(
+    unlabelled: MaxPosts = Field(
         default=None, description="Maximum number of unlabelled posts; default: all"
     )
 

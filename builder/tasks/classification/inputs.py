@@ -15,7 +15,7 @@ from builder.tasks.classification.definition import ClassificationDefinition
 
 @dataclass(frozen=True, slots=True)
 class InputFiles:
-    """Input files that a definition names: posts, marker list and human labels."""
+    """Input files listed in a definition: posts, marker list and human labels."""
 
     posts: tuple[Source, ...]
     markers: tuple[Source, ...]
@@ -25,11 +25,11 @@ class InputFiles:
     def from_definition(
         cls, definition: ClassificationDefinition, definition_file: Path
     ) -> "InputFiles":
-        """Return the input files that a definition names.
+        """Find the input files listed in a definition.
 
         Args:
-            definition: The definition.
-            definition_file: Its file; paths are relative to the folder of this file.
+            definition: Definition of the collection.
+            definition_file: File of the definition; paths in it are relative to its folder.
 
         Raises:
             DefinitionError: no file matches a path or pattern, a file is there twice, or there are
@@ -50,7 +50,7 @@ class InputFiles:
         )
 
     def sha256_by_name(self) -> dict[str, str]:
-        """Return the SHA-256 of each file by path, relative to the folder of the definition."""
+        """Return the SHA-256 of each file, by path relative to the folder of the definition."""
         sources = (*self.posts, *self.markers, *self.annotations)
         return {source.name: sha256(source.path) for source in sources}
 

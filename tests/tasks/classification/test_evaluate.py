@@ -59,7 +59,7 @@ def test_weights_decide_the_joint_score(collection, tmp_path):
         for weights in (None, {"short": 3, "long": 1}, {"long": 1})
     ]
     assert scores == [0.5, 0.75, 0.0]
-    with pytest.raises(UsageError, match="weights of within, short, long"):
+    with pytest.raises(UsageError, match="weights only for within, short, long"):
         evaluate_classification(collection.folder, [path], {"dev": 1})
 
 
