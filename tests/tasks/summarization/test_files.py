@@ -288,7 +288,7 @@ def test_files_that_do_not_match_are_told(files):
             files.score()
         return str(error.value)
 
-    such = "of events with nuggets, such as '1', value"
+    such = "of events with nuggets, such as '1', found"
     files.events.write_text("2\t0\t86400\n")
     assert message() == f"expected the start and end {such} ['2']"
     files.events.write_text(EVENTS)
@@ -296,4 +296,4 @@ def test_files_that_do_not_match_are_told(files):
     assert message() == f"expected updates of team-other {such} ['01', '9']"
     files.lines["nuggets.tsv"] = files.lines["nuggets.tsv"][:1]
     nuggets = str(files.folder / "nuggets.tsv")
-    assert message() == f"expected at least one nugget, value {nuggets!r}"
+    assert message() == f"expected at least one nugget, found {nuggets!r}"
