@@ -1,6 +1,6 @@
-"""Build, validate and analyse longitudinal test collections for information retrieval.
+"""Builds, validates and analyzes longitudinal test collections for information retrieval.
 
-The main `longeval` commands are available here as functions; each is imported on first use.
+The main `longeval` commands are available as functions of this package, imported on first use.
 """
 
 from importlib import import_module
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from builder.errors import DataError, LongEvalError, UsageError
     from builder.simulation import Simulation, simulate, simulate_over
 
-_HOMES = {
+_MODULES = {
     "BuildReport": "builder.commands.build",
     "Collection": "builder.collection.read",
     "DataError": "builder.errors",
@@ -62,9 +62,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'builder' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ LongEvalError                 any expected error; printed without a traceback
 `-- DataError                 invalid data, or a failed stage             exit 1
     |-- FormatError           a file does not conform to its format
     |-- DiskError             a disk is full or read-only
-    |-- ContractError         a table does not match its schema in `schemas/`
+    |-- SchemaError           a table does not match its schema in `schemas/`
     `-- LedgerError           rows in != rows out + rejects
 ```
 """
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
-    "ContractError",
     "DataError",
     "DefinitionError",
     "DiskError",
@@ -27,13 +26,14 @@ __all__ = [
     "LedgerError",
     "LongEvalError",
     "MissingExtraError",
+    "SchemaError",
     "UsageError",
     "suggest",
 ]
 
 
 def suggest(word: str, choices: Iterable[str]) -> str:
-    """Return a hint for a misspelt word: the most similar choice, or else all choices."""
+    """Return a hint for a misspelled word: the most similar choice, or else all choices."""
     words = list(choices)
     matches = get_close_matches(word, words, n=1)
     return f"did you mean {matches[0]!r}?" if matches else f"expected one of {', '.join(words)}"
@@ -73,7 +73,7 @@ class DefinitionError(UsageError):
     Args:
         message: Description of the error and how to fix it.
         file: Path of the definition file.
-        key: Dotted TOML key that caused the error; None if it is not tied to a key.
+        key: Dotted TOML key that caused the error; None if no single key caused it.
     """
 
     def __init__(self, message: str, file: Path | str, key: str | None = None) -> None:
@@ -122,7 +122,7 @@ class FormatError(DataError):
         super().__init__(f"{where}: {message}")
 
 
-class ContractError(DataError):
+class SchemaError(DataError):
     """A table does not match its schema in `schemas/`."""
 
 

@@ -55,7 +55,7 @@ def _cached_entry_points(
     group: str,
     folders: tuple[tuple[str, int], ...],  # noqa: ARG001 - cache key: a new package changes it
 ) -> EntryPoints:
-    """Return the entry points of a group, from a cache, since scanning all packages is slow."""
+    """Return the entry points of a group from a cache, because scanning all packages is slow."""
     return find(group=GROUP_PREFIX + group)
 
 
@@ -69,7 +69,7 @@ def describe_package(entry_point: EntryPoint) -> str:
 
 
 def plugin_packages(group: str, names: Iterable[str]) -> dict[str, str]:
-    """Return the name and version of the package of each plug-in, without built-in names."""
+    """Return the package name and version of each plug-in among `names`, by plug-in name."""
     known = find_plugins(group)
     return {name: describe_package(known[name]) for name in names if name in known}
 

@@ -19,7 +19,7 @@ import builder
 from builder.evaluation import (
     AttributedChange,
     EvaluationParameters,
-    attribute_paths,
+    attribute_score_changes,
     evaluate_paths,
     evaluation_trend,
     html_report,
@@ -66,7 +66,9 @@ def main(demo: Path) -> None:
         evaluation = evaluate_paths(qrels, runs, parameters)
         draw_body(_section(html_report(evaluation), "full"), "evaluation", 400)
         draw_page(trend_chart(evaluation_trend(evaluation)), "trend", width=700)
-        changes = attribute_paths(qrels, version / "changes/documents.parquet", runs[:1], [MEASURE])
+        changes = attribute_score_changes(
+            qrels, version / "changes/documents.parquet", runs[:1], [MEASURE]
+        )
     draw_body(grid(map(attribution_figure, changes)), "attribution")
     draw_body(funnel_figure(version), "funnel")
     draw_explorer(version)

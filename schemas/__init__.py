@@ -8,7 +8,7 @@ from schemas._base import (
     QUERY_ID_PATTERN,
     RELEASE_ID_PATTERN,
     SNAPSHOT_PATTERN,
-    Contract,
+    TableSchema,
 )
 from schemas.alignment import (
     DocumentChanges,
@@ -62,9 +62,9 @@ from schemas.release import (
 )
 from schemas.translation import SENTENCE_FLAGS, QueryCollisions, Sentences, Translations
 
-TABLES: dict[str, type[Contract]] = {
-    contract.table_name(): contract
-    for contract in (
+TABLES: dict[str, type[TableSchema]] = {
+    schema.table_name(): schema
+    for schema in (
         RawImpressions,
         RawPages,
         Impressions,
@@ -109,9 +109,9 @@ TABLES: dict[str, type[Contract]] = {
 }
 """Schemas of published and user-facing tables, by table name."""
 
-INTERMEDIATE_TABLES: dict[str, type[Contract]] = {
-    contract.table_name(): contract
-    for contract in (
+INTERMEDIATE_TABLES: dict[str, type[TableSchema]] = {
+    schema.table_name(): schema
+    for schema in (
         Gathered,
         PageVerdicts,
         KeptCandidates,
@@ -121,7 +121,7 @@ INTERMEDIATE_TABLES: dict[str, type[Contract]] = {
     )
 }
 """Schemas of tables passed between stages, by table name; not published."""
-RELEASED: dict[str, type[Contract]] = {
+RELEASED: dict[str, type[TableSchema]] = {
     "documents": ReleasedDocuments,
     "queries": ReleasedQueries,
     "qrels": ReleasedQrels,
@@ -142,7 +142,6 @@ __all__ = [
     "Candidates",
     "ClickDiagnostics",
     "ClickEstimates",
-    "Contract",
     "Coverage",
     "DocumentChanges",
     "Documents",
@@ -184,6 +183,7 @@ __all__ = [
     "Sentences",
     "ShownDocuments",
     "SplitQueries",
+    "TableSchema",
     "Topics",
     "Translations",
     "Variants",

@@ -1,4 +1,4 @@
-"""Base class of table schemas (contracts), and columns that several tables share."""
+"""Base class of table schemas, and columns that several tables share."""
 
 import re
 from typing import ClassVar
@@ -14,7 +14,7 @@ RELEASE_ID_PATTERN = r"^\S{1,200}$"
 VARIANT_SET_PATTERN = r"^v[0-9a-f]{16}$"
 
 
-class Contract(dy.Schema):
+class TableSchema(dy.Schema):
     """Base class of table schemas: columns, primary key, sort order and validation rules.
 
     Rows are written sorted by `order` if set, otherwise by the primary key, so that equal rows
@@ -22,7 +22,7 @@ class Contract(dy.Schema):
     """
 
     order: ClassVar[tuple[str, ...]] = ()
-    """Sort columns; empty: sorted by the primary key."""
+    """Sort columns; if empty, rows are sorted by the primary key."""
 
     revision: ClassVar[str] = "1"
     """Version of the schema, incremented when the meaning of a column changes."""
@@ -44,7 +44,7 @@ class Contract(dy.Schema):
 
     @classmethod
     def signature(cls) -> str:
-        """Return class name, revision, columns, types and nullability as a single line."""
+        """Return the class name, revision, and columns with type and nullability on one line."""
         columns = ",".join(
             f"{name}:{column.dtype}{'?' if column.nullable else ''}"
             for name, column in cls.columns().items()
@@ -52,12 +52,12 @@ class Contract(dy.Schema):
         return f"{cls.__name__}/{cls.revision}({columns})"
 
 
-def snapshot(*, primary_key: bool = False, description: str = "Snapshot name") -> dy.String:
+def snapshot_column(*, primary_key: bool = False, description: str = "Snapshot name") -> dy.String:
     """Return the definition of a column of snapshot names such as `2022-06`."""
     return dy.String(primary_key=primary_key, regex=SNAPSHOT_PATTERN, description=description)
 
 
-def doc_id(*, primary_key: bool = False) -> dy.String:
+def doc_id_column(*, primary_key: bool = False) -> dy.String:
     """Return the definition of a column of document ids: `d` + 16 hex digits of md5(URL key)."""
     return dy.String(
         primary_key=primary_key,
@@ -66,7 +66,7 @@ def doc_id(*, primary_key: bool = False) -> dy.String:
     )
 
 
-def query_id(*, primary_key: bool = False) -> dy.String:
+def query_id_column(*, primary_key: bool = False) -> dy.String:
     """Return the definition of a column of query ids: `q` + 16 hex digits of md5(folded text)."""
     return dy.String(
         primary_key=primary_key,
@@ -75,10 +75,10 @@ def query_id(*, primary_key: bool = False) -> dy.String:
     )
 
 
-def variant_set() -> dy.String:
+def variant_set_column() -> dy.String:
     """Return the definition of a column of variant set ids: `v` + 16 hex digits of an md5.
 
-    The name is used for sets read from a file, the signature for all others.
+    The md5 is computed from the name of a set read from a file, and from the signature otherwise.
     """
     return dy.String(
         nullable=True,
@@ -87,34 +87,34 @@ def variant_set() -> dy.String:
     )
 
 
-def count(description: str, *, nullable: bool = False, minimum: int = 0) -> dy.UInt32:
+def count_column(description: str, *, nullable: bool = False, minimum: int = 0) -> dy.UInt32:
     """Return the definition of a UInt32 column of counts."""
     return dy.UInt32(nullable=nullable, min=minimum, description=description)
 
 
-def probability(description: str, *, nullable: bool = True) -> dy.Float64:
+def probability_column(description: str, *, nullable: bool = True) -> dy.Float64:
     """Return the definition of a Float64 column of probabilities in [0, 1]."""
     return dy.Float64(nullable=nullable, min=0.0, max=1.0, description=description)
 
 
-def pseudo_count(description: str) -> dy.Float64:
+def pseudo_count_column(description: str) -> dy.Float64:
     """Return the definition of a nullable Float64 column of pseudo-counts (Beta prior)."""
     return dy.Float64(nullable=True, min=0.0, description=description)
 
 
-def language_hint() -> dy.String:
+def language_hint_column() -> dy.String:
     """Return the definition of a nullable column with the language that a page declares."""
     return dy.String(nullable=True, description="Language declared by the page")
 
 
-def published_at() -> dy.Int64:
+def published_at_column() -> dy.Int64:
     """Return the definition of a nullable column of publication times."""
     return dy.Int64(
         nullable=True, description="Time of publication in Unix seconds, declared by the page"
     )
 
 
-def modified_at() -> dy.Int64:
+def modified_at_column() -> dy.Int64:
     """Return the definition of a nullable column of modification times."""
     return dy.Int64(
         nullable=True,

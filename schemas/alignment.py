@@ -7,11 +7,11 @@ import dataframely as dy
 from schemas._base import (
     DOC_ID_PATTERN,
     QUERY_ID_PATTERN,
-    Contract,
-    count,
-    doc_id,
-    query_id,
-    snapshot,
+    TableSchema,
+    count_column,
+    doc_id_column,
+    query_id_column,
+    snapshot_column,
 )
 
 DOCUMENT_STATUSES = (
@@ -29,10 +29,10 @@ MATCHES = ("loose", "moved")
 QUERY_STATUSES = ("new", "gone", "kept")
 
 
-class DocumentsMap(Contract):
+class DocumentsMap(TableSchema):
     """All documents of the collection, with the snapshots that contain them."""
 
-    doc_id = doc_id(primary_key=True)
+    doc_id = doc_id_column(primary_key=True)
     url = dy.String(min_length=1, description="URL in the last snapshot that contains the document")
     url_key = dy.String(min_length=1, description="Canonical URL")
     snapshots = dy.List(
@@ -44,7 +44,7 @@ class DocumentsMap(Contract):
         nullable=True,
         regex=DOC_ID_PATTERN,
         description="Smallest doc_id of all documents whose URLs differ only by scheme, www or "
-        "trailing slash; null if this is the only one",
+        "trailing slash; null if there are no such documents",
     )
     crawled = dy.List(
         dy.String(),
@@ -54,10 +54,10 @@ class DocumentsMap(Contract):
     )
 
 
-class QueriesMap(Contract):
+class QueriesMap(TableSchema):
     """All queries of the collection, with the snapshots that contain them."""
 
-    query_id = query_id(primary_key=True)
+    query_id = query_id_column(primary_key=True)
     text = dy.String(min_length=1, description="Text in the last snapshot that contains the query")
     snapshots = dy.List(
         dy.String(),
@@ -74,7 +74,7 @@ class QueriesMap(Contract):
     )
 
 
-class NearLeaks(Contract):
+class NearLeaks(TableSchema):
     """Pairs of a held-out or test query and a similar training query, for manual review."""
 
     order: ClassVar[tuple[str, ...]] = (
@@ -84,10 +84,12 @@ class NearLeaks(Contract):
         "trained_id",
     )
 
-    query_id = query_id(primary_key=True)
+    query_id = query_id_column(primary_key=True)
     text = dy.String(min_length=1, description="Text of the held-out or test query")
     split = dy.String(description="Split of the query: heldout or test")
-    trained_snapshot = snapshot(primary_key=True, description="Snapshot of the training query")
+    trained_snapshot = snapshot_column(
+        primary_key=True, description="Snapshot of the training query"
+    )
     trained_id = dy.String(
         primary_key=True, regex=QUERY_ID_PATTERN, description="Id of the training query"
     )
@@ -97,17 +99,19 @@ class NearLeaks(Contract):
         max=1,
         description="Similarity of the content words of both queries; 1 if they are identical",
     )
-    snapshot = snapshot(primary_key=True, description="Snapshot of the held-out or test query")
+    snapshot = snapshot_column(
+        primary_key=True, description="Snapshot of the held-out or test query"
+    )
 
 
-class DocumentChanges(Contract):
+class DocumentChanges(TableSchema):
     """Document changes: one row per document and pair of consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "doc_id")
 
-    doc_id = doc_id(primary_key=True)
-    from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
-    to_snapshot = snapshot(primary_key=True, description="Later snapshot")
+    doc_id = doc_id_column(primary_key=True)
+    from_snapshot = snapshot_column(primary_key=True, description="Earlier snapshot")
+    to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     status = dy.String(
         regex=rf"^({'|'.join(DOCUMENT_STATUSES)})$",
         description="updated: the tokens of title or text differ; returned: added, but an earlier "
@@ -130,8 +134,8 @@ class DocumentChanges(Contract):
         max=1,
         description="Jaccard coefficient of the 5-shingle sets; null unless updated",
     )
-    tokens_from = count("Number of tokens in the earlier snapshot", nullable=True)
-    tokens_to = count("Number of tokens in the later snapshot", nullable=True)
+    tokens_from = count_column("Number of tokens in the earlier snapshot", nullable=True)
+    tokens_to = count_column("Number of tokens in the later snapshot", nullable=True)
     band = dy.String(
         nullable=True,
         regex=rf"^({'|'.join(CHANGE_BANDS)})$",
@@ -155,33 +159,35 @@ class DocumentChanges(Contract):
     )
 
 
-class QueryChanges(Contract):
+class QueryChanges(TableSchema):
     """Query changes: one row per query and pair of consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id")
 
-    query_id = query_id(primary_key=True)
-    from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
-    to_snapshot = snapshot(primary_key=True, description="Later snapshot")
+    query_id = query_id_column(primary_key=True)
+    from_snapshot = snapshot_column(primary_key=True, description="Earlier snapshot")
+    to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     status = dy.String(regex=rf"^({'|'.join(QUERY_STATUSES)})$", description="new, gone or kept")
-    impressions_from = count("Number of impressions in the earlier snapshot", nullable=True)
-    impressions_to = count("Number of impressions in the later snapshot", nullable=True)
+    impressions_from = count_column("Number of impressions in the earlier snapshot", nullable=True)
+    impressions_to = count_column("Number of impressions in the later snapshot", nullable=True)
 
 
-class QrelChanges(Contract):
+class QrelChanges(TableSchema):
     """Qrel changes: one row per query, document and pair of consecutive snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "query_id", "doc_id")
 
-    query_id = query_id(primary_key=True)
-    doc_id = doc_id(primary_key=True)
-    from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
-    to_snapshot = snapshot(primary_key=True, description="Later snapshot")
+    query_id = query_id_column(primary_key=True)
+    doc_id = doc_id_column(primary_key=True)
+    from_snapshot = snapshot_column(primary_key=True, description="Earlier snapshot")
+    to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     grade_from = dy.UInt8(
         nullable=True, max=2, description="Grade in the earlier snapshot; null if unjudged"
     )
     grade_to = dy.UInt8(
         nullable=True, max=2, description="Grade in the later snapshot; null if unjudged"
     )
-    examinations_from = count("Number of examinations in the earlier snapshot", nullable=True)
-    examinations_to = count("Number of examinations in the later snapshot", nullable=True)
+    examinations_from = count_column(
+        "Number of examinations in the earlier snapshot", nullable=True
+    )
+    examinations_to = count_column("Number of examinations in the later snapshot", nullable=True)

@@ -3,7 +3,7 @@
 import dataframely as dy
 import polars as pl
 
-from schemas._base import RELEASE_ID_PATTERN, Contract, count, probability
+from schemas._base import RELEASE_ID_PATTERN, TableSchema, count_column, probability_column
 
 CLICK_MEASURES = (
     "baseline_log_likelihood",
@@ -27,7 +27,7 @@ SCENARIOS = ("published", "cuts_10_percent_lower", "cuts_10_percent_higher", "ot
 STRATA = ("1-5", "6-10", "11-30", "depth")
 
 
-class ClickDiagnostics(Contract):
+class ClickDiagnostics(TableSchema):
     """Diagnostics of the click log (a count out of a total) and of the click model (a value)."""
 
     measure = dy.String(
@@ -56,15 +56,15 @@ class ClickDiagnostics(Contract):
     )
 
 
-class GradeCuts(Contract):
-    """Minimum score of each grade; under `target_shares`, set once by the first snapshot."""
+class GradeCuts(TableSchema):
+    """Minimum score of each grade; under `target_shares`, derived once from the first snapshot."""
 
     grade = dy.UInt8(primary_key=True, min=1, max=2, description="Grade")
     cut = dy.Float64(min=0, description="Minimum score of the grade")
-    policy = dy.String(description="Grading policy that determined the cut")
+    policy = dy.String(description="Grading policy that determined the grade threshold")
 
 
-class GradeSensitivity(Contract):
+class GradeSensitivity(TableSchema):
     """Number of pairs by published grade and by grade under alternative grading settings."""
 
     scenario = dy.String(
@@ -77,7 +77,7 @@ class GradeSensitivity(Contract):
     pairs = dy.UInt64(min=1, description="Number of query-document pairs")
 
 
-class PooledPairs(Contract):
+class PooledPairs(TableSchema):
     """Query-document pairs selected for manual assessment."""
 
     query_id = dy.String(
@@ -87,12 +87,14 @@ class PooledPairs(Contract):
         primary_key=True, regex=RELEASE_ID_PATTERN, description="Id of the document in the snapshot"
     )
     rank = dy.UInt32(min=1, description="Best rank of the document over all runs")
-    runs = count("Number of runs that retrieved the document within the pool depth", minimum=1)
+    runs = count_column(
+        "Number of runs that retrieved the document within the pool depth", minimum=1
+    )
     stratum = dy.String(description="Range of ranks of the stratum, such as 6-10")
     share = dy.Float64(min=0, max=1, description="Sampling probability of the stratum")
 
 
-class Judgements(Contract):
+class Judgements(TableSchema):
     """Manual relevance judgements: one row per query, document and assessor."""
 
     query_id = dy.String(
@@ -109,22 +111,24 @@ class Judgements(Contract):
     grade = dy.UInt8(max=2, description="0 not relevant, 1 relevant, 2 highly relevant")
 
 
-class PairStatistics(Contract):
+class PairStatistics(TableSchema):
     """Click counts and model estimates per query and URL, written by `longeval clicks`."""
 
     query = dy.String(primary_key=True, description="Query as written in the log")
     url = dy.String(primary_key=True, description="URL as written in the log")
-    impressions = count("Number of impressions of the document for the query", minimum=1)
-    examinations = count("Number of impressions with the document at or above the last click")
-    clicks = count("Number of impressions with a click on the document")
-    last_clicks = count("Number of impressions with the last click on the document")
-    attractiveness = probability(
+    impressions = count_column("Number of impressions of the document for the query", minimum=1)
+    examinations = count_column(
+        "Number of impressions with the document at or above the last click"
+    )
+    clicks = count_column("Number of impressions with a click on the document")
+    last_clicks = count_column("Number of impressions with the last click on the document")
+    attractiveness = probability_column(
         "Estimated probability of a click after examination; null if the model has none"
     )
-    satisfaction = probability(
+    satisfaction = probability_column(
         "Estimated probability of satisfaction after a click; null if the model has none"
     )
-    relevance = probability("Relevance estimate of the model; null if the model has none")
+    relevance = probability_column("Relevance estimate of the model; null if the model has none")
 
     @dy.rule()
     def counts_are_ordered(cls) -> pl.Expr:  # noqa: N805

@@ -7,23 +7,23 @@ import polars as pl
 
 from schemas._base import (
     DOC_ID_PATTERN,
-    Contract,
-    count,
-    doc_id,
-    language_hint,
-    modified_at,
-    probability,
-    pseudo_count,
-    published_at,
-    query_id,
-    variant_set,
+    TableSchema,
+    count_column,
+    doc_id_column,
+    language_hint_column,
+    modified_at_column,
+    probability_column,
+    pseudo_count_column,
+    published_at_column,
+    query_id_column,
+    variant_set_column,
 )
 
 GRADES = {0: "not relevant", 1: "relevant", 2: "highly relevant"}
 SPLITS = ("train", "heldout", "test", "seen")
 
 
-class Topics(Contract):
+class Topics(TableSchema):
     """Topics of the collection, common to all snapshots."""
 
     topic_id = dy.String(primary_key=True, regex=r"^[a-z0-9][a-z0-9_-]*$", description="Topic id")
@@ -35,19 +35,19 @@ class Topics(Contract):
     source = dy.String(description="Origin of the topic, such as the name of a list")
 
 
-class Candidates(Contract):
+class Candidates(TableSchema):
     """Queries of the log that passed all selection rules: one row per query."""
 
     query = dy.UInt64(primary_key=True, description="Query key")
     text = dy.String(min_length=1, description="Most frequent surface form")
     topics = dy.List(dy.String(), min_length=1, description="Ids of the matching topics, sorted")
-    impressions = count("Number of impressions in the snapshot", minimum=1)
-    users = count("Number of distinct users")
-    clicks = count("Number of clicked results, counted once per impression and rank")
-    variant_set = variant_set()
+    impressions = count_column("Number of impressions in the snapshot", minimum=1)
+    users = count_column("Number of distinct users")
+    clicks = count_column("Number of clicked results, counted once per impression and rank")
+    variant_set = variant_set_column()
 
 
-class Verdicts(Contract):
+class Verdicts(TableSchema):
     """Labels of queries, users and documents, from files or plug-ins."""
 
     kind = dy.String(
@@ -66,7 +66,7 @@ class Verdicts(Contract):
     score = dy.Float64(min=0, max=1, description="Confidence of the label")
 
 
-class Variants(Contract):
+class Variants(TableSchema):
     """Variant set and representative of every candidate: one row per candidate."""
 
     query = dy.UInt64(primary_key=True, description="Query key of a candidate")
@@ -74,7 +74,7 @@ class Variants(Contract):
         description="Query key of the representative, which is published in place of the "
         "candidate and to which its clicks are added"
     )
-    variant_set = variant_set()
+    variant_set = variant_set_column()
     text = dy.String(min_length=1, description="Text of the candidate")
     similarity = dy.Float64(
         nullable=True,
@@ -90,31 +90,31 @@ class Variants(Contract):
     )
 
 
-class JudgedQueries(Contract):
+class JudgedQueries(TableSchema):
     """Queries of a snapshot with enough judged documents, before they are split."""
 
-    query_id = query_id(primary_key=True)
+    query_id = query_id_column(primary_key=True)
     text = dy.String(min_length=1, description="Most frequent surface form")
     topics = dy.List(dy.String(), min_length=1, description="Ids of the matching topics, sorted")
-    impressions = count("Number of impressions in the snapshot", minimum=1)
-    users = count("Number of distinct users")
-    clicks = count("Number of clicked results")
-    judged = count("Number of judged documents", minimum=1)
-    relevant = count("Number of documents with a grade above 0")
-    variant_set = variant_set()
+    impressions = count_column("Number of impressions in the snapshot", minimum=1)
+    users = count_column("Number of distinct users")
+    clicks = count_column("Number of clicked results")
+    judged = count_column("Number of judged documents", minimum=1)
+    relevant = count_column("Number of documents with a grade above 0")
+    variant_set = variant_set_column()
 
 
-class ShownDocuments(Contract):
+class ShownDocuments(TableSchema):
     """Documents in the results of candidate queries, with their number of impressions."""
 
     doc = dy.UInt64(primary_key=True, description="Document key")
     impressions = dy.UInt64(min=1, description="Number of times shown, counting every rank")
 
 
-class Documents(Contract):
-    """Documents of a snapshot as crawled at that time, in the source language and in English."""
+class Documents(TableSchema):
+    """Documents of a snapshot, in the source language and in English."""
 
-    doc_id = doc_id(primary_key=True)
+    doc_id = doc_id_column(primary_key=True)
     url = dy.String(min_length=1, description="URL as fetched")
     url_key = dy.String(min_length=1, description="Canonical URL, which identifies the document")
     fetched_at = dy.Int64(
@@ -131,10 +131,10 @@ class Documents(Contract):
     language = dy.String(
         nullable=True, description="ISO 639 code of the detected language; null if too short"
     )
-    language_score = probability("Confidence of the detected language")
+    language_score = probability_column("Confidence of the detected language")
     shown = dy.Bool(description="Whether the document is in the results of a candidate query")
     sampled = dy.Bool(description="Whether the document is in the random sample of the index")
-    tokens = count("Number of tokens in title and text")
+    tokens = count_column("Number of tokens in title and text")
     text_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="MD5 of the stored text")
     token_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="MD5 of the lowercased tokens")
     truncated = dy.Bool(
@@ -149,11 +149,11 @@ class Documents(Contract):
     near_duplicate_group = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,
-        description="First document of the group of near-duplicates; null if there are no others",
+        description="First document of the group of near-duplicates; null if the document has none",
     )
-    language_hint = language_hint()
-    published_at = published_at()
-    modified_at = modified_at()
+    language_hint = language_hint_column()
+    published_at = published_at_column()
+    modified_at = modified_at_column()
 
     @dy.rule()
     def has_an_origin(cls) -> pl.Expr:  # noqa: N805
@@ -161,14 +161,14 @@ class Documents(Contract):
         return pl.col("shown") | pl.col("sampled")
 
 
-class Queries(Contract):
+class Queries(TableSchema):
     """Queries of a snapshot.
 
-    In imported releases, which do not publish them, `topics` is empty and `impressions`, `users`
+    Imported releases contain no topics or counts: `topics` is empty, and `impressions`, `users`
     and `clicks` are 0.
     """
 
-    query_id = query_id(primary_key=True)
+    query_id = query_id_column(primary_key=True)
     text = dy.String(min_length=1, description="Most frequent surface form")
     text_en = dy.String(
         nullable=True, description="Text in English; null if translation is disabled"
@@ -179,39 +179,41 @@ class Queries(Contract):
         description="In the training snapshot: train or heldout; later: seen if the query or a "
         "variant of it is in train, otherwise test",
     )
-    impressions = count("Number of impressions in the snapshot")
-    users = count("Number of distinct users")
-    clicks = count("Number of clicked results")
-    judged = count("Number of judged documents")
-    relevant = count("Number of documents with a grade above 0")
-    variant_set = variant_set()
+    impressions = count_column("Number of impressions in the snapshot")
+    users = count_column("Number of distinct users")
+    clicks = count_column("Number of clicked results")
+    judged = count_column("Number of judged documents")
+    relevant = count_column("Number of documents with a grade above 0")
+    variant_set = variant_set_column()
 
 
-class ClickEstimates(Contract):
+class ClickEstimates(TableSchema):
     """Click counts of a query-document pair and the estimates of the click model."""
 
     query = dy.UInt64(primary_key=True, description="Query key")
     doc = dy.UInt64(primary_key=True, description="Document key")
-    impressions = count("Number of impressions with the document; 0 if none is counted")
-    examinations = count("Number of impressions with the document at or above the last click")
-    clicks = count("Number of impressions with a click on the document")
-    last_clicks = count("Number of impressions with the last click on the document")
-    attractiveness = probability("Posterior mean of attractiveness; null if never examined")
-    satisfaction = probability("Posterior mean of satisfaction; null if never examined")
-    relevance = probability("attractiveness * satisfaction; null if never examined")
-    other_examinations = count(
+    impressions = count_column("Number of impressions with the document; 0 if none is counted")
+    examinations = count_column(
+        "Number of impressions with the document at or above the last click"
+    )
+    clicks = count_column("Number of impressions with a click on the document")
+    last_clicks = count_column("Number of impressions with the last click on the document")
+    attractiveness = probability_column("Posterior mean of attractiveness; null if never examined")
+    satisfaction = probability_column("Posterior mean of satisfaction; null if never examined")
+    relevance = probability_column("attractiveness * satisfaction; null if never examined")
+    other_examinations = count_column(
         "Number of examinations under the alternative setting of `clicks.no_click`", nullable=True
     )
-    attractiveness_alpha = pseudo_count(
+    attractiveness_alpha = pseudo_count_column(
         "Prior of attractiveness: number of pseudo-clicks; equal in all rows"
     )
-    attractiveness_beta = pseudo_count(
+    attractiveness_beta = pseudo_count_column(
         "Prior of attractiveness: number of pseudo-skips; equal in all rows"
     )
-    satisfaction_alpha = pseudo_count(
+    satisfaction_alpha = pseudo_count_column(
         "Prior of satisfaction: number of pseudo-clicks that are last; equal in all rows"
     )
-    satisfaction_beta = pseudo_count(
+    satisfaction_beta = pseudo_count_column(
         "Prior of satisfaction: number of pseudo-clicks that are not last; equal in all rows"
     )
 
@@ -225,26 +227,26 @@ class ClickEstimates(Contract):
         )
 
 
-class Qrels(Contract):
-    """Relevance grades of query-document pairs, with the click counts they are derived from."""
+class Qrels(TableSchema):
+    """Relevance grades of query-document pairs, with the click counts behind them."""
 
-    query_id = query_id(primary_key=True)
-    doc_id = doc_id(primary_key=True)
+    query_id = query_id_column(primary_key=True)
+    doc_id = doc_id_column(primary_key=True)
     grade = dy.UInt8(max=max(GRADES), description="0 not relevant, 1 relevant, 2 highly relevant")
-    score = probability("Score from which the click grade was derived")
-    attractiveness = probability("Posterior mean of attractiveness")
-    satisfaction = probability("Posterior mean of satisfaction")
-    impressions = count("Number of impressions with the document")
-    examinations = count("Number of impressions in which the document was examined")
-    clicks = count("Number of impressions with a click on the document")
-    last_clicks = count("Number of impressions with the last click on the document")
+    score = probability_column("Score from which the click grade was derived")
+    attractiveness = probability_column("Posterior mean of attractiveness")
+    satisfaction = probability_column("Posterior mean of satisfaction")
+    impressions = count_column("Number of impressions with the document")
+    examinations = count_column("Number of impressions in which the document was examined")
+    clicks = count_column("Number of impressions with a click on the document")
+    last_clicks = count_column("Number of impressions with the last click on the document")
     source = dy.String(
         regex=r"^(click|manual|release)$",
         description="Origin of the grade; release: unknown, since the grade was imported",
     )
-    score_low = probability("Lower bound of the credible interval of the score")
-    score_high = probability("Upper bound of the credible interval of the score")
-    stability = probability("Posterior probability that the true score has the same grade")
+    score_low = probability_column("Lower bound of the credible interval of the score")
+    score_high = probability_column("Upper bound of the credible interval of the score")
+    stability = probability_column("Posterior probability that the true score has the same grade")
     click_grade = dy.UInt8(
         nullable=True, max=max(GRADES), description="Grade derived from clicks; null if none"
     )
@@ -253,7 +255,7 @@ class Qrels(Contract):
     )
 
 
-class Rejects(Contract):
+class Rejects(TableSchema):
     """Rows dropped by a stage, with the reason; rows with personal data are only counted."""
 
     order: ClassVar[tuple[str, ...]] = ("stage", "reason", "file", "line", "key")

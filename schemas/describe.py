@@ -4,42 +4,42 @@ from typing import Any
 
 import dataframely as dy
 
-from schemas._base import Contract
+from schemas._base import TableSchema
 
 _BOUNDS = {"min": ">= {}", "max": "<= {}", "min_length": "length >= {}", "regex": "matches {}"}
 
 
-def describe(contract: type[Contract]) -> dict[str, Any]:
-    """Describe a table schema as a JSON-serializable dictionary.
+def describe(schema: type[TableSchema]) -> dict[str, Any]:
+    """Return a JSON-serializable description of a table schema.
 
     Returns:
         `{"description", "columns": [{"name", "type", "nullable", "key", "rules", "description"}],
         "rules": [{"name", "description"}], "order": [...]}`, where `order` lists the sort columns.
     """
-    key = set(contract.primary_key())
+    key = set(schema.primary_key())
     return {
-        "description": " ".join((contract.__doc__ or "").split()),
+        "description": " ".join((schema.__doc__ or "").split()),
         "columns": [
             {
                 "name": name,
                 "type": str(column.dtype),
                 "nullable": column.nullable,
                 "key": name in key,
-                "rules": _rules(column, name in key),
+                "rules": _column_constraints(column, name in key),
                 "description": column.description or "",
             }
-            for name, column in contract.columns().items()
+            for name, column in schema.columns().items()
         ],
         "rules": [
             {"name": name, "description": " ".join((rule.validation_fn.__doc__ or "").split())}
-            for name, rule in vars(contract).items()
+            for name, rule in vars(schema).items()
             if hasattr(rule, "validation_fn")
         ],
-        "order": list(contract.sort_key()),
+        "order": list(schema.sort_key()),
     }
 
 
-def _rules(column: dy.Column, is_key: bool) -> str:
+def _column_constraints(column: dy.Column, is_key: bool) -> str:
     """Return the constraints of a column, such as `key, >= 1`."""
     parts = ["key"] if is_key else []
     for name, text in _BOUNDS.items():

@@ -3,13 +3,13 @@
 import dataframely as dy
 import polars as pl
 
-from schemas._base import Contract
+from schemas._base import TableSchema
 
 SCOPES = {"log": "all queries of the log", "kept_queries": "candidate queries only"}
 
 
-class Coverage(Contract):
-    """Number of shown documents that are in the crawl and in the collection, by set of queries."""
+class Coverage(TableSchema):
+    """Number of shown, crawled and published documents, by set of queries."""
 
     scope = dy.String(
         primary_key=True,
@@ -34,8 +34,8 @@ class Coverage(Contract):
         return _counts_are_ordered()
 
 
-class HostCoverage(Contract):
-    """Number of documents shown by candidate queries that are in crawl and collection, by host."""
+class HostCoverage(TableSchema):
+    """Number of shown, crawled and published documents of candidate queries, by host."""
 
     host = dy.String(primary_key=True, description="Host of the URL; empty if it has none")
     shown = dy.UInt64(description="Number of distinct documents shown")

@@ -4,12 +4,12 @@ from typing import ClassVar
 
 import dataframely as dy
 
-from schemas._base import Contract, snapshot
+from schemas._base import TableSchema, snapshot_column
 
 PARTS = ("documents", "queries", "qrels", "checks")
 
 
-class WordCounts(Contract):
+class WordCounts(TableSchema):
     """Word frequencies in the documents of a snapshot: one row per word."""
 
     token = dy.String(primary_key=True, min_length=1, description="Lowercased word")
@@ -20,27 +20,27 @@ class WordCounts(Contract):
     )
 
 
-class LostWords(Contract):
-    """Word frequencies in documents of the aligned core that a later snapshot lacks."""
+class LostWords(TableSchema):
+    """Word frequencies in documents that a snapshot lacks but all earlier snapshots contain."""
 
     order: ClassVar[tuple[str, ...]] = ("snapshot", "token")
 
     token = dy.String(primary_key=True, min_length=1, description="Lowercased word")
     n = dy.Int64(
         min=1,
-        description="Number of occurrences in documents that the later snapshot lacks and all "
-        "snapshots before it contain",
+        description="Number of occurrences in documents that are in every earlier snapshot but "
+        "not in the later one",
     )
-    snapshot = snapshot(primary_key=True, description="Snapshot whose documents are counted")
+    snapshot = snapshot_column(primary_key=True, description="Snapshot whose documents are counted")
 
 
-class PairDrift(Contract):
+class PairDrift(TableSchema):
     """Drift measures of two consecutive snapshots, published in `drift.json`."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "part")
 
-    from_snapshot = snapshot(primary_key=True, description="Earlier snapshot")
-    to_snapshot = snapshot(primary_key=True, description="Later snapshot")
+    from_snapshot = snapshot_column(primary_key=True, description="Earlier snapshot")
+    to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     part = dy.String(
         primary_key=True, regex=rf"^({'|'.join(PARTS)})$", description="What was measured"
     )

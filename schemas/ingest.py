@@ -2,10 +2,10 @@
 
 import dataframely as dy
 
-from schemas._base import Contract, language_hint, modified_at, published_at
+from schemas._base import TableSchema, language_hint_column, modified_at_column, published_at_column
 
 
-class Impressions(Contract):
+class Impressions(TableSchema):
     """Impressions of a log as keys, without query texts, times or user identifiers."""
 
     impression = dy.UInt64(primary_key=True, description="Number of the impression, in log order")
@@ -20,7 +20,7 @@ class Impressions(Contract):
     clicks = dy.List(dy.UInt16(min=1), description="1-based ranks in click order")
 
 
-class LogQueries(Contract):
+class LogQueries(TableSchema):
     """Query texts of a log: one row per distinct text as typed."""
 
     surface = dy.UInt64(
@@ -31,7 +31,7 @@ class LogQueries(Contract):
     folded = dy.String(min_length=1, description="Folded text, which identifies the query")
 
 
-class LogUrls(Contract):
+class LogUrls(TableSchema):
     """Documents shown in a log: one row per canonical URL."""
 
     doc = dy.UInt64(primary_key=True, description="Document key: first 64 bits of md5(URL key)")
@@ -39,7 +39,7 @@ class LogUrls(Contract):
     url = dy.String(min_length=1, description="First URL in sort order with this canonical form")
 
 
-class Fetches(Contract):
+class Fetches(TableSchema):
     """Titles and texts of all fetches of a crawl, including superseded ones, in input order."""
 
     number = dy.UInt64(primary_key=True, description="Number of the fetch, in input order")
@@ -49,7 +49,7 @@ class Fetches(Contract):
     )
 
 
-class Pages(Contract):
+class Pages(TableSchema):
     """Pages of a crawl: the last fetch of every canonical URL in the interval of the snapshot."""
 
     doc = dy.UInt64(primary_key=True, description="Document key: first 64 bits of md5(URL key)")
@@ -61,6 +61,6 @@ class Pages(Contract):
         nullable=True,
         description="Whether the text was cut, at `crawl.max_text_chars` or by the crawler",
     )
-    language_hint = language_hint()
-    published_at = published_at()
-    modified_at = modified_at()
+    language_hint = language_hint_column()
+    published_at = published_at_column()
+    modified_at = modified_at_column()

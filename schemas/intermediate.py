@@ -1,6 +1,7 @@
 """Schemas of tables that are passed between stages and share the columns of another table.
 
-Stages declare the tables they read and write by contract, so every table needs its own class.
+Stages declare the tables that they read and write by schema class, so each table needs its own
+class.
 """
 
 from schemas.collection import (

@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import dataframely as dy
 
-from schemas._base import Contract
+from schemas._base import TableSchema
 
 
-class RawImpressions(Contract):
+class RawImpressions(TableSchema):
     """Raw query log: one row per impression, i.e. per result page shown to a user."""
 
     order: ClassVar[tuple[str, ...]] = ("time", "user", "query")
@@ -19,7 +19,7 @@ class RawImpressions(Contract):
     clicks = dy.List(dy.UInt16(min=1), description="1-based ranks in click order")
 
 
-class RawPages(Contract):
+class RawPages(TableSchema):
     """Raw crawl: one row per fetch of a page."""
 
     order: ClassVar[tuple[str, ...]] = ("url", "timestamp")

@@ -5,7 +5,7 @@ from typing import ClassVar
 import dataframely as dy
 import polars as pl
 
-from schemas._base import QUERY_ID_PATTERN, RELEASE_ID_PATTERN, Contract
+from schemas._base import QUERY_ID_PATTERN, RELEASE_ID_PATTERN, TableSchema
 from schemas.collection import Documents, Qrels, Queries
 
 
@@ -51,7 +51,7 @@ class ReleasedQrels(Qrels):
         return Qrels.dtypes()
 
 
-class ReleaseIds(Contract):
+class ReleaseIds(TableSchema):
     """Mapping of the ids of an imported release to ids that are equal in all snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("kind", "id")
@@ -70,7 +70,7 @@ class ReleaseIds(Contract):
     )
 
 
-class Irregularities(Contract):
+class Irregularities(TableSchema):
     """Number of irregular but readable lines of an imported release, by file and defect."""
 
     order: ClassVar[tuple[str, ...]] = ("file", "kind")

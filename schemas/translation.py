@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import dataframely as dy
 
-from schemas._base import Contract, count, query_id
+from schemas._base import TableSchema, count_column, query_id_column
 
 SENTENCE_FLAGS = (
     "untranslatable",
@@ -49,8 +49,8 @@ def _flags_column(description: str) -> dy.List:
     return dy.List(dy.String(regex=rf"^({'|'.join(SENTENCE_FLAGS)})$"), description=description)
 
 
-class Sentences(Contract):
-    """Sentences of documents and queries, with the text used for them in the English version."""
+class Sentences(TableSchema):
+    """Sentences of documents and queries, with the English text that is used in their place."""
 
     order: ClassVar[tuple[str, ...]] = ("id", "field", "sentence")
 
@@ -70,26 +70,28 @@ class Sentences(Contract):
     flags = _flags_column("Flags of the sentence, in the order of `SENTENCE_FLAGS`")
 
 
-class Translations(Contract):
+class Translations(TableSchema):
     """Translation statistics: one row per document or query."""
 
     id = dy.String(
         primary_key=True, regex=r"^[dq][0-9a-f]{16}$", description="Id of the document or query"
     )
-    sentences = count("Number of sentences in all fields")
-    translated = count("Number of translated sentences")
-    copied = count("Number of sentences copied because they are untranslatable or English")
-    source_kept = count("Number of sentences kept in French because their translation failed")
-    dropped = count("Number of sentences without any English text")
+    sentences = count_column("Number of sentences in all fields")
+    translated = count_column("Number of translated sentences")
+    copied = count_column("Number of sentences copied because they are untranslatable or English")
+    source_kept = count_column(
+        "Number of sentences kept in French because their translation failed"
+    )
+    dropped = count_column("Number of sentences without any English text")
     flags = _flags_column("Distinct flags of the sentences, in the order of `SENTENCE_FLAGS`")
 
 
-class QueryCollisions(Contract):
+class QueryCollisions(TableSchema):
     """Queries that have the same English text as another query."""
 
     order: ClassVar[tuple[str, ...]] = ("folded_en", "query_id")
 
     folded_en = dy.String(primary_key=True, description="Folded English text")
-    query_id = query_id(primary_key=True)
+    query_id = query_id_column(primary_key=True)
     text = dy.String(min_length=1, description="Text in the source language")
     text_en = dy.String(description="Text in English")

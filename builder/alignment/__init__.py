@@ -1,7 +1,8 @@
 """Aligns snapshots: matches documents, queries and judgements over time.
 
-Input: the documents, queries and qrels of snapshots. Output: change tables with one row per id of
-two consecutive snapshots, and maps of the snapshots that contain each id.
+Input: the documents, queries and qrels of all snapshots. Output: for each pair of consecutive
+snapshots, change tables with one row per id; and maps, which list the snapshots that contain each
+id.
 """
 
 from builder.alignment.changes import align_snapshots

@@ -1,15 +1,18 @@
-"""Finds why a later snapshot lacks a document although its crawl contains the page.
+"""Finds why a document is missing from a later snapshot although the later crawl has its page.
 
-Input: the crawled pages of both snapshots, the documents shown in the later one, and its sampling
-parameters. Output: the table `absences` of a DuckDB connection, one row per document of the earlier
-snapshot that the later snapshot lacks but its crawl has, with a status:
+Input: the crawled pages of both snapshots, and the shown documents and sampling parameters of the
+later snapshot. Output: the table `absences` of a DuckDB connection, with one row per document of
+the earlier snapshot that is missing from the later snapshot but not from the later crawl. Its
+status is one of:
 
-- `not_sampled`: in the earlier sample but not in the later one, whose share or seed differs;
-- `not_shown`: shown for a query of the earlier snapshot, but for no selected query of the later;
-- `left_out`: shown or sampled in the later snapshot too, but excluded there by a rule (a list,
-  a verdict, a duplicate).
+- `not_sampled`: in the sample of the earlier snapshot, but not in that of the later snapshot, which
+  has a different share or seed;
+- `not_shown`: shown for a query of the earlier snapshot, but not for any selected query of the
+  later snapshot;
+- `left_out`: shown or sampled in the later snapshot, but excluded by a rule (a URL list, a verdict,
+  or as a duplicate).
 
-Documents that the later crawl lacks have no row: they were removed.
+Documents that are missing from the later crawl have no row: they were removed.
 """
 
 from dataclasses import dataclass
@@ -34,18 +37,20 @@ ORDER BY doc_id
 
 
 DOC_ID = "format('d{:016x}', doc) AS doc_id"
-"""SQL expression of the printable id of a document key."""
+"""SQL expression that converts a document key to a printable document id."""
 
 
 @dataclass(frozen=True)
 class CrawlTables:
     """Crawled and shown documents of two snapshots; None if unknown, as for imported releases.
 
+    Only the column `doc` of the tables is read.
+
     Args:
-        pages_from: `doc` of the pages in the earlier crawl.
-        pages_to: `doc` of the pages in the later crawl.
-        shown_to: `doc` of the documents shown for selected queries of the later snapshot.
-        sampling: Sampling parameters of the later snapshot.
+        pages_from: Pages of the earlier crawl.
+        pages_to: Pages of the later crawl.
+        shown_to: Documents shown for selected queries of the later snapshot.
+        sampling: Section `[documents]` of the later snapshot, with its sampling parameters.
     """
 
     pages_from: Table | None = None
@@ -54,7 +59,10 @@ class CrawlTables:
     sampling: DocumentParameters | None = None
 
     def create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create the views `crawled_from`, `crawled_to` and `shown_to`; empty if unknown."""
+        """Create the views `crawled_from`, `crawled_to` and `shown_to`; empty tables if unknown.
+
+        Also set the variables `crawl_from_known` and `crawl_to_known`.
+        """
         for name, table in (
             ("crawled_from", self.pages_from),
             ("crawled_to", self.pages_to),
@@ -72,7 +80,12 @@ class CrawlTables:
 
 
 def classify_absences(connection: duckdb.DuckDBPyConnection, crawls: CrawlTables) -> None:
-    """Create the table `absences`: why documents of the earlier snapshot are missing later."""
+    """Create the table `absences`: why documents are missing from the later snapshot.
+
+    Args:
+        connection: DuckDB connection with the views `documents_from` and `documents_to`.
+        crawls: Crawled and shown documents of the two snapshots.
+    """
     crawls.create_views(connection)
     connection.execute(ABSENCES)
     if crawls.sampling is None:

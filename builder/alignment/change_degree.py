@@ -1,8 +1,9 @@
 """Measures how much the text of each updated document changed.
 
-Input: the ids of updated documents and both documents tables. Output: the table `degrees` of a
-DuckDB connection: Dice coefficient of the word sets and Jaccard coefficient of the shingle sets.
-Only updated texts are read, in batches of bounded size.
+Input: the ids of updated documents, and the documents of both snapshots. Output: the table
+`degrees` of a DuckDB connection, with the Dice coefficient of the word sets and the Jaccard
+coefficient of the shingle sets of the two versions of each document. Only updated texts are read,
+in batches of bounded size.
 """
 
 from functools import partial
@@ -25,7 +26,8 @@ FROM pairing WHERE status = 'updated' ORDER BY doc_id
 DEGREE_COLUMNS = ("dice", "shingle_jaccard")
 
 CACHE_BYTES = 600_000
-"""Bytes of text compared together, so that their hash tables fit the processor cache."""
+"""Approximate size in bytes of the texts compared at a time, so that their hash tables fit into the
+processor cache."""
 
 DEGREES = "CREATE TEMP TABLE degrees (doc_id VARCHAR, dice DOUBLE, shingle_jaccard DOUBLE)"
 
@@ -34,24 +36,24 @@ def measure_degrees(
     connection: duckdb.DuckDBPyConnection,
     documents_from: Table,
     documents_to: Table,
-    shingle: int,
+    shingle_size: int,
     threads: int,
     progress: Progress,
 ) -> None:
-    """Measure how much each updated document changed, as rows of the table `degrees`.
+    """Create the table `degrees`: how similar the two versions of each updated document are.
 
     Args:
-        connection: Connection with the table `pairing`.
+        connection: DuckDB connection with the table `pairing`.
         documents_from: Documents of the earlier snapshot.
         documents_to: Documents of the later snapshot.
-        shingle: Words per shingle.
+        shingle_size: Number of words per shingle.
         threads: Number of batches compared in parallel.
-        progress: Advances by the number of documents.
+        progress: Advances by the number of documents compared.
     """
     connection.execute(DEGREES)
     updated = connection.sql(UPDATED).pl()
     progress.start("degree of change", updated.height, "documents")
-    work = partial(compare_texts, documents_from, documents_to, shingle=shingle)
+    work = partial(compare_texts, documents_from, documents_to, shingle_size=shingle_size)
     batches = (batch["doc_id"] for batch in split_by_size(updated, "tokens"))
     for measured in ordered_map(work, batches, threads):
         append_rows(connection, "degrees", measured)
@@ -60,12 +62,18 @@ def measure_degrees(
 
 
 def compare_texts(
-    documents_from: Table, documents_to: Table, ids: pl.Series, shingle: int
+    documents_from: Table, documents_to: Table, ids: pl.Series, shingle_size: int
 ) -> pl.DataFrame:
-    """Return how similar the two versions of each document are, by words and by shingles.
+    """Compute how similar the two versions of each document are, by words and by shingles.
+
+    Args:
+        documents_from: Documents of the earlier snapshot.
+        documents_to: Documents of the later snapshot.
+        ids: Ids of the documents to compare; each must exist in both tables.
+        shingle_size: Number of words per shingle.
 
     Returns:
-        `doc_id`, `dice`, `shingle_jaccard`, sorted by id.
+        Data frame with `doc_id`, `dice` and `shingle_jaccard`, sorted by id.
     """
     before, after = read_texts(documents_from, ids), read_texts(documents_to, ids)
     both = before.with_columns(after["text"].alias("later")).with_columns(
@@ -75,13 +83,21 @@ def compare_texts(
     return pl.concat(
         [
             no_rows,
-            *(_measure(batch, shingle) for batch in split_by_size(both, "size", CACHE_BYTES)),
+            *(
+                _compare_batch(batch, shingle_size)
+                for batch in split_by_size(both, "size", CACHE_BYTES)
+            ),
         ]
     )
 
 
-def _measure(texts: pl.DataFrame, shingle: int) -> pl.DataFrame:
-    """Return how similar the two versions of a batch of documents are, by words and by shingles."""
+def _compare_batch(texts: pl.DataFrame, shingle_size: int) -> pl.DataFrame:
+    """Compute how similar the two versions of each document in a batch are.
+
+    Args:
+        texts: Data frame with `doc_id`, `text` (earlier version) and `later` (later version).
+        shingle_size: Number of words per shingle.
+    """
     versions = EncodedVersions.from_texts(texts["text"], texts["later"])
-    measured = (versions.overlap(1).dice(), versions.overlap(shingle).jaccard())
+    measured = (versions.overlap(1).dice(), versions.overlap(shingle_size).jaccard())
     return texts.select("doc_id", *map(pl.Series, DEGREE_COLUMNS, measured))

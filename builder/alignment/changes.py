@@ -1,11 +1,13 @@
 """The stage `changes`: writes the change tables of two consecutive snapshots.
 
 Input: documents, queries and qrels of both snapshots. Output: `document_changes`, `query_changes`
-and `qrel_changes`, one row per id (or judged pair) in either snapshot, sorted by id.
+and `qrel_changes`, with one row per id (or judged pair) that occurs in either snapshot, sorted by
+id.
 
-A document is *updated* if its tokens (lowercased words of title and text) differ, and
-`text_changed` if title or text differ at all. The change of an updated document is *cosmetic* at a
-shingle Jaccard of at least `cosmetic`, *rewritten* below `rewritten`, else *edited*.
+A document is *updated* if its tokens (lowercased words of title and text) differ between the
+snapshots; `text_changed` is true even if only case, punctuation or white space differ. The change
+of an updated document is *cosmetic* if the Jaccard coefficient of the shingle sets is at least
+`cosmetic`, *rewritten* if it is below `rewritten`, otherwise *edited*.
 """
 
 from pathlib import Path
@@ -21,7 +23,7 @@ from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Before, From, FromName, Setting, To, ToName
-from builder.runtime.scope import Scope, pair
+from builder.runtime.scope import Scope, split_pair_key
 from builder.runtime.stage import stage
 from schemas import (
     DocumentChanges,
@@ -86,33 +88,35 @@ def align_snapshots(
     pages_to: To[Pages] | None = None,
     shown_documents_to: To[ShownDocuments] | None = None,
     sampling: Annotated[
-        DocumentParameters, Setting(lambda w, key: w.section("documents", pair(key)[1]))
+        DocumentParameters, Setting(lambda w, key: w.section("documents", split_pair_key(key)[1]))
     ]
     | None = None,
 ) -> Ledger:
     """Stage: write how documents, queries and qrels changed between two snapshots.
 
     Args:
-        out: Existing empty folder; receives the three tables and `rejects` (always empty).
+        out: Output folder for the three tables and `rejects` (always empty); must exist.
         documents_from: Documents of the earlier snapshot.
         documents_to: Documents of the later snapshot.
         queries_from: Queries of the earlier snapshot.
         queries_to: Queries of the later snapshot.
         qrels_from: Judgements of the earlier snapshot.
         qrels_to: Judgements of the later snapshot.
-        earlier: Documents of the snapshots before the earlier one, to detect returned documents.
+        earlier: Documents of all snapshots before `from_snapshot`, to detect returned documents.
         from_snapshot: Name of the earlier snapshot.
         to_snapshot: Name of the later snapshot.
-        params: Shingle size, thresholds of the bands, criteria for moved pages.
-        limits: Memory, threads, scratch space.
+        params: Shingle size, thresholds for the degree of change, criteria for moved pages.
+        limits: Memory limit, number of threads and scratch folder.
         progress: Advances by the number of documents compared.
-        pages_from: Pages of the earlier crawl; only `doc` is read. None: unknown.
-        pages_to: Pages of the later crawl; None: unknown.
-        shown_documents_to: Documents shown for selected queries of the later snapshot.
-        sampling: Sampling parameters of the later snapshot.
+        pages_from: Pages of the earlier crawl, of which only `doc` is read; None: unknown.
+        pages_to: Pages of the later crawl, of which only `doc` is read; None: unknown.
+        shown_documents_to: Documents shown for selected queries of the later snapshot; None:
+            unknown.
+        sampling: Section `[documents]` of the later snapshot, with its sampling parameters; None:
+            unknown.
 
     Returns:
-        The ledger, with counts in document ids of either snapshot; none is rejected.
+        Ledger that counts the distinct document ids of both snapshots; none is rejected.
     """
     ledger = Ledger("document ids")
     pair = (from_snapshot, to_snapshot)
@@ -140,6 +144,6 @@ def align_snapshots(
 def _create_views(
     connection: duckdb.DuckDBPyConnection, name: str, before: Table, after: Table
 ) -> None:
-    """Create the views `<name>_from` and `<name>_to` of a table in two snapshots."""
+    """Create the views `<name>_from` and `<name>_to` of a table in the two snapshots."""
     before.view(connection, f"{name}_from")
     after.view(connection, f"{name}_to")

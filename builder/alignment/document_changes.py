@@ -1,8 +1,8 @@
-"""Writes `document_changes`: the status of each document between two snapshots.
+"""Writes `document_changes`: how each document changed between two snapshots.
 
-Input: documents of both snapshots, and of all earlier ones. Output: one row per id of either
-snapshot, sorted by id. See `builder.alignment.pairing` for the matching and
-`builder.alignment.change_degree` for the degree of change.
+Input: documents of both snapshots and of all snapshots before them. Output: one row per document id
+that occurs in either snapshot, sorted by id. `builder.alignment.pairing` matches the documents, and
+`builder.alignment.change_degree` measures the degree of change.
 """
 
 from collections.abc import Sequence
@@ -79,19 +79,19 @@ def align_documents(
     """Write how each document changed between two snapshots.
 
     Args:
-        connection: A DuckDB connection not shared with other callers; keeps intermediate tables.
-        target: The file to write.
+        connection: DuckDB connection that no other caller uses; receives intermediate tables.
+        target: Parquet file to write.
         documents_from: Documents of the earlier snapshot.
         documents_to: Documents of the later snapshot.
-        earlier: Documents of the snapshots before the earlier one.
-        pair: Names of both snapshots.
-        params: Shingle size, thresholds of the bands, criteria for moved pages.
-        limits: Threads, scratch space.
+        earlier: Documents of all snapshots before `documents_from`.
+        pair: Names of the earlier and the later snapshot.
+        params: Shingle size, thresholds for the degree of change, criteria for moved pages.
+        limits: Number of threads and scratch folder.
         progress: Advances by the number of documents whose text is read.
-        crawls: Crawl tables; None: unknown.
+        crawls: Crawled and shown documents of the two snapshots; None: unknown.
 
     Returns:
-        Number of distinct ids in both snapshots, and of rows written.
+        Number of distinct document ids in the two snapshots, and number of rows written.
     """
     set_variables(
         connection,
@@ -114,7 +114,7 @@ def align_documents(
 
 
 def _create_earlier_view(connection: duckdb.DuckDBPyConnection, tables: Sequence[Table]) -> None:
-    """Create the view `documents_earlier`; an empty table if there are no earlier snapshots."""
+    """Create the view `documents_earlier` of the ids in tables; empty if there are no tables."""
     paths = [path for table in tables for path in table.paths]
     if paths:
         parquet.relation(connection, *paths).select("doc_id").create_view("documents_earlier")

@@ -1,8 +1,8 @@
 """The stage `maps`: writes which snapshots contain each document and each query.
 
 Input: documents and queries of all snapshots, sorted by id. Output: `documents_map` and
-`queries_map`, one row per id, sorted. The id space is processed in equal ranges, so that memory
-does not grow with the collection; row groups outside a range are not read.
+`queries_map`, with one row per id, sorted by id. Ids are processed in ranges of equal size, so that
+memory use does not grow with the collection; only row groups that overlap a range are read.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from builder.runtime.progress import Progress
 from builder.runtime.references import All
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
-from schemas import Contract, Documents, DocumentsMap, Pages, Queries, QueriesMap, Variants
+from schemas import Documents, DocumentsMap, Pages, Queries, QueriesMap, TableSchema, Variants
 
 ROWS_PER_RANGE = 500_000
 
@@ -71,19 +71,20 @@ def build_maps(
     variants: All[Variants] | None = None,
     pages: All[Pages] | None = None,
 ) -> Ledger:
-    """Stage: write in which snapshots each document and each query occurs.
+    """Stage: write which snapshots contain each document and each query.
 
     Args:
-        out: Existing empty folder; receives both maps and `rejects` (always empty).
-        documents: Documents by snapshot name, in order of time.
-        queries: Queries by snapshot name, in order of time.
-        limits: Memory, threads, scratch space.
+        out: Output folder for the two maps and `rejects` (always empty); must exist.
+        documents: Documents by snapshot name, in chronological order.
+        queries: Queries by snapshot name, in chronological order.
+        limits: Memory limit, number of threads and scratch folder.
         progress: Advances by one per range of ids.
-        variants: Query variants by snapshot name; their texts become aliases.
-        pages: Pages of the crawls by snapshot name; only `doc` is read. None: unknown.
+        variants: Query variants by snapshot name; their texts become aliases of queries.
+        pages: Pages of the crawls by snapshot name, in chronological order; only `doc` is read.
+            None: unknown.
 
     Returns:
-        The ledger, with counts in document and query ids; none is rejected.
+        Ledger that counts document ids and query ids; none is rejected.
     """
     ledger = Ledger("ids")
     with limits.connect(share=0.5) as connection:
@@ -106,7 +107,7 @@ def build_maps(
 def _create_crawl_view(
     connection: duckdb.DuckDBPyConnection, pages: Mapping[str, Table] | None
 ) -> None:
-    """Create the view `all_crawled` of the id and snapshot index of each crawled document."""
+    """Create the view `all_crawled`: `doc_id` and `snapshot_index` of every crawled document."""
     set_variables(connection, crawls_known=pages is not None, names=list(pages or {}))
     relations = [
         table.relation(connection).select(f"{snapshot_index} AS snapshot_index, {DOC_ID}")
@@ -125,13 +126,14 @@ def write_documents_map(
     scratch: Path,
     progress: Progress,
 ) -> tuple[int, int]:
-    """Write `documents_map`; return the numbers of distinct ids and of rows written.
+    """Write `documents_map`; return the number of distinct ids and the number of rows written.
 
     Args:
-        connection: A DuckDB connection not shared with other callers.
-        target: The file to write.
-        documents: Tables with `doc_id`, `url`, `url_key`, by snapshot in order of time.
-        scratch: Folder to create for intermediate files.
+        connection: DuckDB connection that no other caller uses.
+        target: Parquet file to write.
+        documents: Tables with `doc_id`, `url` and `url_key` by snapshot name, in chronological
+            order.
+        scratch: Folder for temporary files; is created.
         progress: Advances by one per range of ids.
     """
     connection.execute(LOOSE_KEY)
@@ -140,7 +142,10 @@ def write_documents_map(
 
 
 def collect_aliases(variants: Mapping[str, Table]) -> pl.DataFrame:
-    """Return all texts that any snapshot merged into a published query: (query_id, aliases)."""
+    """Return the query texts that were merged into each published query, from all snapshots.
+
+    The columns are `query_id` and `aliases` (sorted list of distinct texts).
+    """
     if not variants:
         return pl.DataFrame(schema={"query_id": pl.String, "aliases": pl.List(pl.String)})
     return (
@@ -159,7 +164,7 @@ def _write_queries_map(
     scratch: Path,
     progress: Progress,
 ) -> tuple[int, int]:
-    """Write `queries_map`; return the numbers of distinct ids and of rows written."""
+    """Write `queries_map`; return the number of distinct ids and the number of rows written."""
     _write_presence(scratch, queries, "query_id", ("text",), progress, ("impressions",))
     return _write_map(connection, target, queries, scratch, "query_id", QUERIES_MAP, QueriesMap)
 
@@ -168,17 +173,27 @@ def _write_map(
     connection: duckdb.DuckDBPyConnection,
     target: Path,
     tables: Mapping[str, Table],
-    presence_parts: Path,
+    presence_folder: Path,
     column: str,
     sql: str,
-    contract: type[Contract],
+    schema: type[TableSchema],
 ) -> tuple[int, int]:
-    """Write a map of ids to snapshots; return the numbers of distinct ids and of rows written."""
+    """Write a map of ids to snapshots; return the number of distinct ids and of rows written.
+
+    Args:
+        connection: DuckDB connection that no other caller uses.
+        target: Parquet file to write.
+        tables: Tables by snapshot name.
+        presence_folder: Folder with the files of `_write_presence`.
+        column: Name of the id column.
+        sql: SQL query for the map, which reads the view `snapshot_presence`.
+        schema: Schema of the map.
+    """
     ids = _count_distinct(connection, tables, column)
-    parquet.relation(connection, *parquet.list_files(presence_parts)).create_view(
+    parquet.relation(connection, *parquet.list_files(presence_folder)).create_view(
         "snapshot_presence"
     )
-    rows = write_query(connection, sql, target, contract)
+    rows = write_query(connection, sql, target, schema)
     connection.execute("DROP VIEW snapshot_presence")
     return ids, rows
 
@@ -189,13 +204,14 @@ def snapshot_presence(
     last_columns: tuple[str, ...],
     list_columns: tuple[str, ...] = (),
 ) -> pl.LazyFrame:
-    """Return one row per id with the list of snapshots that contain it.
+    """Return one row per id, with the list of the snapshots that contain it.
 
     Args:
-        snapshots: Rows by snapshot name, in order of time; ids are unique per snapshot.
-        column: The id column.
-        last_columns: Columns whose value in the last snapshot with the id is returned.
-        list_columns: Columns whose values in all snapshots with the id are returned as lists.
+        snapshots: Rows by snapshot name, in chronological order; ids are unique per snapshot.
+        column: Name of the id column.
+        last_columns: Columns for which the value in the last snapshot with the id is returned.
+        list_columns: Columns for which the values in all snapshots with the id are returned, as a
+            list.
     """
     rows = [
         frame.select(
@@ -223,7 +239,16 @@ def _write_presence(
     progress: Progress,
     list_columns: tuple[str, ...] = (),
 ) -> None:
-    """Write which snapshots contain each id, to one file per range of ids."""
+    """Write one file per range of ids, with the snapshots that contain each id.
+
+    Args:
+        folder: Output folder; is created.
+        tables: Tables by snapshot name, in chronological order.
+        column: Name of the id column.
+        last_columns: See `snapshot_presence`.
+        progress: Advances by one per range.
+        list_columns: See `snapshot_presence`.
+    """
     folder.mkdir()
     ranges = list(id_ranges(tables, column))
     progress.start(f"{column} of all snapshots", len(ranges), "ranges")
@@ -237,9 +262,10 @@ def _write_presence(
 
 
 def id_ranges(tables: Mapping[str, Table], column: str) -> Iterator[tuple[str, str]]:
-    """Yield the first and last id of ranges of equal size that contain a bounded number of rows.
+    """Yield the first and last id of ranges of equal size, with a limited number of rows each.
 
-    Ids are a letter and 16 hexadecimal digits of an MD5, hence evenly distributed.
+    An id is a letter followed by 16 hexadecimal digits of an MD5 hash, so ids are evenly
+    distributed.
     """
     rows = sum(pq.read_metadata(path).num_rows for t in tables.values() for path in t.paths)
     count = max(1, -(-rows // ROWS_PER_RANGE))
@@ -251,7 +277,7 @@ def id_ranges(tables: Mapping[str, Table], column: str) -> Iterator[tuple[str, s
 def _count_distinct(
     connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], column: str
 ) -> int:
-    """Count the distinct ids of all tables."""
+    """Count the distinct ids in all tables."""
     paths = (path for table in tables.values() for path in table.paths)
     parquet.relation(connection, *paths).create_view("all_ids")
     sql = f"SELECT count(DISTINCT ('0x' || {column}[2:])::UBIGINT) FROM all_ids"  # noqa: S608

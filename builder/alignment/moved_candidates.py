@@ -1,10 +1,10 @@
-"""Finds pairs of a removed and an added page that may be one page that moved.
+"""Finds candidates for moved pages: pairs of a removed page and an added page with similar texts.
 
-Input: `removed_texts` and `added_texts` of a DuckDB connection (see
-`builder.alignment.moved_pages`), and both documents tables. Output: the table `candidates`, pairs
-of ids. Texts are sketched (`builder.documents.sketch`); pages that share a band are paired, and
-pairs with an estimated similarity of less than half the threshold are dropped, so that only few
-texts are read and compared in full, however many pages moved.
+Input: the tables `removed_texts` and `added_texts` of a DuckDB connection (see
+`builder.alignment.moved_pages`), and the documents of both snapshots. Output: the table
+`candidates` of id pairs. Texts are sketched (`builder.documents.sketch`). Pages that share a band
+are paired, and pairs whose estimated similarity is below half the threshold are dropped. Thus, only
+few texts are read and compared in full, even if many pages moved.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from builder.documents.sketch import (
     band_rows,
     estimate_jaccard,
     memory_map_signatures,
-    sketch,
+    sketch_texts,
 )
 from builder.documents.token_buffer import tokenize_chunks
 from builder.io.engine import append_rows
@@ -32,11 +32,11 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 
 MAX_PAGES_PER_BAND = 20
-"""Bands shared by more than this many pages on one side are treated as boilerplate and produce no
-pairs."""
+"""Maximum number of removed pages, or of added pages, that share a band. If there are more, the
+band is assumed to come from boilerplate and is ignored."""
 MIN_SIMILARITY_SHARE = 0.5
-"""Minimum estimated similarity of a candidate pair, as a fraction of the threshold. Of pairs at J =
-0.9 with 16 or more shared shingles, one in 10^5 is estimated below 0.45."""
+"""Minimum estimated similarity of a candidate pair, as a fraction of the threshold. The estimate is
+below 0.45 for one in 10^5 pairs with a similarity of 0.9 and at least 16 shared shingles."""
 PAIRS_PER_BATCH = 65_536
 
 TO_SKETCH = """
@@ -79,9 +79,18 @@ def find_candidates(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Create the table `candidates`: pairs of a removed and an added page to compare in full."""
-    for side, documents in (("removed", documents_from), ("added", documents_to)):
-        _sketch_side(connection, side, documents, params.shingle, limits, progress)
+    """Create the table `candidates`: pairs of a removed page and an added page to compare in full.
+
+    Args:
+        connection: DuckDB connection with the tables `removed_texts`, `added_texts` and `matches`.
+        documents_from: Documents of the earlier snapshot.
+        documents_to: Documents of the later snapshot.
+        params: Shingle size and similarity threshold.
+        limits: Number of threads and scratch folder.
+        progress: Advances by the number of pages sketched.
+    """
+    for status, documents in (("removed", documents_from), ("added", documents_to)):
+        _sketch_pages(connection, status, documents, params.shingle, limits, progress)
     batches = list(_similar_pairs(connection, params.moved * MIN_SIMILARITY_SHARE, limits.scratch))
     connection.execute(SIMILAR)
     for pairs in batches:
@@ -92,9 +101,15 @@ def find_candidates(
 def _similar_pairs(
     connection: duckdb.DuckDBPyConnection, min_similarity: float, folder: Path
 ) -> Iterator[pl.DataFrame]:
-    """Yield the numbers of removed and added pages with similar sketches."""
+    """Yield pairs of a removed page and an added page with similar sketches, as page numbers.
+
+    Args:
+        connection: DuckDB connection with the tables `removed_bands` and `added_bands`.
+        min_similarity: Minimum estimated Jaccard coefficient.
+        folder: Folder with the signature files.
+    """
     removed, added = (
-        memory_map_signatures(_signature_path(folder, side)) for side in ("removed", "added")
+        memory_map_signatures(_signature_path(folder, status)) for status in ("removed", "added")
     )
     shared = connection.sql(SHARED_BANDS.format(max_pages=MAX_PAGES_PER_BAND))
     for batch in shared.to_arrow_reader(PAIRS_PER_BATCH):
@@ -105,37 +120,48 @@ def _similar_pairs(
         yield pairs.filter(pl.Series(similarity >= min_similarity))
 
 
-def _sketch_side(
+def _sketch_pages(
     connection: duckdb.DuckDBPyConnection,
-    side: str,
+    status: str,
     documents: Table,
-    shingle: int,
+    shingle_size: int,
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Number the removed or added pages, and write signatures and bands of their texts."""
-    connection.execute(TO_SKETCH.format(side=side, shingle=shingle))
-    connection.execute(BANDS.format(side=side))
-    pages = connection.sql(f"FROM {side}_sketched ORDER BY number").pl()
+    """Number the removed or the added pages, and store the signatures and bands of their texts.
+
+    Args:
+        connection: DuckDB connection; receives the tables of numbered pages and bands.
+        status: `removed` or `added`.
+        documents: Documents of the snapshot that contains the pages.
+        shingle_size: Number of words per shingle; shorter texts are skipped.
+        limits: Number of threads, and scratch folder for the signatures.
+        progress: Advances by the number of pages.
+    """
+    connection.execute(TO_SKETCH.format(side=status, shingle=shingle_size))
+    connection.execute(BANDS.format(side=status))
+    pages = connection.sql(f"FROM {status}_sketched ORDER BY number").pl()
     progress.start("moved pages", pages.height, "documents")
-    work = partial(_sketch_texts, documents=documents, shingle=shingle)
+    work = partial(_sketch_texts, documents=documents, shingle_size=shingle_size)
     first = 0
-    with _signature_path(limits.scratch, side).open("wb") as file:
+    with _signature_path(limits.scratch, status).open("wb") as file:
         for sketches in ordered_map(work, split_by_size(pages, "tokens"), limits.threads):
             count = len(sketches.signatures)
             file.write(sketches.signatures.tobytes())
             numbers = np.arange(first, first + count)
-            append_rows(connection, f"{side}_bands", band_rows(sketches, numbers))
+            append_rows(connection, f"{status}_bands", band_rows(sketches, numbers))
             first += count
             progress.advance(count)
     progress.finish()
 
 
-def _sketch_texts(pages: pl.DataFrame, documents: Table, shingle: int) -> Sketches:
-    """Return sketches of the texts of pages."""
-    return sketch(tokenize_chunks(read_texts(documents, pages["doc_id"])["text"]), shingle)
+def _sketch_texts(pages: pl.DataFrame, documents: Table, shingle_size: int) -> Sketches:
+    """Read the texts of pages, and return their sketches."""
+    return sketch_texts(
+        tokenize_chunks(read_texts(documents, pages["doc_id"])["text"]), shingle_size
+    )
 
 
-def _signature_path(folder: Path, side: str) -> Path:
-    """Return the path of the signature file of the removed or added pages."""
-    return folder / f"{side}_signatures"
+def _signature_path(folder: Path, status: str) -> Path:
+    """Return the path of the signature file of the `removed` or `added` pages."""
+    return folder / f"{status}_signatures"

@@ -1,13 +1,13 @@
-"""Matches pages that moved: a removed page whose text reappears at a new URL.
+"""Matches pages that moved: removed pages whose text reappears at a new URL.
 
-Input: the tables of `builder.alignment.pairing`, and both documents tables. Output: further rows of
-`matches`.
+Input: the tables that `builder.alignment.pairing` creates, and the documents of both snapshots.
+Output: additional rows in the table `matches`.
 
-A text identifies a page only if it has at least `moved_tokens` tokens and is unique in its
-snapshot, unlike a notice on many pages. Removed and added pages with equal tokens are matched
-first. Of the others, candidates (`builder.alignment.moved_candidates`) are compared in full, and
-two pages are matched if each is the most similar to the other and their shingle Jaccard is at least
-`moved`.
+A text identifies a page only if it has at least `moved_tokens` tokens and occurs on only one page
+of its snapshot, unlike a notice on many pages. First, removed and added pages with equal tokens are
+matched. Then, candidate pairs of the remaining pages (`builder.alignment.moved_candidates`) are
+compared in full. Two pages are matched if each is the most similar candidate for the other, and the
+Jaccard coefficient of their shingle sets is at least `moved`.
 """
 
 from functools import partial
@@ -91,7 +91,16 @@ def match_moved_pages(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Add the pages that moved to the table `matches`."""
+    """Find pages that moved, and add them to the table `matches`.
+
+    Args:
+        connection: DuckDB connection with the tables that `pairing.pair_documents` creates.
+        documents_from: Documents of the earlier snapshot.
+        documents_to: Documents of the later snapshot.
+        params: Shingle size and criteria for moved pages.
+        limits: Number of threads and scratch folder.
+        progress: Advances by the number of pages sketched.
+    """
     for side, view in (("removed", "documents_from"), ("added", "documents_to")):
         connection.execute(
             DISTINCTIVE_TEXTS.format(side=side, documents=view, moved_tokens=params.moved_tokens)
@@ -107,11 +116,15 @@ def match_moved_pages(
 
 
 def similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
-    """Return the pairs of pages whose texts are similar enough to be one page, with `similarity`.
+    """Return the candidate pairs whose similarity is at least the threshold for moved pages.
 
     Args:
-        candidates: Pairs with `removed_id`, `added_id`, `removed_text`, `added_text`.
+        candidates: Pairs of pages: `removed_id`, `added_id`, `removed_text`, `added_text`.
         params: Shingle size and threshold.
+
+    Returns:
+        Data frame with `removed_id`, `added_id` and `similarity`, the Jaccard coefficient of the
+        shingle sets.
     """
     versions = EncodedVersions.from_texts(candidates["removed_text"], candidates["added_text"])
     similarity = pl.Series("similarity", versions.overlap(params.shingle).jaccard())

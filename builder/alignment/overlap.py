@@ -1,12 +1,13 @@
-"""Computes the exact overlap of the words and shingles of two versions of a text.
+"""Computes the exact overlap of the words and shingles of two versions of each document.
 
-Input: texts of both versions of each document. Output: per document, the sizes of both n-gram sets
-and of their intersection, as integers; from these the Dice coefficient of word sets (n = 1) and the
-Jaccard coefficient of shingle sets (Broder, "On the resemblance and containment of documents",
-1997). N-grams are dictionary-encoded, not hashed, so distinct n-grams never collide.
+Input: the texts of both versions. Output: per document, the size of the n-gram set of each version
+and of the intersection of the two sets. From these sizes, the Dice coefficient of the word sets
+(n = 1) and the Jaccard coefficient of the shingle sets are computed (Broder, "On the resemblance
+and containment of documents", 1997). N-grams are dictionary-encoded, not hashed, so distinct
+n-grams never collide.
 
-A document with fewer tokens than a shingle has one shingle: all its tokens. A document without
-tokens has none; two empty sets have overlap 1.
+A text with fewer tokens than a shingle has a single shingle, which consists of all its tokens. A
+text without tokens has no shingle. The coefficients of two empty sets are 1.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from builder.documents.token_buffer import WORD_BYTES, TokenBuffer, read_words, tokenize
+from builder.documents.token_buffer import WORD_BYTES, TokenBuffer, read_leading_bytes, tokenize
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -25,19 +26,25 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SetSizes:
-    """Sizes of two sets and of their intersection, int64[documents] each."""
+    """Sizes of the n-gram sets of two versions of n documents, and of their intersection.
 
-    first: Integers
-    second: Integers
+    Args:
+        earlier: Size of the set A of the earlier version, int64[n].
+        later: Size of the set B of the later version, int64[n].
+        common: Size of the intersection of A and B, int64[n].
+    """
+
+    earlier: Integers
+    later: Integers
     common: Integers
 
     def dice(self) -> Floats:
-        """Return the Dice coefficient of each document, 2 |A and B| / (|A| + |B|)."""
-        return _ratio(2 * self.common, self.first + self.second)
+        """Return the Dice coefficient of each document's two versions, 2 |A ∩ B| / (|A| + |B|)."""
+        return _ratio(2 * self.common, self.earlier + self.later)
 
     def jaccard(self) -> Floats:
-        """Return the Jaccard coefficient of each document, |A and B| / |A or B|."""
-        return _ratio(self.common, self.first + self.second - self.common)
+        """Return the Jaccard coefficient of each document's two versions, |A ∩ B| / |A ∪ B|."""
+        return _ratio(self.common, self.earlier + self.later - self.common)
 
 
 def _ratio(numerator: Integers, denominator: Integers) -> Floats:
@@ -50,31 +57,31 @@ class EncodedVersions:
     """Words of two versions of n documents, encoded as integers.
 
     Args:
-        words: Codes of the words: all earlier versions, then all later ones. Two words have the
-            same code if they are equal and in versions of the same document.
-        lengths: Number of words of each version, int64[2n], in the same order.
+        words: Integer codes of the words of all earlier versions, then of all later versions. Two
+            words have the same code if they are equal and belong to the same document.
+        lengths: Number of words of each version, int64[2n]: all earlier, then all later versions.
     """
 
     words: Integers
     lengths: Integers
 
     @classmethod
-    def from_texts(cls, first: pl.Series, second: pl.Series) -> "EncodedVersions":
-        """Encode two string columns of equal length."""
-        tokens = tokenize(pl.concat([first.alias("text"), second.alias("text")]))
+    def from_texts(cls, earlier: pl.Series, later: pl.Series) -> "EncodedVersions":
+        """Tokenize and encode the texts of all earlier and of all later versions, row by row."""
+        tokens = tokenize(pl.concat([earlier.alias("text"), later.alias("text")]))
         words = pa.array(_token_codes(tokens)).dictionary_encode()
-        document = np.repeat(np.tile(np.arange(len(first)), 2), tokens.counts)
+        document = np.repeat(np.tile(np.arange(len(earlier)), 2), tokens.counts)
         number = document * len(words.dictionary) + _dictionary_indices(words)
-        return cls(_encode(number), tokens.counts)
+        return cls(_dictionary_encode(number), tokens.counts)
 
-    def overlap(self, size: int) -> SetSizes:
-        """For each document, return the sizes of both n-gram sets and of their intersection."""
-        words, lengths = _pad_short_texts(self.words, self.lengths, size)
-        counts = np.maximum(lengths - size + 1, 0)
+    def overlap(self, ngram_size: int) -> SetSizes:
+        """Return the sizes of the n-gram sets of both versions, and of their intersection."""
+        words, lengths = _pad_short_texts(self.words, self.lengths, ngram_size)
+        counts = np.maximum(lengths - ngram_size + 1, 0)
         begin = np.arange(int(counts.sum())) + np.repeat(
             _offsets(lengths) - _offsets(counts), counts
         )
-        ngrams = _encode_ngrams(words, size)[begin]
+        ngrams = _encode_ngrams(words, ngram_size)[begin]
         documents, border = len(lengths) // 2, int(counts[: len(counts) // 2].sum())
         owner = np.zeros(int(ngrams.max(initial=-1)) + 1, dtype=np.int64)
         owner[ngrams] = np.repeat(np.tile(np.arange(documents), 2), counts)
@@ -89,22 +96,23 @@ class EncodedVersions:
 
 
 def _token_codes(tokens: TokenBuffer) -> npt.NDArray[np.uint64]:
-    """Return an integer code of each token; two tokens have the same code only if they are equal.
+    """Return an integer code for each token; two tokens have the same code only if they are equal.
 
-    Tokens of up to eight bytes, none of which is 0, are their own code; longer ones are numbered,
-    and the number is shifted by eight bits.
+    The code of a token of up to eight bytes consists of its bytes, none of which is 0. Longer
+    tokens are numbered, and the code is the number shifted by eight bits, so that its lowest byte
+    is 0.
     """
     starts = tokens.starts
     sizes = tokens.ends - starts
-    names = read_words(tokens.words(), starts, sizes)
+    names = read_leading_bytes(tokens.as_uint64(), starts, sizes)
     longer = np.flatnonzero(sizes > WORD_BYTES)
     encoded = pa.array(tokens.texts.gather(longer).to_arrow()).dictionary_encode()
     names[longer] = (_dictionary_indices(encoded).astype(np.uint64) + np.uint64(1)) << np.uint64(8)
     return names
 
 
-def _encode(values: Integers) -> Integers:
-    """Return the index of each value among the distinct values, in order of first occurrence."""
+def _dictionary_encode(values: Integers) -> Integers:
+    """Replace each value with its index among the distinct values, in order of first occurrence."""
     return _dictionary_indices(pa.array(values).dictionary_encode())
 
 
@@ -115,12 +123,21 @@ def _dictionary_indices(encoded: pa.DictionaryArray) -> Integers:
 
 
 def _offsets(lengths: Integers) -> Integers:
-    """Return the start offset of consecutive groups with the given lengths."""
+    """Return the start offset of each of several consecutive groups with the given lengths."""
     return np.cumsum(lengths) - lengths
 
 
 def _pad_short_texts(words: Integers, lengths: Integers, size: int) -> tuple[Integers, Integers]:
-    """Pad every non-empty version with fewer than `size` words to `size` words."""
+    """Pad every non-empty version with fewer than `size` words to `size` words.
+
+    Args:
+        words: Integer codes of the words of all versions.
+        lengths: Number of words of each version.
+        size: Minimum number of words of a non-empty version.
+
+    Returns:
+        The padded words and lengths. The padding word is the same for all versions.
+    """
     padded = np.where(lengths > 0, np.maximum(lengths, size), 0)
     if padded.sum() == lengths.sum():
         return words, lengths
@@ -131,14 +148,15 @@ def _pad_short_texts(words: Integers, lengths: Integers, size: int) -> tuple[Int
 
 
 def _encode_ngrams(words: Integers, size: int) -> Integers:
-    """Return an integer code of the n-gram at each position, ignoring document boundaries.
+    """Return an integer code for the n-gram that starts at each word, across document boundaries.
 
-    Each n-gram is encoded from two overlapping shorter ones: of 1, 2, 4 and 5 words for size 5.
+    An n-gram is encoded as a pair of two shorter n-grams, which may overlap: for size 5, n-grams of
+    2, 4 and then 5 words are encoded.
     """
     ngrams, length = words, 1
     while length < size and len(ngrams):
         step = min(length, size - length)
         ends = ngrams[step:]
-        ngrams = _encode(ngrams[: len(ends)] * (int(ngrams.max()) + 1) + ends)
+        ngrams = _dictionary_encode(ngrams[: len(ends)] * (int(ngrams.max()) + 1) + ends)
         length += step
     return ngrams

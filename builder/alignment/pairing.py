@@ -1,15 +1,18 @@
-"""Matches the documents of two snapshots, first by URL, then by looser criteria.
+"""Matches the documents of two snapshots by URL, first exactly, then loosely.
 
-Input: views `documents_from`, `documents_to` and `documents_earlier` of a DuckDB connection, and
-the table `absences` (see `builder.alignment.absence`). Output: the tables `pairing` (one row per id
-in either snapshot, with its status by URL key) and `matches` (pairs of removed and added pages that
-are one page under another URL).
+Input: the views `documents_from`, `documents_to` and `documents_earlier` of a DuckDB connection,
+and the table `absences` (see `builder.alignment.absence`). Output: the table `pairing`, with one
+row per id that occurs in either snapshot and its status; `returned`, the added ids that an earlier
+snapshot contained; and `matches`, pairs of a removed and an added page that are the same page under
+different URLs.
 
-1. By URL key, a page is `added`, `removed`, `updated` or `unchanged`, `returned` if an earlier
-snapshot had it, or `not_sampled`, `not_shown` or `left_out` if the later crawl still has it.
-2. Loosely, a removed and an added page match if their URLs differ only by scheme, www or trailing
-slash. If several pages share one loose key, they are matched in order of URL.
-3. Moved pages are matched by text; see `builder.alignment.moved_pages`.
+1. Matched by URL key, a page is `added`, `removed`, `updated` or `unchanged`. An added page is
+   `returned` if an earlier snapshot contained it. A missing page is `not_sampled`, `not_shown` or
+   `left_out` instead of `removed` if the later crawl still contains it.
+2. Matched by loose key, a removed and an added page are the same page if their URLs differ only in
+   scheme, `www.` or trailing slash. If several pages have the same loose key, they are matched in
+   order of URL.
+3. Pages that moved are matched by text in `builder.alignment.moved_pages`.
 """
 
 import duckdb
@@ -72,6 +75,11 @@ FROM ranked_removed AS r JOIN ranked_added AS a USING (loose_key, rank)
 
 
 def pair_documents(connection: duckdb.DuckDBPyConnection) -> None:
-    """Match documents by URL and by similar URL, and create the tables of matched pairs."""
+    """Match documents by URL key and by loose key; create `pairing`, `returned` and `matches`.
+
+    Args:
+        connection: DuckDB connection with the views `documents_from`, `documents_to` and
+            `documents_earlier`, and the table `absences`.
+    """
     for statement in (PAIRING, RETURNED, LOOSE_KEY, REMOVED, ADDED, LOOSE):
         connection.execute(statement)

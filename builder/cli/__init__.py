@@ -1,4 +1,4 @@
-"""The command `longeval`: parse arguments, call one public function, print the result.
+"""The command `longeval`: parses arguments, calls one public function, prints the result.
 
 Exit codes: 0 success, 1 invalid data or a failed stage, 2 invalid usage or definition,
 130 interrupted, 143 terminated.
@@ -43,7 +43,7 @@ NEWLINE = "\n"
 app = typer.Typer(
     name="longeval",
     cls=SectionedGroup,
-    help="Build, validate and analyse longitudinal test collections for information retrieval.",
+    help="Build, validate and analyze longitudinal test collections for information retrieval.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -97,13 +97,14 @@ def longeval(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Print tracebacks of errors.")] = False,
 ) -> None:
-    """Build, validate and analyse longitudinal test collections for information retrieval."""
+    """Build, validate and analyze longitudinal test collections for information retrieval."""
 
 
 class _SignalHandler:
     """Signal handler that raises KeyboardInterrupt and records the signal number.
 
-    The number is recorded because engines convert the interruption of a query into other errors.
+    The number is recorded because an interrupted query can raise an error other than
+    KeyboardInterrupt.
     """
 
     def __init__(self) -> None:
@@ -139,7 +140,12 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _report_error(error: BaseException, handler: _SignalHandler, *, debug: bool) -> int | None:
-    """Print an error and return its exit code; return None if it is not a known user error."""
+    """Print an error for the user and return its exit code.
+
+    Returns:
+        The exit code; None if the caller must re-raise the error, because it is unexpected or
+        `debug` is true.
+    """
     if handler.received_signal:
         typer.echo(
             "longeval: interrupted; finished stages are kept, run the command again to resume",

@@ -20,15 +20,15 @@ from builder.runtime.limits import DEFAULT_MEMORY
 
 
 def changes(
-    old: Annotated[Path, typer.Argument(help="Earlier crawl: JSON lines, Parquet or WARC.")],
-    new: Annotated[Path, typer.Argument(help="Later crawl.")],
+    old: Annotated[Path, typer.Argument(help="Earlier crawl: JSON Lines, Parquet or WARC.")],
+    new: Annotated[Path, typer.Argument(help="Later crawl: JSON Lines, Parquet or WARC.")],
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
     memory: Memory = DEFAULT_MEMORY,
     definition: DefinitionFile = None,
 ) -> None:
     """Compare the documents of two crawls.
 
-    The section `[crawl]` of --definition describes the input format.
+    The section `[crawl]` of the file given by --definition describes the input format.
 
     Example: longeval changes june.jsonl.gz september.jsonl.gz --format json
     """
@@ -50,10 +50,11 @@ def drift(
     html: Annotated[Path | None, typer.Option(help="Write an HTML report to this file.")] = None,
     from_snapshot: Annotated[
         str | None,
-        typer.Option("--from", help="Earlier snapshot to compare; default: the first."),
+        typer.Option("--from", help="Earlier snapshot to compare; default: the first snapshot."),
     ] = None,
     to_snapshot: Annotated[
-        str | None, typer.Option("--to", help="Later snapshot to compare; default: the last.")
+        str | None,
+        typer.Option("--to", help="Later snapshot to compare; default: the last snapshot."),
     ] = None,
     memory: Memory = "4GiB",
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
@@ -94,7 +95,7 @@ def drift(
 
 
 def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield scalars of nested dictionaries with their dotted paths, skipping lists."""
+    """Yield the dotted path and value of each scalar in nested dictionaries, skipping lists."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _flatten(item, f"{path}.{key}".lstrip("."))

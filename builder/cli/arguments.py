@@ -1,4 +1,4 @@
-"""Preprocessing of command-line arguments: options with several values, default commands.
+"""Preprocesses command-line arguments: options with several values, default commands.
 
 `--measures nDCG P@10`, `--measures nDCG,P@10` and `--measures=nDCG,P@10` become
 `--measures nDCG --measures P@10`; `--over a.gz b.gz` is expanded in the same way.
@@ -14,10 +14,10 @@ from builder.errors import UsageError
 
 
 class DefaultGroup(CommandGroup):
-    """Command group that runs its first command if no command is named."""
+    """Command group that runs its first command if the arguments name none."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the default command unless the first argument is a command or asks for help."""
+        """Insert the default command unless the first argument is a command or a help option."""
         if args and args[0] not in {*self.commands, *ctx.help_option_names}:
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
@@ -25,7 +25,7 @@ class DefaultGroup(CommandGroup):
 
 _MEASURE = re.compile(r"(ir_measures:)?[A-Za-z]\w*(\([^()/]*\))?(@[\d.]+)?(\([^()/]*\))?")
 _COMMA = re.compile(r",(?![^()]*\))")
-"""A comma outside parentheses; `nDCG(rel=1,max=4)` contains none."""
+"""Pattern of a comma outside parentheses; it does not match in `nDCG(rel=1,max=4)`."""
 
 
 def _is_measure_list(argument: str) -> bool:
@@ -37,7 +37,7 @@ VARIADIC_OPTIONS: dict[str, Callable[[str], bool]] = {
     "--measures": _is_measure_list,
     "--over": lambda argument: Path(argument).is_file(),
 }
-"""Options that take one or more values, with the test that further values must pass."""
+"""Options with one or more values; a further argument is a value if it passes the given test."""
 
 COMMA_SEPARATED_OPTIONS = {
     *("--measures", "--split", "--cutoff", "--granularity", "--snapshot"),
@@ -47,7 +47,7 @@ COMMA_SEPARATED_OPTIONS = {
 
 
 def expand_arguments(arguments: list[str]) -> list[str]:
-    """Return the arguments with each option that takes several values repeated before every value.
+    """Expand options with several values: repeat the option before each value.
 
     Raises:
         UsageError: a variadic option has no value.
@@ -76,12 +76,12 @@ def expand_arguments(arguments: list[str]) -> list[str]:
             result.append(argument)
         needs_value = False
     if needs_value:
-        raise UsageError(f"{option}: expected at least one value")
+        raise UsageError(f"{option}: expected at least one value, found none")
     return result
 
 
 def _repeat_option(option: str, argument: str) -> list[str]:
-    """Split an argument at commas and yield the option before each value."""
+    """Split an argument at commas, and return the values, each preceded by the option."""
     return [part for value in _split_values(option, argument) for part in (option, value)]
 
 

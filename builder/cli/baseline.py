@@ -39,7 +39,10 @@ def baseline(
     depth: RunDepth = 1000,
     expand: Annotated[
         Expansion | None,
-        typer.Option(help="Expand queries with documents judged relevant in earlier snapshots."),
+        typer.Option(
+            help="Expand queries by this method, with documents judged relevant in earlier "
+            "snapshots."
+        ),
     ] = None,
     fb_docs: Annotated[
         int, typer.Option(min=1, help="Maximum number of feedback documents per query.")
@@ -48,14 +51,14 @@ def baseline(
         int, typer.Option(min=1, help="Number of terms taken from the feedback documents.")
     ] = 10,
     original_weight: Annotated[
-        float, typer.Option(min=0, max=1, help="RM3: weight of the original query.")
+        float, typer.Option(min=0, max=1, help="Weight of the original query, for --expand rm3.")
     ] = 0.5,
     earlier_statistics: Annotated[
         bool,
         typer.Option(
             "--earlier-statistics",
             help="Search every snapshot but the first with the collection statistics of the "
-            "snapshot before it, for `longeval attribute`.",
+            "preceding snapshot, for `longeval attribute`.",
         ),
     ] = False,
     quiet: Quiet = False,
@@ -63,7 +66,7 @@ def baseline(
     """Search every snapshot with BM25 and write the runs.
 
     With `--expand rm3`, queries without earlier judgements use the top documents of BM25 as
-    feedback. With `--expand keyquery`, they are unchanged.
+    feedback. With `--expand keyquery`, such queries are not expanded.
 
     Example: longeval baseline demo/collection --out runs/bm25
     """
@@ -81,8 +84,8 @@ def baseline(
         earlier, snapshot = snapshots[:number], snapshots[number]
         path, note = out / f"{snapshot.name}.txt.gz", ""
         if expansion is None:
-            before = earlier[-1] if earlier_statistics else None
-            run = _search(snapshot, before, parameters, suffix)
+            statistics_source = earlier[-1] if earlier_statistics else None
+            run = _search(snapshot, statistics_source, parameters, suffix)
         else:
             run, note = _search_expanded(snapshot, earlier, expansion, parameters, suffix)
         write_run_file(run, path, note, quiet=quiet)
@@ -94,7 +97,7 @@ def _parse_expansion(
     """Return the parameters of the query expansion; None if queries are not expanded.
 
     Raises:
-        UsageError: an option is set that the method of expansion does not have.
+        UsageError: an option is set that the expansion method does not use.
     """
     from builder.evaluation import KeyQueryParameters, Rm3Parameters
 
@@ -102,24 +105,36 @@ def _parse_expansion(
     if expand is None and rm3 != defaults:
         raise UsageError(
             "--fb-docs, --fb-terms, --original-weight: expected --expand rm3 or --expand keyquery "
-            "with these options"
+            "with these options, found no --expand"
         )
     if expand == Expansion.KEYQUERY and original_weight != defaults.original_weight:
-        raise UsageError("--original-weight requires --expand rm3, found --expand keyquery")
+        raise UsageError("--original-weight: expected --expand rm3, found --expand keyquery")
     if expand == Expansion.KEYQUERY:
         return KeyQueryParameters(fb_docs, fb_terms)
     return rm3 if expand else None
 
 
 def _search(
-    snapshot: "Snapshot", before: "Snapshot | None", parameters: "Bm25Parameters", suffix: str
+    snapshot: "Snapshot",
+    statistics_source: "Snapshot | None",
+    parameters: "Bm25Parameters",
+    suffix: str,
 ) -> "Run":
-    """Search a snapshot with BM25, optionally with the collection statistics of another one."""
+    """Search a snapshot with BM25.
+
+    Args:
+        snapshot: Snapshot to search.
+        statistics_source: Snapshot whose collection statistics are used; None: `snapshot`.
+        parameters: Parameters of BM25.
+        suffix: Suffix of the text columns in the search language.
+    """
     from builder.evaluation import bm25_snapshot, snapshot_statistics
 
     statistics = None
-    if before is not None:
-        statistics = snapshot_statistics(before.document_files(), parameters, suffix=suffix)
+    if statistics_source is not None:
+        statistics = snapshot_statistics(
+            statistics_source.document_files(), parameters, suffix=suffix
+        )
     return bm25_snapshot(
         snapshot.document_files(),
         snapshot.folder / "queries.parquet",
@@ -137,7 +152,11 @@ def _search_expanded(
     parameters: "Bm25Parameters",
     suffix: str,
 ) -> "tuple[Run, str]":
-    """Search a snapshot with expanded queries; also return a note on how many were expanded."""
+    """Search a snapshot with expanded queries.
+
+    Returns:
+        The run, and a note with the number of queries by source of the feedback documents.
+    """
     from builder.evaluation import expanded_snapshot
 
     method = type(expansion).__name__.lower()
@@ -151,7 +170,11 @@ def _search_expanded(
 
 
 def _check_earlier_statistics(snapshots: Sequence[str], expand: Expansion | None) -> None:
-    """Raise `UsageError` if no snapshot can be searched with the statistics of an earlier one."""
+    """Check that snapshots can be searched with the statistics of the preceding snapshot.
+
+    Raises:
+        UsageError: queries are expanded, or there are fewer than two snapshots.
+    """
     if expand is not None:
         raise UsageError(
             f"--earlier-statistics: expected queries without expansion, found --expand {expand}"

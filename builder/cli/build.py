@@ -1,4 +1,4 @@
-"""The command `build`: create a collection, or verify a published version."""
+"""The command `build`: creates a collection, or verifies a published version."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def build(
-    workflow: Annotated[Path, typer.Argument(help="Collection definition (TOML file).")],
+    definition: Annotated[Path, typer.Argument(help="Collection definition (TOML file).")],
     out: Annotated[
         Path | None,
         typer.Option(help="Collection folder; default: a folder next to the definition."),
@@ -80,7 +80,7 @@ def build(
     say = print_step_warning if quiet else print_step
     if verify is not None:
         differing = verify_version(
-            workflow,
+            definition,
             verify,
             threads=threads,
             memory=memory,
@@ -92,7 +92,7 @@ def build(
         _print_verification(verify, differing, changed, as_json=is_json)
         return
     report = build_collection(
-        workflow,
+        definition,
         out,
         snapshots=snapshot or (),
         until=until,
@@ -115,7 +115,7 @@ def build(
 def _print_verification(
     version: Path, differing: Sequence[str], changed: Sequence[str], *, as_json: bool
 ) -> None:
-    """Print the files that differ and the changed tools; exit with code 1 if files differ."""
+    """Print the files and tool versions that differ; exit with code 1 if files differ."""
     if as_json:
         print_json(verification_to_json(version, differing, changed))
     else:
@@ -133,13 +133,13 @@ def _print_verification(
 
 
 def _print_plan(report: "BuildReport") -> None:
-    """Print every unit with the reasons why it would run, may run or would be skipped."""
+    """Print, for every unit, whether it would run, may run or would be skipped, and why."""
     width = max((len(str(step.unit)) for step in report.steps), default=0)
     for step in report.steps:
         action = "run" if step.ran else "maybe" if step.is_conditional else "skip"
         typer.echo(f"{action:<5} {step.unit!s:<{width}}  {join_reasons(step) or 'up to date'}")
     others = (
-        f"; {report.conditional_units} more only if a table that they read changes"
+        f"; {report.conditional_units} more would run only if a table that they read changes"
         if report.conditional_units
         else ""
     )
@@ -147,7 +147,7 @@ def _print_plan(report: "BuildReport") -> None:
 
 
 def _print_result(report: "BuildReport") -> None:
-    """Print which units of a build ran and which version was published."""
+    """Print how many units of a build ran, and which version was published."""
     typer.echo(f"{report.units_run} of {len(report.steps)} units ran, the others were up to date")
     if report.version is None:
         typer.echo(f"a partial build publishes nothing; its tables are in {report.root}")

@@ -1,4 +1,4 @@
-"""Command group `longeval classification`: build, validate and evaluate labelled posts."""
+"""Command group `longeval classification`: collections of labeled posts over time."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ VersionFolder = Annotated[
 classification = typer.Typer(
     name="classification",
     cls=CommandGroup,
-    help="Build, validate and evaluate collections of labelled posts over time.",
+    help="Build, validate and evaluate collections of labeled posts over time.",
     no_args_is_help=True,
 )
 
@@ -27,7 +27,10 @@ def build_posts(
     definition: Annotated[Path, typer.Argument(help="Collection definition (TOML file).")],
     out: Annotated[Path, typer.Option(help="Collection folder; the version is published in it.")],
     explain: Annotated[
-        bool, typer.Option("--explain", help="Print whether a build would run and why.")
+        bool,
+        typer.Option(
+            "--explain", help="Print whether the build would run and why, without running it."
+        ),
     ] = False,
     quiet: Quiet = False,
 ) -> None:
@@ -92,9 +95,9 @@ def print_annotator_agreement(
 
     Example: longeval classification agreement ann.tsv bob.tsv
     """
-    from builder.tasks.classification import agreement_paths
+    from builder.tasks.classification import agreement_of_files
 
-    report = agreement_paths(labels)
+    report = agreement_of_files(labels)
     print_rows(report.pairs.to_dicts())
     typer.echo(f"{report.posts:,} posts, {len(report.annotators)} annotators")
     for name, coefficient in (
@@ -108,7 +111,7 @@ def print_annotator_agreement(
 @classification.command("baseline")
 def predict_with_baseline(
     collection: VersionFolder,
-    out: Annotated[Path, typer.Option(help="Output file for predictions (TSV).")],
+    out: Annotated[Path, typer.Option(help="Output file for the predictions (TSV).")],
 ) -> None:
     """Predict the labels of the test sets with TF-IDF and logistic regression.
 

@@ -1,4 +1,4 @@
-"""Command group `longeval clicks`: run a click model on a query log, compare click models."""
+"""Command group `longeval clicks`: runs a click model on a query log, compares click models."""
 
 import json
 from dataclasses import asdict
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from builder.cli.arguments import DefaultGroup
-from builder.cli.click_options import (
+from builder.cli.click_model_options import (
     Iterations,
     LastClick,
     LastClickRule,
@@ -21,7 +21,7 @@ from builder.cli.click_options import (
     PriorKind,
     ResultPageRule,
     VoteUnit,
-    create_click_parameters,
+    create_click_model_parameters,
     read_log_parameters,
 )
 from builder.cli.options import (
@@ -53,7 +53,7 @@ clicks = typer.Typer(
 def run_model(
     log: LogFile,
     out: Annotated[Path, typer.Option(help="Output file (.parquet or .tsv).")],
-    model: Annotated[str, typer.Option(help="Click model.")] = "sdbn",
+    model: Annotated[str, typer.Option(help="Name of the click model.")] = "sdbn",
     no_click: NoClick = NoClickRule.ALL_EXAMINED,
     prior: Prior = PriorKind.EMPIRICAL_BAYES,
     prior_alpha: PriorAlpha = 1.0,
@@ -74,13 +74,13 @@ def run_model(
 ) -> None:
     """Run a click model on a query log and write an estimate per query and URL.
 
-    The section `[log]` of --definition describes the input format.
+    The section `[log]` of the file given by --definition describes the input format.
 
     Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv
     """
     from builder.clicks import estimate_from_log
 
-    params = create_click_parameters(
+    params = create_click_model_parameters(
         no_click=no_click,
         prior=prior,
         prior_alpha=prior_alpha,
@@ -105,9 +105,9 @@ def run_model(
 
 
 def _print_report(report: "ModelReport", out: Path) -> None:
-    """Print how many impressions were read and rejected and how many query-URL pairs were written.
+    """Print the numbers of impressions read and rejected, and of query-URL pairs written.
 
-    Warns if no impression has a click.
+    Warn if no impression has a click.
     """
     _print_log(report.log)
     typer.echo(
@@ -148,7 +148,8 @@ def compare_models(
     chosen_model: Annotated[
         str,
         typer.Option(
-            "--chosen", help="Warn if this model predicts worse than the click rate per rank."
+            "--chosen",
+            help="Warn if this model predicts clicks worse than the click rate per rank does.",
         ),
     ] = "sdbn",
     by_rank: Annotated[
@@ -166,7 +167,7 @@ def compare_models(
 ) -> None:
     """Compare click models by how well they predict clicks on held-out impressions.
 
-    The section `[log]` of --definition describes the input format.
+    The section `[log]` of the file given by --definition describes the input format.
 
     Example: longeval clicks compare log.jsonl.gz --held-out 0.25
     """
@@ -181,7 +182,7 @@ def compare_models(
             tuple(model or DEFAULT_MODELS),
             test=test,
             held_out=held_out,
-            params=create_click_parameters(
+            params=create_click_model_parameters(
                 no_click=no_click,
                 prior=prior,
                 prior_alpha=prior_alpha,
@@ -205,7 +206,12 @@ def compare_models(
 
 
 def _print_comparison(comparison: "Comparison", *, by_rank: bool) -> None:
-    """Print a table of scores per click model and no-click convention, optionally for each rank."""
+    """Print one table of scores per convention (`pyclick`, `per_rank`), with a row per model.
+
+    Args:
+        comparison: Scores of the click models.
+        by_rank: Whether to print the perplexity at each rank as well.
+    """
     for log in comparison.logs:
         _print_log(log)
     typer.echo(

@@ -1,4 +1,4 @@
-"""Commands on published collections and their tables: `validate`, `schema`."""
+"""Commands for published collections and their tables: `validate`, `schema`."""
 
 import json
 from collections.abc import Callable
@@ -25,13 +25,13 @@ class FindingFormat(StrEnum):
 def validate(
     collection: CollectionFolder,
     format: Annotated[  # noqa: A002 - name of the option
-        FindingFormat, typer.Option(help="Output format; github: workflow annotations.")
+        FindingFormat, typer.Option(help="Output format; github: annotations for GitHub Actions.")
     ] = FindingFormat.TEXT,
     select: Annotated[
         list[str] | None,
         typer.Option(
-            help="Run only this check (LB103) or group of checks (LB2); repeatable or "
-            "comma-separated."
+            help="Run only this check, such as LB103, or group of checks, such as LB2; repeatable "
+            "or comma-separated."
         ),
     ] = None,
     ignore: Annotated[

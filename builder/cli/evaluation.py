@@ -20,7 +20,8 @@ from builder.cli.options import (
     ScoredRuns,
     Splits,
 )
-from builder.cli.output import format_table, print_frames, print_rows
+from builder.cli.output import escape_control, format_table, print_frames, print_rows
+from builder.errors import UsageError
 from builder.io.disk import check_output_is_no_input
 
 if TYPE_CHECKING:
@@ -35,11 +36,15 @@ def evaluate(
     measures: Measures = None,
     depth: EvaluationDepth = 1000,
     pairs: Annotated[
-        str, typer.Option(help="Snapshot pairs to compare: first, consecutive or all.")
+        str,
+        typer.Option(
+            help="Snapshot pairs to compare: first (the first snapshot with each later one), "
+            "consecutive or all."
+        ),
     ] = "first",
     split: Splits = None,
     resamples: Annotated[
-        int, typer.Option(min=0, help="Number of bootstrap resamples; 0: no intervals.")
+        int, typer.Option(min=0, help="Number of bootstrap resamples; 0: no confidence intervals.")
     ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Random seed of the bootstrap.")] = 0,
     confidence: Annotated[float, typer.Option(help="Level of the confidence intervals.")] = 0.95,
@@ -67,6 +72,7 @@ def evaluate(
         to_json,
         write_query_scores,
     )
+    from builder.evaluation.reports.summary import zero_score_warnings
 
     parameters = EvaluationParameters(
         measures=tuple(measures or DEFAULT_MEASURES),
@@ -84,6 +90,8 @@ def evaluate(
             check_output_is_no_input(file, *runs)
     with extract_archives(runs) as files:
         evaluation = evaluate_paths(find_qrels(collection), files, parameters)
+    for warning in zero_score_warnings(evaluation):
+        typer.echo(f"warning: {escape_control(warning)}", err=True)
     if per_query is not None:
         write_query_scores(evaluation, per_query)
     if html is not None:
@@ -96,27 +104,35 @@ def evaluate(
 
 
 def find_qrels(folder: Path) -> dict[str, Path]:
-    """Return the qrels file of each snapshot in a folder.
+    """Return the path of the qrels file of each snapshot, by snapshot name.
 
     Args:
-        folder: Collection, or a folder of files such as `2022-06.qrels`.
+        folder: Collection, or a folder of files such as `2022-06.qrels` or `2022-06.qrels.gz`.
+
+    Raises:
+        UsageError: Two files are the qrels of one snapshot.
     """
     from builder.collection.read import open_collection
 
-    files = sorted(folder.glob("*.qrels")) if folder.is_dir() else []
-    if files:
-        return {path.stem: path for path in files}
-    return qrels_by_snapshot(open_collection(folder))
+    found: dict[str, Path] = {}
+    for path in sorted(folder.glob("[!.]*.qrels*")) if folder.is_dir() else []:
+        name, _, suffix = path.name.rpartition(".qrels")
+        if suffix not in ("", ".gz", ".zst"):
+            continue
+        if name in found:
+            raise UsageError(f"{found[name]} and {path} are both qrels of {name}; remove one")
+        found[name] = path
+    return found or qrels_by_snapshot(open_collection(folder))
 
 
 def qrels_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the path of each snapshot's qrels file in a collection, by name of the snapshot."""
+    """Return the path of each snapshot's qrels file in a collection, by snapshot name."""
     folders = folders_by_snapshot(collection)
     return {name: folder / "qrels.parquet" for name, folder in folders.items()}
 
 
 def folders_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the folder of each snapshot in a collection, by name of the snapshot."""
+    """Return the folder of each snapshot in a collection, by snapshot name."""
     return {name: collection.snapshot(name).folder for name in collection.snapshots}
 
 
@@ -129,8 +145,8 @@ def attribute(
     earlier_statistics: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Runs of the same systems, ranked with the collection statistics of the snapshot "
-            "before, to split the residual; see `longeval baseline --earlier-statistics`."
+            help="Runs of the same systems, ranked with the collection statistics of the preceding "
+            "snapshot, to split the residual; see `longeval baseline --earlier-statistics`."
         ),
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
@@ -141,11 +157,11 @@ def attribute(
     """
     from builder.collection.layout import CHANGE_TABLES
     from builder.collection.read import open_collection
-    from builder.evaluation import attribute_paths, extract_archives
+    from builder.evaluation import attribute_score_changes, extract_archives
 
     opened = open_collection(collection)
     with extract_archives(runs) as files:
-        attributions = attribute_paths(
+        attributions = attribute_score_changes(
             qrels_by_snapshot(opened),
             opened.path / f"{CHANGE_TABLES['document_changes']}.parquet",
             files,
@@ -171,9 +187,9 @@ def reproducibility(
     rbo_p: RboPersistence = 0.9,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare each system's rankings on two snapshots, restricted to documents of both snapshots.
+    """Compare each system's rankings on two snapshots, restricted to documents that are in both.
 
-    Prints the RMSE of scores per query, Kendall's tau-b and rank-biased overlap.
+    Prints the RMSE of the scores per query, Kendall's tau-b and rank-biased overlap.
 
     Example: longeval reproducibility demo/collection runs/bm25 runs/dense --pivot bm25
     """
@@ -218,17 +234,16 @@ def sanity(
 
 
 def format_sanity_rows(rows: "list[SanityRow]") -> str:
-    """Format BM25 scores by language and snapshot as a text table."""
+    """Format BM25 and chance scores as a text table, with one row per language and snapshot."""
     cells = [
         (
-            r.language,
-            r.snapshot,
-            r.queries,
-            f"{r.ndcg:.3f}",
-            f"{r.precision:.3f}",
-            f"{r.by_chance:.3f}",
+            *(row.language, row.snapshot, row.queries),
+            *(
+                "-" if mean is None else f"{mean:.3f}"
+                for mean in (row.ndcg, row.precision, row.by_chance)
+            ),
         )
-        for r in rows
+        for row in rows
     ]
     return format_table(cells, ("language", "snapshot", "queries", "nDCG@10", "P@10", "by chance"))
 

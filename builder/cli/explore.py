@@ -14,12 +14,17 @@ def explore(
     collection: CollectionFolder,
     runs: Annotated[
         Path | None,
-        typer.Option(help="Run file or folder of run files; named as for `longeval evaluate`."),
+        typer.Option(
+            help="Run file, or folder of run files; the file or folder name must contain the "
+            "snapshot."
+        ),
     ] = None,
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port on 127.0.0.1; 0: any free port.")
     ] = 8717,
-    open_browser: Annotated[bool, typer.Option("--open", help="Open the browser.")] = False,
+    open_browser: Annotated[
+        bool, typer.Option("--open", help="Open the explorer in a browser.")
+    ] = False,
 ) -> None:
     """Browse the queries, documents and judgements of a collection in a web browser.
 

@@ -1,4 +1,4 @@
-"""Command `longeval filtering`, and options shared with `longeval trend`."""
+"""Command `longeval filtering`, and the options that it shares with `longeval trend`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from builder.cli.options import Format, OutputFormat
-from builder.cli.output import print_frames
+from builder.cli.output import escape_control, print_frames
 
 if TYPE_CHECKING:
     from builder.tasks.filtering import FilteringParameters
@@ -40,7 +40,11 @@ Average = Annotated[
 ]
 Zeta = Annotated[float, typer.Option(help="Number of false positives that halves aptness.")]
 CutoffRule = Annotated[
-    str, typer.Option(help="Confidence of returned documents: at_or_above or above the cutoff.")
+    str,
+    typer.Option(
+        help="Documents that count as returned: those with confidence at_or_above or above the "
+        "cutoff."
+    ),
 ]
 
 
@@ -59,15 +63,15 @@ def create_filtering_parameters(
     """Create filtering parameters from command-line options.
 
     Args:
-        granularity: Batch length; all options are documented in `FilteringParameters`.
-        cutoffs: Minimum confidences; None or empty: the default.
+        granularity: Batch length: `hour`, `day`, `week`, `month` or a number of seconds.
+        cutoffs: Minimum confidences of returned documents; None or empty: the default.
         relevance: Minimum rating of a relevant document.
-        assessors: `all` or `any`.
-        unjudged: `false_positive` or `ignored`.
-        average: `macro` or `micro`.
+        assessors: Assessors that must rate a document relevant: `all` or `any`.
+        unjudged: Treatment of unjudged returned documents: `false_positive` or `ignored`.
+        average: Average over targets: `macro` or `micro`.
         zeta: Number of false positives that halves aptness.
-        cutoff_rule: `at_or_above` or `above`.
-        sweep_cutoffs: Use `KENTER_SWEEP` as the default cutoffs.
+        cutoff_rule: Confidence of returned documents: `at_or_above` or `above` the cutoff.
+        sweep_cutoffs: Whether `KENTER_SWEEP` is the default of `cutoffs`.
 
     Raises:
         UsageError: a value is out of range.
@@ -101,7 +105,9 @@ def filtering(
     min_positives: Annotated[
         int,
         typer.Option(
-            min=0, help="Minimum number of relevant documents per target in TREC averages."
+            min=0,
+            help="Minimum number of relevant documents of a target; the TREC averages leave out "
+            "targets with fewer.",
         ),
     ] = 4,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
@@ -113,11 +119,14 @@ def filtering(
     Example: longeval filtering truth.tsv run.gz --granularity day --format json
     """
     from builder.tasks.filtering import evaluate_filtering
+    from builder.tasks.filtering.matches import match_warnings
 
     parameters = create_filtering_parameters(
         granularity, cutoff, relevance, assessors, unjudged, average, zeta, cutoff_rule
     )
     report = evaluate_filtering(truth, runs, replace(parameters, min_positives=min_positives))
+    for warning in match_warnings(report):
+        typer.echo(f"warning: {escape_control(warning)}", err=True)
     print_frames(
         format,
         whole=report.whole,

@@ -1,4 +1,4 @@
-"""Help of `longeval` and its command groups: sections of commands, with untruncated summaries."""
+"""Prints the help of `longeval` and its command groups: commands by section, full summaries."""
 
 from itertools import chain
 from typing import Any
@@ -12,7 +12,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Build and validate": ("build", "validate", "schema"),
     "Publish": ("export", "import", "diff"),
-    "Analyse change": ("explore", "drift", "changes", "attribute", "sanity"),
+    "Analyze changes": ("explore", "drift", "changes", "attribute", "sanity"),
     "Create and evaluate runs": (
         *("baseline", "dense", "boost", "fuse", "rerank", "runs", "evaluate"),
         *("reproducibility", "trend"),
@@ -21,13 +21,14 @@ SECTIONS: dict[str, tuple[str, ...]] = {
 }
 """Every top-level command, by section of the help; a test checks that the list is complete."""
 MAX_SUMMARY_CHARS = 200
+"""Maximum length of the summary of a command, in characters."""
 
 
 class CommandGroup(TyperGroup):
     """Command group whose help prints the summary of each command in full."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands and their summaries."""
+        """Write a list of all commands and their summaries."""
         self.write_section(ctx, formatter, "Commands", self.list_commands(ctx))
 
     def write_section(self, ctx: Any, formatter: Any, title: str, names: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""JSON output of commands; `docs/json.md` documents every format, and a test compares the keys."""
+"""Converts results to the JSON output of commands; `docs/json.md` documents every format."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def print_json(value: Any) -> None:
 
 
 def build_report_to_json(report: "BuildReport") -> dict[str, Any]:
-    """Return the output of `longeval build --format json`: the version and every unit."""
+    """Return the output of `longeval build --format json`: the version and all units."""
     return {
         "root": str(report.root),
         "version": None if report.version is None else str(report.version),
@@ -44,7 +44,13 @@ def build_report_to_json(report: "BuildReport") -> dict[str, Any]:
 def verification_to_json(
     version: Path, differing: Sequence[str], changed_tools: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the output of `longeval build --verify VERSION --format json`."""
+    """Return the output of `longeval build --verify VERSION --format json`.
+
+    Args:
+        version: Version folder that was verified.
+        differing: Names of the files that differ from the rebuilt ones.
+        changed_tools: Tools whose versions differ from those that built the version.
+    """
     return {
         "version": str(version),
         "same": not differing,
@@ -70,7 +76,7 @@ def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
 
 
 def _skipped_files(plan: "ImportPlan") -> dict[str, Any]:
-    """Return what an import skips: files, links to outside the release, and missing datasets."""
+    """Return what an import does not read: files, external links, and missing prior datasets."""
     return {
         "unread": dict(plan.unread_files),
         "outside": list(plan.external_links),

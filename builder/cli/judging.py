@@ -27,11 +27,13 @@ def pool(
     depth: Annotated[
         int | None,
         typer.Option(
-            help="Pool the top DEPTH documents of every run; default: all of ranks 1-5, half of "
-            "6-10, a quarter of 11-30."
+            help="Pool the top DEPTH documents of every run; default: all documents at ranks 1-5, "
+            "half of those at 6-10, a quarter at 11-30."
         ),
     ] = None,
-    seed: Annotated[str, typer.Option(help="Random seed of the sample.")] = "longeval-builder",
+    seed: Annotated[
+        str, typer.Option(help="Random seed of the sample (any text).")
+    ] = "longeval-builder",
     assessor: Annotated[
         list[str] | None,
         typer.Option(
@@ -39,7 +41,8 @@ def pool(
         ),
     ] = None,
     judged: Annotated[
-        Path | None, typer.Option(help="Existing judgements (Parquet) to exclude from the pool.")
+        Path | None,
+        typer.Option(help="Existing judgements (Parquet), whose pairs are excluded from the pool."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -111,10 +114,12 @@ def import_sheets(
 def agreement(
     judgements: Annotated[Path, typer.Argument(help="Manual judgements (Parquet).")],
     collection: Annotated[
-        Path | None, typer.Option(help="Collection whose click-based grades are compared.")
+        Path | None,
+        typer.Option(help="Collection whose click-based grades are compared; requires --snapshot."),
     ] = None,
     snapshot: Annotated[
-        str | None, typer.Option(help="Snapshot whose click-based grades are compared.")
+        str | None,
+        typer.Option(help="Snapshot whose click-based grades are compared; requires --collection."),
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
@@ -127,7 +132,13 @@ def agreement(
     from builder.judging import agreement_report, read_assessments
 
     if (collection is None) != (snapshot is None):
-        raise UsageError("--collection and --snapshot: expected both or neither")
+        given, missing = (
+            ("snapshot", "collection") if collection is None else ("collection", "snapshot")
+        )
+        raise UsageError(
+            f"--collection and --snapshot: expected both or neither, found only --{given}; "
+            f"add --{missing}"
+        )
     qrels = None
     if collection is not None and snapshot is not None:
         qrels = open_collection(collection).snapshot(snapshot).qrels

@@ -22,7 +22,7 @@ ModelT = TypeVar("ModelT", bound="BaseModel")
 MAX_ROWS = 2**31 - 1
 """Largest valid value of options that limit a number of rows."""
 MAX_THREADS = 1024
-"""Largest valid value of --threads; engines abort if they cannot start that many threads."""
+"""Largest valid value of --threads; libraries abort if they cannot start all threads."""
 
 
 class OutputFormat(StrEnum):
@@ -66,7 +66,7 @@ RunDepth = Annotated[
     int, typer.Option(min=1, help="Maximum number of documents per query in the run.")
 ]
 Pivot = Annotated[
-    str | None, typer.Option(help="Name of the system that the other systems are compared with.")
+    str | None, typer.Option(help="Name of the system with which all others are compared.")
 ]
 RboPersistence = Annotated[float, typer.Option(help="Persistence p of rank-biased overlap (RBO).")]
 Format = Annotated[OutputFormat, typer.Option("--format", help="Output format.")]
@@ -74,7 +74,7 @@ Memory = Annotated[str, typer.Option(help="Memory limit, such as 4GiB.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings and errors.")]
 DefinitionFile = Annotated[
     Path | None,
-    typer.Option("--definition", help="TOML file that describes the input format."),
+    typer.Option("--definition", help="Definition file (TOML) that describes the input format."),
 ]
 Threads = Annotated[
     int | None,
@@ -100,7 +100,11 @@ def parse_options(parameter_class: type[ModelT], **options: object) -> ModelT:
 
 @contextmanager
 def temporary_limits(memory: str) -> "Iterator[Limits]":
-    """Yield resource limits whose scratch folder is deleted on exit."""
+    """Provide resource limits with a folder for temporary files, which is deleted on exit.
+
+    Args:
+        memory: Memory limit, such as `4GiB`.
+    """
     from builder.runtime.limits import Limits, parse_memory
 
     with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
@@ -108,7 +112,7 @@ def temporary_limits(memory: str) -> "Iterator[Limits]":
 
 
 def create_progress(quiet: bool) -> "Progress":
-    """Return a progress bar for the terminal, or one that shows nothing if `quiet` is set."""
+    """Return a progress bar for the terminal, or one that prints nothing if `quiet` is true."""
     from builder.runtime.progress import NoProgress, ProgressBar
 
     return NoProgress() if quiet else ProgressBar()

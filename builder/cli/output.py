@@ -1,4 +1,4 @@
-"""Formatting of command output: text tables, tables as JSON, and one line per unit of a build."""
+"""Formats the output of commands: text tables, tables as JSON, and a line per unit of a build."""
 
 import io
 import json
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from builder.runtime.runner import Step
 
 MAX_LIST_CHARS = 80
-"""Maximum length of a list in a text table."""
+"""Maximum length of a list in a text table, in characters."""
 
 
 def format_table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> str:
@@ -66,7 +66,7 @@ def escape_unencodable(stream: TextIO) -> None:
 
 
 def print_frames(output_format: OutputFormat, **frames: "pl.DataFrame") -> None:
-    """Print tables, given by name, as one JSON object or as consecutive text tables."""
+    """Print named data frames as one JSON object, or as consecutive text tables."""
     if output_format is OutputFormat.JSON:
         rows = {name: frame.to_dicts() for name, frame in frames.items()}
         typer.echo(json.dumps(rows, ensure_ascii=False, indent=1, default=str))
@@ -78,7 +78,7 @@ def print_frames(output_format: OutputFormat, **frames: "pl.DataFrame") -> None:
 
 
 def print_rows(rows: list[dict[str, Any]]) -> None:
-    """Print dictionaries with the same keys as a text table, or `(none)` if there are none."""
+    """Print rows (dicts with the same keys) as a text table; print `(none)` if there are none."""
     if not rows:
         typer.echo("(none)")
         return
@@ -93,15 +93,15 @@ def _format_value(value: object) -> object:
 
 
 def join_reasons(step: "Step", limit: int = 3) -> str:
-    """Join the first `limit` reasons why a unit runs, and append how many more there are."""
+    """Join the first `limit` reasons why a unit runs, and append how many are left out."""
     remaining = len(step.reasons) - limit
     return "; ".join(step.reasons[:limit]) + (f"; and {remaining} more" if remaining > 0 else "")
 
 
 def print_step(step: "Step") -> None:
-    """Print row counts, duration and reasons of a unit that ran, then one line per note.
+    """Print row counts, duration, reasons and notes of a unit of a build.
 
-    Skipped units print nothing.
+    For a unit that was skipped, print nothing.
     """
     if not step.ran or step.ledger is None:
         return
@@ -120,7 +120,7 @@ def print_step(step: "Step") -> None:
 
 
 def print_step_warning(step: "Step") -> None:
-    """Print a warning to standard error if a unit ran but produced no rows."""
+    """Print a warning to standard error if a unit of a build ran but produced no rows."""
     if step.ran and (warning := _empty_warning(step)):
         typer.echo(f"{step.unit!s:<24} {warning}", err=True)
 

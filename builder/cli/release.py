@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from builder.collection.imports.release import ImportReport
 
 MAX_LISTED_FILES = 10
-"""Maximum number of skipped files and folders that are listed by name."""
+"""Maximum number of skipped files and folders whose names are printed."""
 
 
 class ExportLayout(StrEnum):
@@ -48,7 +48,8 @@ def export(
         ),
     ] = None,
     file_size: Annotated[
-        str, typer.Option(help="Start a new document file when a file reaches this size.")
+        str,
+        typer.Option(help="Size at which a new document file is started, such as 256MiB."),
     ] = "256MiB",
 ) -> None:
     """Export a collection in a layout that other tools can read.
@@ -99,7 +100,10 @@ def import_(
         ),
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Print the files to read, without importing them.")
+        bool,
+        typer.Option(
+            "--explain", help="Print how many files would be read, without importing them."
+        ),
     ] = False,
     memory: Memory = DEFAULT_MEMORY,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
@@ -165,7 +169,7 @@ def _print_plan(plan: "ImportPlan", output_format: OutputFormat) -> None:
 
 
 def _print_skipped_files(plan: "ImportPlan") -> None:
-    """Print the files, the links to outside the release and the datasets that an import skips."""
+    """Print the files and links that an import skips, and the prior datasets that are missing."""
     if plan.unread_files:
         files = _format_file_counts(plan.unread_files)
         typer.echo(f"skipped files (no snapshot, or duplicate content): {files}")
@@ -178,14 +182,14 @@ def _print_skipped_files(plan: "ImportPlan") -> None:
 
 
 def _format_names(names: Sequence[str]) -> str:
-    """Join the first names, and append how many more there are: `a, b and 3 more`."""
+    """Join the first names, and append how many are left out: `a, b and 3 more`."""
     remaining = len(names) - MAX_LISTED_FILES
     listed = ", ".join(escape_control(name) for name in names[:MAX_LISTED_FILES])
     return listed + (f" and {remaining:,} more" if remaining > 0 else "")
 
 
 def _format_file_counts(counts: Mapping[str, int]) -> str:
-    """Join the first files and folders, and append how many more there are."""
+    """Join the first files and folders with their file counts, and append how many are left out."""
     listed = [
         f"{escape_control(name)} ({count:,} files)" if count > 1 else escape_control(name)
         for name, count in list(counts.items())[:MAX_LISTED_FILES]
@@ -215,7 +219,7 @@ def diff(
         DiffFormat, typer.Option(help="Output format.")
     ] = DiffFormat.TEXT,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit with code 1 if rows differ.")
+        bool, typer.Option("--exit-code", help="Exit with code 1 if any row differs.")
     ] = False,
 ) -> None:
     """Compare two versions of a collection: rows, grades, definition and software versions.

@@ -1,4 +1,4 @@
-"""Commands that combine and check runs, such as `fuse`, `rerank` and `runs check`."""
+"""Commands that create, combine and check runs, such as `dense`, `fuse` and `runs check`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -47,7 +47,10 @@ def boost(
     qrels: Annotated[list[Path], typer.Argument(help="Qrels of earlier snapshots.")],
     out: OutputRun,
     weight: Annotated[
-        float, typer.Option(min=0, help="Score added per relevance grade of an earlier judgement.")
+        float,
+        typer.Option(
+            min=0, help="Score added to a document per unit of its grade in an earlier judgement."
+        ),
     ] = 1.0,
     tag: Tag = "boost",
 ) -> None:
@@ -67,7 +70,8 @@ def fuse(
     runs: Annotated[list[Path], typer.Argument(help="TREC run files of the same snapshot.")],
     out: OutputRun,
     k: Annotated[
-        int, typer.Option(min=0, help="Rank constant; larger values flatten the top ranks.")
+        int,
+        typer.Option(min=0, help="Rank constant of RRF; larger values favor top ranks less."),
     ] = 60,
     depth: RunDepth = 1000,
     tag: Tag = "rrf",
@@ -108,7 +112,7 @@ def rerank(
 
 
 def write_run_file(run: "Run", path: Path, note: str = "", *, quiet: bool = False) -> None:
-    """Write a run and print its path, its number of lines and a note."""
+    """Write a run, and print its path, its number of lines and a note unless `quiet` is true."""
     from builder.evaluation import write_run
 
     write_run(run, path)

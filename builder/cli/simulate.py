@@ -122,7 +122,7 @@ def simulate(
 
 
 def _print_sanity(rows: "list[SanityRow] | None") -> None:
-    """Print the BM25 scores of the demo collection, or how to install the missing packages."""
+    """Print the BM25 scores of the demo collection, or which extras to install without scores."""
     from builder.cli.evaluation import format_sanity_rows
 
     if rows is None:
@@ -132,7 +132,7 @@ def _print_sanity(rows: "list[SanityRow] | None") -> None:
 
 
 def _format_next_steps(world: Path, report: "BuildReport") -> str:
-    """Return the lines that name the folders of the demo and suggest commands to try next."""
+    """Return text that names the folders of the demo and suggests commands to try next."""
     from builder.collection.read import open_collection
 
     version = report.version or report.root

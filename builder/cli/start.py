@@ -30,7 +30,7 @@ def new(
         typer.Option("--translate/--no-translate", help="Translate with the bundled model."),
     ] = True,
 ) -> None:
-    """Create a commented collection definition to start from.
+    """Create a collection definition with explanatory comments, as a starting point.
 
     Example: longeval new mine --name mine --snapshot 2022-06 --snapshot 2022-07
     """

@@ -1,4 +1,4 @@
-"""Command `longeval summarization`."""
+"""Command `longeval summarization`, which scores temporal summaries."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,14 +16,17 @@ def summarization(
     matches: Annotated[Path, typer.Argument(help="Matches between updates and nuggets (TSV).")],
     runs: Annotated[list[Path], typer.Argument(help="Run files (TSV), one per system.")],
     events: Annotated[
-        Path | None, typer.Option(help="File with the start and end of each event.")
+        Path | None, typer.Option(help="File with the start and end time of each event.")
     ] = None,
     relevance: Annotated[
         str, typer.Option(help="Gain of a nugget: graded by importance, or binary.")
     ] = "graded",
     max_importance: Annotated[
         float | None,
-        typer.Option(help="Importance with gain 1; default: the maximum of each event."),
+        typer.Option(
+            help="Importance of a nugget with gain 1; default: the maximum importance in each "
+            "event."
+        ),
     ] = None,
     zero_importance: Annotated[
         str, typer.Option(help="Treatment of nuggets of importance 0: kept or dropped.")

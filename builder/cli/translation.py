@@ -25,7 +25,7 @@ STANDARD_INPUT = Path("-")
 Model = Annotated[
     Path, typer.Option(help="CTranslate2 model folder, or `embedded` for the bundled model.")
 ]
-ComputeType = Annotated[str, typer.Option(help="CTranslate2 compute type.")]
+ComputeType = Annotated[str, typer.Option(help="CTranslate2 compute type, such as int8.")]
 
 
 class InputKind(StrEnum):
@@ -62,7 +62,9 @@ def run_translation(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Output file, in the format of the input; default: standard output."),
+        typer.Option(
+            help="Output file, in the same format as the input; default: standard output."
+        ),
     ] = None,
     model: Model = Path("embedded"),
     column: Annotated[str, typer.Option(help="Text column of a Parquet file.")] = "text",
@@ -101,7 +103,7 @@ def run_translation(
 def _translate_standard_input(
     out: Path | None, params: "TranslateParameters", limits: "Limits", kind: InputKind
 ) -> "list[Translation]":
-    """Translate standard input block by block to a file or standard output."""
+    """Translate standard input to a file or to standard output (`out` is None), as lines arrive."""
     from builder.translation import translate_stream
 
     translations = []
@@ -114,7 +116,10 @@ def _translate_standard_input(
 
 
 def _print_summary(translations: "list[Translation]", out: Path | None) -> None:
-    """Print the number of texts and of each quality flag; to stderr if stdout is in use."""
+    """Print the number of texts, and of sentences per quality flag.
+
+    If `out` is None, standard output has the translations, so the flags go to standard error.
+    """
     flags = Counter(
         flag for t in translations for sentence in t.sentences for flag in sentence.flags
     )
@@ -148,16 +153,16 @@ def check_model(
 def add_model(
     folder: Annotated[
         Path,
-        typer.Argument(help="Model folder (CTranslate2, OPUS-MT (Marian) or NLLB), or model.bin."),
+        typer.Argument(help="Model folder (CTranslate2, OPUS-MT or NLLB), or its model.bin."),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="Output folder; required if the model must be converted."),
+        typer.Option(help="New folder for the converted model; required for a conversion."),
     ] = None,
     compute_type: ComputeType = "int8",
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Convert a translation model if necessary, check it, and print the definition that uses it.
+    """Convert a translation model if needed, check it, and print the section that selects it.
 
     Example: longeval translate model add opus-mt-fr-en --out opus-fr-en
     """
@@ -169,7 +174,7 @@ def add_model(
 
 
 def _print_model(properties: dict[str, Any], output_format: OutputFormat) -> None:
-    """Print a model's properties, the definition that selects it, and sample translations."""
+    """Print a model's properties, the section that selects it, and its sample translations."""
     if output_format is OutputFormat.JSON:
         print_json(properties)
         return

@@ -46,13 +46,13 @@ JSON_ONLY = (
     "durbin_watson_p_positive",
     "slope_per_batch",
 )
-"""Columns of trends that are printed as JSON only: a row of text would be 300 characters wide."""
+"""Trend columns left out of text output, whose rows would otherwise have 300 characters."""
 Residuals = Annotated[
     str, typer.Option(help="Residuals to test for normality and independence: raw or weighted.")
 ]
 ChartFile = Annotated[
     Path | None,
-    typer.Option(help="Also draw scores and trend of each system to this SVG file."),
+    typer.Option(help="Also plot the scores and the trend of each system in this SVG file."),
 ]
 Granularities = Annotated[
     list[str] | None,
@@ -172,7 +172,7 @@ def compare_rankings(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare the ranking of systems by F1 with their ranking by the end point of the trend.
+    """Compare the ranking of systems by F1 with their ranking by the end points of their trends.
 
     Reproduces table 1 of Kenter et al. (2015).
 
@@ -194,7 +194,7 @@ def compare_granularities(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare slopes between batch lengths: the first granularity with each of the others.
+    """Compare trend slopes between batch lengths: the first with each of the others.
 
     Reproduces table 2 of Kenter et al. (2015).
 
@@ -234,15 +234,19 @@ def check_assumptions(
 
 
 def _check_chart_path(chart: Path | None, *inputs: Path) -> None:
-    """Check that the chart would not overwrite an input."""
+    """Check that the chart does not overwrite an input file.
+
+    Raises:
+        UsageError: the path of the chart is that of an input file.
+    """
     if chart is not None:
         check_output_is_no_input(chart, *inputs)
 
 
 def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Path | None) -> None:
-    """Print the trends of systems, their ranking and comparisons, and draw the trends.
+    """Print the trends, ranking and comparisons of systems, and plot the trends to `chart`.
 
-    As text, each trend has its slope and p-values; JSON has all columns.
+    Text output leaves out the columns in `JSON_ONLY`; JSON output has all columns.
     """
     from builder.evaluation import trend_chart
 
@@ -262,7 +266,7 @@ def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Pat
 def _create_trend_parameters(
     granularity: str, cutoffs: list[float] | None, relevance: int, zeta: float
 ) -> "FilteringTrendParameters":
-    """Create trend parameters from command-line options; the default cutoffs are `KENTER_SWEEP`."""
+    """Create trend parameters from command-line options; `cutoffs` defaults to `KENTER_SWEEP`."""
     from builder.tasks.filtering import FilteringTrendParameters
 
     filtering = create_filtering_parameters(

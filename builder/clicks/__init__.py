@@ -1,4 +1,4 @@
-"""Click models: estimate pair statistics from impressions, and convert them to graded qrels."""
+"""Click models: estimate relevance from impressions with clicks, and derive graded qrels."""
 
 from builder.clicks.comparison import DEFAULT_MODELS, Comparison, compare_models
 from builder.clicks.estimation import estimate

@@ -1,6 +1,6 @@
-"""Assigns relevance grades to query-document pairs according to their click estimates.
+"""Assigns relevance grades to query-document pairs, based on their click estimates.
 
-The table `click_grades` has one row per distinct combination of counts and score.
+The table `click_grades` has one row per distinct combination of click counts and score.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ import polars as pl
 
 from builder.clicks.point_scores import PointScores
 from builder.clicks.policies import (
-    Cuts,
+    GradeThresholds,
     assign_grades,
     fit_cuts,
+    grade_stability,
     score_distribution,
-    stability,
     target_shares,
 )
 from builder.clicks.posterior import Evidence, Posterior
@@ -44,10 +44,10 @@ FROM click_estimates
 
 
 def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
-    """Read the priors from the view `click_estimates`; uniform if it is empty.
+    """Read the priors of the click model from the view `click_estimates`.
 
     Returns:
-        The priors; None if the click model has no posterior.
+        The priors, uniform if the view is empty; None if the click model has no posterior.
 
     Raises:
         DataError: the rows have different priors.
@@ -68,9 +68,9 @@ def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
 def check_scores(
     connection: duckdb.DuckDBPyConnection, priors: Priors | None, params: QrelParameters
 ) -> None:
-    """Raise a UsageError if the estimates lack the score, or the posterior that the policy needs.
+    """Raise UsageError if the estimates lack `qrels.score`, or a posterior that the policy needs.
 
-    This cannot be checked earlier: the estimates of a plug-in are unknown until it has run.
+    Checked only after estimation, because the estimates of a plug-in model are unknown before.
     """
     if not connection.execute(HAS_SCORES).fetchall()[0][0]:
         raise UsageError(
@@ -89,14 +89,15 @@ def grade_by_clicks(
     priors: Priors | None,
     params: QrelParameters,
     cuts: Sequence[Table],
-) -> Cuts:
+) -> GradeThresholds:
     """Create the table `click_grades`, and return the minimum score (cut) of each grade.
 
     Args:
-        connection: Has the table `pairs`.
+        connection: DuckDB connection with the table `pairs`.
         priors: Priors of sDBN; None for any other model.
         params: Score, policy, minimum evidence, credibility.
-        cuts: At most one table `grade_cuts`, of the first snapshot.
+        cuts: Table `grade_cuts` of the first snapshot, to reuse its cuts; if empty, cuts are
+            chosen.
     """
     counts = connection.execute(EVIDENCE).fetchnumpy()
     columns = ("examinations", "clicks", "last_clicks")
@@ -114,7 +115,7 @@ def grade_by_clicks(
             "click_grade": grades,
             "score_low": low,
             "score_high": high,
-            "stability": stability(posterior, grades, used),
+            "stability": grade_stability(posterior, grades, used),
         }
     )
     connection.register("click_grades", frame.fill_nan(None).to_arrow())
@@ -123,14 +124,14 @@ def grade_by_clicks(
 
 def _choose_cuts(
     posterior: Posterior | PointScores, pairs: np.ndarray, params: QrelParameters
-) -> Cuts:
-    """Return the minimum score of each grade, set by parameters or fitted to proportions."""
+) -> GradeThresholds:
+    """Return the minimum score of each grade: as configured, or fitted to target proportions."""
     if params.policy == "target_shares":
         return fit_cuts(posterior.mean(), pairs, target_shares(params))
-    return Cuts(*params.cuts)
+    return GradeThresholds(*params.cuts)
 
 
-def _read_cuts(cuts: Sequence[Table]) -> Cuts:
+def _read_cuts(cuts: Sequence[Table]) -> GradeThresholds:
     """Return the minimum score of each grade from the table `grade_cuts`."""
     values = cuts[0].scan().sort("grade").collect()["cut"].to_list()
-    return Cuts(*values)
+    return GradeThresholds(*values)

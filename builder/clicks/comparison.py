@@ -1,6 +1,6 @@
-"""Compares click models on held-out pages: the command `longeval clicks compare`.
+"""Compares click models on held-out result pages: the command `longeval clicks compare`.
 
-Scores of each model are reported under two conventions (see `scores`).
+The scores of each model are reported under two conventions (see `scores`).
 """
 
 from collections.abc import Callable, Sequence
@@ -11,9 +11,9 @@ from pathlib import Path
 import duckdb
 
 from builder.clicks.encoding import EncodedLog, encode_pages
-from builder.clicks.log import STANDALONE, count_rejects, open_log
+from builder.clicks.log import STANDALONE, add_rejects, open_log
 from builder.clicks.log_summary import LogSummary
-from builder.clicks.models import TrainingOptions, get_model
+from builder.clicks.models import TrainingOptions, get_fit_function
 from builder.clicks.scores import ClickModelScore, evaluate
 from builder.clicks.standalone import check_model, limits_or_default
 from builder.clicks.statistics import ENGINE_SHARE
@@ -43,8 +43,8 @@ class ModelScores:
 
     Args:
         model: Name of the model.
-        pyclick: PyClick's convention: ten ranks, all pages.
-        per_rank: Existing ranks only, each over the pages that have it.
+        pyclick: Scores under PyClick's convention: ten ranks, each averaged over all pages.
+        per_rank: Scores over existing ranks, each averaged over the pages that have this rank.
     """
 
     model: str
@@ -71,13 +71,13 @@ class Comparison:
     scores: tuple[ModelScores, ...]
 
     def worse_than_baseline(self) -> tuple[str, ...]:
-        """Models with a lower log-likelihood than the baseline, the click-through rate by rank."""
+        """Return the models with a lower log-likelihood than the baseline `rank-ctr`."""
         limit = self.scores[-1].per_rank.log_likelihood
         return tuple(s.model for s in self.scores if s.per_rank.log_likelihood < limit)
 
 
 OpenLog = Callable[..., LogSummary]
-"""Function that opens a log: `open_log` with progress and log parameters bound."""
+"""Function that opens a log: `open_log` with `progress` and `log_params` already bound."""
 
 CREATE_LOGGED = """
 CREATE TEMP TABLE logged (query VARCHAR, results VARCHAR[], clicks USMALLINT[], is_test BOOLEAN)
@@ -118,13 +118,14 @@ def compare_models(
     progress: Progress | None = None,
     log_params: LogParameters = STANDALONE,
 ) -> Comparison:
-    """Train click models on a log, and score their predictions on held-out pages.
+    """Train click models on a log, and score their predictions on held-out result pages.
 
     Args:
         log: Training log; see `open_log`.
         models: Names in `CLICK_MODELS`; the baseline `rank-ctr` is always added.
-        test: Test log; None: the last part of the training log is held out.
-        held_out: Fraction of the records to hold out, in log order.
+        test: Test log; if None, the end of the training log is held out.
+        held_out: Fraction of the records at the end of `log` to hold out; ignored if `test` is
+            given.
         params: Model options: `no_click`, `last`, prior, iterations.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
@@ -133,7 +134,7 @@ def compare_models(
     Raises:
         UsageError: unknown model, invalid fraction, or a log too large for the memory limit.
         FormatError: a log cannot be read, or required columns are missing.
-        DataError: no test page has a query seen in training.
+        DataError: a log has no valid impressions, or no test page has a query seen in training.
     """
     for name in models:
         check_model(name)
@@ -154,8 +155,8 @@ def _load_and_encode(
     """Load the training and test logs, and encode their pages.
 
     Returns:
-        Encoded pages; number of training impressions, of test impressions with seen queries and of
-        all test impressions; summary of each log.
+        The encoded pages; the numbers of training impressions, of test impressions with queries
+        seen in training, and of all test impressions; and the summary of each log.
     """
     with limits.connect(ENGINE_SHARE) as connection:
         connection.execute(CREATE_LOGGED)
@@ -178,16 +179,16 @@ def _load_log(
     limits: Limits,
     opener: OpenLog,
 ) -> LogSummary:
-    """Append a log to the table `logged`; records after the training split are test records."""
+    """Append a log to the table `logged`, marking records after the training share as test."""
     summary = opener(connection, log, limits)
     set_variables(connection, first_test=int(train_share * summary.used))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
-    count_rejects(connection, summary, used)
+    add_rejects(connection, summary, used)
     connection.execute(DROP_VIEWS)
     return summary
 
 
 def _score_model(name: str, log: EncodedLog, training: TrainingOptions) -> ModelScores:
     """Train a click model, and score its predictions on the test pages."""
-    predicted = get_model(name)(log.train, training).predict(log.test)
+    predicted = get_fit_function(name)(log.train, training).predict(log.test)
     return ModelScores(name, *evaluate(predicted, log.test))

@@ -1,8 +1,8 @@
-"""Click diagnostics: click-through by rank, sparsity, concentration on users, model quality.
+"""Click diagnostics: click-through rates, sparsity, share of top users, and model quality.
 
-The table `click_diagnostics` has one row per measure and rank, as an integer count and total, so
-that proportions can be recomputed and added up over snapshots. Rows on held-out impressions also
-have a value and a model.
+The table `click_diagnostics` has one row per measure and rank, with an integer count and total, so
+that proportions can be pooled over snapshots. Measures of predictions for held-out impressions also
+have a value and the name of the model.
 """
 
 from pathlib import Path
@@ -104,7 +104,8 @@ def write_diagnostics(
     """Write the table `click_diagnostics`.
 
     Args:
-        connection: Has `used_impressions`, `pages` and `pair_counts`; see `count_pairs`.
+        connection: DuckDB connection with `used_impressions`, `pages` and `pair_counts`; see
+            `count_pairs`.
         path: Parquet file to write (schema `ClickDiagnostics`).
         params: Click model and its options.
         limits: Memory limit for arrays.

@@ -1,8 +1,8 @@
 """Creates the table of distinct result pages, from which all click statistics are computed.
 
-The view `read_pages` adds the last clicked ranks to every impression; the table `pages` has one row
-per group of equal pages with equal clicks, with its number of impressions as weight. Grouping by
-pair then reads fewer rows if pages repeat.
+The view `read_pages` adds the lowest and the latest clicked rank to every impression. The table
+`pages` has one row per distinct page and clicks, weighted by its number of impressions, so that
+counts per query-document pair read fewer rows if pages repeat.
 """
 
 import duckdb
@@ -79,8 +79,9 @@ def create_pages(connection: duckdb.DuckDBPyConnection, params: ClickParameters)
     """Create the table of distinct result pages, `pages`, and the view `read_pages`.
 
     Args:
-        connection: Has the view `used_impressions` (impression, user, query, results, clicks).
-        params: `pages`: single result pages, or consecutive pages of a visit joined.
+        connection: DuckDB connection with the view `used_impressions` (impression, user, query,
+            results, clicks).
+        params: `params.pages` says whether consecutive pages of a visit are counted as one.
     """
     is_joined = params.pages == "joined"
     connection.execute(JOINED_PAGES if is_joined else SINGLE_PAGES)

@@ -1,7 +1,7 @@
 """Encodes the distinct result pages of a log as arrays, for training and testing click models.
 
-Pairs are numbered in the order of (query, document), so that floating-point sums are made in the
-same order on every machine.
+Pairs are numbered in the order of (query, document), so that floating-point numbers are added in
+the same order on every machine.
 """
 
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from builder.errors import UsageError
 from builder.runtime.limits import Limits
 
 BYTES_PER_RESULT = 250
-"""Peak memory of training the most demanding model, per result of the distinct pages."""
+"""Peak memory in bytes of training the most demanding model, per result on distinct pages."""
 
 ALL_PAGES = "SELECT query, results, clicks, weight AS train, 0 AS test FROM pages"
-"""All pages of `count_pairs`, for training."""
+"""SQL query that selects all pages of the table `pages` for training."""
 
 ENCODED_PAGES = """
 CREATE OR REPLACE TEMP TABLE encoded_pages AS
@@ -68,19 +68,19 @@ class EncodedLog:
     test: Pages
 
 
-def encode_pages(connection: duckdb.DuckDBPyConnection, query: str, limits: Limits) -> EncodedLog:
-    """Encode the pages selected by a query as arrays.
+def encode_pages(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> EncodedLog:
+    """Encode the result pages selected by an SQL query as arrays.
 
     Args:
-        connection: Receives the table `encoded_pairs` (query, doc, pair).
-        query: Trusted SQL query for query, results, clicks, and the number of training and test
-            impressions of the page (train, test).
+        connection: DuckDB connection; receives the table `encoded_pairs` (query, doc, pair).
+        sql: Trusted SQL query that returns query, results, clicks, and the numbers of training
+            and test impressions of each page (train, test).
         limits: Memory limit for arrays.
 
     Raises:
         UsageError: the arrays would exceed the memory limit.
     """
-    connection.execute(ENCODED_PAGES.format(pages=query))
+    connection.execute(ENCODED_PAGES.format(pages=sql))
     _check_size(connection, int(limits.memory * (1 - ENGINE_SHARE)))
     connection.execute(ENCODED_PAIRS)
     number = connection.execute(NUMBER_OF_PAIRS).fetchall()[0][0]
@@ -95,17 +95,17 @@ def encode_pages(connection: duckdb.DuckDBPyConnection, query: str, limits: Limi
         pairs=int(number),
     )
     return EncodedLog(
-        *(everything.select(np.asarray(rows[name], dtype=np.int64)) for name in ("train", "test"))
+        *(everything.reweight(np.asarray(rows[name], dtype=np.int64)) for name in ("train", "test"))
     )
 
 
-def _check_size(connection: duckdb.DuckDBPyConnection, available: int) -> None:
+def _check_size(connection: duckdb.DuckDBPyConnection, available_bytes: int) -> None:
     """Raise a UsageError if the encoded pages would need more memory than is available."""
     shown = connection.execute(NUMBER_OF_RESULTS).fetchall()[0][0]
     needed = shown * BYTES_PER_RESULT
-    if needed > available:
+    if needed > available_bytes:
         raise UsageError(
-            f"{shown} results on distinct pages need about {needed // 2**20} MiB of memory, but "
-            f"only {available // 2**20} MiB are available; increase --memory to "
+            f"{shown:,} results on distinct pages need about {needed // 2**20} MiB of memory, but "
+            f"only {available_bytes // 2**20} MiB are available; increase --memory to "
             f"{2 * needed // 2**20 + 1} MiB, or use the model sdbn, which keeps no pages in memory"
         )

@@ -3,8 +3,8 @@
 sDBN (Chapelle & Zhang 2009, algorithm 1):
 a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
 s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s.
-A pair that was never examined has no estimate. All other models are trained on the distinct pages
-(see `model_estimates`).
+A pair that was never examined has no estimate. Models other than sDBN are trained on the distinct
+pages (see `model_estimates`).
 """
 
 from pathlib import Path
@@ -65,7 +65,7 @@ SELECT *, attractiveness * satisfaction AS relevance FROM posterior
 """
 
 SDBN_ESTIMATES = "SELECT * FROM estimates"
-"""Needs no ORDER BY: the underlying table is sorted, and DuckDB preserves its order."""
+"""SQL query without ORDER BY, because the table is already sorted and DuckDB keeps its order."""
 
 MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
 
@@ -88,7 +88,7 @@ def estimate(
     verdicts: Same[Verdicts] | None = None,
     filters: Filters = (),
 ) -> Ledger:
-    """Estimate attractiveness and satisfaction of every pair shown for a candidate query.
+    """Estimate attractiveness and satisfaction of every document shown for a candidate query.
 
     Writes `click_estimates`, `click_diagnostics` and `rejects`.
 
@@ -99,14 +99,14 @@ def estimate(
         params: Click model and its options.
         limits: Threads, memory and scratch space.
         progress: Receives the number of impressions counted.
-        variants: Representative of each query (schema `Variants`), under which the clicks of its
-            variants are counted.
+        variants: Representative of each query (schema `Variants`); clicks are counted for the
+            representative. None to count each query separately.
         verdicts: Verdicts of lists and plug-ins (schema `Verdicts`).
-        filters: Verdicts that exclude users, such as bots.
+        filters: Conditions on verdicts that exclude users, such as bots.
 
     Returns:
-        The ledger, in impressions. Reject reasons: `query_not_selected`, `user_left_out`, and
-        `no_click_skipped` if impressions without clicks are skipped.
+        The ledger, which counts impressions. Reject reasons: `query_not_selected`, `user_left_out`,
+        and `no_click_skipped` if impressions without clicks are skipped.
     """
     users = excluded_keys(verdicts, filters, "user").values()
     excluded = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
@@ -118,7 +118,7 @@ def estimate(
         ledger = _write_rejects(selection.count_impressions(connection), used, params, out)
         progress.advance(used.total)
         if params.model == "sdbn":
-            create_estimates(connection, choose_priors(connection, params))
+            create_sdbn_estimates(connection, choose_priors(connection, params))
         else:
             create_model_estimates(connection, params, limits)
         rows = SDBN_ESTIMATES if params.model == "sdbn" else MODEL_ESTIMATES
@@ -128,14 +128,17 @@ def estimate(
 
 
 def _write_rejects(
-    rows: tuple[int, int], used: CountedImpressions, params: ClickParameters, out: Path
+    total_and_excluded: tuple[int, int],
+    counted: CountedImpressions,
+    params: ClickParameters,
+    out: Path,
 ) -> Ledger:
-    """Write the rejects of the stage, and return its ledger (row counts)."""
-    total, excluded = rows
-    skipped = used.without_click if params.no_click == "skip" else 0
-    ledger = Ledger("impressions", rows_in=total, rows_out=used.total - skipped)
+    """Write the rejects of the stage, and return its ledger of row counts."""
+    total, excluded = total_and_excluded
+    skipped = counted.without_click if params.no_click == "skip" else 0
+    ledger = Ledger("impressions", rows_in=total, rows_out=counted.total - skipped)
     with RejectWriter(out, "clicks", ledger) as rejects:
-        rejects.add("query_not_selected", rows=total - used.total - excluded)
+        rejects.add("query_not_selected", rows=total - counted.total - excluded)
         rejects.add("user_left_out", rows=excluded)
         if params.no_click == "skip":
             rejects.add("no_click_skipped", rows=skipped)
@@ -143,7 +146,7 @@ def _write_rejects(
 
 
 def choose_priors(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> Priors:
-    """Return the priors set by parameters, or fitted to `pair_counts` by empirical Bayes."""
+    """Return the configured priors, or priors fitted to `pair_counts` by empirical Bayes."""
     if params.prior == "beta":
         fixed = Beta(params.prior_alpha, params.prior_beta)
         return Priors(fixed, fixed)
@@ -153,17 +156,17 @@ def choose_priors(connection: duckdb.DuckDBPyConnection, params: ClickParameters
     )
 
 
-def _fit_prior(connection: duckdb.DuckDBPyConnection, histogram: str) -> Beta:
-    """Fit a Beta prior to the counts that a histogram query returns."""
-    columns = connection.execute(histogram).fetchnumpy()
+def _fit_prior(connection: duckdb.DuckDBPyConnection, histogram_sql: str) -> Beta:
+    """Fit a Beta prior to the counts returned by an SQL query."""
+    columns = connection.execute(histogram_sql).fetchnumpy()
     successes, trials, pairs = (
         np.asarray(columns[name], dtype=np.int64) for name in ("successes", "trials", "pairs")
     )
     return fit_beta(successes, trials, pairs)
 
 
-def create_estimates(connection: duckdb.DuckDBPyConnection, priors: Priors) -> None:
-    """Create the view `estimates` of the estimates of each pair, given the priors."""
+def create_sdbn_estimates(connection: duckdb.DuckDBPyConnection, priors: Priors) -> None:
+    """Create the view `estimates`, with the sDBN estimates of each pair under given priors."""
     set_variables(
         connection,
         attractiveness_alpha=priors.attractiveness.alpha,

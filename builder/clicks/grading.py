@@ -1,4 +1,4 @@
-"""The stage `grades`: converts click estimates and manual judgements to graded qrels with evidence.
+"""The stage `grades`: converts click estimates and manual judgements to graded qrels.
 
 A pair is judged if it has a manual grade or enough examinations. It is kept if its document is in
 the crawl and its query has enough judged documents.
@@ -12,7 +12,7 @@ import duckdb
 import polars as pl
 
 from builder.clicks.click_grades import check_scores, grade_by_clicks, read_priors
-from builder.clicks.policies import Cuts
+from builder.clicks.policies import GradeThresholds
 from builder.clicks.sensitivity import write_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.definition.model import Workflow
@@ -24,7 +24,7 @@ from builder.parameters import QrelParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Files, Located, Same
+from builder.runtime.references import Files, Same, TableMarker
 from builder.runtime.stage import stage
 from schemas import (
     ClickEstimates,
@@ -114,13 +114,13 @@ ORDER BY query
 """
 
 
-def _first_snapshot(workflow: Workflow, key: str) -> tuple[str, ...]:
-    """Return the first snapshot if this snapshot uses its grade cuts, otherwise no snapshot."""
+def _snapshots_of_reused_cuts(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
+    """Return the snapshot whose grade cuts a given snapshot reuses: the first one, or none."""
     first = workflow.snapshot_names[0]
-    return (first,) if workflow.qrels.policy == "target_shares" and key != first else ()
+    return (first,) if workflow.qrels.policy == "target_shares" and snapshot != first else ()
 
 
-FittedCuts = Annotated[Sequence[Table[GradeCuts]], Located(_first_snapshot)]
+FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableMarker(_snapshots_of_reused_cuts)]
 
 
 @stage("grades", version="2", writes=(GradedPairs, GradedQueries, GradeCuts, GradeSensitivity))
@@ -136,29 +136,31 @@ def grade(
     cuts: FittedCuts = (),
     judgements: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).judgements)] = (),
 ) -> Ledger:
-    """Assign a grade to each pair by click estimates and, if available, manual judgements.
+    """Assign a grade to each pair from click estimates and, if available, manual judgements.
 
     Writes `graded_pairs`, `graded_queries`, `grade_cuts`, `grade_sensitivity` and `rejects`.
 
     Args:
         out: Empty output folder of the stage.
         click_estimates: Estimates of every pair shown (schema `ClickEstimates`).
-        candidates: Candidate queries of the collection (schema `Candidates`).
+        candidates: Candidate queries of the collection (schema `KeptCandidates`).
         documents: Documents of the snapshot; only `doc_id` is read.
         params: Score, policy, minimum evidence, precedence of manual grades.
         limits: Threads, memory and scratch space.
         progress: Receives the number of pairs graded.
-        cuts: Under `target_shares`, the `grade_cuts` of the first snapshot; empty on the first
-            snapshot, where they are fitted.
+        cuts: The table `grade_cuts` of the first snapshot, reused on later snapshots under the
+            policy `target_shares`; otherwise empty.
         judgements: Files of manual judgements (TSV or Parquet, schema `Judgements`).
 
     Returns:
-        The ledger, in pairs that were shown or judged manually. Reject reasons: `REASONS`.
+        The ledger, which counts pairs that were shown or judged manually. Reject reasons:
+        `REASONS`.
 
     Raises:
         FormatError: a file does not contain valid judgements.
         DataError: the estimates have more than one prior.
-        UsageError: the click model does not estimate the score to grade.
+        UsageError: the click model does not estimate `qrels.score`, or has no posterior for the
+            policy `credible`.
     """
     with limits.connect(ENGINE_SHARE) as connection:
         click_estimates.view(connection, "click_estimates")
@@ -187,7 +189,7 @@ def grade(
 
 
 def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
-    """Write the rejects of the stage, and return its ledger (row counts)."""
+    """Write the rejects of the stage, and return its ledger of row counts."""
     counts = dict(connection.execute(REASON_COUNTS).fetchall())
     ledger = Ledger("pairs", rows_in=sum(counts.values()), rows_out=counts.get(None, 0))
     with RejectWriter(out, "grades", ledger) as rejects:
@@ -196,8 +198,8 @@ def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
     return ledger
 
 
-def _write_cuts(out: Path, cuts: Cuts, params: QrelParameters) -> None:
-    """Write the table `grade_cuts`, the minimum score of each grade."""
+def _write_cuts(out: Path, cuts: GradeThresholds, params: QrelParameters) -> None:
+    """Write the table `grade_cuts`, with the minimum score of each grade."""
     frame = pl.DataFrame(
         {
             "grade": [1, 2],

@@ -1,11 +1,11 @@
 """Evaluates the click model of a build on held-out impressions.
 
-For each rank, reports the observed clicks and predicted click-through rate, and the log-likelihood
-and perplexity of the model and of the baseline, click-through rate by rank.
+Reports the observed clicks and the predicted click-through rate at each rank, and the
+log-likelihood and perplexity of the model and of a baseline, the click-through rate by rank.
 
-Whole queries are sampled by keyed hash until the size limit is reached; queries with too many
-results are subsampled. A quarter of the impressions is held out by keyed hash of the page, its
-clicks and its running number. The sample is thus deterministic and bounded in memory.
+Queries are sampled with all their impressions, in the order of a hash, until the size limit is
+reached; queries with too many results are subsampled. A hash of the page, its clicks and a running
+number holds out a quarter of the impressions. The sample is thus deterministic and of limited size.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 
 from builder.clicks.encoding import encode_pages
-from builder.clicks.models import ClickProbabilities, Pages, TrainingOptions, get_model
+from builder.clicks.models import ClickProbabilities, Pages, TrainingOptions, get_fit_function
 from builder.clicks.scores import ClickModelScore, evaluate
 from builder.io.engine import set_variables
 from builder.parameters import ClickParameters
@@ -24,9 +24,9 @@ BASELINE = "rank-ctr"
 MAX_RESULTS = 400_000
 """Maximum number of shown results in the sample, so that arrays take at most 110 MB."""
 MAX_RESULTS_PER_QUERY = 40_000
-"""Maximum number of shown results per query."""
+"""Maximum number of shown results per query in the sample."""
 HELD_OUT_MODULUS = 4
-"""Modulus of the keyed hash: one in four impressions is held out."""
+"""Modulus of the hash that holds out one in four impressions."""
 DECIMALS = 6
 
 SAMPLED_QUERIES = """
@@ -88,12 +88,12 @@ def held_out_diagnostics(
     """Train the model on a sample of the log and evaluate it on held-out impressions.
 
     Args:
-        connection: Has the table `pages`; see `count_pairs`.
+        connection: DuckDB connection with the table `pages`; see `count_pairs`.
         params: Click model and its options; `votes` and `pages` are ignored.
         limits: Memory limit for arrays.
 
     Returns:
-        Diagnostics of the model and the baseline; empty if no impression can be held out.
+        Rows of the model and of the baseline; empty if no impression can be held out.
     """
     set_variables(
         connection,
@@ -108,21 +108,21 @@ def held_out_diagnostics(
         return []
     train = int(log.train.weight.sum())
     predicted, baseline = (
-        get_model(name)(log.train, TrainingOptions(params)).predict(log.test)
+        get_fit_function(name)(log.train, TrainingOptions(params)).predict(log.test)
         for name in (params.model, BASELINE)
     )
     score, baseline_score = (evaluate(clicks, log.test)[1] for clicks in (predicted, baseline))
     return [
         *_click_rate_rows(predicted, log.test, params.model),
-        *_score_to_rows("held_out", score, log.test, train, params.model),
-        *_score_to_rows("baseline", baseline_score, log.test, train, BASELINE),
+        *_score_rows("held_out", score, log.test, train, params.model),
+        *_score_rows("baseline", baseline_score, log.test, train, BASELINE),
     ]
 
 
 def _click_rate_rows(
     predicted: ClickProbabilities, pages: Pages, model: str
 ) -> Iterator[Diagnostic]:
-    """Yield the number of clicks and the predicted click-through rate at each rank."""
+    """Yield one row per rank, with the observed clicks and the predicted click-through rate."""
     marginal, weights = predicted.marginal(pages), pages.weight[pages.page]
     for rank in range(1, int(pages.lengths.max()) + 1):
         here = pages.rank == rank
@@ -132,10 +132,10 @@ def _click_rate_rows(
         yield "held_out_clicks", rank, clicks, total, round(rate, DECIMALS), model
 
 
-def _score_to_rows(
-    prefix: str, score: ClickModelScore, pages: Pages, train: int, model: str
+def _score_rows(
+    prefix: str, score: ClickModelScore, pages: Pages, train_impressions: int, model: str
 ) -> Iterator[Diagnostic]:
-    """Yield the mean log-likelihood per page, and perplexity overall (as rank 0) and per rank."""
+    """Yield rows of log-likelihood and mean perplexity (as rank 0), and of perplexity per rank."""
     test = int(pages.weight.sum())
     values = [("log_likelihood", 0, score.log_likelihood), ("perplexity", 0, score.perplexity)]
     values += [("perplexity", rank, value) for rank, value in enumerate(score.by_rank, 1)]
@@ -143,4 +143,4 @@ def _score_to_rows(
     for name, rank, value in values:
         total = int(having[rank]) if rank else test
         rounded = round(value, DECIMALS)
-        yield f"{prefix}_{name}", rank, total, test + train, rounded, model
+        yield f"{prefix}_{name}", rank, total, test + train_impressions, rounded, model

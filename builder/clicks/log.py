@@ -1,8 +1,8 @@
-"""Opens a query log, in any supported format, as a view of impressions.
+"""Opens a query log in any supported format as a DuckDB view of impressions.
 
 Queries are normalized to NFC with single spaces, but neither queries nor URLs are folded or
 canonicalized, and times are ignored. Invalid records are counted by reject reason and dropped. A
-Parquet file that is read in place gives the same impressions and rejects as when it is converted.
+Parquet file gives the same impressions and rejects whether it is read in place or converted.
 """
 
 from pathlib import Path
@@ -62,7 +62,7 @@ HAS_UNCLEAN_QUERIES = """
 SELECT count(*) > 0 FROM records
 WHERE query <> '' AND (NOT regexp_full_match(query, $clean) OR length(query) > $max_chars)
 """
-"""SQL query: whether any query is not normalized or too long; empty ones are rejected anyway."""
+"""SQL query that returns whether any non-empty query is too long or not normalized."""
 
 REJECTED = """
 SELECT reason, count(*) FROM checked WHERE reason IS NOT NULL GROUP BY reason ORDER BY reason
@@ -76,14 +76,15 @@ def open_log(
     progress: Progress,
     log_params: LogParameters = STANDALONE,
 ) -> LogSummary:
-    """Open a log as the view `used_impressions` of a connection.
+    """Open a query log as the DuckDB view `used_impressions`.
 
     A Parquet file with columns of the expected names and types and normalized queries is read in
     place; any other file is first converted to Parquet in scratch space.
 
     Args:
-        connection: Receives the views `records` (all records), `checked` (with reject reasons) and
-            `used_impressions` (valid records: impression, user, query, results, clicks).
+        connection: DuckDB connection; receives the views `records` (all records), `checked` (with
+            reject reasons) and `used_impressions` (valid records: impression, user, query, results,
+            clicks).
         log: Log in any format, plain or compressed with gzip or zstd; see `read_impressions`.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
@@ -124,16 +125,18 @@ def _create_views(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(CREATE_USED)
 
 
-def count_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used: int) -> None:
-    """Complete a summary: rejects of a Parquet file that was read in place, and advice on rejects.
+def add_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used: int) -> None:
+    """Add rejects and advice to the summary of a log.
+
+    Rejects of a converted log were already added by `convert_to_parquet`.
 
     Args:
-        connection: Has the view `checked`.
+        connection: DuckDB connection with the view `checked`.
         summary: Summary to complete.
         used: Number of valid records.
 
     Raises:
-        DataError: the log has no records, or all were rejected.
+        DataError: the log has no records, or all records were rejected.
     """
     if not summary.impressions:
         raise DataError(
@@ -145,16 +148,17 @@ def count_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, us
     if summary.rejected.total() == summary.impressions:
         reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(summary.rejected.items()))
         raise DataError(
-            f"expected impressions, found none in {summary.impressions:,} records ({reasons}); an "
-            "impression has a query, a list of results and a list of clicked ranks; set other "
-            "field names in [log.fields], the form of clicks in log.click_form, the separator of "
-            "lists in log.list_separator, and a URL template for document ids in log.address"
+            f"{summary.file}: expected impressions, found none in {summary.impressions:,} records "
+            f"({reasons}); an impression has a query, a list of results and a list of clicked "
+            "ranks; set other field names in [log.fields], the form of clicks in log.click_form, "
+            "the separator of lists in log.list_separator, and a URL template for document ids in "
+            "log.address"
         )
     summary.notes.extend(advise_on_rejects(summary.rejected, summary.impressions, LOG_ADVICE))
 
 
 def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether a query of the view `records` has to be normalized or is too long."""
+    """Whether any query of the view `records` is too long or not normalized."""
     values = {"clean": CLEAN_LINE, "max_chars": STANDALONE.max_query_chars}
     ((found,),) = connection.execute(HAS_UNCLEAN_QUERIES, values).fetchall()
     return bool(found)

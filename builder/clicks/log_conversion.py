@@ -1,7 +1,7 @@
-"""Converts a standalone query log of any format to Parquet, unless it can be read in place.
+"""Converts a standalone query log to Parquet if DuckDB cannot read it in place.
 
-In: a log file. Out: a Parquet file with the schema `PAGES`, one row per record that is not
-rejected, and the number of records and rejects in a `LogSummary`.
+Input: a log file in any format. Output: a Parquet file with the schema `PAGES` and one row per
+valid record, and the numbers of records and rejects in a `LogSummary`.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from builder.clicks.log_summary import LogSummary
 from builder.errors import FormatError
-from builder.ingest.lists import is_text
+from builder.ingest.lists import is_string_type
 from builder.ingest.logs import detect_format, inspect_log, read_impressions
 from builder.ingest.parquet_bounds import is_list
 from builder.io.parquet import open_file
@@ -32,7 +32,7 @@ REQUIRED = {name: PAGES.field(name).type for name in ("query", "results", "click
 
 
 def count_readable_rows(log: Path) -> int | None:
-    """Return the number of rows of a Parquet file readable in place; None for other files.
+    """Return the number of rows of a Parquet log that can be read in place; None for other logs.
 
     Raises:
         FormatError: the file looks like Parquet but cannot be opened.
@@ -43,23 +43,25 @@ def count_readable_rows(log: Path) -> int | None:
         with open_file(log) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
     except (pa.ArrowException, OSError) as error:
-        raise FormatError(f"expected a Parquet file: {error}", log) from None
+        raise FormatError(
+            f"expected a Parquet file, but it cannot be opened: {error}; export the log again", log
+        ) from None
     users = [schema.field("user").type] if "user" in schema.names else []
     kinds = [schema.field(name).type for name in REQUIRED if name in schema.names]
     fits = len(kinds) == len(REQUIRED) and all(map(_is_compatible, kinds, REQUIRED.values()))
-    fits = fits and all(map(is_text, users))
+    fits = fits and all(map(is_string_type, users))
     return int(rows) if fits else None
 
 
-def _is_compatible(kind: pa.DataType, needed: pa.DataType) -> bool:
-    """Whether a column can be read as the required type: text, integer, or a list of either."""
-    if pa.types.is_list(needed):
-        return is_list(kind) and _is_compatible(kind.value_type, needed.value_type)
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_integer(needed):
-        return bool(pa.types.is_integer(kind))
-    return is_text(kind)
+def _is_compatible(found: pa.DataType, required: pa.DataType) -> bool:
+    """Whether a column of the type `found` can be read as the type `required`."""
+    if pa.types.is_list(required):
+        return is_list(found) and _is_compatible(found.value_type, required.value_type)
+    if pa.types.is_dictionary(found):
+        found = found.value_type
+    if pa.types.is_integer(required):
+        return bool(pa.types.is_integer(found))
+    return is_string_type(found)
 
 
 def convert_to_parquet(
@@ -78,7 +80,7 @@ def convert_to_parquet(
         summary: Receives the number of records, the rejects and the notes.
         limits: Threads, memory and scratch space.
         progress: Receives the number of records read.
-        log_params: `[log]`.
+        log_params: Section `[log]` of the definition.
 
     Raises:
         FormatError: the file cannot be read, or required columns are missing.

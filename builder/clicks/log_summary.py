@@ -1,4 +1,4 @@
-"""Counts the records of a standalone query log that were read and rejected."""
+"""Summary of the records that were read and rejected from a standalone query log."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ MAX_EXAMPLES = 3
 
 @dataclass
 class LogSummary:
-    """Number of records read from a log and rejected, with examples of rejected records.
+    """Numbers of records read and rejected from a log, with examples of rejected records.
 
     Args:
         file: Path of the log.
         impressions: Number of records read.
         rejected: Number of rejected records by reason.
-        examples: First record numbers per reject reason; empty for a Parquet file read directly
-            and for `bad_list`.
+        examples: Record numbers of the first rejects by reason; empty for Parquet read in place and
+            for `bad_list`.
         notes: Messages to the user, such as a detected encoding.
     """
 
@@ -26,12 +26,12 @@ class LogSummary:
     examples: dict[str, list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def reject(self, reason: str, line: int) -> None:
-        """Count a rejected record and record its number as an example."""
+    def reject(self, reason: str, record_number: int) -> None:
+        """Count a rejected record, and keep the first record numbers of each reason as examples."""
         self.rejected[reason] += 1
         examples = self.examples.setdefault(reason, [])
         if len(examples) < MAX_EXAMPLES:
-            examples.append(line)
+            examples.append(record_number)
 
     @property
     def used(self) -> int:

@@ -1,7 +1,8 @@
-"""Estimates of all click models other than sDBN, trained on distinct result pages.
+"""Estimates of the click models other than sDBN, which are trained on distinct result pages.
 
-Pages are kept in arrays during training; `encode_pages` checks that they fit in memory. Counts are
-those of sDBN, so that the minimum number of examinations has the same meaning for all models.
+Pages are kept in arrays during training; `encode_pages` checks that they fit in memory. Clicks and
+examinations are counted as for sDBN, so that the minimum number of examinations has the same
+meaning for all models.
 """
 
 import duckdb
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from builder.clicks.encoding import ALL_PAGES, encode_pages
-from builder.clicks.models import TrainedModel, TrainingOptions, get_model
+from builder.clicks.models import TrainedModel, TrainingOptions, get_fit_function
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
 
@@ -27,10 +28,10 @@ ESTIMATED = ("attractiveness", "satisfaction", "relevance")
 def create_model_estimates(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, limits: Limits
 ) -> None:
-    """Train a model and create the unsorted view `estimates` of its estimates per pair.
+    """Train a click model, and create the unsorted view `estimates` with one row per pair.
 
     Args:
-        connection: Has the tables `pages` and `pair_counts`; see `count_pairs`.
+        connection: DuckDB connection with the tables `pages` and `pair_counts`; see `count_pairs`.
         params: Click model and its options.
         limits: Memory limit for arrays.
 
@@ -38,7 +39,7 @@ def create_model_estimates(
         UsageError: unknown model, or the log does not fit in memory.
     """
     pages = encode_pages(connection, ALL_PAGES, limits).train
-    trained = get_model(params.model)(pages, TrainingOptions(params))
+    trained = get_fit_function(params.model)(pages, TrainingOptions(params))
     columns = {name: _estimates_column(trained, name, pages.pairs) for name in ESTIMATED}
     connection.register("model_estimates", pa.table({"pair": np.arange(pages.pairs), **columns}))
     connection.execute(ESTIMATES)

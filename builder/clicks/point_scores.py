@@ -9,18 +9,18 @@ from builder.clicks.posterior import Evidence, Floats
 
 @dataclass(frozen=True)
 class PointScores:
-    """Scores of n groups of pairs with equal counts, with the interface of `Posterior`.
+    """Point estimates for n groups of pairs with identical counts; same interface as `Posterior`.
 
     Args:
         evidence: Counts of each group.
-        score: float64[n].
+        score: Point estimate of each score, float64[n].
     """
 
     evidence: Evidence
     score: Floats
 
     def mean(self) -> Floats:
-        """Scores of the groups, float64[n]."""
+        """Return the score of each group, float64[n]."""
         return self.score
 
     def interval(self, mass: float) -> tuple[Floats, Floats]:
@@ -28,7 +28,7 @@ class PointScores:
         del mass
         return self._nan(), self._nan()
 
-    def at_least(self, cut: float) -> Floats:
+    def probability_at_least(self, cut: float) -> Floats:
         """Return NaN, float64[n]: P(score >= cut) is undefined for point estimates."""
         del cut
         return self._nan()

@@ -1,4 +1,4 @@
-"""Grading policies: convert scores and their posterior to grades 0, 1 and 2.
+"""Grading policies, which convert scores and their posteriors to grades 0, 1 and 2.
 
 - `fixed`: the grade is the number of fixed cuts that the score reaches.
 - `target_shares`: the cuts are fitted to target proportions of the grades on the first snapshot
@@ -35,7 +35,7 @@ ABOVE_ALL = 2.0
 
 
 @dataclass(frozen=True)
-class Cuts:
+class GradeThresholds:
     """Minimum score of each grade.
 
     Args:
@@ -46,30 +46,32 @@ class Cuts:
     relevant: float
     highly_relevant: float
 
-    def scaled(self, factor: float) -> "Cuts":
+    def scaled(self, factor: float) -> "GradeThresholds":
         """Return the cuts multiplied by a factor."""
-        return Cuts(self.relevant * factor, self.highly_relevant * factor)
+        return GradeThresholds(self.relevant * factor, self.highly_relevant * factor)
 
 
 def target_shares(params: QrelParameters) -> tuple[float, float, float]:
-    """Return the target proportions of grades 0, 1 and 2 in the parameters."""
+    """Return the configured target proportions of grades 0, 1 and 2."""
     return RELEASE_SHARES[params.shares] if isinstance(params.shares, str) else params.shares
 
 
-def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]) -> Cuts:
-    """Return cuts such that the grades of the scores have given target proportions.
+def fit_cuts(
+    scores: Floats, pairs: Integers, shares: tuple[float, float, float]
+) -> GradeThresholds:
+    """Return the cuts for which the proportions of grades are closest to the targets.
 
     Each cut lies halfway between two adjacent scores, or just above the highest one. Ties are
-    broken in favour of the lower cut.
+    broken in favor of the lower cut.
 
     Args:
-        scores: float64[n].
-        pairs: int64[n]; number of pairs with each score.
+        scores: Scores of n groups of pairs, float64[n].
+        pairs: Number of query-document pairs with each score, int64[n].
         shares: Target proportions of grades 0, 1 and 2.
     """
     values, inverse = np.unique(scores, return_inverse=True)
     if not len(values):
-        return Cuts(ABOVE_ALL, ABOVE_ALL)
+        return GradeThresholds(ABOVE_ALL, ABOVE_ALL)
     counts = np.bincount(inverse, weights=pairs)
     above = np.append(np.cumsum(counts[::-1])[::-1], 0) / counts.sum()
     candidates = np.concatenate(
@@ -77,14 +79,17 @@ def fit_cuts(scores: Floats, pairs: Integers, shares: tuple[float, float, float]
     )
     relevant = int(np.argmin(np.abs(above - (shares[1] + shares[2]))))
     highly = relevant + int(np.argmin(np.abs(above[relevant:] - shares[2])))
-    return Cuts(float(candidates[relevant]), float(candidates[highly]))
+    return GradeThresholds(float(candidates[relevant]), float(candidates[highly]))
 
 
-def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelParameters) -> Grades:
-    """Return the grade of each score, int8[n]; -1 if there is too little evidence.
+def assign_grades(
+    posterior: Posterior | PointScores, cuts: GradeThresholds, params: QrelParameters
+) -> Grades:
+    """Return the grade of each score, int8[n]; -1 if there are too few examinations.
 
     Args:
-        posterior: Evidence and scores of n groups of pairs; must be a `Posterior` under `credible`.
+        posterior: Evidence and scores of n groups of pairs; a `Posterior` if the policy is
+            `credible`.
         cuts: Minimum scores of the grades.
         params: Policy, minimum evidence, credibility.
     """
@@ -93,18 +98,23 @@ def assign_grades(posterior: Posterior | PointScores, cuts: Cuts, params: QrelPa
         np.int8
     )
     if params.policy == "credible":
-        unsure = posterior.at_least(cuts.highly_relevant) < params.credibility
+        unsure = posterior.probability_at_least(cuts.highly_relevant) < params.credibility
         grades = np.where(unsure, np.minimum(grades, 1), grades)
     judged = posterior.evidence.examinations >= params.min_examinations
     return np.where(judged, grades, UNJUDGED).astype(np.int8)
 
 
-def stability(posterior: Posterior | PointScores, grades: Grades, cuts: Cuts) -> Floats:
+def grade_stability(
+    posterior: Posterior | PointScores, grades: Grades, cuts: GradeThresholds
+) -> Floats:
     """Return the posterior probability that a score lies between the cuts of its grade, float64[n].
 
-    NaN for point estimates.
+    The probability is NaN for point estimates.
     """
-    relevant, highly = posterior.at_least(cuts.relevant), posterior.at_least(cuts.highly_relevant)
+    relevant, highly = (
+        posterior.probability_at_least(cuts.relevant),
+        posterior.probability_at_least(cuts.highly_relevant),
+    )
     return np.round(np.choose(grades, [1 - relevant, relevant - highly, highly]), DECIMALS)
 
 

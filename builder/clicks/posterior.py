@@ -1,8 +1,9 @@
 """Posterior distribution of sDBN scores: means, credible intervals and tail probabilities.
 
 Attractiveness a ~ Beta(alpha_a + clicks, beta_a + skips) and satisfaction s ~ Beta(alpha_s + last
-clicks, beta_s + other clicks) are independent. The score a is evaluated exactly. The product a s is
-evaluated on a deterministic grid of 32 by 32 equally likely values.
+clicks, beta_s + other clicks) are independent. The score is a or the product a s. Quantiles
+and tail probabilities of a are exact; those of a s are computed from 32 equally likely values of a
+and, for quantiles, of s.
 """
 
 from dataclasses import dataclass, replace
@@ -27,12 +28,12 @@ MIN_NODE = 1e-300
 
 @dataclass(frozen=True)
 class Evidence:
-    """Click counts of n groups of query-document pairs with equal counts.
+    """Click counts of n groups; the query-document pairs of a group have identical counts.
 
     Args:
-        examinations: int64[n].
-        clicks: int64[n], at most `examinations`.
-        last_clicks: int64[n], at most `clicks`.
+        examinations: Number of examinations, int64[n].
+        clicks: Number of clicks, int64[n]; at most `examinations`.
+        last_clicks: Number of last clicks, int64[n]; at most `clicks`.
     """
 
     examinations: Integers
@@ -43,7 +44,7 @@ class Evidence:
         return len(self.clicks)
 
     def slice_rows(self, rows: slice) -> Self:
-        """Return the evidence of a slice of the groups."""
+        """Return the click counts of a slice of the groups."""
         return type(self)(self.examinations[rows], self.clicks[rows], self.last_clicks[rows])
 
 
@@ -62,7 +63,7 @@ class Posterior:
     by_relevance: bool
 
     def mean(self) -> Floats:
-        """Posterior mean of each score, float64[n]; NaN if never examined."""
+        """Return the posterior mean of each score, float64[n]; NaN for pairs never examined."""
         alpha, beta = self._attractiveness_posterior()
         score = alpha / (alpha + beta)
         if self.by_relevance:
@@ -77,16 +78,16 @@ class Posterior:
             alpha, beta = self._attractiveness_posterior()
             low, high = betaincinv(alpha, beta, np.array([[tail], [1 - tail]]))
             return np.round(low, DECIMALS), np.round(high, DECIMALS)
-        ends = [slice_rows._product_quantiles([tail, 1 - tail]) for slice_rows in self._chunks()]
+        ends = [chunk._product_quantiles([tail, 1 - tail]) for chunk in self._chunks()]
         low, high = np.concatenate([np.empty((2, 0)), *ends], axis=1)
         return np.round(low, DECIMALS), np.round(high, DECIMALS)
 
-    def at_least(self, cut: float) -> Floats:
+    def probability_at_least(self, cut: float) -> Floats:
         """Return P(score >= cut) of each group, float64[n]."""
         if not self.by_relevance:
             alpha, beta = self._attractiveness_posterior()
             return np.round(1 - betainc(alpha, beta, min(cut, 1.0)), DECIMALS)
-        tails = [slice_rows._product_at_least(cut) for slice_rows in self._chunks()]
+        tails = [chunk._product_at_least(cut) for chunk in self._chunks()]
         return np.round(np.concatenate([np.empty(0), *tails]), DECIMALS)
 
     def _attractiveness_posterior(self) -> tuple[Floats, Floats]:
@@ -100,7 +101,7 @@ class Posterior:
         return _posterior_parameters(self.priors.satisfaction, counts.last_clicks, counts.clicks)
 
     def _chunks(self) -> list[Self]:
-        """Yield posteriors of at most `CHUNK_ROWS` groups each."""
+        """Split the posterior into consecutive chunks of at most `CHUNK_ROWS` groups."""
         starts = range(0, len(self.evidence), CHUNK_ROWS)
         return [
             replace(self, evidence=self.evidence.slice_rows(slice(start, start + CHUNK_ROWS)))
@@ -108,10 +109,10 @@ class Posterior:
         ]
 
     def _product_quantiles(self, probabilities: list[float]) -> Floats:
-        """Return quantiles of attractiveness x satisfaction, float64[probabilities, n]."""
+        """Return quantiles of attractiveness x satisfaction, float64[len(probabilities), n]."""
         a, s = (
-            _quantile_nodes(*self._attractiveness_posterior()),
-            _quantile_nodes(*self._satisfaction_posterior()),
+            _slice_medians(*self._attractiveness_posterior()),
+            _slice_medians(*self._satisfaction_posterior()),
         )
         found = np.empty((len(probabilities), len(a)))
         for start in range(0, len(a), PRODUCT_CHUNK):
@@ -122,7 +123,7 @@ class Posterior:
 
     def _product_at_least(self, cut: float) -> Floats:
         """Return P(attractiveness x satisfaction >= cut), float64[n]."""
-        nodes = np.maximum(_quantile_nodes(*self._attractiveness_posterior()), MIN_NODE)
+        nodes = np.maximum(_slice_medians(*self._attractiveness_posterior()), MIN_NODE)
         alpha, beta = self._satisfaction_posterior()
         below = betainc(alpha[:, None], beta[:, None], np.minimum(cut / nodes, 1.0))
         return np.asarray(1 - below.mean(axis=1))
@@ -131,14 +132,14 @@ class Posterior:
 def _posterior_parameters(
     prior: Beta, successes: Integers, trials: Integers
 ) -> tuple[Floats, Floats]:
-    """Return alpha and beta of the Beta posterior, float64[n] each."""
+    """Return alpha and beta of each Beta posterior, given the prior and counts, float64[n] each."""
     return (
         successes.astype(np.float64) + prior.alpha,
         (trials - successes).astype(np.float64) + prior.beta,
     )
 
 
-def _quantile_nodes(alpha: Floats, beta: Floats) -> Floats:
-    """Return the medians of equally likely slices of Beta(alpha, beta), float64[n, NODES]."""
+def _slice_medians(alpha: Floats, beta: Floats) -> Floats:
+    """Split each Beta(alpha, beta) into equally likely slices; return their medians [n, NODES]."""
     middles = (np.arange(NODES) + 0.5) / NODES
     return np.asarray(betaincinv(alpha[:, None], beta[:, None], middles))

@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 MIN_PAIRS = 10
-"""Minimum number of pairs for a fit; below it, the uniform prior is used."""
+"""Minimum number of pairs for a fit; with fewer pairs, the prior is uniform."""
 
 STRENGTH_BOUNDS = (0.02, 10_000.0)
 """Bounds of alpha + beta in pseudo-counts, because the likelihood may have no interior maximum."""
@@ -47,7 +47,7 @@ class Beta:
 
     @property
     def mean(self) -> float:
-        """Prior mean, which is the estimate for a pair without evidence."""
+        """Prior mean, which is also the estimate for a pair without evidence."""
         return self.alpha / (self.alpha + self.beta)
 
 
@@ -59,8 +59,8 @@ class Priors:
     """Priors of the sDBN parameters.
 
     Args:
-        attractiveness: Prior of a.
-        satisfaction: Prior of s.
+        attractiveness: Prior of the attractiveness a.
+        satisfaction: Prior of the satisfaction s.
     """
 
     attractiveness: Beta = UNIFORM
@@ -68,7 +68,9 @@ class Priors:
 
 
 class _RisingFactorials:
-    """Weighted log of rising factorials: sum of w_i log(shift (shift + 1) ... (shift + x_i - 1)).
+    """Weighted sum of log rising factorials: sum of w_i log(z (z + 1) ... (z + x_i - 1)).
+
+    The shift z is an argument of the methods.
 
     Args:
         values: int64[n]; lengths x_i of the factorials.
@@ -97,7 +99,7 @@ class _RisingFactorials:
 
 
 class _BetaBinomial:
-    """Log posterior density of Beta shapes given counts, in x = (logit mean, log(alpha + beta))."""
+    """Log posterior density of a Beta prior given counts, at (logit(mean), log(alpha + beta))."""
 
     def __init__(self, successes: Integers, trials: Integers, pairs: Integers) -> None:
         self._factorials = (
@@ -143,7 +145,7 @@ def _shape_parameters(point: Floats) -> tuple[float, float]:
 
 
 def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
-    """Fit a Beta prior to counts by maximum a posteriori.
+    """Fit a Beta prior to counts by maximum a posteriori estimation.
 
     Args:
         successes: int64[n]; clicks (for a) or last clicks (for s).
@@ -196,7 +198,7 @@ def _newton_step(model: _BetaBinomial, point: Floats) -> Floats:
 
 
 def _clip_to_bounds(point: Floats) -> Floats:
-    """Clip a point to the bounds of both coordinates."""
+    """Clip both coordinates of a point to their bounds."""
     low, high = np.log(STRENGTH_BOUNDS)
     return np.array(
         [np.clip(point[0], -MAX_ABS_LOGIT, MAX_ABS_LOGIT), np.clip(point[1], low, high)]

@@ -1,18 +1,18 @@
 """Log-likelihood and perplexity of a click model on held-out result pages.
 
-Reports the mean log-likelihood per page and the perplexity 2^(-mean log2 p) per rank, with marginal
-click probabilities and with those conditional on the clicks above (Dupret & Piwowarski 2008;
-Chuklin, Markov & de Rijke 2015, chapter 5).
+Reports the mean log-likelihood per page and the perplexity 2^(-mean log2 p) per rank. Perplexity is
+computed from marginal click probabilities and from probabilities given the clicks above (Dupret &
+Piwowarski 2008; Chuklin, Markov & de Rijke 2015, chapter 5).
 
-There are two published conventions. If all pages have ten results, their perplexities are equal,
-except the conditional one of the cascade model:
+There are two published conventions. If all pages have ten results, they give equal perplexities,
+except for the conditional perplexity of the cascade model:
 
 - `pyclick`: the log-likelihood of a page is the mean over its ranks. The perplexity of a rank
-  divides by the number of all test pages, and is averaged over ten ranks: missing ranks count as
+  is normalized by the number of all test pages, and averaged over ten ranks: missing ranks count as
   perfectly predicted, and ranks beyond ten are ignored. For the cascade model, all ranks below the
   first click get the minimum probability.
 - `per_rank`: the log-likelihood of a page is the sum over its ranks. The perplexity of a rank
-  divides by the number of pages with this rank, and is averaged over the existing ranks.
+  is normalized by the number of pages with this rank, and averaged over the existing ranks.
 """
 
 from dataclasses import dataclass
@@ -54,33 +54,33 @@ def evaluate(
         pages: Test pages with their clicks; at least one.
     """
     click = predicted.marginal(pages)
-    marginal = _logarithms(np.where(pages.clicked, click, 1 - click))
-    conditional = _logarithms(predicted.conditional(pages))
+    marginal = _clipped_logarithms(np.where(pages.clicked, click, 1 - click))
+    conditional = _clipped_logarithms(predicted.conditional(pages))
     own = getattr(predicted, "pyclick_conditional", None)
-    by_pyclick = conditional if own is None else _logarithms(own(pages))
+    by_pyclick = conditional if own is None else _clipped_logarithms(own(pages))
     weight = pages.weight / pages.weight.sum()
     sums, pyclick_sums = (
         np.add.reduceat(logs, pages.start[:-1]) for logs in (conditional, by_pyclick)
     )
     return (
-        _score(
+        _create_score(
             float((weight * (pyclick_sums / pages.lengths)).sum()),
-            *(_rank_perplexities(logs, pages, of_all=True) for logs in (marginal, by_pyclick)),
+            *(_rank_perplexities(logs, pages, pyclick=True) for logs in (marginal, by_pyclick)),
         ),
-        _score(
+        _create_score(
             float((weight * sums).sum()),
-            *(_rank_perplexities(logs, pages, of_all=False) for logs in (marginal, conditional)),
+            *(_rank_perplexities(logs, pages, pyclick=False) for logs in (marginal, conditional)),
         ),
     )
 
 
-def _logarithms(probabilities: Floats) -> Floats:
+def _clipped_logarithms(probabilities: Floats) -> Floats:
     """Return the natural logarithms of probabilities clipped to `MIN_PROBABILITY`."""
     return np.asarray(np.log(np.maximum(probabilities, MIN_PROBABILITY)))
 
 
-def _score(log_likelihood: float, marginal: Floats, conditional: Floats) -> ClickModelScore:
-    """Create a score from log-likelihood and perplexities per rank."""
+def _create_score(log_likelihood: float, marginal: Floats, conditional: Floats) -> ClickModelScore:
+    """Create a score from a log-likelihood and two arrays of perplexities by rank."""
     return ClickModelScore(
         log_likelihood,
         float(marginal.mean()),
@@ -90,12 +90,12 @@ def _score(log_likelihood: float, marginal: Floats, conditional: Floats) -> Clic
     )
 
 
-def _rank_perplexities(log_probabilities: Floats, pages: Pages, *, of_all: bool) -> Floats:
-    """Return the perplexity at each rank; if `of_all`, at ranks 1 to 10, each over all pages."""
+def _rank_perplexities(log_probabilities: Floats, pages: Pages, *, pyclick: bool) -> Floats:
+    """Return the perplexity at each rank; if `pyclick`, at ranks 1 to 10, each over all pages."""
     weights = pages.weight[pages.page].astype(np.float64)
-    ranks = PYCLICK_RANKS if of_all else int(pages.lengths.max())
+    ranks = PYCLICK_RANKS if pyclick else int(pages.lengths.max())
     inside = pages.rank <= ranks
     rank = pages.rank[inside] - 1
     sums = np.bincount(rank, weights=(weights * log_probabilities)[inside], minlength=ranks)
     having = np.bincount(rank, weights=weights[inside], minlength=ranks)
-    return np.asarray(np.exp(-sums / (pages.weight.sum() if of_all else having)))
+    return np.asarray(np.exp(-sums / (pages.weight.sum() if pyclick else having)))

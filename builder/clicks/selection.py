@@ -48,7 +48,7 @@ class Selection:
     excluded_users: pl.Series
 
     def create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create the view `used_impressions` of the selected impressions."""
+        """Create the view `used_impressions`, which contains the selected impressions."""
         self.impressions.view(connection, "impressions")
         self.candidates.view(connection, "candidates")
         if self.variants is not None:

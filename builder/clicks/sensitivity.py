@@ -2,8 +2,8 @@
 
 The table `grade_sensitivity` counts the judged pairs by scenario, published grade and grade in the
 scenario. Scenarios: cuts 10 % lower, cuts 10 % higher, and the other `no_click` rule, under which
-fitted priors are refitted. The latter is omitted for models without priors, which would have to be
-trained again.
+fitted priors are refitted. The last scenario is omitted for models without priors, which would have
+to be retrained.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.clicks.policies import Cuts, assign_grades, score_distribution
+from builder.clicks.policies import GradeThresholds, assign_grades, score_distribution
 from builder.clicks.posterior import Evidence
 from builder.clicks.priors import Priors, fit_beta
 from builder.io.tables import write_frame
@@ -37,16 +37,16 @@ FROM click_estimates GROUP BY ALL ORDER BY ALL
 def write_sensitivity(
     connection: duckdb.DuckDBPyConnection,
     priors: Priors | None,
-    cuts: Cuts,
+    cuts: GradeThresholds,
     params: QrelParameters,
     path: Path,
 ) -> None:
-    """Write a table of how grades change with other cuts or another rule for skipped pages.
+    """Write the table `grade_sensitivity`: grades under other cuts and the other `no_click` rule.
 
     Args:
-        connection: Has the view `click_estimates` and the table `pairs`.
+        connection: DuckDB connection with the view `click_estimates` and the table `pairs`.
         priors: Priors of the published grades; None for a model without priors.
-        cuts: Cuts of the published grades.
+        cuts: GradeThresholds of the published grades.
         params: Policy, score, minimum evidence.
         path: Parquet file to write (schema `GradeSensitivity`).
     """
@@ -76,7 +76,7 @@ def write_sensitivity(
 
 
 def _refit_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Priors:
-    """Return the priors under the other `no_click` rule, refitted unless they are fixed."""
+    """Return the priors under the other `no_click` rule: refitted, unless they are fixed."""
     columns = _fetch_columns(connection, HISTOGRAM)
     counts = {name: values.astype(np.int64) for name, values in columns.items()}
     fitted, refitted = (

@@ -1,8 +1,8 @@
 """Runs a click model on a query log outside a collection: `longeval clicks`.
 
-Writes one row per query and URL shown (schema `PairStatistics`), sorted by both, as Parquet or
-TSV. DuckDB computes sDBN within a small memory limit; other models keep the distinct pages in
-arrays.
+Writes one row per query and URL shown (schema `PairStatistics`), sorted by query and URL, as
+Parquet or TSV. DuckDB computes sDBN within a small memory limit; other models keep the distinct
+pages in arrays.
 """
 
 import tempfile
@@ -17,11 +17,11 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from builder.clicks.estimation import choose_priors, create_estimates
-from builder.clicks.log import STANDALONE, count_rejects, open_log
+from builder.clicks.estimation import choose_priors, create_sdbn_estimates
+from builder.clicks.log import STANDALONE, add_rejects, open_log
 from builder.clicks.log_summary import LogSummary
 from builder.clicks.model_estimates import create_model_estimates
-from builder.clicks.models import get_model
+from builder.clicks.models import get_fit_function
 from builder.clicks.priors import Priors
 from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, count_pairs
 from builder.errors import UsageError
@@ -37,7 +37,7 @@ SELECT query, doc AS url, impressions, examinations, clicks, last_clicks,
        attractiveness, satisfaction, relevance
 FROM estimates WHERE impressions > 0
 """
-"""Needs no ORDER BY under sDBN: the table is sorted, and DuckDB preserves its order."""
+"""SQL query; under sDBN, its rows are already sorted, because DuckDB keeps the table order."""
 
 ORDERED_ROWS = f"{ROWS} ORDER BY query, url"
 
@@ -85,6 +85,7 @@ def estimate_from_log(
     Raises:
         UsageError: unknown model, missing file, a log too large for the model, or `out` is the log.
         FormatError: the log cannot be read, or required columns are missing.
+        DataError: the log has no valid impressions.
     """
     check_model(model)
     if out.suffix not in {".parquet", ".tsv"}:
@@ -96,12 +97,12 @@ def estimate_from_log(
         reported = progress or NoProgress()
         summary = open_log(connection, log, allowed, reported, log_params)
         used = count_pairs(connection, params, int(allowed.memory * share))
-        count_rejects(connection, summary, used.total)
+        add_rejects(connection, summary, used.total)
         summary.notes.extend(_note_missing_users(connection, params))
         priors = None
         if model == "sdbn":
             priors = choose_priors(connection, params)
-            create_estimates(connection, priors)
+            create_sdbn_estimates(connection, priors)
         else:
             create_model_estimates(connection, params, allowed)
         rows = ROWS if model == "sdbn" else ORDERED_ROWS
@@ -113,7 +114,7 @@ def estimate_from_log(
 
 def check_model(name: str) -> None:
     """Raise a UsageError if no click model has this name."""
-    get_model(name)
+    get_fit_function(name)
 
 
 def _note_missing_users(
@@ -132,7 +133,7 @@ def _note_missing_users(
 
 @contextmanager
 def limits_or_default(limits: Limits | None) -> Iterator[Limits]:
-    """Context manager that yields the limits or, if None, defaults with a scratch folder."""
+    """Yield the given limits or, if None, default limits with a temporary scratch folder."""
     if limits is not None:
         yield limits
         return
@@ -141,10 +142,10 @@ def limits_or_default(limits: Limits | None) -> Iterator[Limits]:
 
 
 def _set_model(params: ClickParameters, model: str) -> ClickParameters:
-    """Return parameters for the given click model.
+    """Return a copy of the parameters with the given click model.
 
     Raises:
-        UsageError: the model does not support `votes` or `pages` of the parameters.
+        UsageError: the model does not support the values of `votes` or `pages`.
     """
     try:
         validate_votes_and_pages(model, params.votes, params.pages)
@@ -156,7 +157,7 @@ def _set_model(params: ClickParameters, model: str) -> ClickParameters:
 def _accumulate_totals(
     batches: Iterator[pa.RecordBatch], totals: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches unchanged, adding their numbers of rows and clicks to the totals."""
+    """Yield batches unchanged, and add their counts of pairs and clicks to `totals`."""
     for batch in batches:
         totals["pairs"] += len(batch)
         totals["never_examined"] += int(np.count_nonzero(batch["examinations"].to_numpy() == 0))

@@ -1,10 +1,10 @@
 """Counts per query-document pair, from which the sDBN model is estimated.
 
 Chapelle & Zhang (2009), section 5: ranks up to the last click of a result page are examined; on a
-page without clicks, all ranks are, unless such pages are skipped (`no_click`). Repeated clicks on a
-rank count once; a document shown twice on a page is counted at both ranks. All counts are integers,
-so they do not depend on the order of rows, threads or shards, and the statistics of two logs add up
-to those of their concatenation.
+page without clicks, all ranks are examined, unless such pages are skipped (`no_click`). Repeated
+clicks on a rank count once; a document shown twice on a page is counted at both ranks. All counts
+are integers, so they do not depend on the order of rows, threads or shards, and the statistics of
+two logs add up to those of their concatenation.
 
 The relations build on each other: `used_impressions`, `read_pages`, `pages` (see `distinct_pages`),
 `shown` (one row per shown result), `counted` and `pair_counts` (one row per pair).
@@ -128,7 +128,7 @@ PAIR_COUNTS = """
 INSERT INTO pair_counts SELECT * FROM unordered_counts ORDER BY query, doc;
 DROP TABLE unordered_counts
 """
-"""Statement separate from the grouping, so that DuckDB does not spill both at once."""
+"""Sorting is a statement of its own, so that DuckDB never spills grouping and sorting at once."""
 
 SHOWN_RESULTS = """
 SELECT coalesce(sum(len(results)), 0)::BIGINT, coalesce(bool_and(typeof(query) = 'UBIGINT'), false)
@@ -138,8 +138,9 @@ FROM pages
 IN_RANGE = "WHERE query BETWEEN getvariable('first_query') AND getvariable('last_query')"
 
 BYTES_PER_RESULT = 200
-"""Memory for grouping by pair, per result of the distinct pages. Query keys are split into ranges
-that fit: 20 million impressions under 2 GiB take 27 s of CPU time, against 48 s with spilling."""
+"""Memory in bytes for grouping by pair, per result on distinct pages. Query keys are split into
+ranges that fit: 20 million impressions under 2 GiB take 27 s of CPU time, compared to 48 s with
+spilling."""
 
 USED_COUNTS = """
 SELECT coalesce(sum(weight), 0)::BIGINT,
@@ -149,11 +150,12 @@ FROM pages
 
 
 class CountedImpressions(NamedTuple):
-    """Number of impressions that were counted.
+    """Numbers of impressions that were counted.
 
     Args:
         total: All counted impressions.
-        without_click: Those that belong to a visit without clicks.
+        without_click: Counted impressions without clicks; if pages are joined, impressions of
+            visits without clicks.
     """
 
     total: int
@@ -163,25 +165,25 @@ class CountedImpressions(NamedTuple):
 def count_pairs(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, memory: int
 ) -> CountedImpressions:
-    """Count clicks and examinations of each query-document pair, as table `pair_counts`.
+    """Create the table `pair_counts`: clicks and examinations of each query-document pair.
 
     Under `no_click = "skip"`, pairs shown only on pages without clicks have 0 impressions.
 
     Args:
-        connection: Has the view `used_impressions` (impression, user, query, results, clicks);
-            receives the tables `pages` (query, results, clicks, weight, length, deepest, latest)
-            and `pair_counts` (query, doc, impressions, examinations, clicks, last_clicks,
-            other_examinations), the latter sorted by query and doc.
-        params: `no_click`, `last`, `votes` and `pages`.
+        connection: DuckDB connection with the view `used_impressions` (impression, user, query,
+            results, clicks); receives the tables `pages` (query, results, clicks, weight, length,
+            deepest, latest) and `pair_counts` (query, doc, impressions, examinations, clicks,
+            last_clicks, other_examinations), the latter sorted by query and doc.
+        params: Section `[clicks]`; `no_click`, `last`, `votes` and `pages` are used.
         memory: Memory available to DuckDB in bytes.
 
     Returns:
-        Number of counted impressions.
+        The numbers of counted impressions.
     """
     set_variables(connection, skip=params.no_click == "skip", last_by_time=params.last == "time")
     by_user = params.votes == "user"
     create_pages(connection, params)
-    ranges = 1 if by_user else _number_of_ranges(connection, memory)
+    ranges = 1 if by_user else _count_ranges(connection, memory)
     shown = SHOWN.format(where=IN_RANGE if ranges > 1 else "")
     connection.execute(SHOWN_TO_USER if by_user else shown)
     connection.execute(COUNTED_BY_USER if by_user else COUNTED_BY_IMPRESSION)
@@ -195,8 +197,8 @@ def count_pairs(
     return CountedImpressions(*connection.execute(USED_COUNTS).fetchall()[0])
 
 
-def _number_of_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
-    """Return the number of ranges into which to split the query keys, to group each in memory.
+def _count_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
+    """Return into how many ranges to split the query keys, so that each can be grouped in memory.
 
     Text queries, as in standalone logs, form a single range because they cannot be split evenly.
     """

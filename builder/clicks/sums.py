@@ -7,7 +7,7 @@ logs. Priors and estimates are recomputed from the sums.
 from collections.abc import Sequence
 from pathlib import Path
 
-from builder.clicks.estimation import SDBN_ESTIMATES, choose_priors, create_estimates
+from builder.clicks.estimation import SDBN_ESTIMATES, choose_priors, create_sdbn_estimates
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
 from builder.io import parquet
@@ -35,10 +35,10 @@ def sum_estimates(
     """Sum the click counts of several logs, and recompute the estimates.
 
     Args:
-        estimates: Tables of days, shards or snapshots (schema `ClickEstimates`), all counted with
-            the same parameters.
+        estimates: Click estimates (schema `ClickEstimates`) of separate days, shards or
+            snapshots, all counted with the same parameters.
         out: Parquet file to write (schema `ClickEstimates`).
-        params: Parameters of the counts; an empirical prior is fitted to the sums.
+        params: Parameters with which all logs were counted; an empirical prior is fitted again.
         limits: Threads, memory and scratch space.
 
     Returns:
@@ -46,7 +46,7 @@ def sum_estimates(
 
     Raises:
         UsageError: no tables; a model that is not derived from counts; or `votes = "user"`, whose
-            counts do not add up, because a user of two logs would vote twice.
+            counts do not add up, because a user who occurs in two logs would vote twice.
     """
     if not estimates:
         raise UsageError("expected at least one table of click estimates, found none")
@@ -57,12 +57,12 @@ def sum_estimates(
         )
     if params.votes == "user":
         raise UsageError(
-            'counts with votes = "user" cannot be added because a user of two logs would vote '
-            "twice; run the model on the concatenated logs"
+            'counts with votes = "user" cannot be added because a user who occurs in two logs '
+            "would vote twice; run the model on the concatenated logs"
         )
     with limits.connect(ENGINE_SHARE) as connection:
         files = (path for table in estimates for path in table.paths)
         parquet.relation(connection, *files).create_view("added")
         connection.execute(SUMS)
-        create_estimates(connection, choose_priors(connection, params))
+        create_sdbn_estimates(connection, choose_priors(connection, params))
         return write_query(connection, SDBN_ESTIMATES, out, ClickEstimates)

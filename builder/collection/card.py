@@ -18,7 +18,7 @@ from builder.reporting.numbers import pluralize
 from builder.reporting.render import render_markdown
 
 Config = tuple[str, str, list[tuple[str, str]]]
-"""Table, glob of its files if it has no splits, and name and glob of each split."""
+"""Table name, glob of its files if it has no splits, and (name, glob) of each split."""
 
 _SUFFIXES = {"documents": "/part-*.parquet", "queries": ".parquet", "qrels": ".parquet"}
 
@@ -31,7 +31,7 @@ def write_card(
     Args:
         folder: Folder of the assembled version.
         definition: Definition as recorded in the manifest, with defaults and input hashes.
-        tables: Manifest entries of the tables (with `rows`) by path.
+        tables: Manifest entry of each table, including its row count `rows`, by path.
         funnels: Query selection funnel of each snapshot; see `selection_funnels`.
     """
     snapshots = definition["snapshots"]
@@ -42,9 +42,9 @@ def write_card(
     }
     text = render_markdown(
         "card.md",
-        **card_values(definition, tables, dataset_configs(patterns)),
+        **card_variables(definition, tables, dataset_configs(patterns)),
         provenance=provenance_table(snapshots),
-        anonymity=_anonymity_rule(definition["parameters"]["select"]),
+        anonymity=_k_anonymity_clause(definition["parameters"]["select"]),
         trec=definition["parameters"]["export"]["trec"],
         is_translated=len(definition["collection"]["languages"]) > 1,
         funnel=funnel_table(funnels),
@@ -54,11 +54,12 @@ def write_card(
     (folder / CARD).write_text(text, encoding="utf-8")
 
 
-def _anonymity_rule(select: dict[str, Any]) -> str:
+def _k_anonymity_clause(select_parameters: dict[str, Any]) -> str:
     """Return the k-anonymity condition of section `[select]` as an English clause."""
-    if select["anonymity"] == "users":
-        return f"at least {pluralize(select['min_users'], 'user')} submitted it"
-    return f"it was submitted at least {pluralize(select['min_users'], 'time')}"
+    k = select_parameters["min_users"]
+    if select_parameters["anonymity"] == "users":
+        return f"at least {pluralize(k, 'user')} submitted it"
+    return f"it was submitted at least {pluralize(k, 'time')}"
 
 
 def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[str, Any]) -> None:
@@ -71,7 +72,7 @@ def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[st
     }
     text = render_markdown(
         "release_card.md",
-        **card_values(definition, tables, dataset_configs(patterns)),
+        **card_variables(definition, tables, dataset_configs(patterns)),
         layout=definition["imported"]["layout"],
         provenance=provenance_table(snapshots),
     )
@@ -79,7 +80,7 @@ def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[st
 
 
 def describe_collection(definition: dict[str, Any]) -> str:
-    """Return a description of a collection in two sentences."""
+    """Return a two-sentence description of a collection."""
     licence = single_line(definition["collection"]["licence"])
     snapshots = pluralize(len(definition["snapshots"]), "snapshot")
     return (
@@ -89,14 +90,14 @@ def describe_collection(definition: dict[str, Any]) -> str:
     )
 
 
-def card_values(
+def card_variables(
     definition: dict[str, Any], tables: dict[str, Any], configs: list[Config]
 ) -> dict[str, Any]:
     """Return the template variables that all dataset cards share.
 
     Args:
         definition: Definition as recorded in the manifest.
-        tables: Manifest entries of the tables (with `rows`) by path.
+        tables: Manifest entry of each table, including its row count `rows`, by path.
         configs: Dataset configurations; see `dataset_configs`.
     """
     collection = definition["collection"]
@@ -114,13 +115,14 @@ def card_values(
 
 
 def dataset_configs(patterns: dict[str, str]) -> list[Config]:
-    """Return the configurations of a Hugging Face card: one per table.
+    """Return the dataset configurations for a Hugging Face card, one per table.
 
-    Each snapshot is a split, named `snapshot_2022_06` because split names cannot contain dashes.
+    Each snapshot becomes a split with a name such as `snapshot_2022_06`, because split names cannot
+    contain hyphens.
 
     Args:
-        patterns: Glob of the Parquet files of each table, by `<table> <snapshot>`, or by `<table>`
-            for tables of the whole collection.
+        patterns: Glob of the Parquet files by key: `<table> <snapshot>`, or `<table>` for a table
+            that covers the whole collection.
     """
     parts = [(*key.partition(" ")[::2], pattern) for key, pattern in patterns.items()]
     configs: list[Config] = []
@@ -132,10 +134,10 @@ def dataset_configs(patterns: dict[str, str]) -> list[Config]:
 
 
 def to_split_name(snapshot: str) -> str:
-    """Return the name of the split of a snapshot."""
+    """Return the Hugging Face split name of a snapshot, such as `snapshot_2022_06`."""
     return f"snapshot_{snapshot.replace('-', '_')}"
 
 
 def single_line(text: str) -> str:
-    """Replace every run of white space in a text, including line breaks, by a single space."""
+    """Replace each run of whitespace in a text, including line breaks, with a single space."""
     return " ".join(text.split())

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from builder.collection.card import Config, card_values, single_line, to_split_name
+from builder.collection.card import Config, card_variables, single_line, to_split_name
 from builder.collection.layout import CARD
 from builder.reporting.render import render_markdown
 
@@ -16,12 +16,12 @@ def write_export_card(
     Args:
         folder: Folder of the export.
         definition: Definition as recorded in the manifest.
-        tables: Manifest entries of the tables (with `rows`) by path.
+        tables: Manifest entry of each table, including its row count `rows`, by path.
         configs: Dataset configurations; see `dataset_configs`.
     """
     text = render_markdown(
         "export_card.md",
-        **card_values(definition, tables, configs),
+        **card_variables(definition, tables, configs),
         split=to_split_name(definition["snapshots"][0]["name"]),
         licence=single_line(definition["collection"]["licence"]),
     )

@@ -12,7 +12,7 @@ from builder.reporting.render import markdown_table
 
 
 def provenance_table(snapshots: list[dict[str, Any]]) -> str:
-    """Return a table of the input files of each snapshot with their SHA-256."""
+    """Return a Markdown table of the input files of each snapshot and their SHA-256 hashes."""
     rows = [
         (snapshot["name"], kind, table_cell(name), f"`{digest[:16]}...`")
         for snapshot in snapshots
@@ -23,7 +23,7 @@ def provenance_table(snapshots: list[dict[str, Any]]) -> str:
 
 
 def funnel_table(funnels: dict[str, Any]) -> str:
-    """Return a table of how many queries each selection rule removed, one column per snapshot.
+    """Return a Markdown table that counts the queries removed by each rule in each snapshot.
 
     Rules that removed no query in any snapshot are omitted.
     """
@@ -42,7 +42,7 @@ def funnel_table(funnels: dict[str, Any]) -> str:
 
 
 def evidence_table(version: Path, snapshots: list[str]) -> str:
-    """Return a table of click, coverage and translation shares, one column per snapshot."""
+    """Return a Markdown table of click, coverage and translation shares by snapshot."""
     rows = evidence_shares([snapshot_folder(version, name) for name in snapshots])
     return _table_by_snapshot(
         "share", snapshots, [(name, *map(format_percent, shares)) for name, shares in rows]
@@ -54,7 +54,7 @@ def _table_by_snapshot(heading: str, snapshots: list[str], rows: list[tuple[str,
 
 
 def snapshot_table(snapshots: list[dict[str, Any]], tables: dict[str, Any]) -> str:
-    """Return a table of the interval and the table sizes of each snapshot."""
+    """Return a Markdown table of the time interval and the table sizes of each snapshot."""
     rows = [
         (s["name"], f"{s['start']} to {s['end']}", *_format_sizes(s["name"], tables))
         for s in snapshots
@@ -69,7 +69,7 @@ def _format_sizes(snapshot: str, tables: dict[str, Any]) -> list[str]:
 
 
 def parameter_table(parameters: dict[str, Any]) -> str:
-    """Return a table of all parameters and their values, one row per parameter."""
+    """Return a Markdown table of all parameters and their values, one row per parameter."""
     rows = [(table_cell(key), value) for key, value in _flatten_parameters(parameters)]
     return markdown_table(("parameter", "value"), ("---", "---"), rows)
 

@@ -1,7 +1,7 @@
 """Writes `croissant.json`: Croissant 1.0 metadata (JSON-LD, MLCommons) of published tables.
 
-Each Parquet file is described by its SHA-256, each column by the name, type and description in its
-schema.
+The metadata list the SHA-256 hash of each Parquet file, and the name, type and description of each
+column.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ import polars as pl
 
 from builder.collection.card import describe_collection
 from builder.runtime.publisher import canonical_json, sha256
-from schemas import TABLES, Contract
+from schemas import TABLES, TableSchema
 
 CROISSANT = "croissant.json"
 SPECIFICATION = "http://mlcommons.org/croissant/1.0"
@@ -98,38 +98,40 @@ def _file_object(folder: Path, path: str) -> dict[str, Any]:
 
 
 def _record_set(table: str, path: str, index: int, file_count: int) -> dict[str, Any]:
-    """Return the Croissant record set of a file; numbered if the table has several files.
+    """Return the Croissant record set of a Parquet file.
+
+    The id of the record set ends in a number if the table has several files.
 
     Args:
         table: Table and snapshot, as `<table> <snapshot>`.
         path: Relative path of the file.
-        index: Index of the file in the table.
+        index: 0-based index of the file in the table.
         file_count: Number of files of the table.
     """
     name, _, snapshot = table.partition(" ")
-    contract = TABLES[name]
+    schema = TABLES[name]
     suffix = f"_{index:05d}" if file_count > 1 else ""
     identity = f"{name}_{snapshot.replace('-', '_')}{suffix}"
     return {
         "@type": "cr:RecordSet",
         "@id": identity,
         "name": identity,
-        "description": f"{(contract.__doc__ or '').strip()} Snapshot {snapshot}.",
-        "key": [{"@id": f"{identity}/{column}"} for column in contract.primary_key()],
-        "field": [_field_object(identity, path, contract, column) for column in contract.columns()],
+        "description": f"{(schema.__doc__ or '').strip()} Snapshot {snapshot}.",
+        "key": [{"@id": f"{identity}/{column}"} for column in schema.primary_key()],
+        "field": [_field_object(identity, path, schema, column) for column in schema.columns()],
     }
 
 
 def _field_object(
-    record_set_id: str, path: str, contract: type[Contract], column: str
+    record_set_id: str, path: str, schema: type[TableSchema], column: str
 ) -> dict[str, Any]:
-    kind = contract.dtypes()[column]
+    kind = schema.dtypes()[column]
     inner = kind.inner if isinstance(kind, pl.List) else kind
     return {
         "@type": "cr:Field",
         "@id": f"{record_set_id}/{column}",
         "name": column,
-        "description": contract.columns()[column].description or column,
+        "description": schema.columns()[column].description or column,
         "dataType": _data_type(inner),
         "repeated": isinstance(kind, pl.List),
         "source": {"fileObject": {"@id": path}, "extract": {"column": column}},

@@ -1,4 +1,4 @@
-"""Reads the drift statistics that a published version contains: `drift.json`."""
+"""Reads the drift statistics of a published version from `drift.json`."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from builder.errors import FormatError
 
 
 def read_drift(version: Path) -> dict[str, Any] | None:
-    """Return the content of `drift.json` of a version; None if there is no such file.
+    """Return the content of a version's `drift.json`; None if the file does not exist.
 
     Raises:
         FormatError: The file is not a JSON object.

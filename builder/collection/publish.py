@@ -28,16 +28,16 @@ from builder.runtime.publisher import (
     publish,
 )
 from builder.runtime.scope import Scope
-from builder.runtime.stage import CONTRACTS, Stage
+from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
 from schemas import Rejects
 
 
 def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
-    """Whether the version is published and up to date.
+    """Whether the version of a definition is published and up to date.
 
     Raises:
-        DataError: The version is released, but was published from different stage outputs.
+        DataError: A released version was published from different stage outputs.
     """
     collection = definition.workflow.collection
     final = store.root / collection.version
@@ -76,12 +76,12 @@ def publish_version(definition: Definition, store: Store, stages: Iterable[Stage
 
 
 def _main_table_paths(version_folder: Path, definition: Definition) -> dict[str, list[str]]:
-    """Return the relative paths of the documents, queries and qrels, by `<table> <snapshot>`."""
+    """Return the relative file paths of documents, queries and qrels, by `<table> <snapshot>`."""
     found = {}
     for name in definition.workflow.snapshot_names:
         home = layout.snapshot_folder(version_folder, name)
         for kind in ("documents", "queries", "qrels"):
-            paths = table_at(home, kind, CONTRACTS[kind]).paths
+            paths = table_at(home, kind, SCHEMAS[kind]).paths
             found[f"{kind} {name}"] = [
                 path.relative_to(version_folder).as_posix() for path in paths
             ]
@@ -122,7 +122,7 @@ def selection_funnels(definition: Definition, units: dict[str, Any]) -> dict[str
 def _assemble_version(
     definition: Definition, store: Store, stages: list[Stage], version_folder: Path
 ) -> dict[str, Any]:
-    """Write all tables and files of a version to a folder, and describe the tables."""
+    """Write all files of a version to a folder, and return the manifest entries of its tables."""
     tables: dict[str, Any] = {}
     for stage in stages:
         keys = stage.scope.keys(definition.workflow)
@@ -130,7 +130,7 @@ def _assemble_version(
             if name not in layout.PUBLISHED:
                 continue
             if stage.scope is Scope.PAIR:
-                found = [store.table(stage.name, key, name, CONTRACTS[name]) for key in keys]
+                found = [store.table(stage.name, key, name, SCHEMAS[name]) for key in keys]
                 _write_concatenated(
                     found, name, version_folder / f"{layout.PUBLISHED[name]}.parquet"
                 )
@@ -162,7 +162,7 @@ def manifest_table_entry(store: Store, stage: Stage, key: str, name: str) -> dic
     return {
         "rows": int(content.partition("-")[0]),
         "content": content,
-        "contract": CONTRACTS[name].signature(),
+        "contract": SCHEMAS[name].signature(),
     }
 
 
@@ -173,14 +173,14 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
         else version_folder
     )
     target = base / layout.PUBLISHED[name]
-    paths = store.table(stage.name, key, name, CONTRACTS[name]).paths
+    paths = store.table(stage.name, key, name, SCHEMAS[name]).paths
     for path in paths:
         in_parts = path.parent.name == name
         link_or_copy(path, target / path.name if in_parts else target.with_suffix(".parquet"))
 
 
 def _link_other_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
-    """Link all files of a stage run other than Parquet files, such as `drift.json`."""
+    """Link the non-Parquet files of a stage run, such as `drift.json`, into the version folder."""
     record = store.record(stage.name, key) or {}
     home = store.folder(stage.name, key, record)
     for name in record["files"]:
@@ -194,7 +194,7 @@ def _link_other_files(store: Store, stage: Stage, key: str, version_folder: Path
 
 
 def _write_concatenated(tables: list[Table], name: str, path: Path) -> None:
-    with TableWriter(path, CONTRACTS[name]) as writer:
+    with TableWriter(path, SCHEMAS[name]) as writer:
         for table in tables:
             for batch in table.batches():
                 writer.write(batch)

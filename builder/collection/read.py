@@ -85,7 +85,7 @@ class Snapshot:
 
     @property
     def rejects(self) -> pl.LazyFrame:
-        """Rejected input rows with the reason; schema `schemas.Rejects`."""
+        """Rejected input rows, each with its reason; schema `schemas.Rejects`."""
         return parquet.scan_checked(self.folder / "rejects.parquet")
 
 
@@ -122,7 +122,7 @@ class Collection:
 
     @cached_property
     def languages(self) -> dict[str, str]:
-        """Languages of the texts, with the suffix of the columns in each, such as `{"en": "_en"}`.
+        """Column suffix of each language of the texts, such as `{"fr": "", "en": "_en"}`.
 
         The source language is first.
 
@@ -224,7 +224,7 @@ class Collection:
         named = keys.lazy().select("key", pl.col("id").alias(column))
         return rows.join(named, on=column).drop(column).rename({"key": column})
 
-    def sizes(self) -> list[tuple[str, int, int, int]]:
+    def row_counts(self) -> list[tuple[str, int, int, int]]:
         """Return the name and the number of documents, queries and judgements of each snapshot.
 
         The numbers are read from the manifest.
@@ -240,10 +240,10 @@ class Collection:
     def _repr_html_(self) -> str:
         """Return an HTML table of the snapshot sizes, for notebooks."""
         header = ("snapshot", "documents", "queries", "judgements")
-        return html_table(f"{self.name} {self.version}", header, self.sizes())
+        return html_table(f"{self.name} {self.version}", header, self.row_counts())
 
     def core_queries(self) -> pl.LazyFrame:
-        """Return the ids of the queries that occur in every snapshot."""
+        """Return the rows of `queries_map` for the queries that occur in every snapshot."""
         return self.table("queries_map").filter("core")
 
 

@@ -17,11 +17,11 @@ class SnapshotSummary:
         documents: Number of documents.
         queries: Number of queries.
         grades: Number of judgements per grade, starting with grade 0.
-        added: Documents that are not in the previous snapshot.
-        removed: Documents of the previous snapshot that are no longer in the crawl.
-        not_kept: Documents of the previous snapshot that are in the crawl, but not in this
-            snapshot.
-        updated: Documents whose tokens changed.
+        added: Number of documents that are not in the previous snapshot.
+        removed: Number of documents of the previous snapshot that are no longer in the crawl.
+        not_kept: Number of documents of the previous snapshot that are in the crawl, but not in
+            this snapshot.
+        updated: Number of documents whose tokens changed.
     """
 
     snapshot: str
@@ -42,9 +42,9 @@ def summarize(collection: Collection) -> list[SnapshotSummary]:
     for number, name in enumerate(collection.snapshots):
         tables = collection.manifest["tables"]
         grades = dict(collection.snapshot(name).qrels.group_by("grade").len().collect().iter_rows())
-        steps = {
-            verb: sum(counts.get((name, status), 0) for status in statuses) if number else None
-            for verb, statuses in _STEPS.items()
+        changes_by_kind = {
+            kind: sum(counts.get((name, status), 0) for status in statuses) if number else None
+            for kind, statuses in _CHANGE_STATUSES.items()
         }
         summaries.append(
             SnapshotSummary(
@@ -52,13 +52,13 @@ def summarize(collection: Collection) -> list[SnapshotSummary]:
                 tables[f"snapshots/{name}/documents"]["rows"],
                 tables[f"snapshots/{name}/queries"]["rows"],
                 tuple(grades.get(grade, 0) for grade in GRADES),
-                **steps,
+                **changes_by_kind,
             )
         )
     return summaries
 
 
-_STEPS = {
+_CHANGE_STATUSES = {
     "added": ("added", "returned"),
     "removed": ("removed",),
     "not_kept": ("not_sampled", "not_shown", "left_out"),

@@ -136,7 +136,7 @@ def _validate_version(
     ignore: Sequence[str],
     severities: Mapping[str, Severity] | None,
 ) -> list[Finding]:
-    """Validate a version; an invalid manifest is returned as a finding, not raised."""
+    """Validate a version; report an invalid manifest as a finding instead of raising an error."""
     try:
         return validate(version, select=select, ignore=ignore, severities=severities)
     except FormatError as error:
@@ -209,7 +209,7 @@ def format_text(finding: Finding) -> str:
 
 
 def format_github(finding: Finding) -> str:
-    """Format a finding for GitHub Actions, which shows it as an annotation of the pull request."""
+    """Format a finding as a GitHub Actions command, which annotates the pull request."""
     level = "error" if finding.severity == "error" else "warning"
     text = format_text(finding).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     where = finding.where

@@ -1,4 +1,4 @@
-"""Build a collection from a definition, or verify a published version: `longeval build`."""
+"""Builds a collection from a definition, or verifies a published version: `longeval build`."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -35,8 +35,9 @@ class BuildReport:
 
     Args:
         root: Output folder of the collection.
-        steps: Result of each unit (a stage run for one snapshot), in execution order.
-        version: Folder of the published version; None if only a part was built.
+        steps: Outcome of each unit (a stage applied to a snapshot, for example), in execution
+            order.
+        version: Folder of the published version; None if only part of the collection was built.
         published: Whether this build published the version; False if it was up to date.
         topic_changes: Differences from the topics of the draft that this build replaced.
     """
@@ -49,7 +50,7 @@ class BuildReport:
 
     @property
     def units_run(self) -> int:
-        """Number of units that were run; with `explain`, number of units certain to run."""
+        """Number of units that ran; with `explain`, number of units that are certain to run."""
         return sum(step.ran for step in self.steps)
 
     @property
@@ -79,7 +80,7 @@ def default_output_folder(definition: Definition) -> Path:
 
 
 def build(
-    workflow: Path | str,
+    definition_file: Path | str,
     out: Path | str | None = None,
     *,
     snapshots: Sequence[str] = (),
@@ -95,7 +96,7 @@ def build(
     """Build a collection from a definition file and publish it.
 
     Args:
-        workflow: Path of the definition file.
+        definition_file: Path of the definition file.
         out: Output folder; each version is published in a subfolder. Default:
             `collections/<name>` next to the definition file.
         snapshots: Build only these snapshots and their dependencies, without publishing; default:
@@ -107,7 +108,7 @@ def build(
         memory: Memory limit per stage, such as `4GiB`.
         executor: How partitions are processed: `local`, `processes` (one per thread) or `ray`.
         progress: Progress display; default: none.
-        on_unit: Callback after each unit.
+        on_unit: Function that is called after each unit.
 
     Raises:
         UsageError: The definition is invalid, a stage or snapshot is unknown, or a released
@@ -115,7 +116,7 @@ def build(
         DataError: A stage failed, another build is writing to the output folder, or a snapshot has
             no documents, queries or judgements.
     """
-    definition = Definition.load(workflow)
+    definition = Definition.load(definition_file)
     definition.check_snapshot_names(snapshots, "--snapshot")
     units = PIPELINE.plan(definition.workflow, snapshots, until)
     root = Path(out) if out is not None else default_output_folder(definition)
@@ -145,7 +146,7 @@ def build(
 
 
 def verify(
-    workflow: Path | str,
+    definition_file: Path | str,
     version: Path | str,
     *,
     threads: int | None = None,
@@ -157,24 +158,24 @@ def verify(
     """Rebuild a published version from the raw files and compare all files byte by byte.
 
     Args:
-        workflow: Path of the definition file from which the version was built.
+        definition_file: Path of the definition file from which the version was built.
         version: Folder of the published version.
         threads: Number of worker threads; default: number of cores.
         memory: Memory limit per stage, such as `4GiB`.
         executor: How partitions are processed: `local`, `processes` or `ray`.
         progress: Progress display; default: none.
-        on_unit: Callback after each unit.
+        on_unit: Function that is called after each unit.
 
     Returns:
         Sorted paths of the files that differ or exist in only one of the two versions; empty if
         the versions are identical.
 
     Raises:
-        UsageError: There is no published version, or the definition is of another version.
+        UsageError: There is no published version, or the definition defines a different version.
         DataError: A stage failed.
     """
     published = open_collection(version)
-    definition = Definition.load(workflow)
+    definition = Definition.load(definition_file)
     wanted = definition.workflow.collection.version
     if wanted != published.version:
         raise UsageError(
@@ -183,7 +184,7 @@ def verify(
         )
     with tempfile.TemporaryDirectory(prefix="longeval-verify-") as folder:
         report = build(
-            workflow,
+            definition_file,
             folder,
             allow_empty=True,
             threads=threads,

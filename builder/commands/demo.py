@@ -1,4 +1,4 @@
-"""Simulate a small search engine, build a collection from it and validate it: `longeval demo`."""
+"""Simulates a small search engine and builds a collection from it: `longeval demo`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ class DemoReport:
         world: Folder with the simulated raw data and their ground truth.
         build: Report of the build.
         findings: Defects found by `validate`; empty if the collection is valid.
-        sanity: BM25 scores per snapshot and language; None if an optional dependency that they
-            need is not installed.
+        sanity: BM25 scores per snapshot and language; None if a required optional dependency is
+            not installed.
     """
 
     world: Path
@@ -52,10 +52,10 @@ def demo(
     """Simulate three snapshots of a small search engine and build a collection from them.
 
     Args:
-        folder: Output folder: raw data go to `world/`, the collection to `collection/`.
+        folder: Output folder; raw data are written to `world/`, the collection to `collection/`.
         threads: Number of worker threads; default: number of cores.
         progress: Progress display; default: none.
-        on_unit: Callback after each unit of the build.
+        on_unit: Function that is called after each unit of the build.
     """
     world = Path(folder) / "world"
     definition = world / "workflow.toml"

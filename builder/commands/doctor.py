@@ -1,4 +1,4 @@
-"""Diagnose the installation and the machine: `longeval doctor`."""
+"""Diagnoses the installation and the machine: `longeval doctor`."""
 
 import os
 import platform
@@ -92,7 +92,7 @@ def _check_disks(folder: Path) -> Iterator[Diagnosis]:
 
 
 def _required_packages(extra: str | None) -> list[str]:
-    """Return the names of the packages that an extra requires; None: the core requirements."""
+    """Return the names of the packages that an extra requires; for None, the core requirements."""
     names = []
     for line in requires(PACKAGE) or ():
         requirement, _, condition = line.partition(";")

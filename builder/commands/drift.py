@@ -1,7 +1,7 @@
-"""Measure how a published collection changes between snapshots: `longeval drift`.
+"""Measures how a published collection changes between snapshots: `longeval drift`.
 
-Statistics of consecutive snapshots are read from the published `drift.json`; those of any other
-pair are computed from the tables of the version, in the same format.
+Statistics of consecutive snapshots are read from the published `drift.json`. Statistics of other
+pairs of snapshots are computed from the tables of the version, in the same format.
 """
 
 from pathlib import Path
@@ -30,7 +30,7 @@ MAIN = ("documents", "queries", "qrels")
 def compute_drift(
     path: Path, start: str | None, end: str | None, limits: Limits, progress: Progress
 ) -> dict[str, Any]:
-    """Return statistics of change between consecutive snapshots, or between two given ones.
+    """Return the drift statistics of consecutive snapshots, or of two given snapshots.
 
     Without `start` and `end`, the statistics of all consecutive snapshots are returned.
 
@@ -39,7 +39,7 @@ def compute_drift(
         start: Earlier snapshot; defaults to the first snapshot if only `end` is given.
         end: Later snapshot; defaults to the last snapshot if only `start` is given.
         limits: Memory limit, thread count and scratch folder.
-        progress: Reports the number of compared documents.
+        progress: Progress display; advanced by the number of compared documents.
 
     Returns:
         Content in the format of `drift.json`.
@@ -50,7 +50,7 @@ def compute_drift(
         FormatError: `drift.json` is not valid.
     """
     collection = open_collection(path)
-    measured = _read_measured(collection.path)
+    measured = _read_published_drift(collection.path)
     if start is None and end is None:
         return measured
     names = collection.snapshots
@@ -66,7 +66,7 @@ def compute_drift(
     return _measure_pair(collection, pair, limits, progress)
 
 
-def _read_measured(version: Path) -> dict[str, Any]:
+def _read_published_drift(version: Path) -> dict[str, Any]:
     path, content = version / "drift.json", read_drift(version)
     if content is None:
         raise UsageError(f"{path}: file not found; rebuild the collection")
@@ -85,7 +85,7 @@ def _check_snapshot_name(name: str, snapshots: tuple[str, ...]) -> str:
 def _measure_pair(
     collection: Collection, pair: tuple[str, str], limits: Limits, progress: Progress
 ) -> dict[str, Any]:
-    """Compute the statistics of change between two snapshots that need not be consecutive."""
+    """Compute the drift statistics of two snapshots that need not be consecutive."""
     out = limits.scratch / "maps"
     out.mkdir()
     main = {kind: {name: _open_table(collection, name, kind) for name in pair} for kind in MAIN}
@@ -132,8 +132,8 @@ def _left_out_documents(
 ) -> Table[ShownDocuments] | None:
     """Return the shown documents that a snapshot left out; None if not all of them are listed.
 
-    Whether a document was shown matters only if the snapshot lacks it, so that no others are
-    needed.
+    Only documents that the snapshot lacks are needed, because it does not matter whether the others
+    were shown.
     """
     rejects = collection.snapshot(snapshot).rejects
     left_out = rejects.filter(stage=measure_coverage.name, reason=NOT_IN_COLLECTION).collect()

@@ -1,4 +1,4 @@
-"""Create a commented definition file that lists every parameter: `longeval new`."""
+"""Creates a commented definition file that lists every parameter: `longeval new`."""
 
 import re
 import unicodedata
@@ -120,18 +120,18 @@ def _definition_text(
         summary = (kind.__doc__ or "").partition(": ")[2].strip()
         text += f"\n[{section}]  # {summary}\n"
         given = {"model": "embedded"} if section == "translate" and translate else {}
-        text += "".join(_key_lines(kind, "", given))
+        text += "".join(_toml_lines(kind, "", given))
     return text
 
 
-def _key_lines(section: type[Section], prefix: str, values: dict[str, Any]) -> Iterator[str]:
+def _toml_lines(section: type[Section], prefix: str, values: dict[str, Any]) -> Iterator[str]:
     """Yield the keys of a section as TOML lines, each below a comment with its description.
 
     Keys in `values` are set; all others are commented out and show their default.
     """
     for name, field in section.model_fields.items():
         if isinstance(field.default, Section):
-            yield from _key_lines(type(field.default), f"{prefix}{name}.", {})
+            yield from _toml_lines(type(field.default), f"{prefix}{name}.", {})
         elif name in values:
             yield f"# {field.description or name}\n{prefix}{name} = {to_toml(values[name])}\n"
         elif field.default is None or field.is_required():

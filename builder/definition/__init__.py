@@ -1,1 +1,1 @@
-"""Reads a collection definition from a TOML file into a frozen, validated pydantic model."""
+"""Reads a collection definition from a TOML file into a frozen, validated Pydantic model."""

@@ -14,18 +14,18 @@ M = TypeVar("M", bound=BaseModel)
 FILE_NOT_FOUND = "definition file not found"
 
 
-def read_definition(path: Path, model: type[M], not_found: str = FILE_NOT_FOUND) -> M:
-    """Read a definition file and validate it with a pydantic model.
+def read_definition(path: Path, model: type[M], not_found_message: str = FILE_NOT_FOUND) -> M:
+    """Read a definition file and validate it with a Pydantic model.
 
     Args:
         path: Path of the TOML file.
         model: Model of the whole file.
-        not_found: Error message if the file does not exist.
+        not_found_message: Error message if the file does not exist.
 
     Raises:
         DefinitionError: The file is missing or not TOML, or has an unknown or invalid key.
     """
-    return _validate(_read_toml(path, not_found), path, model, ())
+    return _validate(_read_toml(path, not_found_message), path, model, ())
 
 
 def read_section(path: Path, model: type[M], name: str) -> M:
@@ -40,11 +40,11 @@ def read_section(path: Path, model: type[M], name: str) -> M:
     return _validate(data[name], path, model, (name,))
 
 
-def _read_toml(path: Path, not_found: str = FILE_NOT_FOUND) -> dict[str, Any]:
+def _read_toml(path: Path, not_found_message: str = FILE_NOT_FOUND) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise DefinitionError(not_found, path) from None
+        raise DefinitionError(not_found_message, path) from None
     except IsADirectoryError:
         inside = next((p.name for p in sorted(path.glob("*.toml"))), None)
         hint = f"did you mean {path / inside}?" if inside else "it contains no TOML file"
@@ -72,7 +72,7 @@ def _dotted_key(location: tuple[int | str, ...]) -> str:
 
 
 def _error_message(error: Any, model: type[BaseModel]) -> str:
-    """Return the message for one pydantic error; for an unknown key, suggest the closest one."""
+    """Return the message for one Pydantic error; for an unknown key, suggest the closest key."""
     if error["type"] == "missing":
         return "required key is missing"
     if error["type"] != "extra_forbidden":
@@ -84,7 +84,7 @@ def _error_message(error: Any, model: type[BaseModel]) -> str:
 
 
 def _known_keys(location: tuple[int | str, ...], model: type[BaseModel]) -> list[str]:
-    """Return the keys that a model permits at a location of a definition."""
+    """Return the keys that a model permits at a location in a definition."""
     for part in location:
         if isinstance(part, str):
             annotation = model.model_fields[part].annotation

@@ -1,6 +1,7 @@
-"""Load and validate a workflow definition: a TOML file in, a frozen pydantic model out.
+"""Reads a workflow definition from a TOML file into a frozen, validated Pydantic model.
 
-All errors in a definition are raised here, before any stage runs, with the file and the key.
+All errors in a definition are raised when it is loaded, before any stage runs, and name the file
+and the key.
 """
 
 import re
@@ -12,7 +13,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from builder.definition.files import read_definition
-from builder.definition.source_files import expand_pattern, expand_patterns, find_copies
+from builder.definition.source_files import expand_patterns, find_pattern, find_sources
 from builder.errors import DefinitionError
 from builder.io.sources import Interval, Source
 from builder.models import BUNDLED, bundled_model, is_bundled
@@ -82,8 +83,8 @@ class SnapshotOverrides(Section):
         if rules:
             raise ValueError(
                 f"cannot override {', '.join(rules)} for one snapshot, because the rules that "
-                f"decide which records are kept must be the same for all snapshots; set it in "
-                f"[{info.field_name}]. Keys that can be overridden: "
+                f"decide which records are kept must be the same for all snapshots; use section "
+                f"[{info.field_name}] instead. Keys that can be overridden: "
                 f"{', '.join(sorted(value.overridable))}"
             )
         return value
@@ -125,10 +126,10 @@ class SnapshotDefinition(Section):
     @property
     def interval(self) -> Interval:
         """Time interval of the snapshot: half-open, in Unix seconds."""
-        return Interval(_unix_seconds(self.start), _unix_seconds(self.end))
+        return Interval(_to_unix_seconds(self.start), _to_unix_seconds(self.end))
 
 
-def _unix_seconds(day: date) -> int:
+def _to_unix_seconds(day: date) -> int:
     """Convert a date (midnight UTC) or a timestamp (by default in UTC) to Unix seconds."""
     time = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
     return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
@@ -145,7 +146,7 @@ class Workflow(Parameters):
         return next(s for s in self.snapshots if s.name == name)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """Return a section of parameters, for one snapshot if a snapshot is given."""
+        """Return a section of parameters, with the overrides of a snapshot if one is given."""
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]
@@ -207,7 +208,7 @@ class Definition(BaseModel):
         return expand_patterns(self.file.parent, patterns)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """Return a section of parameters with absolute paths.
+        """Return a parameter section with its relative paths resolved.
 
         Args:
             name: Name of the section.
@@ -255,15 +256,14 @@ class Definition(BaseModel):
                 )
 
     def _check_files(self) -> None:
-        topics = self.workflow.collection.topics
-        self._check_pattern(topics, "collection.topics")
-        if len(found := self.expand_sources((topics,))) > 1:
+        found = find_pattern(self.file, self.workflow.collection.topics, "collection.topics")
+        if len(found) > 1:
             names = ", ".join(source.name for source in found)
             message = f"expected one file, found {len(found)}: {names:.80}; name the topic table"
             raise DefinitionError(message, self.file, "collection.topics")
         for index, snapshot in enumerate(self.workflow.snapshots):
             for kind in ("log", "crawl", "judgements"):
-                self._check_patterns(getattr(snapshot, kind), f"snapshots[{index}].{kind}")
+                find_sources(self.file, getattr(snapshot, kind), f"snapshots[{index}].{kind}")
         for key in (
             "select.stop_lists",
             "verdicts.files",
@@ -272,45 +272,19 @@ class Definition(BaseModel):
             "documents.allow",
         ):
             section, field = key.split(".")
-            self._check_patterns(getattr(self.section(section), field), key)
+            find_sources(self.file, getattr(self.section(section), field), key)
         model = self.workflow.translate.model
         if model is not None and not is_bundled(model) and not self.resolve_path(model).is_dir():
             raise DefinitionError(
                 f"no such folder: {self.resolve_path(model)}", self.file, "translate.model"
             )
 
-    def _check_patterns(self, patterns: Sequence[str], key: str) -> None:
-        for number, pattern in enumerate(patterns):
-            self._check_pattern(pattern, f"{key}[{number}]")
-        copies = find_copies(self.expand_sources(patterns))
-        if copies is not None:
-            first, second = (source.name for source in copies)
-            raise DefinitionError(
-                f"expected each file once, found {first} and {second}, which are probably the same "
-                "file, plain and compressed; list one of them, or move the other to another folder",
-                self.file,
-                key,
-            )
-
-    def _check_pattern(self, pattern: str, key: str) -> None:
-        sources = expand_pattern(self.file.parent, pattern)
-        if not sources:
-            raise DefinitionError(f"no such file: {self.resolve_path(pattern)}", self.file, key)
-        for source in sources:
-            if not source.path.exists():
-                raise DefinitionError(
-                    f"{source.name} is a link to a file that does not exist; restore the file or "
-                    "remove the link",
-                    self.file,
-                    key,
-                )
-
     def _raise_snapshot_error(self, message: str, index: int, key: str) -> None:
         raise DefinitionError(message, self.file, f"snapshots[{index}].{key}")
 
 
 def _resolve_defaults(workflow: Workflow, file: Path) -> Workflow:
-    """Fill in missing values of `collection.languages` and `translate.model` from one another.
+    """Derive a missing `collection.languages` or `translate.model` from the other key.
 
     Raises:
         DefinitionError: The two keys contradict each other.
@@ -333,7 +307,7 @@ def _resolve_defaults(workflow: Workflow, file: Path) -> Workflow:
     if model is None and languages[1:]:
         if languages[0] != FRENCH:
             message = (
-                f"a model is required, because the bundled one does not support {languages[0]!r}"
+                f"a model is required, because the bundled model does not support {languages[0]!r}"
             )
             raise DefinitionError(message, file, "translate.model")
         model = Path(BUNDLED)

@@ -1,8 +1,8 @@
-"""Finds the input files that the paths, folders and glob patterns of a definition stand for.
+"""Finds the input files that match the paths, folders and glob patterns of a definition.
 
-A folder stands for all files below it, including those in linked folders. Hidden files and folders
+A folder matches all files below it, including those in linked folders. Hidden files and folders
 (names that start with `.` or `_`) and backups (names that end with `~`) are skipped, unless the
-pattern names them.
+pattern names them explicitly, as in `.cache/*`.
 """
 
 import os
@@ -11,6 +11,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from builder.errors import DefinitionError
 from builder.io.sources import Source
 
 COMPRESSION_SUFFIXES = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
@@ -35,20 +36,67 @@ def expand_patterns(folder: Path, patterns: Sequence[str]) -> tuple[Source, ...]
 
 
 def expand_pattern(folder: Path, pattern: str) -> list[Source]:
-    """Return the files of a pattern, sorted by path; broken links are included."""
+    """Return the files that match a pattern, sorted by path, including broken symlinks."""
     path, base = folder / pattern, Path(Path(pattern).anchor or folder)
     try:
         found: Iterable[Path] = [path] if path.exists() else ()
         if not found and any(character in pattern for character in WILDCARDS):
-            found = _match(base, path.relative_to(base).parts)
-        files = sorted({file for match in found for file in _files(match)})
+            found = _match_parts(base, path.relative_to(base).parts)
+        files = sorted({file for match in found for file in _list_files(match)})
     except (OSError, ValueError):  # not a valid name, or the folder cannot be read
         return []
     return [Source(file, _source_name(file, folder)) for file in files]
 
 
-def find_copies(sources: Iterable[Source]) -> tuple[Source, Source] | None:
-    """Return two files whose paths differ only in a suffix such as `.gz`; None if none do."""
+def find_sources(file: Path, patterns: Sequence[str], key: str) -> tuple[Source, ...]:
+    """Return the files of the patterns of a definition, in order and without duplicates.
+
+    Args:
+        file: File of the definition, to whose folder the patterns are relative.
+        patterns: Paths, folders and globs.
+        key: Key of the list of patterns, for messages.
+
+    Raises:
+        DefinitionError: a pattern has no file or a broken link, or a file is there twice, plain and
+            compressed.
+    """
+    for number, pattern in enumerate(patterns):
+        find_pattern(file, pattern, f"{key}[{number}]")
+    sources = expand_patterns(file.parent, patterns)
+    copies = find_compressed_copies(sources)
+    if copies is not None:
+        first, second = (source.name for source in copies)
+        raise DefinitionError(
+            f"expected each file once, found {first} and {second}, which are probably the same "
+            "file, plain and compressed; list one of them, or move the other to another folder",
+            file,
+            key,
+        )
+    return sources
+
+
+def find_pattern(file: Path, pattern: str, key: str) -> list[Source]:
+    """Return the files of one pattern of a definition.
+
+    Raises:
+        DefinitionError: there is no file, or a broken link.
+    """
+    sources = expand_pattern(file.parent, pattern)
+    if not sources:
+        raise DefinitionError(f"no such file: {file.parent / pattern}", file, key)
+    for source in sources:
+        if not source.path.exists():
+            raise DefinitionError(
+                f"{source.name} is a link to a file that does not exist; restore the file or "
+                "remove the link",
+                file,
+                key,
+            )
+    return sources
+
+
+def find_compressed_copies(sources: Iterable[Source]) -> tuple[Source, Source] | None:
+    """Return two files whose paths differ only in a compression suffix; None if there are none."""
     files = sorted(
         (_strip_compression_suffix(source.path), source.name, source) for source in sources
     )
@@ -62,20 +110,20 @@ def _strip_compression_suffix(path: Path) -> Path:
     return path.with_suffix("") if path.suffix in COMPRESSION_SUFFIXES else path
 
 
-def _match(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
+def _match_parts(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
     """Yield the files and folders that match the parts of a glob pattern."""
     if not parts:
         yield folder
     elif parts[0] == "**":
         for subfolder, _ in _walk(folder):
-            yield from _match(subfolder, parts[1:])
+            yield from _match_parts(subfolder, parts[1:])
     else:
         for path in folder.glob(parts[0]):
             if _is_skipped(parts[0]) or not _is_skipped(path.name):
-                yield from _match(path, parts[1:])
+                yield from _match_parts(path, parts[1:])
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _list_files(path: Path) -> Iterator[Path]:
     """Yield a file, or all files in a folder and its subfolders, except skipped ones."""
     found: Iterable[Path] = [path]
     if path.is_dir():
@@ -100,10 +148,10 @@ def _walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 def _is_skipped(name: str) -> bool:
-    """Whether a name is that of a hidden file or folder, or of a backup."""
+    """Whether a name belongs to a hidden file or folder, or to a backup."""
     return name.startswith((".", "_")) or name.endswith("~")
 
 
 def _source_name(path: Path, folder: Path) -> str:
-    """Return a path relative to the folder of the definition if it lies in it."""
+    """Return a path, relative to the given folder if the path is inside it."""
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

@@ -1,4 +1,4 @@
-"""Rewrites validation errors of pydantic for users who edit TOML definitions."""
+"""Rewrites validation errors of Pydantic for users who edit TOML definitions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,11 +28,11 @@ EXPECTED = {
     "too_short": "expected a list of length {min_length} or more",
     "finite_number": "expected a finite number",
 }
-"""Message template by pydantic error type; placeholders are filled from the error context."""
+"""Message template by Pydantic error type; placeholders are filled from the error context."""
 
 
 def rephrase_error(error: Mapping[str, Any]) -> str:
-    """Return the message for one pydantic error, with the expected and the found value."""
+    """Return the message for one Pydantic error, with the expected and the found value."""
     template = EXPECTED.get(error["type"])
     if template is None:
         expected = str(error["msg"]).removeprefix("Value error, ")

@@ -1,4 +1,7 @@
-"""Selects the documents of a snapshot, fingerprints their texts, and measures crawl coverage."""
+"""Selects the documents of a snapshot, fingerprints their texts, and measures crawl coverage.
+
+Crawl coverage is the share of the documents shown to users that the crawl contains.
+"""
 
 from builder.documents.coverage import measure_coverage
 from builder.documents.shown import collect_shown

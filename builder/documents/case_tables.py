@@ -1,11 +1,11 @@
-r"""Lookup tables of characters: the lowercase form, and whether a word can contain the character.
+r"""Lookup tables for characters: lowercase forms, and whether a word can contain a character.
 
 Input: UTF-8 bytes and the offsets of non-ASCII characters. Output: the bytes with these characters
 lowercased in place.
 
-The tables are computed by Polars itself, so that they have the Unicode version of its regular
-expressions. They omit characters whose lowercase form has another length in bytes or depends on the
-context, joiners, and characters beyond the planes of scripts in use.
+The tables are computed with Polars, so that they agree with the Unicode version of its regular
+expressions. They omit characters whose lowercase form has a different length in bytes or depends on
+the context, joiners, and code points from `TABLE_SIZE` on.
 """
 
 from functools import cache
@@ -19,28 +19,29 @@ from builder.documents.words import JOINERS, WORD
 from builder.text.text_bytes import Bytes, Positions
 
 TABLE_SIZE = 0x20000
-"""Number of code points in the tables."""
+"""Number of code points in each table."""
 SURROGATES = range(0xD800, 0xE000)
 SIGMA = 0x3A3
-"""Capital sigma, whose lowercase form depends on whether it ends a word."""
+"""Capital sigma; its lowercase form is different at the end of a word."""
 SEPARATOR, WORD_START, NOT_IN_TABLE, WORD_MARK = range(4)
 TWO_BYTES, THREE_BYTES, FOUR_BYTES = 0xC2, 0xE0, 0xF0
-"""Smallest first bytes of UTF-8 characters of two, three and four bytes."""
+"""Smallest lead bytes of two-, three- and four-byte UTF-8 sequences."""
 NON_ASCII = TWO_BYTES
 LEAD_BYTES = np.array([0, 0, 0xC0, 0xE0, 0xF0], dtype=np.uint8)
 CONTINUATION, LOW_SIX_BITS, SIX = np.uint8(0x80), np.uint8(0x3F), np.uint32(6)
-"""Marker bits of first bytes by length, marker and payload bits of continuation bytes."""
+"""Bits for encoding UTF-8: marker bits of the first byte by number of bytes (`LEAD_BYTES`), marker
+bits of continuation bytes, and mask and number of their payload bits."""
 
 CodePoints = npt.NDArray[np.uint32]
 
 
 class CharacterTables(NamedTuple):
-    r"""Properties of characters by code point.
+    r"""Lookup tables for characters, indexed by code point.
 
     Args:
         lowercase: Code point of the lowercase form.
         kinds: Kind of the lowercase form: `WORD_START` if it can start a word, `WORD_MARK` if it
-            can only continue one, else `SEPARATOR`; `NOT_IN_TABLE` for omitted characters.
+            can only continue a word, else `SEPARATOR`; `NOT_IN_TABLE` for omitted characters.
     """
 
     lowercase: CodePoints
@@ -49,7 +50,7 @@ class CharacterTables(NamedTuple):
 
 @cache
 def character_tables() -> CharacterTables:
-    """Return the lookup tables of characters, which are computed once per process."""
+    """Return the lookup tables for characters, which are computed once per process."""
     code_points = np.delete(np.arange(TABLE_SIZE, dtype="<u4"), SURROGATES)
     texts = pl.Series(list(code_points.tobytes().decode("utf-32-le")))
     lowered = texts.str.to_lowercase()
@@ -69,15 +70,16 @@ def character_tables() -> CharacterTables:
     return CharacterTables(lowercase, kinds)
 
 
-def lower_in_place(data: Bytes, offsets: Positions) -> tuple[Bytes, Positions]:
-    """Lowercase non-ASCII characters in place.
+def lowercase_in_place(data: Bytes, offsets: Positions) -> tuple[Bytes, Positions]:
+    """Lowercase the non-ASCII characters in UTF-8 data in place.
 
     Args:
         data: UTF-8 bytes; modified.
-        offsets: Offsets of the non-ASCII characters.
+        offsets: Offsets of the non-ASCII characters, int64[n].
 
     Returns:
-        Kind and size in bytes of each character; `NOT_IN_TABLE` characters are not modified.
+        Kind of each character, uint8[n], and its size in bytes, int64[n]. Characters of the kind
+        `NOT_IN_TABLE` are not modified.
     """
     first = data[offsets]
     sizes = 2 + (first >= THREE_BYTES) + (first >= FOUR_BYTES).astype(np.int64)
@@ -92,13 +94,19 @@ def lower_in_place(data: Bytes, offsets: Positions) -> tuple[Bytes, Positions]:
     return kinds, sizes
 
 
-def _decode_code_points(data: Bytes, offsets: Positions, first: Bytes) -> CodePoints:
-    """Decode the UTF-8 characters at the given offsets to code points."""
-    code_points = (first & 0x1F).astype(np.uint32)
+def _decode_code_points(data: Bytes, offsets: Positions, first_bytes: Bytes) -> CodePoints:
+    """Decode the UTF-8 characters at the given offsets to code points.
+
+    Args:
+        data: UTF-8 bytes.
+        offsets: Offset of each character, which must not be ASCII.
+        first_bytes: First byte of each character.
+    """
+    code_points = (first_bytes & 0x1F).astype(np.uint32)
     code_points = code_points << SIX | (data[offsets + 1] & LOW_SIX_BITS)
-    longer = np.flatnonzero(first >= THREE_BYTES)
+    longer = np.flatnonzero(first_bytes >= THREE_BYTES)
     code_points[longer] = code_points[longer] << SIX | (data[offsets[longer] + 2] & LOW_SIX_BITS)
-    longest = longer[first[longer] >= FOUR_BYTES]
+    longest = longer[first_bytes[longer] >= FOUR_BYTES]
     code_points[longest] = (code_points[longest] & 0x7FFF) << SIX | (
         data[offsets[longest] + 3] & LOW_SIX_BITS
     )
@@ -108,7 +116,14 @@ def _decode_code_points(data: Bytes, offsets: Positions, first: Bytes) -> CodePo
 def _encode_code_points(
     data: Bytes, offsets: Positions, code_points: CodePoints, sizes: Positions
 ) -> None:
-    """Overwrite characters with the UTF-8 encoding of code points of the same number of bytes."""
+    """Overwrite characters in place with the UTF-8 encoding of replacement code points.
+
+    Args:
+        data: UTF-8 bytes; modified.
+        offsets: Offset of each character to replace.
+        code_points: Replacement for each character, with the same encoded length.
+        sizes: Encoded length of each character in bytes.
+    """
     shifts = (6 * (sizes - 1)).astype(np.uint32)
     data[offsets] = LEAD_BYTES[sizes] | (code_points >> shifts).astype(np.uint8)
     while len(offsets):

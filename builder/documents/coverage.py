@@ -1,10 +1,10 @@
-"""The stage `coverage`: counts the shown documents that the crawl and the snapshot contain.
+"""The stage `coverage`: counts how many shown documents are in the crawl and in the snapshot.
 
-Input: impressions, crawled pages and documents of a snapshot. Output: `coverage`, counts of
-documents and of impressions, for the whole log and for candidate queries; `host_coverage`, the same
-per host for candidate queries; and a reject with reason for every document shown for a candidate
-query that the snapshot lacks. A judgement on a document without text is worthless, so these counts
-tell how much of the log can be judged.
+Input: impressions, crawled pages and documents of a snapshot. Output: `coverage`, with the numbers
+of documents and impressions, for the whole log and for candidate queries; `host_coverage`, the same
+numbers by host for candidate queries; and a reject for every document that was shown for a
+candidate query but is missing from the snapshot. Since judging a document without text is useless,
+these counts show how much of the log can be judged.
 """
 
 from pathlib import Path
@@ -103,25 +103,24 @@ def measure_coverage(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Stage: measure how many shown documents the crawl and the snapshot contain.
+    """Stage: count how many documents shown to users are in the crawl and in the snapshot.
 
     Args:
-        out: Folder that receives `coverage.parquet`, `host_coverage.parquet`
-            and `rejects.parquet`.
+        out: Output folder for `coverage.parquet`, `host_coverage.parquet` and `rejects.parquet`.
         impressions: See `schemas.Impressions`.
         log_urls: See `schemas.LogUrls`.
         shown_documents: See `schemas.ShownDocuments`.
         pages: See `schemas.Pages`.
         documents: Documents of the snapshot; only `doc_id` is read.
-        limits: Memory and threads.
-        progress: Advances by the number of documents shown.
+        limits: Memory limit and number of threads.
+        progress: Advances by the number of documents shown for candidate queries.
 
     Returns:
-        The ledger, with counts in documents shown for candidate queries; rows out are those in the
-        snapshot.
+        Ledger that counts documents shown for candidate queries; `rows_out` is the number of these
+        that the snapshot contains.
 
     Raises:
-        DataError: a URL of the log and one of the crawl have the same document key.
+        DataError: a URL in the log and a different URL in the crawl have the same document key.
     """
     tables = {"impressions": impressions, "log_urls": log_urls, "pages": pages}
     with limits.connect() as connection:
@@ -129,7 +128,7 @@ def measure_coverage(
             table.view(connection, name)
         shown_documents.view(connection, "shown_documents")
         documents.view(connection, "documents")
-        _check_ids(connection)
+        _check_doc_keys(connection)
         connection.execute(SHOWN)
         write_query(connection, COVERAGE, out / "coverage.parquet", Coverage)
         write_query(connection, HOST_COVERAGE, out / "host_coverage.parquet", HostCoverage)
@@ -144,10 +143,10 @@ def measure_coverage(
     return ledger
 
 
-def _check_ids(connection: duckdb.DuckDBPyConnection) -> None:
-    """Raise DataError if two different URLs of log and crawl have the same document key."""
+def _check_doc_keys(connection: duckdb.DuckDBPyConnection) -> None:
+    """Raise DataError if a URL in the log and a different URL in the crawl have the same key."""
     if clash := connection.execute(CLASH).fetchall():
         raise DataError(
-            "expected one URL per document id, found two with the same, one in the log and one in "
-            f"the crawl: {list(clash[0])}; remove one of them"
+            "expected one URL per document id, found two URLs with the same id, one in the log and "
+            f"one in the crawl: {list(clash[0])}; remove one of them"
         )

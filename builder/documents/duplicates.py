@@ -1,13 +1,14 @@
 """Finds duplicates within a snapshot: groups of pages with equal or nearly equal texts.
 
-Input: hashes and sketches of the pages. Output: the first page of the group of each duplicate.
-Pages shown in the log come before others, then pages are ordered by id, so that a judged page is
-never dropped in favour of an unjudged one.
+Input: hashes and sketches of the pages. Output: for each duplicate, the first page of its group.
+Pages that were shown to users come before other pages, and are otherwise ordered by id, so that a
+judged page is never dropped in favor of an unjudged page.
 
-Exact duplicates have equal texts. For near-duplicates every page is compared, in each band, with
-the first page of equal band value, by the estimated Jaccard coefficient of their shingles; pages
-connected by pairs at or above the threshold form a group (Broder 1997, section 4). Comparing with
-the first page only keeps the number of pairs linear, however many pages share a boilerplate.
+Exact duplicates have equal texts. To find near-duplicates, every page is compared with the first
+page that has the same value of a band, for each band. The similarity is the estimated Jaccard
+coefficient of the shingle sets. Pages that are connected by pairs at or above the threshold form a
+group (Broder 1997, section 4). Since a page is compared only with the first page, the number of
+pairs is linear, even if many pages share boilerplate.
 """
 
 from pathlib import Path
@@ -58,11 +59,11 @@ Numbers = npt.NDArray[np.uint64]
 
 
 class SignatureFile:
-    """Signatures of pages in a file, looked up by page number.
+    """File of signatures of pages, which are looked up by page number.
 
     Args:
         path: File of signatures; may be empty.
-        numbers: Page numbers in the order of the file.
+        numbers: Number of each page, in the order of the file.
     """
 
     def __init__(self, path: Path, numbers: Numbers) -> None:
@@ -71,7 +72,12 @@ class SignatureFile:
         self._numbers = numbers[self._order]
 
     def estimate_jaccard(self, left: Numbers, right: Numbers) -> npt.NDArray[np.float64]:
-        """Estimate the Jaccard coefficients of pairs of pages."""
+        """Estimate the Jaccard coefficient of each pair of pages, float64[n].
+
+        Args:
+            left: Number of the first page of each pair, uint64[n].
+            right: Number of the second page of each pair, uint64[n].
+        """
         indices = (self._order[np.searchsorted(self._numbers, side)] for side in (left, right))
         return estimate_jaccard(*(self._signatures[index] for index in indices))
 
@@ -82,14 +88,15 @@ def find_duplicate_groups(
     """Find groups of pages that are exact duplicates or near-duplicates.
 
     Args:
-        connection: Connection with the views `hashes` (`number`, `doc_id`, `shown`, `text_hash`)
-            and `bands` (`number`, `band`, `value`); numbers sort like ids.
+        connection: DuckDB connection with the views `hashes` (`number`, `doc_id`, `shown`,
+            `text_hash`) and `bands` (`number`, `band`, `value`). Page numbers must have the same
+            order as ids.
         signatures: Signatures of all pages that have bands.
-        threshold: Estimated Jaccard coefficient from which two pages are near-duplicates.
+        threshold: Minimum estimated Jaccard coefficient of near-duplicates.
 
     Returns:
-        `number`, `duplicate_group` and `near_duplicate_group` (the id of the first page of the
-        group, or null) of all pages in a group; sorted by number.
+        All pages that are in a group, sorted by number: `number`, `duplicate_group` and
+        `near_duplicate_group`. A group is identified by the id of its first page; null: no group.
     """
     connection.execute(EXACT_GROUPS)
     pairs = _near_duplicate_pairs(connection, signatures, threshold)
@@ -104,7 +111,7 @@ def find_duplicate_groups(
 def _near_duplicate_pairs(
     connection: duckdb.DuckDBPyConnection, signatures: SignatureFile, threshold: float
 ) -> Numbers:
-    """Return pairs of page numbers whose similarity reaches the threshold, uint64[n, 2]."""
+    """Return the page numbers of pairs whose similarity reaches the threshold, uint64[n, 2]."""
     similar = []
     for batch in connection.sql(CANDIDATE_PAIRS).to_arrow_reader(PAIRS_PER_BATCH):
         pairs = np.column_stack([batch["first"].to_numpy(), batch["number"].to_numpy()])
@@ -113,9 +120,9 @@ def _near_duplicate_pairs(
 
 
 def _connected_components(pairs: Numbers) -> pl.DataFrame:
-    """Return the pages of all pairs, each with the smallest page number connected to it.
+    """Return the pages in any pair, each with the smallest page number that is connected to it.
 
-    Labels are propagated along the pairs until none changes.
+    Labels are propagated along the pairs until no label changes.
     """
     numbers, inverse = np.unique(pairs, return_inverse=True)
     left, right = inverse.reshape(-1, 2).T

@@ -1,7 +1,8 @@
-"""Collects fingerprints of all pages of a snapshot, and finds duplicates among the pages.
+"""Computes and stores fingerprints of all pages of a snapshot, and finds duplicate pages.
 
-Input: row groups of a crawl. Output: files with the accepted pages and their fingerprints, and with
-the signatures and bands by which duplicates are found. Every text is read once and none is stored.
+Input: row groups of a crawl. Output: temporary files with the accepted pages and their
+fingerprints, and with the signatures and bands from which duplicates are found. Every text is read
+only once, and no text is stored.
 """
 
 from collections import Counter
@@ -16,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from builder.documents.duplicates import SignatureFile, find_duplicate_groups
-from builder.documents.fingerprints import FingerprintedPages, analyse_texts
+from builder.documents.fingerprints import FingerprintedPages, analyze_texts
 from builder.documents.key_order import drop_texts
 from builder.documents.row_groups import NO_PAGES, RowGroup
 from builder.documents.rules import PageRules
@@ -29,21 +30,21 @@ from builder.runtime.progress import Progress
 
 SHINGLE_SIZE = 5
 MIN_POOL_BYTES = 2**29
-"""Minimum total size of the files at which worker processes are started: a process can detect the
-language of only one text at a time."""
+"""Total size of the row groups, in bytes, from which worker processes are started, since a process
+can detect the language of only one text at a time."""
 WORKER_BYTES = 512 * 2**20
 """Memory that a worker process needs, in bytes."""
 HASHES = "doc AS number, doc_id, shown, text_hash"
-"""Columns from which exact duplicates are found; the number of a page is its key."""
+"""Columns from which exact duplicates are found; the number of a page is its document key."""
 
 
 class AcceptedPages(NamedTuple):
-    """Pages of a row group that the rules accept, and numbers of excluded pages.
+    """Pages of a row group that the rules accept, and counts of the excluded pages.
 
     Args:
-        row_group: The row group, from which the texts are read.
+        row_group: Row group with the texts of the pages.
         pages: Accepted pages without texts.
-        excluded: Number of excluded pages by reason.
+        excluded: Number of excluded pages by reject reason.
     """
 
     row_group: RowGroup
@@ -55,13 +56,13 @@ class AcceptedPages(NamedTuple):
 
 
 class FingerprintStore:
-    """Accepted pages of a snapshot with their fingerprints, in scratch files.
+    """Accepted pages of a snapshot with their fingerprints, in temporary files.
 
     Args:
-        folder: Scratch folder.
+        folder: Folder for temporary files.
 
     Attributes:
-        excluded: Number of excluded pages by reason.
+        excluded: Number of excluded pages by reject reason.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -72,12 +73,12 @@ class FingerprintStore:
         self._bands: list[Path] = []
         self._signatures = folder / "signatures"
         self._signatures.touch()
-        no_pages = analyse_texts(NO_PAGES.with_columns(shown=False, sampled=False))
+        no_pages = analyze_texts(NO_PAGES.with_columns(shown=False, sampled=False))
         self.add(FingerprintedPages(drop_texts(no_pages.pages), None))
 
-    def add(self, fingerprinted: FingerprintedPages) -> None:
-        """Add the pages of a row group, without their texts."""
-        pages, sketches = fingerprinted
+    def add(self, fingerprinted_pages: FingerprintedPages) -> None:
+        """Add the fingerprinted pages of a row group, which must not have texts."""
+        pages, sketches = fingerprinted_pages
         keys = pages["doc"].to_numpy()
         self._pages.append(self._write("pages", pages))
         self._keys.append(keys)
@@ -87,19 +88,27 @@ class FingerprintStore:
                 file.write(sketches.signatures.tobytes())
 
     def _write(self, name: str, rows: pl.DataFrame) -> Path:
-        """Write rows to the next numbered scratch file with this name."""
+        """Write rows to the next numbered temporary file with a name, and return its path."""
         path = self._folder / f"{name}-{len(self._keys):06d}.parquet"
         rows.write_parquet(path, compression="lz4")
         return path
 
     def create_view(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create the view `fingerprinted` of all pages."""
+        """Create the view `fingerprinted` of all accepted pages with their fingerprints."""
         parquet.relation(connection, *self._pages).create_view("fingerprinted")
 
     def find_duplicates(
         self, connection: duckdb.DuckDBPyConnection, threshold: float
     ) -> pl.DataFrame:
-        """Find groups of pages that are exact duplicates or near-duplicates."""
+        """Find groups of pages that are exact duplicates or near-duplicates.
+
+        Args:
+            connection: DuckDB connection with the view `fingerprinted`.
+            threshold: Minimum estimated Jaccard coefficient of near-duplicates.
+
+        Returns:
+            Data frame of the pages in a group; see `duplicates.find_duplicate_groups`.
+        """
         connection.table("fingerprinted").select(HASHES).create_view("hashes")
         if self._bands:
             parquet.relation(connection, *self._bands).create_view("bands")
@@ -116,7 +125,15 @@ def build_fingerprint_store(
     limits: Limits,
     progress: Progress,
 ) -> FingerprintStore:
-    """Read all pages once, and store the fingerprints of the pages that the rules accept."""
+    """Read all pages of a snapshot, and store the fingerprints of the pages that the rules accept.
+
+    Args:
+        groups: Row groups of the crawl.
+        rules: Rules that exclude pages.
+        params: Section `[documents]` of the definition.
+        limits: Number of threads, memory limit, executor and scratch folder.
+        progress: Advances by the number of pages read.
+    """
     shingle_size = SHINGLE_SIZE if params.near_duplicates != "off" else None
     fingerprint = partial(_fingerprint_pages, shingle_size=shingle_size)
     accepted = (_apply_rules(group, rules) for group in groups)
@@ -131,7 +148,7 @@ def build_fingerprint_store(
 
 
 def _apply_rules(row_group: RowGroup, rules: PageRules) -> AcceptedPages:
-    """Apply the rules to the pages of a row group."""
+    """Apply the rules to the pages of a row group; return accepted pages and counts."""
     pages = rules.apply(row_group.read_pages())
     excluded = Counter(pages["reason"].drop_nulls().to_list())
     accepted = pages.filter(pl.col("reason").is_null()).drop("reason")
@@ -141,6 +158,9 @@ def _apply_rules(row_group: RowGroup, rules: PageRules) -> AcceptedPages:
 def _fingerprint_pages(
     accepted: AcceptedPages, _: Limits, shingle_size: int | None
 ) -> tuple[FingerprintedPages, Counter[str]]:
-    """Fingerprint the accepted pages of a row group, and drop their texts."""
-    pages, sketches = analyse_texts(accepted.row_group.add_texts(accepted.pages), shingle_size)
+    """Fingerprint the accepted pages of a row group, and drop their texts.
+
+    Return the pages, and the number of excluded pages by reject reason.
+    """
+    pages, sketches = analyze_texts(accepted.row_group.add_texts(accepted.pages), shingle_size)
     return FingerprintedPages(drop_texts(pages), sketches), accepted.excluded

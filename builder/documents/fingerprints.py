@@ -1,8 +1,8 @@
-"""Computes language, token count and fingerprints of the texts of pages.
+"""Computes the language, token count and fingerprints of pages.
 
-Input: pages. Output: the pages with `tokens`, `text_hash` (equal for exact duplicates) and
-`token_hash` (equal for pages that differ only in case, punctuation and white space), optionally
-with `language` and `language_score`.
+Input: pages. Output: the pages with the additional columns `tokens` (a count), `text_hash` (equal
+for exact duplicates) and `token_hash` (equal for pages that differ only in case, punctuation and
+white space), and optionally with `language` and `language_score`.
 """
 
 from typing import NamedTuple
@@ -17,26 +17,27 @@ from builder.documents.tokens import document_texts, md5_hex
 
 
 class FingerprintedPages(NamedTuple):
-    """Pages with fingerprints and, if requested, sketches of their texts.
+    """Pages with fingerprints and, optionally, sketches.
 
     Args:
-        pages: The pages with `tokens`, `text_hash` and `token_hash`.
-        sketches: Sketches of their tokens; None if not requested.
+        pages: Pages with the columns `tokens`, `text_hash` and `token_hash`.
+        sketches: Sketch of the tokens of each page; None if not requested.
     """
 
     pages: pl.DataFrame
     sketches: Sketches | None
 
 
-def analyse_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
-    """Add language, token count and fingerprints to pages, and sketch their texts.
+def analyze_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
+    """Add language, token count and fingerprints to pages, and compute sketches of their texts.
 
     Args:
-        pages: Columns `title` and `text`.
-        shingle_size: Tokens per shingle of the sketches; None: no sketches.
+        pages: Pages with the columns `title` and `text`.
+        shingle_size: Number of tokens per shingle; None: compute no sketches.
 
     Returns:
-        The pages with five more columns, and their sketches.
+        The pages with the additional columns `tokens`, `text_hash`, `token_hash`, `language` and
+        `language_score`, and their sketches.
     """
     languages = detect_languages(pages["text"])
     fingerprinted = fingerprint_texts(pages, shingle_size)
@@ -48,7 +49,12 @@ def analyse_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> Finge
 
 
 def fingerprint_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
-    """Add token count and fingerprints to pages, and sketch their texts."""
+    """Add token count and fingerprints to pages, and compute sketches of their texts.
+
+    Args:
+        pages: Pages with the columns `title` and `text`.
+        shingle_size: Number of tokens per shingle; None: compute no sketches.
+    """
     counts, hashes, signatures = [np.zeros(0, dtype=np.int64)], [], []
     for tokens in tokenize_chunks(document_texts(pages)):
         counts.append(tokens.counts)

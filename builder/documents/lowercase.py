@@ -1,26 +1,22 @@
-"""Lowercases a column of texts, mostly by table lookup on bytes.
+"""Lowercases a column of texts, mostly by looking up bytes in tables.
 
-Input: a column of texts. Output: the same as `str.to_lowercase` of Polars, which is slow for any
-non-ASCII text. Texts with characters that are missing in `case_tables` are lowercased by Polars.
+Input: a column of texts. Output: the same as that of Polars' `str.to_lowercase`, which is slow for
+non-ASCII texts. Texts with characters that are not in `case_tables` are lowercased with Polars.
 """
 
 import numpy as np
 import polars as pl
 
-from builder.documents.case_tables import NON_ASCII, NOT_IN_TABLE, lower_in_place
+from builder.documents.case_tables import NON_ASCII, NOT_IN_TABLE, lowercase_in_place
 from builder.text.replacement import replace_where
 from builder.text.text_bytes import TextBytes, to_bytes
 
 BLOCK = 2**20
-"""Bytes per lookup block, so that intermediate results stay in the processor cache."""
+"""Number of bytes looked up at a time, so that intermediate results stay in the processor cache."""
 
 
 def to_lowercase(texts: pl.Series) -> pl.Series:
-    """Lowercase a string column, keeping its name.
-
-    Args:
-        texts: A column of strings.
-    """
+    """Lowercase each string of a series, and keep the name of the series."""
     if texts.null_count() or texts.is_empty():
         return texts.str.to_lowercase()
     data, ends = to_bytes(texts)
@@ -29,7 +25,7 @@ def to_lowercase(texts: pl.Series) -> pl.Series:
     is_unknown = np.zeros(len(texts), dtype=np.bool_)
     for start in range(0, len(lower), BLOCK):
         offsets = start + np.flatnonzero(lower[start : start + BLOCK] >= NON_ASCII)
-        kinds, _ = lower_in_place(lower, offsets)
+        kinds, _ = lowercase_in_place(lower, offsets)
         unknown = offsets[kinds == NOT_IN_TABLE]
         is_unknown[np.searchsorted(ends, unknown, side="right") - 1] = True
     where = pl.Series(is_unknown)

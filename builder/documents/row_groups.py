@@ -1,4 +1,4 @@
-"""Reads the pages of a crawl, one row group of texts at a time."""
+"""Reads the pages of a crawl in row groups of the table `fetches`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,19 +13,19 @@ from builder.text.keys import key_to_id
 from schemas import Fetches, Pages
 
 DECODED_ROWS = 1024
-"""Texts decoded together."""
+"""Number of texts decoded at a time."""
 NO_PAGES = pl.DataFrame(schema={**Pages.dtypes(), "doc_id": pl.String(), **Fetches.dtypes()})
-"""Pages with texts, of a crawl without any."""
+"""Data frame of pages with texts that has no rows."""
 
 
 class RowGroup(NamedTuple):
     """Row group of the table `fetches`, with the files of the table `pages`.
 
     Args:
-        path: Parquet file with the row group.
+        path: Parquet file of `fetches` that contains the row group.
         number: Index of the row group in the file.
-        size: Approximate size in the file, in bytes.
-        page_files: Files of the table `pages`.
+        size: Approximate compressed size of the row group in bytes.
+        page_files: Parquet files of the table `pages`.
     """
 
     path: Path
@@ -34,9 +34,10 @@ class RowGroup(NamedTuple):
     page_files: tuple[Path, ...]
 
     def read_pages(self) -> pl.DataFrame:
-        """Return the pages of the row group without their texts, with document ids.
+        """Read the pages whose texts are in the row group; return them without texts.
 
-        `row` is the row of the text within the row group.
+        The columns are those of `schemas.Pages`, `doc_id`, and `row`, the index of the page's text
+        within the row group.
         """
         with parquet.open_file(self.path) as file:
             fetches = file.read_row_group(self.number, ["number"], use_threads=False)["number"]
@@ -52,12 +53,13 @@ class RowGroup(NamedTuple):
         )
 
     def add_texts(self, pages: pl.DataFrame) -> pl.DataFrame:
-        """Add the columns `title` and `text` to pages of the row group.
+        """Add the columns `title` and `text` to pages of the row group, and drop the column `row`.
 
-        The texts are copied, because a filtered frame would keep those of all pages in memory.
+        The texts are copied, because a filtered data frame would keep the texts of all pages in
+        memory.
 
         Args:
-            pages: Rows from `read_pages`.
+            pages: Some of the rows that `read_pages` returned.
         """
         texts, start = [], 0
         rows = pages["row"].to_numpy()
@@ -71,8 +73,8 @@ class RowGroup(NamedTuple):
         return pages.drop("row").hstack(pl.DataFrame(pa.Table.from_batches(texts, schema)))
 
 
-def row_groups(fetches: Table, pages: Table) -> Iterator[RowGroup]:
-    """Yield the row groups of a crawl, in reading order."""
+def iter_row_groups(fetches: Table, pages: Table) -> Iterator[RowGroup]:
+    """Yield the row groups of the table `fetches` in reading order."""
     for path in fetches.paths:
         with parquet.open_file(path) as file:
             count = file.num_row_groups

@@ -1,8 +1,8 @@
 """Rules that exclude pages from a snapshot, applied in a fixed order.
 
-Input: pages with their URLs. Output: the origin of each page, and the first rule that excludes it.
-Lists and verdicts come first, so that a page that must not be published is excluded even if it was
-shown; then pages that were neither shown nor sampled.
+Input: pages with their URLs. Output: whether each page was shown or sampled, and the first rule
+that excludes it. URL lists and verdicts come first, so that a page that must not be published is
+excluded even if it was shown. Then, pages that were neither shown nor sampled are excluded.
 """
 
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ class PageRules:
 
     Args:
         shown: Keys of the documents shown for selected queries.
-        params: Share and seed of the sample.
+        params: Section `[documents]`, with the share and seed of the sample.
         deny: URLs to exclude.
-        allow: URLs that neither `deny` nor a verdict excludes.
+        allow: URLs that are not excluded even if they are in `deny` or have a verdict.
         verdicts: Keys of the documents that each verdict filter excludes, by filter name.
     """
 
@@ -38,11 +38,13 @@ class PageRules:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Reject reasons of the rules, in order of application."""
+        """Reject reasons of the rules, in the order in which the rules are applied."""
         return (DENIED, *self.verdicts, NOT_IN_SAMPLE)
 
     def apply(self, pages: pl.DataFrame) -> pl.DataFrame:
-        """Add columns on whether a page is shown, sampled or excluded, and why.
+        """Add the columns `shown`, `sampled` and `reason` to pages.
+
+        `reason` is the reject reason of the first rule that excludes the page; null if none does.
 
         Args:
             pages: Pages with the columns `doc_id` and `url_key`.
@@ -63,7 +65,7 @@ class PageRules:
 
     @staticmethod
     def _match_urls(pages: pl.DataFrame, urls: UrlList) -> pl.Series:
-        """Return a mask of the pages whose URL is on a list."""
+        """Return a mask of the pages whose URL is in a list."""
         if not urls:
             return pl.repeat(value=False, n=pages.height, dtype=pl.Boolean, eager=True)
         is_match = [urls.matches(url_key) for url_key in pages["url_key"].to_list()]
@@ -71,12 +73,12 @@ class PageRules:
 
 
 def add_origin(pages: pl.DataFrame, shown: pl.Series, params: DocumentParameters) -> pl.DataFrame:
-    """Add Boolean columns: whether a page was shown to users, and whether it is in the sample.
+    """Add the Boolean columns `shown` (to users) and `sampled` (in the sample) to pages.
 
     Args:
         pages: Pages with the column `doc_id`.
         shown: Keys of the documents shown.
-        params: Share and seed of the sample.
+        params: Section `[documents]`, with the share and seed of the sample.
     """
     return pages.with_columns(
         shown=id_to_key("doc_id").is_in(shown.implode()),

@@ -1,8 +1,8 @@
-"""The stage `shown`: collects the documents shown for selected queries.
+"""The stage `shown`: collects the documents shown for candidate queries.
 
-Input: impressions and candidate queries. Output: `shown_documents`, every document key on a result
-page of a candidate query, clicked or not. It does not depend on the click model, so that another
-model never changes the documents of a collection.
+Input: impressions and candidate queries. Output: `shown_documents`, the keys of all documents that
+were shown for a candidate query, clicked or not. The output does not depend on the click model, so
+changing the model never changes the documents of a collection.
 """
 
 from pathlib import Path
@@ -39,14 +39,15 @@ def collect_shown(
     """Stage: collect the documents shown for candidate queries.
 
     Args:
-        out: Folder that receives `shown_documents.parquet` and `rejects.parquet`.
+        out: Output folder for `shown_documents.parquet` and `rejects.parquet`.
         impressions: See `schemas.Impressions`.
         candidates: See `schemas.Candidates`.
-        limits: Memory and threads.
+        limits: Memory limit and number of threads.
         progress: Advances by the number of impressions.
 
     Returns:
-        The ledger, with counts in impressions; those of other queries are `query_not_selected`.
+        Ledger that counts impressions; impressions of other queries are rejected as
+        `query_not_selected`.
     """
     with limits.connect() as connection:
         impressions.view(connection, "impressions")

@@ -1,12 +1,13 @@
 """Sketches of texts: small signatures from which the similarity of texts is estimated.
 
-Input: tokens of texts. Output: a signature of 64 bins and 16 bands per text. Shingles (token
-n-grams) are hashed once and assigned to the bins by their hash; each bin keeps its smallest hash:
+Input: tokens of texts. Output: per text, a signature of 64 bins, and 16 bands. Each shingle (token
+n-gram) is hashed once and assigned to a bin by its hash; each bin keeps its smallest hash. This is
 one-permutation minwise hashing (Li, Owen & Zhang 2012). Two texts agree in a bin with probability
-J, the Jaccard coefficient of their shingle sets, so the fraction of agreeing bins, among those
-filled by either, estimates J (standard error 0.04 at J = 0.9). A band is four bins; only texts that
-share one of the 16 bands are compared: 99.99 % at J = 0.9, 64 % at J = 0.5, 0.2 % at J = 0.1. All
-arithmetic is modulo 2^64 and platform-independent.
+J, the Jaccard coefficient of their shingle sets. Therefore, the fraction of agreeing bins, among
+the bins that are filled in at least one of the texts, estimates J (standard error 0.04 at J = 0.9).
+A band consists of four bins. Only texts that agree in at least one of the 16 bands are compared:
+99.99 % of the pairs with J = 0.9, 64 % with J = 0.5, and 0.2 % with J = 0.1. All arithmetic is
+modulo 2^64 and independent of the platform.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.documents.token_buffer import WORD_BYTES, Keys, TokenBuffer, read_words
+from builder.documents.token_buffer import WORD_BYTES, Keys, TokenBuffer, read_leading_bytes
 
 BINS = 64
 BANDS = 16
@@ -26,7 +27,7 @@ BIN_SHIFT = np.uint64(58)
 EMPTY = np.uint32(2**32 - 1)
 TOKEN_BASE = np.uint64(0x9E3779B97F4A7C15)
 MAX_CHAINED_BYTES = 32 * WORD_BYTES
-"""Tokens with more bytes are hashed with MD5."""
+"""Length in bytes above which a token is hashed with MD5."""
 BAND_SCHEMA = {"number": pl.UInt64, "band": pl.UInt8, "value": pl.UInt64}
 SHINGLE_BASE = 0xD1B54A32D192ED03
 
@@ -38,9 +39,9 @@ class Sketches(NamedTuple):
     """Sketches of n texts.
 
     Args:
-        signatures: uint32[n, 64]: smallest hash of each bin; `EMPTY` for bins without a shingle.
-        bands: uint64[n, 16]: one value per four bins.
-        filled: bool[n, 16]: whether any of the four bins has a shingle.
+        signatures: Smallest hash of each bin, uint32[n, 64]; `EMPTY` for bins without a shingle.
+        bands: Hash of the four bins of each band, uint64[n, 16].
+        filled: Whether any of the four bins of each band has a shingle, bool[n, 16].
     """
 
     signatures: Signatures
@@ -48,18 +49,18 @@ class Sketches(NamedTuple):
     filled: npt.NDArray[np.bool_]
 
 
-def sketch(chunks: Iterable[TokenBuffer], shingle_size: int) -> Sketches:
-    """Compute the sketch of each text: a signature and the bands derived from it.
+def sketch_texts(chunks: Iterable[TokenBuffer], shingle_size: int) -> Sketches:
+    """Compute the sketch of each text: a signature, and the bands derived from the signature.
 
     Args:
         chunks: Token buffers of the texts.
-        shingle_size: Tokens per shingle; a text with fewer tokens has an empty sketch.
+        shingle_size: Number of tokens per shingle; a text with fewer tokens has an empty sketch.
     """
     return build_sketches([compute_signatures(tokens, shingle_size) for tokens in chunks])
 
 
 def build_sketches(signatures: Sequence[Signatures]) -> Sketches:
-    """Concatenate arrays of signatures, and compute their bands."""
+    """Concatenate arrays of signatures, compute the bands, and return both as sketches."""
     rows = np.concatenate([np.zeros((0, BINS), dtype=np.uint32), *signatures])
     bins = rows.reshape(len(rows), BANDS, BINS // BANDS)
     values = np.zeros((len(rows), BANDS), dtype=np.uint64)
@@ -69,7 +70,12 @@ def build_sketches(signatures: Sequence[Signatures]) -> Sketches:
 
 
 def compute_signatures(tokens: TokenBuffer, shingle_size: int) -> Signatures:
-    """Compute the signature of each text, uint32[n, 64]."""
+    """Compute the signature of each text, uint32[n, 64].
+
+    Args:
+        tokens: Tokens of n texts.
+        shingle_size: Number of tokens per shingle.
+    """
     count = len(tokens.counts)
     minima = np.full(count * BINS, EMPTY, dtype=np.uint32)
     hashes = _shingle_hashes(_token_hashes(tokens), shingle_size)
@@ -86,7 +92,7 @@ def band_rows(sketches: Sketches, numbers: npt.NDArray[np.integer[Any]]) -> pl.D
 
     Args:
         sketches: Sketches of n texts.
-        numbers: Number of each text, integer[n].
+        numbers: Number that identifies each text, integer[n].
     """
     row, band = np.nonzero(sketches.filled)
     values = sketches.bands[row, band]
@@ -94,14 +100,19 @@ def band_rows(sketches: Sketches, numbers: npt.NDArray[np.integer[Any]]) -> pl.D
 
 
 def memory_map_signatures(path: Path) -> Signatures:
-    """Memory-map a file of signatures as uint32[n, 64]."""
+    """Memory-map a file of n signatures as an array, uint32[n, 64]."""
     if not path.stat().st_size:
         return np.zeros((0, BINS), dtype=np.uint32)
     return np.memmap(path, dtype=np.uint32, mode="r").reshape(-1, BINS)
 
 
 def estimate_jaccard(left: Signatures, right: Signatures) -> npt.NDArray[np.float64]:
-    """Estimate the Jaccard coefficients of pairs of texts, row by row; 0 if both are empty."""
+    """Estimate the Jaccard coefficient of each pair of texts, float64[n]; 0 for two empty texts.
+
+    Args:
+        left: Signature of the first text of each pair, uint32[n, 64].
+        right: Signature of the second text of each pair, uint32[n, 64].
+    """
     is_filled = (left != EMPTY) | (right != EMPTY)
     is_equal = (left == right) & is_filled
     share: npt.NDArray[np.float64] = is_equal.sum(axis=1) / np.maximum(is_filled.sum(axis=1), 1)
@@ -109,33 +120,39 @@ def estimate_jaccard(left: Signatures, right: Signatures) -> npt.NDArray[np.floa
 
 
 def _text_indices(tokens: TokenBuffer) -> Integers:
-    """Return the index of the text that contains each token, int64[m]."""
+    """Return the index of the text that contains each token, int64[tokens]."""
     steps = np.zeros(len(tokens.ends), dtype=np.int64)
     filled = np.flatnonzero(tokens.counts)
     steps[tokens.text_offsets[filled]] = np.diff(filled, prepend=0)
     return np.cumsum(steps, out=steps)
 
 
-def _cross_text_shingles(tokens: TokenBuffer, shingle_size: int, shingles: int) -> Integers:
-    """Return the indices of shingles that extend beyond the end of their text."""
+def _cross_text_shingles(tokens: TokenBuffer, shingle_size: int, shingle_count: int) -> Integers:
+    """Return the indices of shingles that extend beyond the end of their text.
+
+    Args:
+        tokens: Tokens of the texts.
+        shingle_size: Number of tokens per shingle.
+        shingle_count: Number of shingles, one per start token, regardless of text boundaries.
+    """
     indices = (tokens.text_offsets[1:, np.newaxis] - np.arange(1, shingle_size)).ravel()
-    return indices[(indices >= 0) & (indices < shingles)]
+    return indices[(indices >= 0) & (indices < shingle_count)]
 
 
 def _token_hashes(tokens: TokenBuffer) -> Keys:
-    """Return a hash of each token that depends on its bytes alone.
+    """Return a hash of each token, uint64[tokens].
 
-    The hash of up to eight bytes is their little-endian integer. Every further eight bytes are
-    mixed into the hash; tokens of more than `MAX_CHAINED_BYTES` bytes are hashed with MD5.
+    The hash of a token of up to eight bytes is its little-endian integer. Every further eight bytes
+    are mixed into the hash. Tokens of more than `MAX_CHAINED_BYTES` bytes are hashed with MD5.
     """
     starts = tokens.starts
     sizes = tokens.ends - starts
-    words = tokens.words()
-    hashes = read_words(words, starts, sizes)
+    words = tokens.as_uint64()
+    hashes = read_leading_bytes(words, starts, sizes)
     longer, offset = np.flatnonzero(sizes > WORD_BYTES), WORD_BYTES
     huge = longer[sizes[longer] > MAX_CHAINED_BYTES]
     while len(longer):
-        next_bytes = read_words(words, starts[longer] + offset, sizes[longer] - offset)
+        next_bytes = read_leading_bytes(words, starts[longer] + offset, sizes[longer] - offset)
         hashes[longer] = mix64(hashes[longer]) * TOKEN_BASE + next_bytes
         offset += WORD_BYTES
         longer = longer[(sizes[longer] > offset) & (offset < MAX_CHAINED_BYTES)]
@@ -146,25 +163,32 @@ def _token_hashes(tokens: TokenBuffer) -> Keys:
     return hashes
 
 
-def _shingle_hashes(tokens: Keys, shingle_size: int) -> Keys:
-    """Return a hash of each sequence of `shingle_size` tokens, ignoring text boundaries."""
-    return mix64(
-        _rolling_hashes(tokens, shingle_size) if len(tokens) >= shingle_size else tokens[:0]
-    )
+def _shingle_hashes(token_hashes: Keys, shingle_size: int) -> Keys:
+    """Return a hash of each sequence of `shingle_size` tokens, across text boundaries.
+
+    Args:
+        token_hashes: Hash of each token.
+        shingle_size: Number of tokens per shingle.
+    """
+    if len(token_hashes) < shingle_size:
+        return token_hashes[:0]
+    return mix64(_rolling_hashes(token_hashes, shingle_size))
 
 
-def _rolling_hashes(tokens: Keys, size: int) -> Keys:
-    """Return the polynomial hash of each sequence of `size` tokens."""
+def _rolling_hashes(token_hashes: Keys, size: int) -> Keys:
+    """Return the polynomial hash of each sequence of `size` tokens, given the token hashes."""
     if size == 1:
-        return tokens
+        return token_hashes
     half = size // 2
-    parts = _rolling_hashes(tokens, half)
+    parts = _rolling_hashes(token_hashes, half)
     whole = parts[:-half] * np.uint64(pow(SHINGLE_BASE, half, 2**64)) + parts[half:]
-    return whole if size % 2 == 0 else whole[:-1] * np.uint64(SHINGLE_BASE) + tokens[size - 1 :]
+    if size % 2 == 0:
+        return whole
+    return whole[:-1] * np.uint64(SHINGLE_BASE) + token_hashes[size - 1 :]
 
 
 def mix64(values: Keys) -> Keys:
-    """Apply the finalizer of SplitMix64 (Steele, Lea & Flood 2014) to 64-bit integers.
+    """Mix the bits of 64-bit integers with the finalizer of SplitMix64 (Steele, Lea & Flood 2014).
 
     Arithmetic is modulo 2^64.
     """

@@ -1,9 +1,9 @@
 """The stage `documents`: selects the documents of a snapshot from its crawl.
 
-Input: pages of the crawl, documents shown for selected queries, URL lists and verdicts. Output:
-`gathered`, the union of the shown pages and a hash-based sample of the crawl, as LongEval defines
-it (Galuscakova et al. 2023, section 3), without the pages that the rules exclude, with fingerprints
-to detect changes and the groups of duplicates.
+Input: pages of the crawl, documents shown for selected queries, URL lists and verdicts. Output: the
+table `gathered`: the pages that were shown and a hash-based sample of the crawl, as LongEval
+defines them (Galuscakova et al. 2023, section 3), without the pages that the rules exclude. It has
+fingerprints, from which changes are detected, and groups of duplicates.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ import polars as pl
 
 from builder.documents.fingerprint_store import build_fingerprint_store
 from builder.documents.key_order import read_in_key_order
-from builder.documents.row_groups import row_groups
+from builder.documents.row_groups import iter_row_groups
 from builder.documents.rules import PageRules
 from builder.documents.url_lists import read_url_list
 from builder.io.sources import Source
@@ -37,9 +37,11 @@ from schemas import Documents, Fetches, Gathered, Pages, PageVerdicts, ShownDocu
 DUPLICATE = "duplicate"
 NEAR_DUPLICATE = "near_duplicate"
 PART_BYTES = 64 * 2**20
-"""Approximate maximum bytes of text per part; the last prefix of a part may exceed it."""
+"""Approximate maximum size of the texts of a part file in bytes; the pages with the last key prefix
+of a part may exceed it."""
 PREFIX_SHIFT = 56
-"""Bits of a key after its prefix, the first byte; a part ends with a prefix."""
+"""Number of bits after the prefix of a document key. The prefix is the first byte; all pages with
+the same prefix are in the same part."""
 
 SELECTED_PAGES = """
 CREATE VIEW pages AS
@@ -77,23 +79,24 @@ def build_documents(
     """Stage: select the pages that were shown or are in the sample.
 
     Args:
-        out: Folder that receives `gathered` (parts) and `rejects`.
+        out: Output folder for `gathered` (part files) and `rejects`.
         fetches: See `schemas.Fetches`.
         pages: See `schemas.Pages`.
         shown_documents: See `schemas.ShownDocuments`.
         params: Section `[documents]` of the definition.
-        limits: Threads; memory to find duplicates; scratch space for fingerprints.
-        progress: Advances twice per page: when it is read and when it is written.
+        limits: Number of threads, memory limit, executor and scratch folder.
+        progress: Advances by the number of pages read, then of pages written or dropped as
+            duplicates.
         deny: Lists of hosts and URLs to exclude; see `url_lists`.
-        allow: Lists of hosts and URLs that no list or verdict excludes.
+        allow: Lists of hosts and URLs that neither `deny` nor a verdict excludes.
         verdicts: See `schemas.Verdicts`.
         filters: Verdict filters that exclude documents.
 
     Returns:
-        The ledger, with counts in pages.
+        Ledger that counts pages.
 
     Raises:
-        FormatError: a line of a list is neither a host nor a URL.
+        FormatError: a line in a URL list is neither a host, a URL prefix nor a URL.
     """
     rules = PageRules(
         shown_documents.scan().select("doc").collect()["doc"],
@@ -103,7 +106,7 @@ def build_documents(
         excluded_keys(verdicts, filters, "document"),
     )
     store = build_fingerprint_store(
-        list(row_groups(fetches, pages)), rules, params, limits, progress
+        list(iter_row_groups(fetches, pages)), rules, params, limits, progress
     )
     ledger, excluded = Ledger("pages"), store.excluded
     with limits.connect() as connection:
@@ -114,7 +117,7 @@ def build_documents(
         excluded.update(duplicates)
         progress.advance(duplicates.total())
         documents = read_in_key_order(connection, limits.memory)
-        for rows in _write_parts(documents, _part_ends(connection), out / "gathered"):
+        for rows in _write_parts(documents, _last_prefix_per_part(connection), out / "gathered"):
             progress.advance(rows)
             ledger.rows_out += rows
     with RejectWriter(out, "documents", ledger) as rejects:
@@ -127,7 +130,13 @@ def build_documents(
 def _select_pages(
     connection: duckdb.DuckDBPyConnection, groups: pl.DataFrame, params: DocumentParameters
 ) -> Counter[str]:
-    """Create the view `pages` of selected pages; return the number of duplicates by reason."""
+    """Create the view `pages` of selected pages; count the dropped duplicates by reject reason.
+
+    Args:
+        connection: DuckDB connection with the view `fingerprinted`.
+        groups: Groups of duplicates; see `duplicates.find_duplicate_groups`.
+        params: Section `[documents]` of the definition.
+    """
     candidates = groups.with_columns(key_to_id("number", "d").alias("doc_id"))
     with_reasons = candidates.with_columns(duplicate_reason(params).alias("reason"))
     connection.register("duplicates", with_reasons.to_arrow())
@@ -135,8 +144,11 @@ def _select_pages(
     return Counter(with_reasons["reason"].drop_nulls().to_list())
 
 
-def _part_ends(connection: duckdb.DuckDBPyConnection) -> list[int]:
-    """Return the last key prefix of each part, such that all parts have a similar size."""
+def _last_prefix_per_part(connection: duckdb.DuckDBPyConnection) -> list[int]:
+    """Return the last key prefix of each part, chosen so that all parts have a similar size.
+
+    Pages with higher prefixes than these, if any, form a further part.
+    """
     sizes = connection.execute(PREFIX_SIZES.format(shift=PREFIX_SHIFT)).fetchall()
     total = sum(size for _, size in sizes)
     part_bytes = total / max(-(-total // PART_BYTES), 1)
@@ -150,10 +162,16 @@ def _part_ends(connection: duckdb.DuckDBPyConnection) -> list[int]:
 
 
 def _write_parts(
-    batches: Iterable[pl.DataFrame], ends: Sequence[int], folder: Path
+    batches: Iterable[pl.DataFrame], last_prefixes: Sequence[int], folder: Path
 ) -> Iterator[int]:
-    """Write documents to one or more part files; yield the number of rows of each write."""
-    for part, parts_of_batches in groupby(_split_at_parts(batches, ends), itemgetter(0)):
+    """Write documents to part files; yield the number of rows after each write.
+
+    Args:
+        batches: Documents sorted by key.
+        last_prefixes: Last key prefix of each part.
+        folder: Output folder.
+    """
+    for part, parts_of_batches in groupby(_split_at_parts(batches, last_prefixes), itemgetter(0)):
         with TableWriter(folder / f"part-{part:05d}.parquet", Documents) as writer:
             for _, rows in parts_of_batches:
                 writer.append(rows)
@@ -161,21 +179,28 @@ def _write_parts(
 
 
 def _split_at_parts(
-    batches: Iterable[pl.DataFrame], ends: Sequence[int]
+    batches: Iterable[pl.DataFrame], last_prefixes: Sequence[int]
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Yield consecutive documents of a part with its number; part 0 exists even if it is empty."""
+    """Split batches of documents so that each belongs to one part; yield part number and documents.
+
+    Part 0 is yielded even if there are no documents.
+
+    Args:
+        batches: Documents sorted by key.
+        last_prefixes: Last key prefix of each part.
+    """
     yield 0, pl.DataFrame(schema=Documents.dtypes())
     for batch in batches:
-        parts = np.searchsorted(ends, batch["doc"].to_numpy() >> PREFIX_SHIFT)
+        parts = np.searchsorted(last_prefixes, batch["doc"].to_numpy() >> PREFIX_SHIFT)
         with_parts = batch.with_columns(pl.Series("part", parts))
         for rows in with_parts.partition_by("part", maintain_order=True):
             yield int(rows["part"][0]), rows
 
 
 def duplicate_reason(params: DocumentParameters) -> pl.Expr:
-    """Return an expression for the reason to exclude a duplicate, or null.
+    """Return an expression for the reason to drop a duplicate; null if it is kept.
 
-    Reads `doc_id`, `duplicate_group` and `near_duplicate_group`.
+    The expression reads the columns `doc_id`, `duplicate_group` and `near_duplicate_group`.
     """
     reasons = []
     for name, column, policy in (

@@ -1,9 +1,9 @@
-r"""Tokenizes texts into one byte buffer, without a Python object per token.
+r"""Tokenizes texts into a single byte buffer, without creating a Python object per token.
 
-Input: texts. Output: their tokens (see `tokens`), separated by spaces, exactly as Polars extracts
-them. Texts are processed in chunks, so that intermediate results stay in the processor cache.
-Non-ASCII characters are looked up in `case_tables`; the few texts with characters missing there are
-tokenized by Polars.
+Input: texts. Output: their tokens separated by spaces, the same as `tokens` extracts with Polars.
+Texts are processed in chunks, so that intermediate results stay in the processor cache. Non-ASCII
+characters are looked up in `case_tables`; the few texts with characters that are not in these
+tables are tokenized with Polars.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from builder.documents.case_tables import (
     NOT_IN_TABLE,
     SEPARATOR,
     WORD_MARK,
-    lower_in_place,
+    lowercase_in_place,
 )
 from builder.documents.tokens import tokens
 from builder.text.replacement import replace_where
@@ -29,26 +29,27 @@ Keys = npt.NDArray[np.uint64]
 
 SPACE = ord(" ")
 CHUNK = 2**18
-"""Approximate bytes of text tokenized together."""
+"""Approximate number of bytes of text tokenized at a time."""
 WORD_BYTES = 8
-"""Bytes of a token that are read as one integer."""
+"""Number of bytes of a token that are read as one integer."""
 WORD_MASKS = np.array([2 ** (8 * count) - 1 for count in range(WORD_BYTES + 1)], dtype=np.uint64)
-"""Mask of the integer by the number of bytes in the token."""
+"""Bit masks that keep the first 0 to 8 bytes of a little-endian integer, by number of bytes."""
 ASCII_TABLE = bytes(
     byte if byte > 0x7F or chr(byte).isalnum() or chr(byte) == "_" else SPACE
     for byte in bytes(range(256)).lower()
 )
-"""Translation of bytes: ASCII letters to lowercase, other ASCII non-word characters to spaces."""
+"""Translation table for bytes: lowercases ASCII letters, and replaces ASCII characters that are not
+part of a word with spaces."""
 
 
 class TokenBuffer(NamedTuple):
-    """Tokens of n texts in one buffer, each followed by a space.
+    """Byte buffer with the m tokens of n texts, each token followed by a space.
 
     Args:
-        data: UTF-8 bytes of the tokens.
-        bounds: int64[n + 1]: start of the first text, then the end of each text.
-        ends: int64[m]: offset of the space after each token.
-        text_offsets: int64[n + 1]: index of the first token of each text, then m.
+        data: UTF-8 bytes of the tokens and spaces.
+        bounds: Byte offset of the first text, then the end offset of each text, int64[n + 1].
+        ends: Byte offset of the space after each token, int64[m].
+        text_offsets: Index of the first token of each text, then m, int64[n + 1].
     """
 
     data: Bytes
@@ -63,49 +64,52 @@ class TokenBuffer(NamedTuple):
 
     @property
     def token_offsets(self) -> Positions:
-        """Offset of each token and of the end of the buffer, int64[m + 1]."""
+        """Byte offset of each token, then that of the end of the last token, int64[m + 1]."""
         return np.concatenate([self.bounds[:1], self.ends + 1])
 
     @property
     def starts(self) -> Positions:
-        """Offset of each token, int64[m]."""
+        """Byte offset of each token, int64[m]."""
         return self.token_offsets[:-1]
 
     @property
     def texts(self) -> pl.Series:
-        """Tokens as a string series of m rows, each with a trailing space."""
+        """The m tokens as a string series, each with a trailing space."""
         return TextBytes(self.data, self.token_offsets).to_series()
 
-    def words(self) -> Keys:
-        """Return the eight bytes at every offset of the buffer as little-endian integers.
+    def as_uint64(self) -> Keys:
+        """Return, for every byte offset of the buffer, the next eight bytes as an integer.
 
-        Has one more entry than the buffer has bytes; bytes beyond its end are 0.
+        Integers are little-endian; bytes after the end of the buffer count as 0. The array has one
+        more entry than the buffer has bytes.
         """
         padded = np.concatenate([self.data, np.zeros(WORD_BYTES, dtype=np.uint8)])
         return np.ndarray(len(self.data) + 1, "<u8", padded, strides=1)
 
     def md5_hex(self) -> list[str]:
-        """Return the hexadecimal MD5 of the tokens of each text, joined by single spaces."""
+        """Return the hexadecimal MD5 hash of each text's tokens, joined by single spaces."""
         stops = self.bounds[1:] - (np.diff(self.bounds) > 0)
         return md5_hex_digests(self.data, self.bounds[:-1], stops)
 
 
-def read_words(words: Keys, starts: Positions, sizes: Positions) -> Keys:
-    """Return up to the first eight bytes of each token as an integer."""
+def read_leading_bytes(words: Keys, starts: Positions, sizes: Positions) -> Keys:
+    """Return the first eight bytes of each token, or all bytes of shorter tokens, as an integer.
+
+    Args:
+        words: Eight-byte integer at every byte offset; see `TokenBuffer.as_uint64`.
+        starts: Byte offset of each token.
+        sizes: Length of each token in bytes.
+    """
     return np.asarray(words[starts] & WORD_MASKS[np.minimum(sizes, WORD_BYTES)])
 
 
 def tokenize(texts: pl.Series) -> TokenBuffer:
-    """Tokenize all texts into one buffer.
-
-    Args:
-        texts: A column of strings; a null has no tokens.
-    """
+    """Tokenize all texts into one buffer; null texts have no tokens."""
     return _tokenize_rows(_newline_terminated(texts), slice(0, len(texts)))
 
 
 def tokenize_chunks(texts: pl.Series) -> Iterator[TokenBuffer]:
-    """Tokenize texts in chunks of about `CHUNK` bytes."""
+    """Tokenize texts in chunks of about `CHUNK` bytes; yield one buffer per chunk."""
     lines = _newline_terminated(texts)
     chunk_numbers = (lines.ends[1:] - lines.ends[0]) // CHUNK
     chunk_bounds = [0, *(np.flatnonzero(np.diff(chunk_numbers)) + 1).tolist(), len(texts)]
@@ -114,23 +118,28 @@ def tokenize_chunks(texts: pl.Series) -> Iterator[TokenBuffer]:
 
 
 def _newline_terminated(texts: pl.Series) -> TextBytes:
-    """Return the UTF-8 bytes of the texts, each followed by LF; nulls are empty."""
+    """Return the UTF-8 bytes of texts, each followed by LF; nulls count as empty texts."""
     return to_bytes(texts.fill_null("") + "\n")
 
 
-def from_joined_tokens(words: pl.Series) -> TokenBuffer:
-    """Create a buffer from tokens that are already joined by spaces.
+def from_joined_tokens(joined_tokens: pl.Series) -> TokenBuffer:
+    """Create a buffer from texts whose tokens are already separated by spaces.
 
     Args:
-        words: Joined tokens of each text.
+        joined_tokens: Tokens of each text in one string, each token followed by a space.
     """
-    data, bounds = to_bytes(words)
+    data, bounds = to_bytes(joined_tokens)
     ends = bounds[0] + np.flatnonzero(data[bounds[0] : bounds[-1]] == SPACE)
     return TokenBuffer(data, bounds, ends, np.searchsorted(ends, bounds))
 
 
 def _tokenize_rows(lines: TextBytes, rows: slice) -> TokenBuffer:
-    """Tokenize a range of the texts in a buffer in which each text ends with LF."""
+    """Tokenize a range of texts.
+
+    Args:
+        lines: Bytes of texts, each of which ends with LF.
+        rows: Range of the texts to tokenize.
+    """
     ends = lines.ends[rows.start : rows.stop + 1]
     texts = TextBytes(lines.data[ends[0] : ends[-1]], ends - ends[0])
     lower = np.frombuffer(bytearray(texts.data).translate(ASCII_TABLE), np.uint8)
@@ -148,15 +157,19 @@ def _tokenize_rows(lines: TextBytes, rows: slice) -> TokenBuffer:
 
 
 def _tokenize_with_polars(texts: pl.Series) -> pl.Series:
-    """Tokenize texts with Polars; return the tokens of each text joined by spaces."""
+    """Tokenize texts with Polars; return the tokens of each text, each followed by a space."""
     words = tokens(pl.col("text")).list.eval(pl.element() + " ").list.join("")
     return texts.to_frame("text").select(words)["text"]
 
 
 def _collapse_spaces(lower: Bytes, stops: Positions) -> TokenBuffer:
-    """Create a buffer from bytes in which tokens are separated by any number of spaces.
+    """Create a token buffer from bytes in which tokens are separated by any number of spaces.
 
-    Only the first of consecutive spaces is kept, and none before the first token.
+    Only the first of consecutive spaces is kept; spaces before the first token are dropped.
+
+    Args:
+        lower: Lowercased bytes of the texts.
+        stops: Byte offset of the first text, then the end offset of each text.
     """
     is_word = lower != SPACE
     is_kept = is_word.copy()
@@ -169,16 +182,17 @@ def _collapse_spaces(lower: Bytes, stops: Positions) -> TokenBuffer:
 
 
 def _translate_non_ascii(lower: Bytes, offsets: Positions) -> Positions:
-    """Lowercase non-ASCII characters in place, and replace separators by spaces.
+    """Lowercase non-ASCII characters in place, and replace non-word characters with spaces.
 
     Args:
-        lower: Lowercased bytes; modified.
-        offsets: Offsets of the non-ASCII characters.
+        lower: Bytes of texts, in which ASCII letters are already lowercase; modified.
+        offsets: Byte offsets of the non-ASCII characters.
 
     Returns:
-        Offsets of characters missing in the tables, and of marks that follow no word character.
+        Byte offsets of characters that are not in the tables, and of marks that do not follow a
+        character of a word.
     """
-    kinds, sizes = lower_in_place(lower, offsets)
+    kinds, sizes = lowercase_in_place(lower, offsets)
     separators = np.flatnonzero(kinds == SEPARATOR)
     for offset in range(4):
         lower[offsets[separators] + offset] = SPACE

@@ -1,13 +1,13 @@
-"""Lists of hosts and URLs that are excluded, or that are never excluded.
+"""Lists of hosts and URLs to exclude, or never to exclude.
 
-Input: text files with one entry per line. Output: whether a URL matches. `example.fr` matches the
-host and its subdomains, `example.fr/forum/` all URLs of the host with this prefix, and
-`https://example.fr/page` one page. `#` starts a comment. The files belong to the definition: every
-snapshot uses the same lists, and the manifest has their hashes.
+Input: text files with one entry per line. Output: whether a URL matches an entry. `example.fr`
+matches the host and its subdomains, `example.fr/forum/` matches all URLs of the host with this
+prefix, and `https://example.fr/page` matches a single page. `#` starts a comment. The files belong
+to the definition: all snapshots use the same lists, and the manifest has the hashes of the files.
 
-Hosts match regardless of case, Unicode or Punycode, a trailing dot, and the port unless the entry
-has one. `www.example.fr` is a subdomain like any other: `example.fr` matches it, but not vice
-versa.
+Hosts are compared in lowercase Punycode and without a trailing dot. The port is ignored unless the
+entry has a port. `www.example.fr` is an ordinary subdomain: the entry `example.fr` matches it, but
+the entry `www.example.fr` does not match `example.fr`.
 """
 
 import re
@@ -26,7 +26,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class _UrlParts(NamedTuple):
-    """Parts of a canonical URL: host in Punycode, port, path with query."""
+    """Parts of a canonical URL: host in Punycode, port, and path with query."""
 
     host: str
     port: int | None
@@ -37,7 +37,7 @@ class UrlList:
     """List of hosts, URL prefixes and single pages.
 
     Args:
-        entries: Lines without comments.
+        entries: Hosts, URL prefixes and URLs.
 
     Raises:
         ValueError: an entry is neither a host, a URL prefix nor a URL.
@@ -53,11 +53,10 @@ class UrlList:
     def add(self, entry: str) -> None:
         """Add a host, URL prefix or URL to the list.
 
-        A prefix that only consists of parts that canonical URLs do not have, such as tracking
-        parameters, is an error: it would match every page of the host.
-
         Raises:
-            ValueError: it is neither a host, a URL prefix nor a URL.
+            ValueError: the entry is neither a host, a URL prefix nor a URL; or it is a prefix whose
+                path and query are removed from canonical URLs, such as tracking parameters, so that
+                it would match every page of the host.
         """
         if "://" in entry:
             self._pages.add(url_key(entry))
@@ -70,7 +69,9 @@ class UrlList:
         port = parts.port if PORT_SUFFIX.search(host) else None
         if entry.rstrip("/") != host:
             if parts.path == "/" or ("?" in entry and "?" not in parts.path):
-                raise ValueError(f"nothing is left of the path or the query: {entry!r}")
+                raise ValueError(
+                    f"canonical URLs lack this path or query, so it would match any page: {entry!r}"
+                )
             self._prefixes.setdefault((parts.host, port), []).append(parts.path)
         else:
             self._hosts.add((parts.host, port))
@@ -78,11 +79,11 @@ class UrlList:
     def __bool__(self) -> bool:
         return bool(self._hosts or self._prefixes or self._pages)
 
-    def matches(self, key: str) -> bool:
-        """Whether a canonical URL is on the list."""
-        if key in self._pages:
+    def matches(self, canonical_url: str) -> bool:
+        """Whether a canonical URL matches an entry of the list."""
+        if canonical_url in self._pages:
             return True
-        parts = _split_url_key(key)
+        parts = _split_url_key(canonical_url)
         labels = parts.host.split(".")
         domains = [".".join(labels[start:]) for start in range(len(labels))]
         for port in (None, parts.port):
@@ -94,7 +95,7 @@ class UrlList:
 
 
 def _split_url_key(key: str) -> _UrlParts:
-    """Split a canonical URL into host, port and path with query."""
+    """Split a canonical URL into host, port, and path with query."""
     parts = urlsplit(key)
     path = parts.path + (f"?{parts.query}" if parts.query else "")
     port = DEFAULT_PORTS.get(parts.scheme) if parts.port is None else parts.port
@@ -102,7 +103,7 @@ def _split_url_key(key: str) -> _UrlParts:
 
 
 def read_url_list(files: Sequence[Source]) -> UrlList:
-    """Read the entries of all files into one list.
+    """Read the entries of text files into one list of hosts and URLs.
 
     Raises:
         FormatError: a file is not UTF-8 text, or a line is not a valid entry.
@@ -116,7 +117,7 @@ def read_url_list(files: Sequence[Source]) -> UrlList:
                 except ValueError:
                     raise FormatError(
                         "expected a host (example.fr), a URL prefix without tracking parameters "
-                        f"(example.fr/forum/) or a URL with scheme, found {entry[:80]!r}",
+                        f"(example.fr/forum/) or a URL with a scheme, found {entry[:80]!r}",
                         file.name,
                         number,
                     ) from None

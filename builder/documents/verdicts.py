@@ -1,8 +1,8 @@
 """The stage `page_verdicts`: collects the verdicts of lists and plug-ins on crawled pages.
 
-Input: the crawled pages of a snapshot, and the lists and plug-ins of the definition. Output:
-`page_verdicts` (see `schemas.Verdicts`). The stage `verdicts` does the same for documents of the
-log; the sample of the crawl contains pages that the log does not.
+Input: the crawled pages of a snapshot, and the verdict lists and plug-ins in the definition.
+Output: `page_verdicts` (see `schemas.Verdicts`). The stage `verdicts` does the same for documents
+in the log. Both are needed, since the crawl contains pages that are not in the log.
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,20 +51,20 @@ def collect_page_verdicts(
     """Stage: collect the verdicts of lists and plug-ins on crawled pages.
 
     Args:
-        out: Folder that receives `page_verdicts.parquet` and `rejects.parquet`.
+        out: Output folder for `page_verdicts.parquet` and `rejects.parquet`.
         pages: See `schemas.Pages`.
         params: Section `[verdicts]` of the definition.
-        limits: Memory and threads.
-        progress: Advances by the number of verdicts in the lists.
-        files: TSV files of verdicts.
+        limits: Memory limit and number of threads.
+        progress: Advances by the number of verdicts on documents in the lists.
+        files: Verdict lists, as TSV files.
 
     Returns:
-        The ledger, with counts in verdicts on documents; those on other pages are rejected.
+        Ledger that counts verdicts on documents; verdicts on pages outside the crawl are rejected.
 
     Raises:
         FormatError: a file is not a list of verdicts.
         UsageError: a plug-in is not installed.
-        ContractError: a plug-in returned an invalid verdict.
+        SchemaError: a plug-in returned an invalid verdict.
     """
     plugins = [plugin for plugin in load_plugins(params.plugins) if plugin.kind == "document"]
     listed = read_verdicts(files).filter(pl.col("kind") == "document")
@@ -74,7 +74,7 @@ def collect_page_verdicts(
         on_pages = connection.sql(ON_PAGES).pl().cast(pl.Schema(Verdicts.dtypes()))
     frames = [on_pages]
     for plugin in plugins:
-        frames += [run_plugin(plugin, batch) for batch in _pages_to_label(pages, limits)]
+        frames += [run_plugin(plugin, batch) for batch in _page_batches(pages, limits)]
     verdicts = pl.concat(frames)
     write_frame(verdicts, out / "page_verdicts.parquet", Verdicts)
     absent = listed.height - on_pages.height
@@ -85,8 +85,8 @@ def collect_page_verdicts(
     return ledger
 
 
-def _pages_to_label(pages: Table, limits: Limits) -> Iterator[pl.DataFrame]:
-    """Yield the document key and URL of all pages, in batches."""
+def _page_batches(pages: Table, limits: Limits) -> Iterator[pl.DataFrame]:
+    """Yield the document keys and URLs of all pages in batches, as input of plug-ins."""
     with limits.connect() as connection:
         pages.view(connection, "pages")
         for batch in connection.sql(PAGES_TO_LABEL).to_arrow_reader(PAGES_PER_CALL):

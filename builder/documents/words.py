@@ -1,8 +1,8 @@
 r"""Regular expressions that match a word, for Polars and DuckDB.
 
 A word is a run of letters, digits, underscores and combining marks that does not start with a mark.
-`JOINERS` must be removed first: otherwise `❤` with a variation selector would be a word, and a
-Persian word with a joiner would be two.
+`JOINERS` must be removed first: otherwise, `❤` with a variation selector would be a word, and a
+Persian word with a joiner would be two words.
 """
 
 WORD = r"[\w--\p{M}]\w*"
@@ -12,4 +12,4 @@ JOINERS = (
     r"[\x{ad}\x{200c}\x{200d}\x{2060}\x{180b}-\x{180d}\x{180f}\x{fe00}-\x{fe0f}"
     r"\x{e0100}-\x{e01ef}]"
 )
-"""Soft hyphens, joiners, non-joiners and variation selectors, which affect only the rendering."""
+"""Matches soft hyphens, (non-)joiners and variation selectors, which affect only the rendering."""

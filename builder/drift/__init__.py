@@ -1,4 +1,4 @@
-"""Measures how a collection changes over time, and reports it.
+"""Measures how a collection changes over time, and writes a report.
 
 Reads the tables of a collection, two crawls, or the runs of one system on two snapshots. Writes
 `drift.json` and `report.html`; the same numbers are available as Python values. `attribute_change`

@@ -1,28 +1,29 @@
 """Attributes the change of a system's mean score to documents, queries and judgements.
 
-Reads the runs of one system on two snapshots, the qrels of both, the ids of the documents that did
-not change, and a function that scores a run. Returns the change of the mean score, the contribution
-of each of the three components, and the residual.
+Reads the runs of one system on two snapshots, their qrels, the ids of the documents that did not
+change, and a function that scores a run. Returns the change of the mean score, the contribution of
+each of the three components, and the residual.
 
-A component is *held* by making it equal on both sides:
+A component is *held* by making it equal for both snapshots:
 
-- documents: only documents that are in both snapshots with the same words remain, in runs and
-  qrels alike;
+- documents: runs and qrels are reduced to documents that have the same words in both snapshots;
 - queries: only queries judged in both snapshots are averaged;
 - judgements: for a query and a document that are in both snapshots, the earlier judgement (or its
-  absence) is used on both sides; other judgements stay, because no earlier one exists.
+  absence) is used for both; other judgements stay, because they have no earlier counterpart.
 
-Let c(S) be the change of the mean score while the components in S are held. c of the empty set is
-the total change, c of all three the residual: the change on equal queries, documents and qrels. It
-comes from the system itself and from the collection statistics that its ranker uses (document
-frequencies and lengths for BM25), which depend on documents that are not held: in simulated worlds
-where only documents changed, the residual was 5 to 13 % of the change. A run on the later snapshot
-that was ranked with the statistics of the earlier one splits the residual: the change to that run
-comes from the system, the rest from the statistics. Holding the components one
-after another leads from the first value to the second; how much each step removes depends on the
-order, so that the contribution is the mean over all six orders: the Shapley value (Shapley 1953).
-Contributions and residual add up to the change. All eight cells are returned with their numbers of
-queries, because a mean over few queries is unreliable.
+Let c(S) be the change of the mean score while the components in S are held. If S is empty, c(S) is
+the total change; if S has all components, the residual: the change on equal queries, documents and
+qrels. The residual comes from the system itself and from the collection statistics that its ranker
+uses (document frequencies and lengths for BM25), which also depend on the documents that are left
+out: in simulated worlds where only documents changed, the residual was 5 to 13 % of the change. A
+run on the later snapshot that was ranked with the statistics of the earlier one splits the
+residual: the change from the earlier run to that run comes from the system, the rest from the
+statistics.
+
+Holding the components one after another reduces the total change to the residual. How much each
+step removes depends on the order, so the contribution of a component is its mean over all six
+orders: the Shapley value (Shapley 1953). Contributions and residual add up to the change. All eight
+cells are returned with their numbers of queries, because a mean over few queries is unreliable.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -58,10 +59,10 @@ class RunWithQrels:
 
 @dataclass(frozen=True)
 class AttributionCell:
-    """Mean scores on both snapshots with some of the components held fixed.
+    """Mean scores on both snapshots while some of the components are held fixed.
 
     Args:
-        held: Components held fixed, i.e. reduced to what both snapshots have in common.
+        held: Components held fixed, i.e. made equal for both snapshots.
         mean_from: Mean score on the earlier snapshot; None if no query remains.
         mean_to: Mean score on the later snapshot; None if no query remains.
         n_from: Number of queries averaged on the earlier snapshot.
@@ -76,7 +77,7 @@ class AttributionCell:
 
     @property
     def change(self) -> float | None:
-        """Change from the earlier to the later mean score; None if either is missing."""
+        """Later minus earlier mean score; None if either mean is missing."""
         if self.mean_from is None or self.mean_to is None:
             return None
         return self.mean_to - self.mean_from
@@ -92,7 +93,7 @@ class Attribution:
         statistics_and_system: Residual, the change while all components are held; it comes from the
             collection statistics of the ranker and from the system itself. None if no query
             remains.
-        cells: All eight cells, from no component held to all three.
+        cells: All eight cells, in order of the number of held components.
         residual_parts: `statistics` and `system`, which add up to the residual; None if no query
             remains. Empty if no run was ranked with earlier statistics.
     """
@@ -116,14 +117,14 @@ def attribute_change(
     Args:
         before: The system's run on the earlier snapshot, with its qrels.
         after: The same system's run on the later snapshot, with its qrels.
-        unchanged_ids: Ids of the documents in both snapshots with the same words (status
+        unchanged_ids: Ids of the documents with the same words in both snapshots (status
             `unchanged` of `document_changes`).
-        score: Measure that returns a score for each judged query.
+        score: Evaluation measure that returns a score for each judged query.
         earlier_statistics: Run of the same system on the later snapshot, ranked with the collection
             statistics of the earlier snapshot; it splits the residual.
 
     Raises:
-        DataError: A snapshot has no judgement, or the measure scores no query.
+        DataError: a snapshot has no judgement, or the measure scores no query.
     """
     for side, evaluated in (("earlier", before), ("later", after)):
         if evaluated.qrels.is_empty():
@@ -160,7 +161,7 @@ def _split_residual(
     unchanged_ids: pl.Series,
     score: Scorer,
 ) -> dict[str, float | None]:
-    """Split the residual by a later run that was ranked with the earlier statistics."""
+    """Split the residual; `after` has the later run that was ranked with earlier statistics."""
     system = _score_cell(before, after, unchanged_ids, frozenset(COMPONENTS), score).change
     if residual is None or system is None:
         return dict.fromkeys(RESIDUAL_PARTS)
@@ -195,15 +196,15 @@ def _component_subsets() -> Iterable[HeldComponents]:
 def _score_cell(
     before: RunWithQrels,
     after: RunWithQrels,
-    unchanged: pl.Series,
+    unchanged_ids: pl.Series,
     held: HeldComponents,
     score: Scorer,
 ) -> AttributionCell:
     sides = [before, after]
     if "judgements" in held:
-        sides[1] = RunWithQrels(after.run, freeze_qrels(before.qrels, after.qrels, unchanged))
+        sides[1] = RunWithQrels(after.run, freeze_qrels(before.qrels, after.qrels, unchanged_ids))
     if "documents" in held:
-        sides = [_keep_documents(side, unchanged) for side in sides]
+        sides = [_keep_documents(side, unchanged_ids) for side in sides]
     if "queries" in held:
         first, second = (side.qrels for side in sides)
         common = first.join(second, on="query_id", how="semi")["query_id"].unique()
@@ -216,7 +217,7 @@ def _score_cell(
 def freeze_qrels(
     before: pl.DataFrame, after: pl.DataFrame, unchanged_ids: pl.Series
 ) -> pl.DataFrame:
-    """Return the later qrels, with earlier judgements of common queries and unchanged documents.
+    """Return the later qrels, with earlier judgements for common queries and unchanged documents.
 
     Args:
         before: Earlier qrels.
@@ -231,11 +232,11 @@ def freeze_qrels(
     return pl.concat([old, new])
 
 
-def _keep_documents(side: RunWithQrels, doc_ids: pl.Series) -> RunWithQrels:
+def _keep_documents(evaluated: RunWithQrels, doc_ids: pl.Series) -> RunWithQrels:
     kept = pl.col("doc_id").is_in(doc_ids.implode())
-    return RunWithQrels(side.run.filter(kept), side.qrels.filter(kept))
+    return RunWithQrels(evaluated.run.filter(kept), evaluated.qrels.filter(kept))
 
 
-def _keep_queries(side: RunWithQrels, query_ids: pl.Series) -> RunWithQrels:
+def _keep_queries(evaluated: RunWithQrels, query_ids: pl.Series) -> RunWithQrels:
     kept = pl.col("query_id").is_in(query_ids.implode())
-    return RunWithQrels(side.run.filter(kept), side.qrels.filter(kept))
+    return RunWithQrels(evaluated.run.filter(kept), evaluated.qrels.filter(kept))

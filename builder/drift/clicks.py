@@ -1,8 +1,8 @@
 """Reports how well the click model of each snapshot predicts held-out impressions.
 
 Reads `click_diagnostics` of every built snapshot. Returns the key `clicks` of `drift.json`: the
-model, its log-likelihood and perplexity next to those of a baseline that knows only the click rate
-per rank, and the observed and predicted click rate at each rank.
+model, its log-likelihood and perplexity, those of a baseline that knows only the click rate per
+rank, and the observed and predicted click rate at each rank.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from builder.drift.series import Tables
 
 SCORES = ("log_likelihood", "perplexity")
 MAX_RANKS = 20
-"""Maximum number of ranks to list; `click_diagnostics` has all of them."""
+"""Maximum number of ranks to list; the table `click_diagnostics` has all ranks."""
 
 
 def snapshot_statistics(diagnostics: Tables) -> list[dict[str, Any]]:
-    """Return the click statistics of each snapshot that has held-out impressions.
+    """Return the prediction quality for each snapshot that has held-out impressions.
 
     Args:
-        diagnostics: `click_diagnostics` by snapshot name, in order of time.
+        diagnostics: Tables `click_diagnostics` by snapshot name, in chronological order.
     """
     found = ((name, table.scan().collect()) for name, table in diagnostics.items())
     return [

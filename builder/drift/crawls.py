@@ -1,7 +1,7 @@
-"""Compares two crawls: statistics of document changes, without a collection.
+"""Compares the pages and words of two crawl files, without building a collection.
 
 Reads two crawl files (JSON lines, Parquet or WARC, plain or compressed). Returns the counts and
-statistics behind `longeval changes OLD NEW`.
+statistics that `longeval changes OLD NEW` reports.
 """
 
 from itertools import chain
@@ -15,7 +15,7 @@ from builder.alignment.absence import CrawlTables
 from builder.alignment.document_changes import align_documents
 from builder.documents.fingerprints import fingerprint_texts
 from builder.documents.key_order import drop_texts, read_in_key_order
-from builder.documents.row_groups import NO_PAGES, RowGroup, row_groups
+from builder.documents.row_groups import NO_PAGES, RowGroup, iter_row_groups
 from builder.drift import documents as document_drift
 from builder.drift.statistics import jaccard
 from builder.drift.vocabulary import IN_ALL, compare_words, join_word_counts
@@ -52,16 +52,17 @@ def compare_crawls(
         new: The later crawl file.
         params: Shingle size, bands, and the minimum similarity for a page to count as moved.
         limits: Memory, threads, an existing scratch folder.
-        progress: Receives the number of pages read; silent by default.
-        crawl_params: How to read the crawls, apart from the interval; None: defaults.
+        progress: Receives the number of pages read; None to report no progress.
+        crawl_params: Parameters for reading the crawls (their interval is ignored); default
+            parameters if None.
 
     Returns:
         `crawls` (pages and rejected records of each), `documents` and `vocabulary` (see
         `builder.drift.documents` and `builder.drift.vocabulary`), `parameters`.
 
     Raises:
-        UsageError: A crawl does not exist or is a folder.
-        FormatError: A crawl cannot be read, or has records but no page.
+        UsageError: a crawl does not exist, or is a folder.
+        FormatError: a crawl cannot be read, or has records but no page.
     """
     progress = progress or NoProgress()
     tables, ledgers = {}, {}
@@ -71,7 +72,7 @@ def compare_crawls(
     with limits.connect(share=0.5) as connection:
         result = _compare_tables(connection, tables, params, limits, progress)
     return result | {
-        "crawls": {label: _crawl_counts(ledger) for label, ledger in ledgers.items()},
+        "crawls": {label: _record_counts(ledger) for label, ledger in ledgers.items()},
         "parameters": params.model_dump(mode="json"),
     }
 
@@ -89,7 +90,7 @@ def _compare_tables(
     crawls = CrawlTables(pages_from, pages_to)
     align_documents(connection, changes, *of_both, (), pair, params, limits, progress, crawls)
     parquet.relation(connection, changes).create_view("document_changes")
-    connection.execute(document_drift.ADDRESSES)
+    connection.execute(document_drift.CREATE_URL_VIEW)
     counts = document_drift.pair_statistics(connection)
     common = counts["updated"] + counts["unchanged"]
     before, after = common + counts["removed"], common + counts["added"]
@@ -129,7 +130,9 @@ def _read_crawl(
     progress.finish()
     if ledger.rows_in and not ledger.rows_out:
         reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(ledger.rejected.items()))
-        raise FormatError(f"expected a crawl, but none of its records is a page: {reasons}", path)
+        raise FormatError(
+            f"expected a crawl with at least one page, found only rejected records: {reasons}", path
+        )
     fetches, pages = table_at(folder, "fetches", Fetches), table_at(folder, "pages", Pages)
     return _write_documents(fetches, pages, folder, private), ledger
 
@@ -137,14 +140,16 @@ def _read_crawl(
 def _write_documents(
     fetches: Table[Fetches], pages: Table[Pages], folder: Path, limits: Limits
 ) -> Table:
-    """Write the pages of a crawl, sorted by id, with the fingerprints that detect changes.
+    """Write a document table for a crawl, sorted by id, with fingerprints to detect changes.
 
     Columns that are not compared are null.
     """
     fingerprints, target = folder / "fingerprints", folder / "documents.parquet"
     fingerprints.mkdir()
     no_documents = pl.DataFrame(schema=Documents.dtypes())
-    fingerprinted = ordered_map(_fingerprint_row_group, row_groups(fetches, pages), limits.threads)
+    fingerprinted = ordered_map(
+        _fingerprint_row_group, iter_row_groups(fetches, pages), limits.threads
+    )
     for number, rows in enumerate(chain([_fingerprint(NO_PAGES)], fingerprinted)):
         rows.write_parquet(fingerprints / f"{number:06d}.parquet", compression="lz4")
     with limits.connect() as connection, TableWriter(target, Documents) as writer:
@@ -160,13 +165,13 @@ def _fingerprint_row_group(row_group: RowGroup) -> pl.DataFrame:
 
 
 def _fingerprint(pages: pl.DataFrame) -> pl.DataFrame:
-    """Fingerprint pages, and drop their texts."""
+    """Add fingerprints of the page texts, and drop the texts."""
     return drop_texts(fingerprint_texts(pages).pages)
 
 
-def _crawl_counts(ledger: Ledger) -> dict[str, Any]:
+def _record_counts(read_counts: Ledger) -> dict[str, Any]:
     return {
-        "records": ledger.rows_in,
-        "pages": ledger.rows_out,
-        "rejected": dict(sorted(ledger.rejected.items())),
+        "records": read_counts.rows_in,
+        "pages": read_counts.rows_out,
+        "rejected": dict(sorted(read_counts.rejected.items())),
     }

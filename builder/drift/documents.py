@@ -1,4 +1,4 @@
-"""Computes statistics of document changes, for a pair of snapshots and over all snapshots.
+"""Computes statistics of document changes for pairs of snapshots and for all snapshots.
 
 Reads `document_changes` of each pair and `documents_map`, as views of a DuckDB connection. Returns
 plain dictionaries for `drift.json`, whose keys are described in `docs/drift.md`.
@@ -17,13 +17,13 @@ from builder.drift.statistics import quantile, share
 HISTOGRAM_BINS = 20
 HOSTS_LISTED = 15
 
-ADDRESSES = """
+CREATE_URL_VIEW = """
 CREATE TEMP VIEW documents_map AS
 SELECT doc_id, url_key FROM documents_from
 UNION ALL
 SELECT doc_id, url_key FROM documents_to ANTI JOIN documents_from USING (doc_id)
 """
-"""URLs of the documents of two snapshots; replaces `documents_map` where it does not exist."""
+"""Creates a view of the URLs in two snapshots, for use where `documents_map` does not exist."""
 
 PATTERNS = """
 SELECT snapshots, count(*) AS ids FROM documents_map GROUP BY snapshots ORDER BY snapshots
@@ -81,12 +81,12 @@ FROM by_host ORDER BY added + removed + not_kept DESC, updated DESC, host
 
 
 def read_presence_patterns(connection: duckdb.DuckDBPyConnection) -> Patterns:
-    """Count documents by the set of snapshots that contain them."""
+    """Count documents by the exact set of snapshots that contain them."""
     return {tuple(names): n for names, n in connection.execute(PATTERNS).fetchall()}
 
 
 def series_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
-    """Return overlap, survival, core size and returning documents over all snapshots."""
+    """Return overlap, survival, and the sizes of the core and of returning documents."""
     return {
         "ids": sum(patterns.values()),
         "core": presence.count_core(patterns, names),
@@ -114,11 +114,11 @@ def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def summarize_changes(updated: pl.DataFrame) -> dict[str, Any]:
-    """Summarize how much the updated documents of a pair of snapshots changed.
+    """Summarize how much the updated documents changed between two snapshots.
 
     Args:
-        updated: `dice`, `shingle_jaccard`, `band`, `tokens_from`, `tokens_to`; one row per
-            document.
+        updated: One row per document: `dice`, `shingle_jaccard`, `band`, `tokens_from`,
+            `tokens_to`.
     """
     bands = dict(updated["band"].value_counts().iter_rows())
     delta = (updated["tokens_to"] - updated["tokens_from"]).sort().to_list()
@@ -138,7 +138,7 @@ def summarize_changes(updated: pl.DataFrame) -> dict[str, Any]:
 
 
 def summarize_shares(values: pl.Series) -> dict[str, Any]:
-    """Return quantiles and a histogram of values in [0, 1]; the last bin includes 1."""
+    """Return the quantiles and a histogram of values in [0, 1]; the last bin includes 1."""
     bins = (values * HISTOGRAM_BINS).floor().cast(pl.Int64).clip(0, HISTOGRAM_BINS - 1)
     counts = dict(bins.value_counts().iter_rows())
     ordered = values.sort().to_list()

@@ -1,8 +1,8 @@
-"""Computes statistics of qrels: grades, evidence, label stability, lost relevant documents.
+"""Computes statistics of qrels: grades, evidence, label stability and lost relevant documents.
 
 Reads the qrels of every snapshot and the change tables, as DuckDB views. Returns plain dictionaries
 for `drift.json`. A *flip* is a pair judged in both snapshots whose grade changes between 0 and 2.
-The evidence of such a pair is the smaller of its two numbers of examinations.
+The evidence of a pair judged in both snapshots is the smaller of its two numbers of examinations.
 """
 
 from bisect import bisect_right
@@ -16,7 +16,7 @@ from builder.statistics.agreement import cohen_kappa
 from schemas import GRADES
 
 EVIDENCE_BOUNDS = (0, 1, 3, 6, 11, 21, 51, 101)
-"""Minimum evidence of each class for which label stability is reported."""
+"""Minimum number of examinations of each class by which label stability is reported."""
 
 GRADE_COUNTS = "SELECT index, grade, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
 
@@ -66,7 +66,7 @@ WHERE grade_from IS NOT NULL AND grade_to IS NOT NULL
 GROUP BY document ORDER BY document
 """
 
-SIDES = "SELECT count(grade_from), count(grade_to) FROM qrel_changes"
+NUMBER_OF_PAIRS = "SELECT count(grade_from), count(grade_to) FROM qrel_changes"
 
 TransitionCounts = list[list[int]]
 
@@ -74,7 +74,7 @@ TransitionCounts = list[list[int]]
 def snapshot_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return grades, judged documents per query and click evidence of each snapshot."""
+    """Return the grades, judged documents per query and click evidence of each snapshot."""
     grades = connection.execute(GRADE_COUNTS).fetchall()
     queries = connection.execute(PER_QUERY).fetchall()
     shown = connection.execute(EXAMINATIONS).fetchall()
@@ -97,7 +97,7 @@ def snapshot_statistics(
 
 
 def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
-    """Return mean and quantiles of integers given as (value, frequency) pairs."""
+    """Return the mean and quantiles of integers, given as (value, frequency) pairs."""
     ordered = sorted(value_counts)
     total = sum(often for _, often in ordered)
     return {
@@ -114,7 +114,7 @@ def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
 def series_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return the label agreement of every pair of snapshots."""
+    """Return the label agreement for every pair of snapshots."""
     tables = {(a, b): _empty_transitions() for b in range(len(names)) for a in range(b)}
     for first, second, before, after, pairs in connection.execute(TRANSITIONS).fetchall():
         tables[first, second][before][after] = pairs
@@ -125,7 +125,7 @@ def series_statistics(
 
 
 def label_agreement(transitions: TransitionCounts) -> dict[str, Any]:
-    """Return how well two gradings of the same query-document pairs agree.
+    """Return measures of how well two gradings of the same query-document pairs agree.
 
     Args:
         transitions: Number of pairs by earlier grade (row) and later grade (column).
@@ -150,7 +150,7 @@ def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
     Needs the views `qrel_changes` and `document_changes`.
     """
-    pairs_from, pairs_to = connection.execute(SIDES).fetchall()[0]
+    pairs_from, pairs_to = connection.execute(NUMBER_OF_PAIRS).fetchall()[0]
     by_evidence = connection.execute(COMMON_BY_EVIDENCE).fetchall()
     transitions = _empty_transitions()
     for _, before, after, pairs in by_evidence:

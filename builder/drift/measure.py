@@ -1,7 +1,7 @@
-"""Measures the drift over all snapshots of a collection: the stage that writes `drift.json`.
+"""The stage `drift`: measures the drift over all snapshots of a collection.
 
 Reads documents, queries and qrels of every snapshot, the change tables of consecutive snapshots and
-the maps. Writes `drift.json` (sorted keys, exact integers, ratios divided once, logarithms and
+the maps. Writes `drift.json` (sorted keys, exact integers, ratios from one division, logarithms and
 roots rounded to 12 decimals) and `report.html`, which is rendered from `drift.json` alone.
 """
 
@@ -70,21 +70,21 @@ def measure_drift(
 
     Args:
         out: Existing empty folder.
-        documents: Documents by snapshot name, in order of time.
+        documents: Documents by snapshot name, in chronological order.
         queries: Queries by snapshot name.
         qrels: Qrels by snapshot name.
         word_counts: Word counts by snapshot name.
         lost_words: Word counts of the documents that leave the core, by pair of snapshots.
-        pair_drift: Statistics and checks by pair of consecutive snapshots.
-        documents_map: The snapshots that contain each document.
-        queries_map: The snapshots that contain each query.
+        pair_drift: Statistics and checks, by pair of consecutive snapshots.
+        documents_map: Table of the snapshots that contain each document.
+        queries_map: Table of the snapshots that contain each query.
         params: Parameters of the change tables; copied to `drift.json`.
         limits: Memory, threads, scratch space.
         progress: Receives the number of vocabulary comparisons done.
         click_diagnostics: Click diagnostics by snapshot name; None for an imported release.
 
     Returns:
-        The number of tables read; none is rejected.
+        The ledger, which counts the tables read; none is rejected.
     """
     series = SnapshotSeries(
         documents,
@@ -163,7 +163,7 @@ def to_json(drift: Mapping[str, Any]) -> str:
 def create_stacked_view(
     connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str
 ) -> None:
-    """Create a view of one table over all snapshots; column `index` is the snapshot's number."""
+    """Create a view of the rows of all snapshots, with the 0-based snapshot index as `index`."""
     relations = [
         table.relation(connection).select(f"{index} AS index, {columns}")
         for index, table in enumerate(tables.values())
@@ -197,7 +197,7 @@ def _fetch_document_sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, .
 def _compare_vocabulary(
     connection: duckdb.DuckDBPyConnection, series: SnapshotSeries, scratch: Path, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
-    """Compare the words of every pair of snapshots, in all documents and in the aligned core."""
+    """Compare the words of every pair of snapshots, in all documents and in the core."""
     names = series.names
     lost = list(series.lost_words.values())
     joined_counts = scratch / "words.parquet"

@@ -1,8 +1,8 @@
-"""Measures the drift between two consecutive snapshots: the stage that writes `pair_drift`.
+"""The stage `pair_drift`: measures the drift between two consecutive snapshots.
 
-Reads documents, queries and qrels of both snapshots and their change tables. Writes one row of JSON
-for each part of the pair's entry in `drift.json`. A pair is measured only once: adding a later
-snapshot does not change its rows.
+Reads documents, queries and qrels of both snapshots, and their change tables. Writes the table
+`pair_drift`, with one row of JSON for each part of the pair's entry in `drift.json`. A pair is
+measured only once: adding a later snapshot does not change its rows.
 """
 
 import json
@@ -24,7 +24,7 @@ from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import From, FromName, Same, Setting, To, ToName
-from builder.runtime.scope import Scope, pair
+from builder.runtime.scope import Scope, split_pair_key
 from builder.runtime.stage import stage
 from schemas import (
     ClickDiagnostics,
@@ -48,7 +48,7 @@ OPTIONAL_TABLES = {
     "click_estimates": ClickEstimates,
     "click_diagnostics": ClickDiagnostics,
 }
-"""Tables that an imported release lacks; their views are then empty."""
+"""Schemas of tables that an imported release lacks, in which case their views are empty."""
 
 
 def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
             for section in Parameters.model_fields
             for parameter, value in workflow.section(section, name).model_dump(mode="json").items()
         }
-        for name in pair(pair_key)
+        for name in split_pair_key(pair_key)
     }
 
 
@@ -93,7 +93,7 @@ def measure_pair(
     click_diagnostics_to: To[ClickDiagnostics] | None = None,
     recorded: RecordedParameters | None = None,
 ) -> Ledger:
-    """Write `pair_drift` for two consecutive snapshots.
+    """Write the table `pair_drift` for two consecutive snapshots.
 
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).
@@ -118,10 +118,10 @@ def measure_pair(
         click_estimates_to: Click estimates of the later snapshot; None if missing.
         click_diagnostics_from: Click diagnostics of the earlier snapshot; None if missing.
         click_diagnostics_to: Click diagnostics of the later snapshot; None if missing.
-        recorded: Parameters that the snapshots were built with, by snapshot name and dotted key.
+        recorded: Parameters with which each snapshot was built, by snapshot name and dotted key.
 
     Returns:
-        The number of tables read; none is rejected.
+        The ledger, which counts the tables read; none is rejected.
     """
     views = {
         "documents_from": documents_from,
@@ -178,19 +178,19 @@ def create_optional_views(
         connection: A DuckDB connection not shared with other callers.
         tables: Tables by view name.
     """
-    for kind, contract in OPTIONAL_TABLES.items():
+    for kind, schema in OPTIONAL_TABLES.items():
         for side in ("from", "to"):
             name = f"{kind}_{side}"
             table = tables.get(name)
             if table is not None and table.paths:
                 table.view(connection, name)
             else:
-                nothing = pl.DataFrame(schema=contract.dtypes()).to_arrow()
+                nothing = pl.DataFrame(schema=schema.dtypes()).to_arrow()
                 connection.from_arrow(nothing).create_view(name)
 
 
 def _measure_parts(connection: duckdb.DuckDBPyConnection, pair: tuple[str, str]) -> dict[str, Any]:
-    connection.execute(document_drift.ADDRESSES)
+    connection.execute(document_drift.CREATE_URL_VIEW)
     return {
         "documents": document_drift.pair_statistics(connection),
         "queries": query_drift.pair_statistics(connection),
@@ -200,6 +200,6 @@ def _measure_parts(connection: duckdb.DuckDBPyConnection, pair: tuple[str, str])
 
 
 def read_pair_drift(table: Table) -> dict[str, Any]:
-    """Return the documents, queries, qrels and checks sections of a `pair_drift` table."""
+    """Read the parts `documents`, `queries`, `qrels` and `checks` of a table `pair_drift`."""
     rows = table.scan().select("part", "content").collect()
     return {part: json.loads(content) for part, content in rows.iter_rows()}

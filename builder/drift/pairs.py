@@ -9,7 +9,7 @@ def select_pair(drift: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, An
 
     Args:
         drift: Content of `drift.json`.
-        pair: Names of the snapshots, the earlier one first.
+        pair: Names of the earlier and the later snapshot.
     """
 
     def is_in_pair(entry: Mapping[str, Any]) -> bool:

@@ -1,8 +1,8 @@
 """Computes overlap, survival and intersections of snapshots from the ids that they contain.
 
-Reads the number of ids for each set of snapshots that contains exactly these ids. Returns sizes,
-overlap matrices, survival, returning ids, the size of the core, and the exclusive intersections of
-an UpSet plot (Lex et al. 2014).
+Reads the number of ids by the exact set of snapshots that contain them. Returns sizes, overlap
+matrices, survival, returning ids, the size of the core, and the exclusive intersections of an UpSet
+plot (Lex et al. 2014).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from builder.drift.statistics import jaccard, share
 
 Patterns = Mapping[tuple[str, ...], int]
-"""Number of ids by the exact set of snapshots that contain them, in order of time."""
+"""Number of ids by the exact set of snapshots that contain them, in chronological order."""
 
 
 def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
@@ -19,8 +19,8 @@ def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
     return [sum(n for pattern, n in patterns.items() if name in pattern) for name in names]
 
 
-def common_counts(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
-    """Return a matrix of the number of ids that two snapshots share; sizes on the diagonal."""
+def count_shared_ids(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
+    """Return a matrix of the numbers of ids shared by two snapshots, with sizes on the diagonal."""
     return [
         [sum(n for pattern, n in patterns.items() if a in pattern and b in pattern) for b in names]
         for a in names
@@ -28,8 +28,8 @@ def common_counts(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
 
 
 def overlap_matrices(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
-    """Return matrices of shared ids and of Jaccard coefficients for every pair of snapshots."""
-    counts = common_counts(patterns, names)
+    """Return matrices of shared ids and of Jaccard coefficients, for every pair of snapshots."""
+    counts = count_shared_ids(patterns, names)
     of = [counts[i][i] for i in range(len(names))]
     return {
         "snapshots": list(names),
@@ -44,7 +44,8 @@ def overlap_matrices(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]
 def survival_of_first(patterns: Patterns, names: Sequence[str]) -> list[dict[str, Any]]:
     """Count the ids of the first snapshot that later snapshots still contain.
 
-    `present` counts ids in the later snapshot, `uninterrupted` ids in every snapshot up to it.
+    `present` counts the ids in the later snapshot; `uninterrupted` counts the ids in every snapshot
+    up to and including it.
     """
     begun = {pattern: n for pattern, n in patterns.items() if names[0] in pattern}
     first = sum(begun.values())
@@ -80,7 +81,7 @@ def count_returning(patterns: Patterns, names: Sequence[str]) -> int:
 
 
 def exclusive_intersections(patterns: Patterns, limit: int = 20) -> list[dict[str, Any]]:
-    """Return the largest exclusive intersections of snapshots; the last row sums the others."""
+    """Return the largest exclusive intersections; the last row has the sum of all others."""
     ordered = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))
     rows = [{"snapshots": list(pattern), "ids": n} for pattern, n in ordered[:limit]]
     rest = sum(n for _, n in ordered[limit:])

@@ -1,8 +1,8 @@
 """Computes statistics of queries: overlap, lengths, topics and frequencies.
 
 Reads queries and qrels of every snapshot as DuckDB views. Returns plain dictionaries for
-`drift.json`. A *listed* query is in the query file, a *judged* query in the qrels. Both are
-reported, because in published collections they have changed differently.
+`drift.json`. A *listed* query is in the query file, a *judged* query in the qrels. Both kinds
+are reported, because they have changed differently in published collections.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ import duckdb
 from builder.documents.words import JOINERS, WORD_DUCKDB
 from builder.drift import presence
 from builder.drift.presence import Patterns
-from builder.drift.statistics import jensen_shannon, share
+from builder.drift.statistics import jensen_shannon_divergence, share
 from builder.statistics.rankings import spearman_correlation
 
 JUDGED_PATTERNS = """
@@ -116,14 +116,14 @@ def series_statistics(
         for indexes, ids in connection.execute(JUDGED_PATTERNS).fetchall()
     }
     return {
-        "listed": _set_statistics(listed, names),
-        "judged": _set_statistics(judged, names),
+        "listed": _overlap_statistics(listed, names),
+        "judged": _overlap_statistics(judged, names),
         "lengths": _length_statistics(connection, names),
         "topics": topic_statistics(connection, names),
     }
 
 
-def _set_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+def _overlap_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
     return {
         "ids": sum(patterns.values()),
         "core": presence.count_core(patterns, names),
@@ -133,7 +133,7 @@ def _set_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
 
 
 def count_listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, dict[str, int]]:
-    """Count the listed, judged, only listed and only judged queries of each snapshot."""
+    """Count the queries of each snapshot that are listed, judged, or only one of the two."""
     relation = connection.sql(LISTED_AND_JUDGED)
     return {
         row[0]: dict(zip(relation.columns[1:], row[1:], strict=True)) for row in relation.fetchall()
@@ -141,7 +141,7 @@ def count_listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, 
 
 
 def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """Return statistics of how the queries changed between two snapshots.
+    """Return statistics of the changes of queries between two snapshots.
 
     Needs the views `query_changes`, `queries_from` and `queries_to`.
     """
@@ -177,11 +177,11 @@ def _length_statistics(
 
 
 def topic_statistics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Any]:
-    """Return queries and impressions per topic and snapshot, and how the topic mix changes.
+    """Return the queries and impressions per topic and snapshot, and changes of the topic mix.
 
     A query with several topics counts for each of them. `js_bits` is the Jensen-Shannon divergence
-    of the queries per topic of consecutive snapshots, `js_bits_impressions` that of the impressions
-    per topic.
+    of the queries per topic between consecutive snapshots, in bits; `js_bits_impressions` is that
+    of the impressions per topic.
     """
     table: dict[str, dict[str, list[int]]] = {}
     for topic, index, queries, impressions in connection.execute(TOPICS).fetchall():
@@ -199,12 +199,12 @@ def topic_statistics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 
 
 def _topic_divergences(
-    topic_counts: dict[str, dict[str, list[int]]], measure: str, n_snapshots: int
+    topic_counts: dict[str, dict[str, list[int]]], field: str, n_snapshots: int
 ) -> list[float | None]:
-    """Return the topic divergence of consecutive snapshots, in `queries` or `impressions`."""
+    """Return the divergence of `queries` or `impressions` per topic of consecutive snapshots."""
     return [
-        jensen_shannon(
-            Counter((row[measure][index], row[measure][index + 1]) for row in topic_counts.values())
+        jensen_shannon_divergence(
+            Counter((row[field][index], row[field][index + 1]) for row in topic_counts.values())
         )
         for index in range(n_snapshots - 1)
     ]

@@ -1,4 +1,4 @@
-"""Tables from which drift is computed, and a way to create them outside the pipeline."""
+"""Tables from which drift is computed, and their creation outside of a build."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ class SnapshotSeries:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Snapshot names in order of time."""
+        """Snapshot names in chronological order."""
         return tuple(self.documents)
 
     @property
@@ -60,12 +60,12 @@ class OptionalInputs:
     """Tables and parameters that are missing for imported releases; empty by default.
 
     Args:
-        pages: `doc` of the pages in each crawl, by snapshot.
+        pages: Pages of each crawl (only the column `doc` is read), by snapshot.
         tables: Tables of `builder.drift.pair_drift.OPTIONAL_TABLES`, by kind and snapshot.
         sampling: Parameters of crawl sampling; None if unknown.
-        recorded: Parameters that each snapshot was built with, by dotted key.
-        shown: `doc` of the documents shown for selected queries, by snapshot; those that are in
-            the snapshot may be missing.
+        recorded: Parameters with which each snapshot was built, by snapshot and dotted key.
+        shown: Documents shown for selected queries (column `doc`), by snapshot; documents of the
+            snapshot itself may be omitted.
     """
 
     pages: Mapping[str, Table[Pages]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class OptionalInputs:
 
     def alignment_arguments(self, pair: Pair) -> dict[str, Any]:
         """Return the keyword arguments of `align_snapshots` for a pair of snapshots."""
-        pages = {f"pages_{side}": self.pages.get(name) for side, name in _label_sides(pair)}
+        pages = {f"pages_{side}": self.pages.get(name) for side, name in _label_from_and_to(pair)}
         return {**pages, "shown_documents_to": self.shown.get(pair[1]), "sampling": self.sampling}
 
     def drift_arguments(self, pair: Pair) -> dict[str, Any]:
@@ -84,12 +84,12 @@ class OptionalInputs:
         tables = {
             f"{kind}_{side}": self.tables.get(kind, {}).get(name)
             for kind in OPTIONAL_TABLES
-            for side, name in _label_sides(pair)
+            for side, name in _label_from_and_to(pair)
         }
         return {**tables, "recorded": self.recorded}
 
 
-def _label_sides(pair: Pair) -> Iterator[tuple[str, str]]:
+def _label_from_and_to(pair: Pair) -> Iterator[tuple[str, str]]:
     return zip(("from", "to"), pair, strict=True)
 
 
@@ -105,14 +105,15 @@ def compare_snapshots(
 
     Args:
         out: Existing folder; receives the maps.
-        main_tables: `documents`, `queries` and `qrels`, each by snapshot in order of time.
+        main_tables: Tables `documents`, `queries` and `qrels`, each by snapshot in chronological
+            order.
         params: Parameters of document comparison.
         limits: Memory, threads, and the scratch folder that receives all other tables.
         progress: Receives the number of documents read.
-        optional: Further inputs of the snapshots; None: none are available.
+        optional: Optional inputs; None if there are none.
 
     Returns:
-        The series, and the change tables by name and pair.
+        The series, and the change tables by table name and pair of snapshots.
     """
     optional = optional or OptionalInputs()
     steps = _StageRunner(main_tables, params, limits, progress, optional)
@@ -146,7 +147,7 @@ def compare_snapshots(
 
 @dataclass(frozen=True)
 class _StageRunner:
-    """Runner of stages on single snapshots and pairs, each in a folder of its own."""
+    """Runs stages on single snapshots and on pairs of snapshots, each in its own folder."""
 
     main_tables: Mapping[str, Tables]
     params: ChangeParameters
@@ -180,7 +181,7 @@ class _StageRunner:
         shared: dict[str, Any] = {
             f"{kind}_{side}": tables[name]
             for kind, tables in self.main_tables.items()
-            for side, name in _label_sides(pair)
+            for side, name in _label_from_and_to(pair)
         }
         shared |= {"from_snapshot": pair[0], "to_snapshot": pair[1], "progress": self.progress}
         documents = list(self._documents.items())

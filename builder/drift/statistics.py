@@ -1,4 +1,4 @@
-"""Formulas of drift on integer counts, with at most one division or logarithm.
+"""Formulas for drift on integer counts.
 
 All functions are pure, and exact if their result is rational. Results that need a logarithm or root
 are rounded to `DECIMALS`, because their last bits differ between C libraries.
@@ -21,14 +21,14 @@ def jaccard(common: int, size_a: int, size_b: int) -> float | None:
 
 
 def quantile(sorted_values: Sequence[float], q: float) -> float | None:
-    """Return a quantile: the smallest value that at least a share `q` of the values do not exceed.
+    """Return a quantile: the smallest value v such that a fraction >= `q` of the values is <= v.
 
-    This is the inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996):
-    always one of the values, never interpolated.
+    This is the inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996). The
+    result is always one of the values, never interpolated.
 
     Args:
         sorted_values: Values in ascending order.
-        q: In (0, 1].
+        q: Probability of the quantile, in (0, 1].
     """
     return sorted_values[math.ceil(q * len(sorted_values)) - 1] if sorted_values else None
 
@@ -48,15 +48,17 @@ def divergence_term(count: int, total: int, mixture: float) -> float:
     return count / total * math.log2(count / total / mixture) if count else 0.0
 
 
-def jensen_shannon_terms(pairs: Iterable[tuple[int, int]], totals: tuple[int, int]) -> list[float]:
+def jensen_shannon_terms(
+    count_pairs: Iterable[tuple[int, int]], totals: tuple[int, int]
+) -> list[float]:
     """Return the contribution of each pair of counts to the Jensen-Shannon divergence, in bits.
 
     Args:
-        pairs: Counts of a type in both texts.
-        totals: Tokens of both texts; neither is 0.
+        count_pairs: Counts of each type in the first and the second text.
+        totals: Numbers of tokens of the two texts; neither is 0.
     """
     terms = []
-    for first, second in pairs:
+    for first, second in count_pairs:
         mixture = (first / totals[0] + second / totals[1]) / 2
         terms.append(
             (
@@ -68,7 +70,7 @@ def jensen_shannon_terms(pairs: Iterable[tuple[int, int]], totals: tuple[int, in
     return terms
 
 
-def jensen_shannon(type_counts: Mapping[tuple[int, int], int]) -> float | None:
+def jensen_shannon_divergence(type_counts: Mapping[tuple[int, int], int]) -> float | None:
     """Return the Jensen-Shannon divergence of two count distributions in bits (Lin 1991).
 
     Args:

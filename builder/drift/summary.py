@@ -7,7 +7,7 @@ from typing import Any
 from builder.reporting.numbers import format_decimal, format_percent
 
 NOT_KEPT_STATUSES = ("not_sampled", "not_shown", "left_out")
-"""Statuses of documents that are in the later crawl but not in the later snapshot."""
+"""Statuses of earlier documents that are in the later crawl but not in the later snapshot."""
 
 SUMMARY_COLUMNS = (
     "snapshots",
@@ -31,8 +31,8 @@ def summarize_pairs(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
     """Return one row per pair of snapshots in `drift.json`, with columns `SUMMARY_COLUMNS`.
 
     Pages kept include updated pages; pages not kept are in the later crawl but not in the later
-    snapshot. The words column is the Jensen-Shannon divergence over all pages. The columns
-    construction and cannot tell count the checks of the pair with this verdict.
+    snapshot. The column `words, bits` is the Jensen-Shannon divergence over all pages. The columns
+    `construction` and `cannot tell` count the checks of the pair that have this verdict.
     """
     bits = {(v["from"], v["to"]): v["js_bits"] for v in drift["vocabulary"]["all"]}
     return [

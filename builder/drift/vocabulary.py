@@ -1,13 +1,13 @@
 """Compares the vocabularies of two snapshots.
 
-Reads the word counts of snapshots (see `builder.drift.words`). Returns type overlap, the
+Reads the word counts of snapshots (see `builder.drift.words`). Returns the overlap of types, the
 Jensen-Shannon divergence of the unigram distributions in bits, the shares of out-of-vocabulary
 tokens, and the words that contribute most to the divergence.
 
 The counts of all snapshots are joined once, with one row per token, so that any two snapshots can
-be compared without reading the tokens again. All results depend only on the number of words with
-each pair of counts (n_from, n_to); these groups are counted by the engine, and the few divisions
-and logarithms are computed over them in a fixed order.
+be compared without reading the tokens again. All results depend only on how many words have each
+pair of counts (n_from, n_to). Polars counts the words of each such group; the few divisions and
+logarithms are then computed per group, in a fixed order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from builder.drift.statistics import jaccard, jensen_shannon, jensen_shannon_terms, share
+from builder.drift.statistics import jaccard, jensen_shannon_divergence, jensen_shannon_terms, share
 from builder.io import parquet
 from builder.io.tables import Table, create_union_view
 
 WORDS_LISTED = 20
 
 IN_ALL, IN_CORE = "all", "core"
-"""Scope of a comparison: all documents, or the core, which every snapshot contains."""
+"""Scopes of a comparison: all documents, or the core of documents that are in every snapshot."""
 
 JOINED_COUNTS = """
 SELECT token, regexp_full_match(token, '(\\p{{L}}\\p{{M}}*){{2,}}') AS is_word, {columns}
@@ -43,12 +43,12 @@ def join_word_counts(
     lost_words: Sequence[Table],
     target: Path,
 ) -> None:
-    """Write the word counts of all snapshots to one Parquet file, one row per token.
+    """Write the word counts of all snapshots to one Parquet file, with one row per token.
 
     Args:
-        connection: Connection that joins the counts, spilling to disk if memory is short.
-        word_counts: `word_counts` by snapshot name, in order of time.
-        lost_words: `lost_words` of every pair of consecutive snapshots.
+        connection: DuckDB connection that joins the counts, spilling to disk if memory is short.
+        word_counts: Tables `word_counts` by snapshot name, in chronological order.
+        lost_words: Tables `lost_words` of every pair of consecutive snapshots.
         target: The file to write.
     """
     connection.execute("SET VARIABLE names = $names", {"names": list(word_counts)})
@@ -77,7 +77,7 @@ def compare_words(
         before: Index of the earlier snapshot.
         after: Index of the later snapshot.
         scope: `IN_ALL` or `IN_CORE`.
-        list_words: Whether to list the words with the largest rise and fall.
+        list_words: Whether to list the words whose frequency rose or fell most.
     """
     counts = (
         parquet.scan(joined_counts)
@@ -96,7 +96,7 @@ def compare_words(
 
 
 def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, Any]:
-    """Return overlap, divergence and out-of-vocabulary shares, from counts of word types.
+    """Return vocabulary statistics, given the number of word types for each pair of counts.
 
     `oov_share` is the share of later tokens that are absent from the earlier snapshot,
     `oov_share_back` the share of earlier tokens that are absent from the later one.
@@ -115,14 +115,14 @@ def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, 
         "tokens_from": tokens_from,
         "tokens_to": tokens_to,
         "jaccard": jaccard(types_common, types_from, types_to),
-        "js_bits": jensen_shannon(type_counts),
+        "js_bits": jensen_shannon_divergence(type_counts),
         "oov_share": share(unknown_before, tokens_to),
         "oov_share_back": share(unknown_after, tokens_from),
     }
 
 
 def _rising_and_falling_groups(groups: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the words whose frequency rose or fell most, in groups with equal counts."""
+    """Return the pairs of counts whose words rose most, and those whose words fell most."""
     pairs = list(groups.select("n_from", "n_to").iter_rows())
     types = groups["types"].to_list()
     totals = tuple(

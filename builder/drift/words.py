@@ -1,11 +1,11 @@
 r"""Counts the words of snapshots in bounded memory: the stages `words` and `lost_words`.
 
 Reads the documents of a snapshot and of all earlier ones. Writes `word_counts`, the occurrences of
-each token in all documents and in the core so far (documents that all earlier snapshots contain
-too), and `lost_words`, the occurrences in documents that leave the core with the next snapshot. The
-counts of the final core follow by subtraction, so that adding a snapshot requires counting only its
-own texts and those of the documents that leave the core. Tokens are `\w+` in lowercase, from title
-and text.
+each token in all documents and in the core so far (documents that all earlier snapshots also
+contain), and `lost_words`, the occurrences in documents that leave the core in the next snapshot.
+The counts of the final core follow by subtraction, so that adding a snapshot requires counting only
+its own texts and those of the documents that leave the core. Tokens are `\w+` in lowercase, from
+title and text.
 """
 
 import shutil
@@ -59,7 +59,7 @@ def count_snapshot_words(
         progress: Receives the number of documents read.
 
     Returns:
-        The number of documents; none is rejected.
+        The ledger, which counts documents; none is rejected.
     """
     ledger = Ledger("documents")
     core = limits.scratch / "core.parquet"
@@ -81,17 +81,17 @@ def count_lost_words(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Stage: count the words in those documents of the aligned core that a snapshot lacks.
+    """Stage: count the words of the documents that leave the core because a snapshot lacks them.
 
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).
-        earlier: Documents of all earlier snapshots by name, in order of time.
-        documents_to: Documents of the snapshot.
+        earlier: Documents of all earlier snapshots by name, in chronological order.
+        documents_to: Documents of the snapshot that lacks part of the core.
         limits: Memory, threads, scratch space.
         progress: Receives the number of documents that leave the core.
 
     Returns:
-        The number of document versions that leave the core; none is rejected.
+        The ledger, which counts the document versions that leave the core; none is rejected.
     """
     ledger = Ledger("documents")
     lost = limits.scratch / "lost.parquet"
@@ -118,11 +118,12 @@ def write_word_counts(
     target: Path,
     threads: int,
 ) -> None:
-    """Count the words of documents and write a `schemas.WordCounts` table.
+    """Count the words of documents, and write a table with the schema `WordCounts`.
 
     Args:
-        connection: Connection that merges partial counts, spilling to disk if memory is short.
-        batches: `doc_id`, `title`, `text`; one frame per batch of documents.
+        connection: DuckDB connection that merges partial counts, spilling to disk if memory is
+            short.
+        batches: Frames of documents, with the columns `doc_id`, `title` and `text`.
         core: Sorted `doc_id` of the documents in the core.
         target: The file to write; partial counts are kept in a temporary folder next to it.
         threads: Number of batches counted in parallel.
@@ -136,7 +137,7 @@ def write_word_counts(
 
 
 def count_batch_words(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
-    """Count the tokens of a batch, in all documents (`n`) and in documents of the core (`core`)."""
+    """Count the tokens of a batch in all documents (`n`) and in documents of the core (`core`)."""
     if documents.is_empty():
         return _empty_counts()
     near = _filter_id_range(core, documents["doc_id"])
@@ -164,10 +165,10 @@ def count_batch_words(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFra
 def read_row_groups(
     documents: Table, doc_ids: pl.LazyFrame | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Read id, title and text of documents, one row group (16 MiB of text) at a time.
+    """Read the id, title and text of documents, one row group (16 MiB of text) at a time.
 
     Args:
-        documents: The table of documents.
+        documents: Table of documents.
         doc_ids: Sorted `doc_id` of the documents to read; None: all.
     """
     for path in documents.paths:
@@ -187,7 +188,7 @@ def read_row_groups(
 def _report_batches(
     batches: Iterable[pl.DataFrame], ledger: Ledger, progress: Progress
 ) -> Iterator[pl.DataFrame]:
-    """Yield the batches unchanged, adding their numbers of rows to ledger and progress."""
+    """Yield the batches unchanged, and add their numbers of rows to the ledger and the progress."""
     for rows in batches:
         ledger.rows_in += rows.height
         ledger.rows_out += rows.height
@@ -201,7 +202,7 @@ def _write_common_ids(
     excluded: Table | None,
     target: Path,
 ) -> None:
-    """Write the sorted ids of the documents that are in every table but not in an excluded one."""
+    """Write the sorted ids of documents in all of the tables and none of the excluded tables."""
     ids, *others = [table.relation(connection).select("doc_id") for table in tables]
     for other in others:
         ids = ids.join(other, "doc_id", how="semi")
@@ -210,9 +211,9 @@ def _write_common_ids(
     ids.order("doc_id").write_parquet(str(target))
 
 
-def _filter_id_range(ids: pl.LazyFrame, documents: pl.Series) -> pl.Series:
-    """Return the sorted ids between the smallest and largest id of the documents."""
-    low, high = documents.min(), documents.max()
+def _filter_id_range(ids: pl.LazyFrame, doc_ids: pl.Series) -> pl.Series:
+    """Return those of the sorted `ids` that lie between the smallest and largest of `doc_ids`."""
+    low, high = doc_ids.min(), doc_ids.max()
     return ids.filter(pl.col("doc_id").is_between(pl.lit(low), pl.lit(high))).collect()["doc_id"]
 
 

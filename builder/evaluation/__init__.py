@@ -4,7 +4,7 @@ Takes the relevance judgements of each snapshot and the runs of each system. Ret
 measures with confidence intervals and significance tests, and HTML and JSON reports.
 """
 
-from builder.evaluation.attribution import AttributedChange, attribute_paths
+from builder.evaluation.attribution import AttributedChange, attribute_score_changes
 from builder.evaluation.baselines.bm25 import Bm25Parameters, bm25
 from builder.evaluation.baselines.boost import qrel_boost
 from builder.evaluation.baselines.dense import dense_search
@@ -49,7 +49,7 @@ __all__ = [
     "SanityRow",
     "Trend",
     "TrendReport",
-    "attribute_paths",
+    "attribute_score_changes",
     "bm25",
     "bm25_snapshot",
     "check_submissions",

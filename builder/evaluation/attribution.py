@@ -1,7 +1,8 @@
 """Attribution of score changes between snapshots to changed documents, queries and judgements.
 
-Applies `builder.drift.attribution` to run files. Returns, per system, measure and pair of
-snapshots, the change, the contributions, and the mean scores and query counts of all eight cells.
+Applies `builder.drift.attribution` to run files. Returns the change and the contribution of each
+cause per system, measure and pair of snapshots, with the mean scores and query counts of all eight
+cells: each subset of the three causes held constant.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +17,9 @@ from builder.drift import Attribution, RunWithQrels, attribute_change
 from builder.errors import DataError, UsageError
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import Measure, parse_measures
-from builder.evaluation.runs.assignment import assign_runs
+from builder.evaluation.runs.assignment import RunFile, assign_runs
 from builder.evaluation.runs.qrels import read_qrels
+from builder.evaluation.runs.scoring import check_judged
 from builder.io import parquet
 from builder.trec.released import read_snapshot_run, replace_ids_with_keys
 from builder.trec.runs import DEFAULT_DEPTH, Run
@@ -27,13 +29,13 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class AttributedChange:
-    """Change of a system's mean score between two snapshots, and how much each cause contributes.
+    """Change of a system's mean score between two snapshots, and the contribution of each cause.
 
     Args:
         system: Name of the system.
         measure: Name of the measure.
-        pair: Earlier and later snapshot.
-        attribution: Change, contributions, and the cells that they are computed from.
+        pair: Names of the earlier and the later snapshot.
+        attribution: Change, contributions, and the cells from which they are computed.
     """
 
     system: str
@@ -71,7 +73,7 @@ class AttributedChange:
         return {**self.row(), "residual": self.attribution.statistics_and_system, "cells": cells}
 
 
-def attribute_paths(
+def attribute_score_changes(
     qrels: Mapping[str, Path],
     document_changes: Path,
     runs: Sequence[Path],
@@ -84,24 +86,25 @@ def attribute_paths(
     """Attribute score changes between consecutive snapshots to documents, queries and judgements.
 
     Args:
-        qrels: Path of `qrels.parquet` per snapshot, in chronological order.
+        qrels: Path of the `qrels.parquet` of each snapshot, by name in chronological order.
         document_changes: Path of the collection's `changes/documents.parquet`.
         runs: Run files, or folders of run files, named as for `evaluate_paths`.
         measures: Names of measures, such as `nDCG@10`.
-        depth: Documents evaluated per query.
+        depth: Number of documents evaluated per query.
         splits: Evaluate only queries of these splits.
-        earlier_statistics: Runs of the same systems on every later snapshot, ranked with the
-            collection statistics of the snapshot before it, to split the residual; see
+        earlier_statistics: Run files of the same systems for every later snapshot, ranked with the
+            collection statistics of the preceding snapshot, to split the residual; see
             `bm25_snapshot`.
 
     Raises:
-        UsageError: No system has runs for consecutive snapshots, a path cannot be assigned, or a
-            system lacks a run that was ranked with earlier statistics.
+        UsageError: No system has runs for consecutive snapshots, a path cannot be assigned to a
+            system and snapshot, or a system lacks a run that was ranked with earlier statistics.
         FormatError: A run or qrels file is malformed.
-        DataError: A snapshot has no judgements, or a pair of snapshots has no documents.
+        DataError: A snapshot has no judgements, a run answers no judged query of its snapshot, or
+            the document changes of a pair of snapshots are not recorded.
     """
     paths = _assign_paths(runs, qrels)
-    frozen = _assign_paths(earlier_statistics, qrels)
+    earlier_paths = _assign_paths(earlier_statistics, qrels)
     judged = {name: read_qrels(path, splits) for name, path in qrels.items()}
     names = list(qrels)
     changes = [
@@ -109,7 +112,7 @@ def attribute_paths(
         for pair in pairwise(names)
         for system in sorted({system for system, _ in paths})
         if all((system, name) in paths for name in pair)
-        for measure, attribution in _attribute_measures(
+        for measure, attribution in _attribute_score_changes(
             [
                 _read_aligned(paths[system, name], judged[name], depth, qrels[name].parent)
                 for name in pair
@@ -117,7 +120,9 @@ def attribute_paths(
             unchanged_documents(document_changes, pair),
             parse_measures(measures),
             depth,
-            _read_frozen(frozen, (system, pair[1]), judged, depth, qrels) if frozen else None,
+            _read_with_earlier_statistics(earlier_paths, (system, pair[1]), judged, depth, qrels)
+            if earlier_paths
+            else None,
         )
     ]
     if not changes:
@@ -128,33 +133,33 @@ def attribute_paths(
     return sorted(changes, key=lambda change: (change.system, change.measure, change.pair))
 
 
-def _assign_paths(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[Pair, Path]:
+def _assign_paths(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[Pair, RunFile]:
     """Return the run file of each system and snapshot."""
     files = assign_runs(runs, sorted(qrels)) if runs else []
-    return {(file.system, file.snapshot): file.path for file in files}
+    return {(file.system, file.snapshot): file for file in files}
 
 
-def _read_frozen(
-    frozen: Mapping[Pair, Path],
-    wanted: Pair,
+def _read_with_earlier_statistics(
+    earlier_paths: Mapping[Pair, RunFile],
+    key: Pair,
     judged: Mapping[str, pl.DataFrame],
     depth: int,
     qrels: Mapping[str, Path],
 ) -> pl.DataFrame:
-    """Read the run of a system on a snapshot that was ranked with earlier statistics."""
-    system, snapshot = wanted
-    if wanted not in frozen:
-        found = ", ".join(f"{s} for {n}" for s, n in sorted(frozen))
+    """Read the ranking of a system that was made with statistics of the preceding snapshot."""
+    system, snapshot = key
+    if key not in earlier_paths:
+        found = ", ".join(f"{s} for {n}" for s, n in sorted(earlier_paths))
         raise UsageError(
             f"expected a run of {system} for {snapshot} that was ranked with the statistics of the "
-            f"snapshot before it, found {found}; name its folder as that of the other runs"
+            f"snapshot before it, found {found}; name its folder like that of the other runs"
         )
-    run, _ = _read_aligned(frozen[wanted], judged[snapshot], depth, qrels[snapshot].parent)
+    run, _ = _read_aligned(earlier_paths[key], judged[snapshot], depth, qrels[snapshot].parent)
     return run.ranking
 
 
 def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
-    """Return the ids of documents with the same words in both snapshots.
+    """Return the ids of the documents whose words are the same in two snapshots.
 
     Raises:
         DataError: The document changes between these snapshots are not recorded.
@@ -170,22 +175,24 @@ def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
 
 
 def _read_aligned(
-    path: Path, judged: pl.DataFrame, depth: int, snapshot: Path
+    file: RunFile, judged: pl.DataFrame, depth: int, snapshot: Path
 ) -> tuple[Run, pl.DataFrame]:
-    """Return a run and its judgements with ids that are equal in all snapshots."""
-    run = read_snapshot_run(path, depth, snapshot)
+    """Return a run and its judgements, with ids that are the same in all snapshots."""
+    run = read_snapshot_run(file.path, depth, snapshot)
+    scorer = RunScorer(judged, [])
+    check_judged(scorer.score(run), scorer, file)
     keyed = replace(run, ranking=replace_ids_with_keys(run.ranking, snapshot))
     return keyed, replace_ids_with_keys(judged, snapshot)
 
 
-def _attribute_measures(
-    sides: Sequence[tuple[Run, pl.DataFrame]],
-    same: pl.Series,
+def _attribute_score_changes(
+    runs_and_qrels: Sequence[tuple[Run, pl.DataFrame]],
+    unchanged: pl.Series,
     measures: Sequence[Measure],
     depth: int,
     earlier_statistics: pl.DataFrame | None,
 ) -> Iterator[tuple[Measure, Attribution]]:
-    before, after = (RunWithQrels(run.ranking, qrels) for run, qrels in sides)
+    before, after = (RunWithQrels(run.ranking, qrels) for run, qrels in runs_and_qrels)
     for measure in measures:
 
         def score(
@@ -196,4 +203,4 @@ def _attribute_measures(
             values = scorer.score(ranked).values[:, 0]
             return dict(zip(scorer.query_ids, values.tolist(), strict=True))
 
-        yield measure, attribute_change(before, after, same, score, earlier_statistics)
+        yield measure, attribute_change(before, after, unchanged, score, earlier_statistics)

@@ -1,4 +1,4 @@
-"""Functions that raise an error if a parameter has an invalid value."""
+"""Checks of parameter values, which raise `UsageError`."""
 
 from collections.abc import Collection
 
@@ -6,17 +6,17 @@ from builder.errors import UsageError
 
 
 def require(condition: bool, expected: str, value: object) -> None:
-    """Raise an error with the expected and the actual value unless a condition is true.
+    """Raise an error with the expected and the actual value if a condition is false.
 
     Raises:
         UsageError: The condition is false.
     """
     if not condition:
-        raise UsageError(f"expected {expected}, value {value!r}")
+        raise UsageError(f"expected {expected}, found {value!r}")
 
 
 def require_one_of(name: str, value: object, choices: Collection[object]) -> None:
-    """Raise an error unless a parameter has one of the allowed values.
+    """Raise an error if the value of a parameter is not among the allowed values.
 
     Raises:
         UsageError: The value is not among the choices.

@@ -1,17 +1,18 @@
-"""Evaluates runs of several systems on the snapshots of a collection: `longeval evaluate`.
+"""Evaluates runs of several systems on the snapshots of a collection (`longeval evaluate`).
 
 Runs are read one at a time and only their scores are kept, so memory is bounded by the largest run.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import polars as pl
 
 from builder import __version__
-from builder.errors import UsageError
+from builder.errors import DataError, UsageError
 from builder.evaluation.measures.effectiveness import (
     RunScorer,
     RunScores,
@@ -22,12 +23,12 @@ from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.runs.assignment import assign_runs, find_pivot
 from builder.evaluation.runs.qrels import read_qrels
-from builder.evaluation.runs.score_tables import is_score_table, scores_from_table
+from builder.evaluation.runs.scoring import score_file
 from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
 from builder.runtime.progress import NoProgress, Progress
-from builder.trec.released import read_query_keys, read_snapshot_run
+from builder.trec.released import read_query_keys
 from builder.trec.runs import Run
 
 
@@ -43,8 +44,8 @@ class Evaluation:
         significance: Comparison of systems with the pivot; columns as in `results.SIGNIFICANCE`.
         persistence: Comparison of snapshots; columns as in `results.PERSISTENCE`.
         agreement: Agreement of system rankings; columns as in `results.AGREEMENT`.
-        query_scores: Score of each judged query and its difference from the pivot (Keller et al.
-            2024, equation 4); columns as in `perquery.QUERY_SCORES`.
+        query_scores: Score of each judged query, and its difference from the score of the pivot
+            (Keller et al. 2024, equation 4); columns as in `perquery.QUERY_SCORES`.
         query_drops: Score in the first snapshot minus score in the second, for queries judged in
             both; columns as in `perquery.QUERY_DROPS`.
     """
@@ -79,7 +80,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _RunLoader:
-    """Lazily loaded run or score table, read only when it is scored."""
+    """Run or score table, loaded lazily when it is evaluated."""
 
     system: str
     snapshot: str
@@ -93,7 +94,7 @@ def evaluate(
     *,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Evaluate runs that are in memory.
+    """Evaluate runs against judgements, with both already in memory.
 
     Args:
         qrels: Relevance judgements by snapshot: columns `query_id`, `doc_id`, `grade`.
@@ -103,15 +104,15 @@ def evaluate(
 
     Raises:
         UsageError: There are no runs, the snapshot of a run or the pivot is unknown, a run is
-            truncated above the requested depth, a measure has a cutoff beyond the depth, or the
-            parameters contain splits.
+            truncated at less than the requested depth, a measure has a cutoff beyond the depth, or
+            the parameters contain splits.
         DataError: The judgements contain nulls or duplicates.
         MissingExtraError: The extra [evaluation] is not installed.
     """
     parameters = parameters or EvaluationParameters()
     if parameters.splits is not None:
         raise UsageError(
-            "splits are only supported for files of a collection; filter the frames instead"
+            "splits are only supported for the files of a collection; filter the judgements instead"
         )
 
     def score_function(run: Run) -> Callable[[RunScorer], RunScores]:
@@ -135,34 +136,35 @@ def evaluate_paths(
     """Evaluate run files against the relevance judgements of a collection.
 
     Args:
-        qrels: Path of `qrels.parquet` or of a TREC qrels file per snapshot.
+        qrels: Path of the `qrels.parquet` or TREC qrels file of each snapshot, by snapshot name.
         runs: Run files, folders of run files, or tables of per-query scores (see `score_tables`).
-            Their names must contain system and snapshot (see `assignment`).
+            Their paths must name the system and the snapshot (see `assignment`).
         parameters: Parameters of the evaluation; the pivot may be a system, a run file or a folder.
         progress: Reports each scored run.
 
     Raises:
         UsageError: As for `evaluate`, or a path is unreadable or cannot be assigned to a snapshot.
         FormatError: A run or qrels file is malformed.
+        DataError: No snapshot has judgements, or a run answers no judged query of its snapshot.
     """
     parameters = parameters or EvaluationParameters()
     files = assign_runs(runs, sorted(qrels))
     if parameters.pivot is not None:
         parameters = replace(parameters, pivot=find_pivot(parameters.pivot, files))
-    depth = parameters.depth
-
-    def score_function(path: Path, snapshot: str) -> Callable[[RunScorer], RunScores]:
-        def score(scorer: RunScorer) -> RunScores:
-            if is_score_table(path):
-                return scores_from_table(path, scorer)
-            return scorer.score(read_snapshot_run(path, depth, qrels[snapshot].parent))
-
-        return score
-
-    loaders = [_RunLoader(f.system, f.snapshot, score_function(f.path, f.snapshot)) for f in files]
+    loaders = [
+        _RunLoader(
+            file.system,
+            file.snapshot,
+            partial(score_file, file, qrels[file.snapshot].parent, parameters.depth),
+        )
+        for file in files
+    ]
     frames = {snapshot: read_qrels(path, parameters.splits) for snapshot, path in qrels.items()}
-    keys = {snapshot: read_query_keys(path.parent) for snapshot, path in qrels.items()}
-    return _evaluate(frames, loaders, parameters, progress or NoProgress(), keys)
+    if not any(frame.height for frame in frames.values()):
+        splits = f" of the splits {', '.join(parameters.splits)}" if parameters.splits else ""
+        raise DataError(f"expected judged queries{splits} in at least one snapshot, found none")
+    query_keys = {snapshot: read_query_keys(path.parent) for snapshot, path in qrels.items()}
+    return _evaluate(frames, loaders, parameters, progress or NoProgress(), query_keys)
 
 
 def _evaluate(
@@ -170,11 +172,11 @@ def _evaluate(
     loaders: Sequence[_RunLoader],
     parameters: EvaluationParameters,
     progress: Progress,
-    keys: Mapping[str, Mapping[str, str]],
+    query_keys: Mapping[str, Mapping[str, str]],
 ) -> Evaluation:
     systems = sorted({loader.system for loader in loaders})
     _check_runs(qrels, loaders, systems, parameters)
-    snapshots = _score_runs(qrels, loaders, systems, parameters, progress, keys)
+    snapshots = _score_runs(qrels, loaders, systems, parameters, progress, query_keys)
     sets = topic_sets(snapshots, parameters)
 
     def table(
@@ -223,7 +225,7 @@ def _score_runs(
     systems: Sequence[str],
     parameters: EvaluationParameters,
     progress: Progress,
-    keys: Mapping[str, Mapping[str, str]],
+    query_keys: Mapping[str, Mapping[str, str]],
 ) -> list[SnapshotScores]:
     measures = parse_measures(parameters.measures)
     progress.start("evaluate", len(loaders), "runs")
@@ -235,6 +237,6 @@ def _score_runs(
             if loader.snapshot == snapshot:
                 scores[loader.system] = loader.score(scorer)
                 progress.advance(1)
-        snapshots.append(stack_scores(snapshot, scorer, systems, scores, keys.get(snapshot)))
+        snapshots.append(stack_scores(snapshot, scorer, systems, scores, query_keys.get(snapshot)))
     progress.finish()
     return snapshots

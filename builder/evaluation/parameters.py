@@ -1,4 +1,4 @@
-"""Parameters of an evaluation."""
+"""Parameters of an evaluation of runs."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -17,14 +17,14 @@ class EvaluationParameters:
 
     Args:
         measures: Names of effectiveness measures; stored in canonical form.
-        pivot: System that the others are compared with; None to omit these comparisons.
-        depth: Documents evaluated per query, the same for every run; None for all.
-        pairs: Snapshots to compare: the first one with each later one, each with its successor, or
-            each with every later one.
+        pivot: System with which all others are compared; None to omit these comparisons.
+        depth: Number of documents evaluated per query, the same for every run; None for all.
+        pairs: Pairs of snapshots to compare. `first`: the first snapshot with each later one;
+            `consecutive`: each with the next; `all`: each with every later one.
         resamples: Number of bootstrap resamples; 0 for no intervals.
-        confidence: Coverage of the intervals.
+        confidence: Coverage of the bootstrap intervals, between 0 and 1.
         seed: Seed of the bootstrap.
-        rbo_p: Persistence of rank-biased overlap.
+        rbo_p: Persistence p of rank-biased overlap, between 0 and 1.
         splits: Evaluate only queries of these splits of a collection (such as `heldout`, `test`);
             None for all judged queries.
 
@@ -49,13 +49,13 @@ class EvaluationParameters:
         known = get_args(Pairs)
         require(self.pairs in known, f"pairs to be one of {', '.join(known)}", self.pairs)
         require(0 <= self.resamples <= 10**6, "resamples from 0 to 1000000", self.resamples)
-        require(0 < self.confidence < 1, "a confidence between 0 and 1", self.confidence)
+        require(0 < self.confidence < 1, "a confidence level between 0 and 1", self.confidence)
         require(0 <= self.seed < 2**64, "a seed from 0 to 2^64 - 1", self.seed)
         require(0 < self.rbo_p < 1, "an RBO persistence between 0 and 1", self.rbo_p)
 
-    def snapshot_pairs(self, snapshots: int) -> list[tuple[int, int]]:
-        """Return the index pairs of the snapshots to compare, the earlier snapshot first."""
-        every = [(i, j) for i in range(snapshots) for j in range(i + 1, snapshots)]
+    def snapshot_pairs(self, n_snapshots: int) -> list[tuple[int, int]]:
+        """Return the pairs of snapshots to compare, as indexes, the earlier snapshot first."""
+        every = [(i, j) for i in range(n_snapshots) for j in range(i + 1, n_snapshots)]
         if self.pairs == "first":
             return [pair for pair in every if pair[0] == 0]
         if self.pairs == "consecutive":

@@ -1,8 +1,8 @@
-"""Tests of the regression assumptions on the residuals of a trend; Kenter et al. (2015), sec. 5.4.
+"""Tests the regression assumptions on the residuals of a trend; Kenter et al. (2015), sec. 5.4.
 
-Returns statistic and p-value of the Anderson-Darling test (normality) and of the Durbin-Watson test
-(independence). The Anderson-Darling p-value assumes independent residuals, and is only approximate
-for few batches.
+Returns the statistic and p-value of the Anderson-Darling test (normality) and of the Durbin-Watson
+test (independence). The p-value of the Anderson-Darling test assumes independent residuals, and is
+only approximate for few batches.
 """
 
 from typing import Literal, TypeAlias
@@ -24,7 +24,7 @@ def residual_tests(
     """Test the residuals of a fitted line for normality and independence.
 
     Args:
-        line: Fitted line that is not an exact fit.
+        line: Fitted line with residuals other than zero.
         times: n times, ascending.
         weights: n positive weights.
         kind: Kind of residuals to test.

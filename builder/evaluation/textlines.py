@@ -1,6 +1,6 @@
 """Reads UTF-8 text files as numbered lines, plain or compressed with gzip or zstd.
 
-Lines have 1-based numbers, which readers use in error messages. The compression is detected from
+Line numbers are 1-based; readers use them in error messages. The compression is detected from
 the first bytes, not from the file name. Files are streamed, and the decompressed size of a file and
 of each line is limited.
 """
@@ -17,7 +17,7 @@ from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, detect_compression,
 
 LINES_PER_BLOCK = 250_000
 MAX_LINE_BYTES = 64 * 2**20
-"""Maximum size of a line, far above that of any real post or judgement."""
+"""Maximum size of a line in bytes, far above the size of any real post or judgement."""
 
 
 def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int, str]]:
@@ -55,7 +55,7 @@ def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int
 
 
 def line_blocks(path: Path, lines_per_block: int = LINES_PER_BLOCK) -> Iterator[pl.DataFrame]:
-    """Yield the lines of a file in blocks: data frames with line number and text.
+    """Yield the lines of a file in blocks: data frames with the columns `line` (number) and `text`.
 
     Blank lines and lines that start with `#` are skipped.
 
@@ -70,19 +70,19 @@ def line_blocks(path: Path, lines_per_block: int = LINES_PER_BLOCK) -> Iterator[
         numbers.append(number)
         texts.append(text)
         if len(texts) == lines_per_block:
-            yield _block(numbers, texts)
+            yield _create_block(numbers, texts)
             numbers, texts = [], []
-    yield _block(numbers, texts)
+    yield _create_block(numbers, texts)
 
 
-def _block(numbers: list[int], texts: list[str]) -> pl.DataFrame:
+def _create_block(numbers: list[int], texts: list[str]) -> pl.DataFrame:
     return pl.DataFrame(
         {"line": numbers, "text": texts}, schema={"line": pl.UInt32, "text": pl.String}
     )
 
 
 def check_lines(rows: pl.DataFrame, is_valid: pl.Expr, expected: str, path: Path) -> None:
-    """Raise an error for the first line of a block that is invalid.
+    """Raise an error for the first invalid line of a block.
 
     Args:
         rows: Columns of `line_blocks`, and columns parsed from them.

@@ -1,4 +1,4 @@
-"""Trends of many systems, their ranking, and tests of the differences between their slopes.
+"""Trends of several systems, their ranking, and tests of the differences between their slopes.
 
 Fits a trend per system, measure and any other key, ranks systems by estimated end-point
 performance, and compares the slopes of every pair of systems with z-tests. Kenter, Balog & de Rijke
@@ -48,12 +48,12 @@ class TrendReport:
     """Trends, ranking and comparisons of systems.
 
     Args:
-        trends: Trend per key: key columns, columns of `TREND_SCHEMA`, `slope_per_batch`.
-        ranking: Systems per measure by descending end point: rank (minimum rank for ties), key of
-            the best trend, end_point, slope_per_second, p.
-        comparisons: Test per pair of systems and measure (equation 4): difference of the slopes
-            per second, z, two-sided p, reason if null.
-        scores: Scores that the trends were fitted to, per key and batch.
+        trends: One row per trend: key columns, the columns of `TREND_SCHEMA`, `slope_per_batch`.
+        ranking: One row per measure and system, by descending end point: rank (tied systems get the
+            minimum rank), key columns of the best trend, end_point, slope_per_second, p.
+        comparisons: One row per measure and pair of systems (equation 4): difference between the
+            slopes per second, z, two-sided p, reason if these are null.
+        scores: Scores to which the trends were fitted, one row per trend and batch.
     """
 
     trends: pl.DataFrame
@@ -67,27 +67,35 @@ def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> Tre
 
     Args:
         scores: Columns system, measure, snapshot (`2022-06` or `2022-06-30`), score (null if
-            undefined) and optionally weight (the amount of data behind a score; default 1).
+            undefined) and optionally weight (amount of data behind the score; default 1).
         residuals: Kind of residuals to test.
 
     Raises:
-        UsageError: A column is missing, a snapshot is not a date, or a row is repeated.
+        UsageError: There are no rows, a column or key is missing, a snapshot is not a date, or a
+            row is repeated.
     """
     missing = [column for column in SCORE_COLUMNS if column not in scores.columns]
     if missing:
         raise UsageError(
             f"expected the columns {', '.join(SCORE_COLUMNS)}, found no {', '.join(missing)}"
         )
+    if scores.is_empty() or sum(scores.select(SCORE_COLUMNS[:3]).null_count().row(0)):
+        raise UsageError("expected rows with a system, a measure and a snapshot")
     weight = pl.col("weight") if "weight" in scores.columns else pl.lit(1.0)
+    seconds = {name: snapshot_seconds(name) for name in scores["snapshot"].unique().sort()}
     dated = scores.select(
         "system",
         "measure",
-        pl.col("snapshot").map_elements(snapshot_seconds, return_dtype=pl.Int64).alias("time"),
+        pl.col("snapshot").replace_strict(seconds, return_dtype=pl.Int64).alias("time"),
         pl.col("score").cast(pl.Float64),
         weight.cast(pl.Float64).alias("weight"),
     )
-    if dated.select("system", "measure", "time").is_duplicated().any():
-        raise UsageError("expected one score per system, measure and snapshot, found duplicates")
+    repeated = scores.filter(dated.select("system", "measure", "time").is_duplicated())
+    if repeated.height:
+        raise UsageError(
+            "expected one score per system, measure and snapshot, found several of "
+            + ", ".join(repeated.select(SCORE_COLUMNS[:3]).row(0))
+        )
     return trend_report(_complete_grid(dated), ["system", "measure"], residuals, None)
 
 
@@ -128,7 +136,7 @@ def snapshot_trend_from_file(path: Path, residuals: ResidualKind = "raw") -> Tre
 
 
 def snapshot_seconds(snapshot: str) -> int:
-    """Convert a snapshot name such as `2022-06` or `2022-06-30` to Unix seconds (start, UTC).
+    """Convert a snapshot name such as `2022-06` or `2022-06-30` to its start in Unix seconds (UTC).
 
     Raises:
         UsageError: The name is not a date.
@@ -141,7 +149,7 @@ def snapshot_seconds(snapshot: str) -> int:
 
 
 def _complete_grid(scores: pl.DataFrame) -> pl.DataFrame:
-    """Add a row without score for each missing combination of system, measure and time."""
+    """Add a row without a score for each missing combination of system, measure and time."""
     keys = scores.select("system", "measure").unique()
     everything = keys.join(scores.select("time").unique(), how="cross")
     joined = everything.join(scores, on=["system", "measure", "time"], how="left")
@@ -151,13 +159,13 @@ def _complete_grid(scores: pl.DataFrame) -> pl.DataFrame:
 def trend_report(
     scores: pl.DataFrame, keys: list[str], residuals: ResidualKind, batch_seconds: int | None
 ) -> TrendReport:
-    """Fit the trend of each system and measure, rank the systems and compare their slopes.
+    """Fit a trend per key, rank the systems of each measure, and compare their slopes.
 
     Args:
         scores: Key columns, time (Unix seconds), score (null if undefined) and weight.
         keys: Columns that identify a trend, including `system` and `measure`.
         residuals: Kind of residuals to test.
-        batch_seconds: Length of a batch, for `slope_per_batch`; None if lengths differ.
+        batch_seconds: Length of a batch in seconds, for `slope_per_batch`; None if lengths differ.
     """
     trends = _fit_trends(scores, keys, residuals, batch_seconds)
     best = _best_trends(trends, keys)
@@ -184,7 +192,7 @@ def _fit_trends(
 
 
 def _best_trends(trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return, for each system and measure, the trend with the highest end point, best first."""
+    """Select the trend with the highest end point per system and measure; sort them best first."""
     order = ["measure", "end_point", *(key for key in keys if key != "measure")]
     falling = [column == "end_point" for column in order]
     best_first = trends.sort(order, descending=falling, nulls_last=True)

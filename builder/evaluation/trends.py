@@ -2,7 +2,7 @@
 
 Fits a line to the scores of time batches, weighted by the amount of data in each. Returns HC3
 standard errors, the t-test of the slope, the value of the line at the end ("estimated end-point
-performance", which systems are ranked by), and tests of the residuals.
+performance", by which systems are ranked), and tests of the residuals.
 
 Batches with zero weight or an undefined score are ignored. Undefined results are null and have a
 `reason`.
@@ -19,22 +19,22 @@ from builder.evaluation.residuals import ResidualKind, residual_tests
 from builder.statistics.regression import MIN_POINTS, Line, fit_line, slope_test
 from builder.statistics.significance import Floats
 
-CONSTANT = "the scores are constant, so the slope is 0 and tests are undefined"
+CONSTANT_SCORES = "the scores are constant, so the slope is 0 and tests are undefined"
 THREE_BATCHES = "the p-value of Durbin-Watson is undefined for 3 batches"
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Trend fitted to the scores of a system, in the caller's unit of time.
+    """Linear trend of the scores of a system, in the unit of the given times.
 
     Args:
         batches: Number of batches with a defined score and a positive weight, n.
         intercept: Value of the line at time 0.
         slope: Change of the score per unit of time.
         slope_se: HC3 standard error of the slope.
-        t: slope / slope_se (equation 3).
-        df: n - 2.
-        p: Two-sided p-value of t.
+        t: t statistic of the slope, slope / slope_se (equation 3).
+        df: Degrees of freedom of the t-test, n - 2.
+        p: Two-sided p-value of the t-test.
         end_point: Value of the line at the last batch, even if that batch is ignored.
         end_point_observed: Value of the line at the last batch that is not ignored.
         anderson_darling: Anderson-Darling statistic A^2 of the residuals (normality).
@@ -42,7 +42,7 @@ class Trend:
         durbin_watson: Durbin-Watson statistic d of the residuals (independence).
         durbin_watson_p: Two-sided p-value of the Durbin-Watson test; null below 4 batches.
         durbin_watson_p_positive: One-sided p-value of the test against positive correlation.
-        reason: Why any of these values is null; null if none is.
+        reason: Why one of the values above is null; null if all are defined.
     """
 
     batches: int
@@ -73,25 +73,27 @@ def fit_trend(
     Args:
         times: Time of each batch, ascending.
         scores: Score of each batch; None if undefined.
-        weights: Amount of data in each batch, not negative; only ratios matter.
+        weights: Amount of data in each batch, at least 0; only the ratios matter.
         residuals: Kind of residuals to test.
 
     Raises:
-        UsageError: The lengths differ, the times are not ascending, or a number is negative or not
-            finite.
+        UsageError: The lengths differ, the times are not ascending, a weight is negative, or a
+            number is not finite.
     """
     t, y, w = _to_arrays(times, scores, weights)
     counted = ~np.isnan(y) & (w > 0.0)
     n = int(counted.sum())
     if n < MIN_POINTS:
         return Trend(n, reason=f"a trend needs {MIN_POINTS} batches with weight, found {n}")
-    last = float(t[-1])
+    last_time = float(t[-1])
     t, y, w = t[counted], y[counted], w[counted]
     if y.min() == y.max():
         level = float(y[0])
-        return Trend(n, level, 0.0, end_point=level, end_point_observed=level, reason=CONSTANT)
+        return Trend(
+            n, level, 0.0, end_point=level, end_point_observed=level, reason=CONSTANT_SCORES
+        )
     with np.errstate(all="ignore"):
-        return _reject_overflow(_trend_of_line(fit_line(t, y, w), t, w, last, residuals))
+        return _reject_overflow(_summarize_line(fit_line(t, y, w), t, w, last_time, residuals))
 
 
 def _to_arrays(
@@ -114,8 +116,8 @@ def _to_arrays(
     return t, y, w
 
 
-def _trend_of_line(
-    line: Line, times: Floats, weights: Floats, last: float, kind: ResidualKind
+def _summarize_line(
+    line: Line, times: Floats, weights: Floats, last_time: float, kind: ResidualKind
 ) -> Trend:
     test = slope_test(line)
     trend = Trend(
@@ -126,7 +128,7 @@ def _trend_of_line(
         t=test.statistic,
         df=len(times) - 2,
         p=test.p,
-        end_point=line.predict(last),
+        end_point=line.predict(last_time),
         end_point_observed=line.predict(float(times[-1])),
         reason=test.reason,
     )

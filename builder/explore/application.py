@@ -1,7 +1,7 @@
 """ASGI application of the explorer: routes, error pages and security checks.
 
 Answers GET and HEAD requests whose Host header names this machine. Errors are shown as HTML pages,
-and every response sets a strict content security policy.
+and every response has a strict content security policy.
 """
 
 import re
@@ -25,18 +25,18 @@ from builder.explore.queries import queries_page
 from builder.explore.query import query_page
 from builder.explore.rejects import rejects_page
 from builder.explore.render import Page, render_page, static_files
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.systems import systems_page
 from builder.explore.terms import terms_page
 from builder.reporting.parts import paragraph
 
-POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; style-src-attr 'unsafe-inline'; script-src 'self'; "
     "img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""Allows only the package's own script; style attributes contain the bar widths of charts."""
+"""Content security policy that allows only the explorer's own scripts, style sheets and forms."""
 HEADERS = {
-    "content-security-policy": POLICY,
+    "content-security-policy": CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -44,20 +44,22 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+"""HTTP headers of every response, unless the response sets them itself."""
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
+"""Host names of this machine that the Host header of a request may contain."""
 MAX_URL_LENGTH = 2048
-"""Maximum length of path and query string in bytes."""
+"""Maximum total length of the path and query string of a URL, in bytes."""
 
-PageFunction = Callable[[Source, PageRequest], Page]
-ItemPageFunction = Callable[[Source, PageRequest, str], Page]
+PageFunction = Callable[[CollectionSource, PageRequest], Page]
+ItemPageFunction = Callable[[CollectionSource, PageRequest, str], Page]
 
 
-def create_application(source: Source, port: int) -> ASGIApp:
+def create_application(source: CollectionSource, port: int) -> ASGIApp:
     """Create the ASGI application for a collection.
 
     Args:
-        source: Collection to show.
-        port: Port that requests must name in their Host header.
+        source: Connection to the collection.
+        port: Port that the Host header of every request must contain.
     """
     pages: Mapping[str, PageFunction] = {
         "/": overview_page,
@@ -86,7 +88,7 @@ def create_application(source: Source, port: int) -> ASGIApp:
 
 
 def _page_handler(
-    source: Source, page: PageFunction, collection: str
+    source: CollectionSource, page: PageFunction, collection: str
 ) -> Callable[[Request], Response]:
     def handle(request: Request) -> Response:
         page_request = PageRequest(request.url.path, request.query_params)
@@ -96,7 +98,7 @@ def _page_handler(
 
 
 def _item_handler(
-    source: Source, page: ItemPageFunction, collection: str
+    source: CollectionSource, page: ItemPageFunction, collection: str
 ) -> Callable[[Request], Response]:
     def handle(request: Request) -> Response:
         key = request.path_params["id"]
@@ -116,7 +118,7 @@ def _static_file(request: Request) -> Response:
     return Response(content, media_type=media_type, headers={"cache-control": "no-cache"})
 
 
-TITLES = {
+ERROR_TITLES = {
     400: "Bad request",
     403: "Unknown host name",
     404: "Page not found",
@@ -125,6 +127,7 @@ TITLES = {
     500: "Internal error",
     503: "Service unavailable",
 }
+"""Heading of the error page for each HTTP status."""
 ADVICE = {
     403: "Open the URL that `longeval explore` printed.",
     404: "The explorer has no page at this URL.",
@@ -132,10 +135,11 @@ ADVICE = {
     414: f"The maximum length is {MAX_URL_LENGTH:,} bytes.",
     500: "An unexpected error occurred; see the terminal for details.",
 }
+"""Text of the error page for each HTTP status."""
 
 
 def _error_page(error: Exception, collection: str) -> Response:
-    """Return the error page and HTTP status for an exception."""
+    """Return the response to an exception: an error page with the matching HTTP status."""
     if isinstance(error, HTTPException):
         status, text = error.status_code, ADVICE.get(error.status_code, "")
         if error.status_code == 404 and error.detail not in ("", "Not Found"):
@@ -150,18 +154,18 @@ def _error_page(error: Exception, collection: str) -> Response:
 
 
 def _status_page(status: int, text: str, collection: str) -> Response:
-    title = TITLES.get(status, "Error")
+    title = ERROR_TITLES.get(status, "Error")
     page = Page(title, f"Error {status}", paragraph(text, "calm"), "")
     return HTMLResponse(render_page(page, collection), status_code=status)
 
 
 class RequestGuard:
-    """ASGI middleware that rejects requests for other hosts and sets the security headers.
+    """ASGI middleware that rejects invalid requests or hosts, and sets the security headers.
 
     Args:
         app: Application to protect.
-        port: Port that requests must name in their Host header.
-        collection: Name of the collection, for error pages.
+        port: Port that the Host header of every request must contain.
+        collection: Name and version of the collection, for error pages.
     """
 
     def __init__(self, app: ASGIApp, port: int, collection: str) -> None:

@@ -1,13 +1,13 @@
-"""The explorer's page that lists changed documents, queries or judgements of two snapshots."""
+"""Explorer page that lists documents, queries or judgements that changed between two snapshots."""
 
 from collections.abc import Mapping
 
-from builder.explore.forms import ALL, Field, form, search_field, select_field
+from builder.explore.forms import ALL, FilterField, render_filter_form, search_field, select_field
 from builder.explore.grades import document_link, grade_text
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import TOPICS, query_link
 from builder.explore.render import Page, link
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, paged_table
 from builder.reporting import numbers
@@ -103,23 +103,23 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 
 
 def signed_count(value: int) -> Cell:
-    """Format the difference of two counts with its sign."""
+    """Return a table cell with a difference of two counts and its sign."""
     return Cell(numbers.format_signed(value) if value else "0", value)
 
 
-def changes_page(source: Source, request: PageRequest) -> Page:
+def changes_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/changes`, which lists changes between two snapshots."""
     heading = "Changes"
     lead = "Changes between two consecutive snapshots."
     pairs = list(zip(source.snapshots, source.snapshots[1:], strict=False))
     if not pairs:
-        text = "The collection has only one snapshot; changes need at least two."
+        text = "The collection has only one snapshot; a comparison needs at least two."
         return Page(heading, lead, empty_note(text), "/changes")
     kind = request.choice("kind", list(KINDS), "documents")
     end = request.choice("to", source.snapshots[1:], source.snapshots[-1])
     start = next(a for a, b in pairs if b == end)
     values = _statement_values(source, request, kind) | {"from": start, "to": end}
-    fields = _filter_fields(source, kind, pairs, values)
+    fields = _create_filter_fields(source, kind, pairs, values)
     sql = {
         "documents": HOST_DOCUMENTS if values["host"] else DOCUMENTS,
         "queries": QUERIES,
@@ -141,10 +141,10 @@ def changes_page(source: Source, request: PageRequest) -> Page:
         ORDERS[kind],
         empty="No changes match these filters.",
     )
-    return Page(heading, lead, (form(request, *fields), found), "/changes")
+    return Page(heading, lead, (render_filter_form(request, *fields), found), "/changes")
 
 
-def _statement_values(source: Source, request: PageRequest, kind: str) -> dict[str, str]:
+def _statement_values(source: CollectionSource, request: PageRequest, kind: str) -> dict[str, str]:
     topics = [row["topic_id"] for row in source.rows(Statement(TOPICS))]
     return {
         "status": request.choice("status", STATUSES[kind]),
@@ -155,9 +155,9 @@ def _statement_values(source: Source, request: PageRequest, kind: str) -> dict[s
     }
 
 
-def _filter_fields(
-    source: Source, kind: str, pairs: list[tuple[str, str]], values: Mapping[str, str]
-) -> list[Field]:
+def _create_filter_fields(
+    source: CollectionSource, kind: str, pairs: list[tuple[str, str]], values: Mapping[str, str]
+) -> list[FilterField]:
     named = [(name, name.replace("_", " ")) for name in STATUSES[kind]]
     fields = [
         select_field("kind", "Of", kind, KINDS.items()),
@@ -177,8 +177,8 @@ def _filter_fields(
     return fields
 
 
-def _document_columns(source: Source, values: Mapping[str, str]) -> tuple[Column, ...]:
-    """Return the columns of the table of document changes; URLs are read only for shown rows."""
+def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tuple[Column, ...]:
+    """Return the columns of the table of document changes; URLs are read only for visible rows."""
     urls: dict[str, str] = {}
 
     def document_cell(row: Row) -> Cell:
@@ -204,14 +204,16 @@ def _document_columns(source: Source, values: Mapping[str, str]) -> tuple[Column
         Column(
             "What happened",
             lambda r: Cell(r["status"].replace("_", " ")),
-            "updated: words differ; not sampled, not shown, left out: crawled, but not part of "
-            "the snapshot",
+            "updated: words differ; not sampled, not shown, left out: crawled in the later "
+            "period, but not part of the snapshot",
             "status",
         ),
         Column(
             "Degree", "band", "Degree of change of updated pages: cosmetic, edited or rewritten"
         ),
-        Column("Dice", lambda r: decimal_cell(r["dice"]), "Word overlap of both versions", "dice"),
+        Column(
+            "Dice", lambda r: decimal_cell(r["dice"]), "Dice coefficient of both word sets", "dice"
+        ),
         Column(
             "Words",
             lambda r: signed_count(r["words"]),
@@ -221,7 +223,7 @@ def _document_columns(source: Source, values: Mapping[str, str]) -> tuple[Column
         Column(
             "Other URL",
             match_cell,
-            "loose: differs only by scheme, www or slash; moved: same text at another URL",
+            "loose: differs only by scheme, www or trailing slash; moved: same text at another URL",
         ),
         Column("Difference", comparison_cell),
     )
@@ -239,7 +241,7 @@ QREL_COLUMNS = (
     Column("Page", lambda r: Cell(link(f"/page/{r['doc_id']}", r["doc_id"]))),
     Column("Grade before", lambda r: Cell(grade_text(r["grade_from"])), sort="before"),
     Column("Grade after", lambda r: Cell(grade_text(r["grade_to"])), sort="after"),
-    Column("Examined before", "examinations_from", "Examinations behind the earlier grade"),
-    Column("Examined after", "examinations_to", "Examinations behind the later grade"),
+    Column("Examined before", "examinations_from", "Number of examinations, earlier snapshot"),
+    Column("Examined after", "examinations_to", "Number of examinations, later snapshot"),
     Column("Evidence", "evidence", "Total examinations in both snapshots", "evidence"),
 )

@@ -1,4 +1,4 @@
-"""The page about one document: versions, word diff, translation, URLs and relevance judgements."""
+"""Explorer page of a document: versions, word diff, translation, URLs, relevance judgements."""
 
 import datetime
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from builder.explore.document_urls import urls_section
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import query_link
 from builder.explore.render import Page, link, render_macro
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting import numbers
@@ -38,29 +38,29 @@ WHERE doc_key = $doc ORDER BY query_id, qrels.snapshot
 """
 
 
-def document_page(source: Source, request: PageRequest, doc_id: str) -> Page:
-    """Build the page `/page/<id>` about one document.
+def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -> Page:
+    """Build the page `/page/<id>`, which describes one document.
 
     Raises:
         HTTPException: 404 if the collection does not contain the document.
     """
     values: dict[str, Any] = {"doc": doc_id}
-    known = source.rows(Statement(MAP_ROW, values))
+    map_rows = source.rows(Statement(MAP_ROW, values))
     judged = source.rows(Statement(QRELS, values))
     ids = [row["id"] for row in source.rows(Statement(RELEASE_IDS, values))] or [doc_id]
     values["ids"] = ids
     versions = source.rows(Statement(VERSIONS, values))
     changes = source.rows(Statement(DOCUMENT_CHANGES, values))
-    if not (known or judged or versions):
+    if not (map_rows or judged or versions):
         raise HTTPException(404, "The collection does not contain a page with this id.")
     title = next((v["title"] for v in reversed(versions) if v["title"]), None)
-    url = known[0]["url"] if known else versions[-1]["url"] if versions else doc_id
+    url = map_rows[0]["url"] if map_rows else versions[-1]["url"] if versions else doc_id
     body = (
-        _facts(source, doc_id, known, versions),
+        _render_facts(source, doc_id, map_rows, versions),
         _versions_section(source, versions, changes, values),
         diff_section(source, request, versions, values),
         translation_section(source, request, versions, values),
-        urls_section(source, doc_id, known, changes),
+        urls_section(source, doc_id, map_rows, changes),
         _judgements_section(source, judged, values),
     )
     parts = [
@@ -73,18 +73,20 @@ def document_page(source: Source, request: PageRequest, doc_id: str) -> Page:
     return Page(title or url, [url] if title else [], body, "/pages", parts)
 
 
-def _facts(source: Source, doc_id: str, known: Sequence[Row], versions: Sequence[Row]) -> Markup:
-    """Render a document's id, why it was included, and which snapshots crawled or contain it."""
+def _render_facts(
+    source: CollectionSource, doc_id: str, map_rows: Sequence[Row], versions: Sequence[Row]
+) -> Markup:
+    """Render a document's id, why it was included, and the snapshots that crawled or contain it."""
     facts = [("Id", doc_id), ("Reason for inclusion", _inclusion_reasons(source, versions))]
-    if known and known[0]["crawled"] is not None:
-        facts.append(("Crawled in", ", ".join(known[0]["crawled"]) or "none of the snapshots"))
-    if known:
-        facts.append(("In snapshots", ", ".join(known[0]["snapshots"])))
+    if map_rows and map_rows[0]["crawled"] is not None:
+        facts.append(("Crawled in", ", ".join(map_rows[0]["crawled"]) or "none of the snapshots"))
+    if map_rows:
+        facts.append(("In snapshots", ", ".join(map_rows[0]["snapshots"])))
     return render_macro("facts", facts)
 
 
-def _inclusion_reasons(source: Source, versions: Sequence[Row]) -> str:
-    """Return the reasons why a document was included: shown to users, sampled, or judged."""
+def _inclusion_reasons(source: CollectionSource, versions: Sequence[Row]) -> str:
+    """Return why the collection includes a document: it was shown to users, sampled or judged."""
     if not versions:
         return "it was judged; the collection does not contain its text"
     if source.is_imported:
@@ -103,7 +105,7 @@ def _inclusion_reasons(source: Source, versions: Sequence[Row]) -> str:
 
 
 def format_date(seconds: int | None) -> str:
-    """Format Unix seconds as a UTC date, or as a dash if missing or out of range."""
+    """Format a Unix time in seconds as a UTC date; return a dash if it is missing or invalid."""
     if not seconds:
         return numbers.DASH
     try:
@@ -125,12 +127,12 @@ VERSION_COLUMNS = (
     Column(
         "Shown",
         lambda r: Cell("yes" if r["shown"] else "no"),
-        "Whether it was in the results of a query of the collection",
+        "Whether the page was among the results of a query of the collection",
     ),
     Column(
         "Sampled",
         lambda r: Cell("yes" if r["sampled"] else "no"),
-        "Whether it is in the hash-based sample of the crawl",
+        "Whether the page is in the hash-based sample of the crawl",
     ),
     Column(
         "Cut",
@@ -164,9 +166,12 @@ def _duplicate_link(row: Row, column: str) -> Cell:
 
 
 def _versions_section(
-    source: Source, versions: Sequence[Row], changes: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource,
+    versions: Sequence[Row],
+    changes: Sequence[Row],
+    values: dict[str, Any],
 ) -> Markup:
-    """Render a table of the document's versions and a table of the changes between versions."""
+    """Render a table of a document's versions and a table of the changes between them."""
     version_table = table(
         source,
         "The page in each snapshot",
@@ -181,9 +186,9 @@ def _versions_section(
         Column(
             "What happened",
             lambda r: Cell(_status_text(r)),
-            "added, removed, updated, unchanged, or the reason why a snapshot lacks it",
+            "added, removed, updated, unchanged, or why a snapshot lacks the page",
         ),
-        Column("Dice", lambda r: decimal_cell(r["dice"]), "Word overlap of both versions"),
+        Column("Dice", lambda r: decimal_cell(r["dice"]), "Dice coefficient of both word sets"),
         Column(
             "5-word sequences",
             lambda r: decimal_cell(r["shingle_jaccard"]),
@@ -218,8 +223,10 @@ def _compare_link(row: Row, doc_id: str) -> Cell:
     return Cell(link(page_url(f"/page/{doc_id}", **values) + "#difference", "compare"))
 
 
-def _judgements_section(source: Source, judged: Sequence[Row], values: dict[str, Any]) -> Markup:
-    """Render a table of the document's relevance judgements."""
+def _judgements_section(
+    source: CollectionSource, judged: Sequence[Row], values: dict[str, Any]
+) -> Markup:
+    """Render a table of a document's relevance judgements."""
     columns = (
         Column("Query", lambda r: query_link(r["query_id"], r["text"])),
         Column("Snapshot", "snapshot"),
@@ -228,13 +235,13 @@ def _judgements_section(source: Source, judged: Sequence[Row], values: dict[str,
         Column(
             "Examinations",
             "examinations",
-            "Impressions in which users looked at it, according to the click model",
+            "Impressions in which users looked at the page, according to the click model",
         ),
-        Column("Clicks", "clicks", "Impressions in which users clicked it"),
+        Column("Clicks", "clicks", "Impressions in which users clicked the page"),
         Column(
             "Score",
             lambda r: decimal_cell(r["score"]),
-            "Relevance probability that determines the grade",
+            "Probability of relevance, which determines the grade",
         ),
         Column(
             "Stability",

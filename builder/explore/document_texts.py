@@ -1,14 +1,14 @@
-"""Sections of a document's page: the word diff of two versions, and the translation."""
+"""Two sections of a document's page: the word diff of two versions, and the translation."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from builder.explore.forms import form, select_field
+from builder.explore.forms import render_filter_form, select_field
 from builder.explore.page_request import PageRequest
 from builder.explore.render import render_macro
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, statement_table
 from builder.explore.word_diff import MAX_WORDS, diff_words
@@ -28,19 +28,20 @@ SELECT snapshot, sentences, translated, copied, source_kept, dropped, flags FROM
 WHERE id = $doc ORDER BY snapshot
 """
 MAX_SENTENCES = 400
+"""Maximum number of translated sentences shown."""
 
 
 def diff_section(
-    source: Source, request: PageRequest, versions: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource, request: PageRequest, versions: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
     """Render the word diff of the two versions that the request selects.
 
     Args:
-        source: Collection to query.
-        request: Request whose parameters `from` and `to` are snapshots, and whose parameter
-            `language` is `source` or `english`.
-        versions: Versions of the document.
-        values: SQL parameters `doc` and `ids` of the document.
+        source: Connection to the collection.
+        request: Request with the parameters `from` and `to` (snapshots), and `language` (`source`
+            or `english`).
+        versions: Versions of the document, in chronological order.
+        values: SQL parameters that select the document: `doc` and `ids`.
     """
     names = [row["snapshot"] for row in versions]
     heading, lead = "Difference", "Words that were added or removed between two versions."
@@ -75,14 +76,14 @@ def diff_section(
         "difference",
         heading,
         lead,
-        form(request, *fields, anchor="difference"),
+        render_filter_form(request, *fields, anchor="difference"),
         paragraph(count, "note"),
         marked_text,
     )
 
 
-def _language_code(source: Source, suffix: str) -> str:
-    """Return the language code of the text columns with a suffix, such as `_en`."""
+def _language_code(source: CollectionSource, suffix: str) -> str:
+    """Return the language code of the text columns with the given suffix: `en` for `_en`."""
     return next((k for k, own in source.collection.languages.items() if own == suffix), "und")
 
 
@@ -92,9 +93,18 @@ def _full_text(row: Row, suffix: str) -> str:
 
 
 def translation_section(
-    source: Source, request: PageRequest, versions: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource, request: PageRequest, versions: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
-    """Render each sentence of a version with its translation, or its text if not translated."""
+    """Render the sentences of a document version with their translations.
+
+    Without translations, render the source text of the last version.
+
+    Args:
+        source: Connection to the collection.
+        request: Request whose parameter `snapshot` selects the version.
+        versions: Versions of the document, in chronological order.
+        values: SQL parameters that select the document: `doc` and `ids`.
+    """
     heading = "Translation"
     lead = "Every sentence with its translation, and flags for possible errors."
     done = source.rows(Statement(TRANSLATED, values))
@@ -108,7 +118,7 @@ def translation_section(
         )
     names = [row["snapshot"] for row in done]
     snapshot = request.choice("snapshot", names, names[-1])
-    chosen = form(
+    chosen = render_filter_form(
         request, select_field("snapshot", "Snapshot", snapshot, names), anchor="translation"
     )
     counts = next(row for row in done if row["snapshot"] == snapshot)
@@ -142,8 +152,10 @@ def translation_section(
     return section("translation", heading, lead, chosen, paragraph(count, "note"), sentences)
 
 
-def _source_text(source: Source, versions: Sequence[Row], values: dict[str, Any]) -> Markup | None:
-    """Render the source text of the document's last version; None if there are no versions."""
+def _source_text(
+    source: CollectionSource, versions: Sequence[Row], values: dict[str, Any]
+) -> Markup | None:
+    """Render the source text of a document's last version; return None if it has no versions."""
     if not versions:
         return None
     name = versions[-1]["snapshot"]

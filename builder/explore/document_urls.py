@@ -1,11 +1,11 @@
-"""Section of a document's page that lists its current URL, its earlier URLs and similar URLs."""
+"""Section of a document's page that lists its current, earlier and similar URLs."""
 
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from builder.explore.grades import document_link
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting.parts import Cell, section
@@ -16,24 +16,24 @@ SELECT doc_id, url FROM documents_map WHERE loose_id = $loose AND doc_id <> $doc
 
 
 def urls_section(
-    source: Source, doc_id: str, map_rows: Sequence[Row], changes: Sequence[Row]
+    source: CollectionSource, doc_id: str, map_rows: Sequence[Row], changes: Sequence[Row]
 ) -> Markup:
     """Render the table of a document's URLs.
 
     Args:
-        source: Collection to query.
+        source: Connection to the collection.
         doc_id: Aligned id of the document.
-        map_rows: Row of the document in `documents_map`, if there is one.
+        map_rows: Rows of the document in `documents_map`: one, or none.
         changes: Rows of the document in `document_changes`.
     """
-    rows = [_row("URL in the last snapshot", None, doc_id, r["url"]) for r in map_rows]
+    rows = [_url_row("URL in the last snapshot", None, doc_id, r["url"]) for r in map_rows]
     for row in map_rows:
         if row["loose_id"] is not None:
             values = {"doc": doc_id, "loose": row["loose_id"]}
-            what = "differs only by scheme, www or slash (loose match)"
+            what = "differs only by scheme, www or trailing slash (loose match)"
             same = source.rows(Statement(LOOSE, values))
-            rows += [_row(what, None, r["doc_id"], r["url"]) for r in same]
-    rows += [_match_row(row) for row in changes if row["matched_id"]]
+            rows += [_url_row(what, None, r["doc_id"], r["url"]) for r in same]
+    rows += [_match_to_row(row) for row in changes if row["matched_id"]]
     columns = (
         Column("What", "what"),
         Column("Page", lambda r: Cell(document_link(r["doc_id"], r["url"]))),
@@ -50,13 +50,13 @@ def urls_section(
     return section("urls", "URLs", "Current and former URLs of the page.", found)
 
 
-def _match_row(row: Row) -> Row:
-    """Return the table row for a document change that matched the document to another URL."""
+def _match_to_row(row: Row) -> Row:
+    """Return the table row for a change in which a document was matched to another URL."""
     direction = "moved to" if row["status"] == "removed" else "moved from"
     how = "near-identical text" if row["matched_by"] == "moved" else "loose match"
     pair = f"{row['from_snapshot']} to {row['to_snapshot']}"
-    return _row(f"{direction} ({how})", pair, row["matched_id"], None)
+    return _url_row(f"{direction} ({how})", pair, row["matched_id"], None)
 
 
-def _row(what: str, snapshots: str | None, doc_id: str, url: str | None) -> Row:
+def _url_row(what: str, snapshots: str | None, doc_id: str, url: str | None) -> Row:
     return {"what": what, "snapshots": snapshots, "doc_id": doc_id, "url": url}

@@ -1,10 +1,10 @@
-"""The page that lists documents, filtered by URL or id and by snapshot."""
+"""Explorer page that lists documents, filtered by URL or id and by snapshot."""
 
-from builder.explore.forms import ALL, form, search_field, select_field
+from builder.explore.forms import ALL, render_filter_form, search_field, select_field
 from builder.explore.grades import document_link
 from builder.explore.page_request import PageRequest
 from builder.explore.render import Page
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Statement
 from builder.explore.tables import Column, paged_table
 from builder.reporting import numbers
@@ -22,17 +22,17 @@ SELECT doc_key AS doc_id, NULL::VARCHAR AS url, NULL::BIGINT AS snapshot_count,
 FROM qrels WHERE ($text = '' OR doc_key = $text) AND ($snapshot = '' OR snapshot = $snapshot)
 GROUP BY doc_key
 """
-"""SQL of the judged documents; replaces `DOCUMENTS` if the collection contains no texts."""
+"""SQL that lists only judged documents, for collections without texts; see `DOCUMENTS`."""
 ORDERS = {"id": "doc_id", "url": "url, doc_id", "snapshots": "snapshot_count DESC, doc_id"}
 
 
-def documents_page(source: Source, request: PageRequest) -> Page:
+def documents_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/pages`, which lists documents."""
     values = {
         "text": request.text("text"),
         "snapshot": request.choice("snapshot", source.snapshots),
     }
-    chosen = form(
+    chosen = render_filter_form(
         request,
         search_field("text", "Part of the URL, or id", values["text"]),
         select_field("snapshot", "In snapshot", values["snapshot"], [ALL, *source.snapshots]),
@@ -42,13 +42,13 @@ def documents_page(source: Source, request: PageRequest) -> Page:
         Column(
             "Page",
             lambda r: Cell(document_link(r["doc_id"], r["url"])),
-            "URL in the last snapshot that contains it",
+            "URL in the last snapshot that contains the page",
             "url" if has_urls else "",
         ),
         Column(
             "Snapshots",
             "snapshot_count",
-            "Number of snapshots that contain it",
+            "Number of snapshots that contain the page",
             "snapshots" if has_urls else "",
         ),
         Column("In snapshots", lambda r: Cell(", ".join(r["snapshots"] or ()) or numbers.DASH)),

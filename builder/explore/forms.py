@@ -1,4 +1,4 @@
-"""HTML filter forms that keep their values in the URL, so that users can share a view."""
+"""HTML filter forms that keep their values in the URL, so that users can share a filtered page."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ ALL = ("", "all")
 
 
 @dataclass(frozen=True)
-class Field:
-    """Input field of an HTML form.
+class FilterField:
+    """Input field of an HTML filter form.
 
     Args:
         name: Name of the URL parameter.
@@ -29,26 +29,26 @@ class Field:
     options: tuple[tuple[str, str], ...] | None = None
 
 
-def search_field(name: str, label: str, value: str) -> Field:
-    """Return a text field for searching."""
-    return Field(name, label, value)
+def search_field(name: str, label: str, value: str) -> FilterField:
+    """Create a text field to search with."""
+    return FilterField(name, label, value)
 
 
 def select_field(
     name: str, label: str, value: str, options: Iterable[tuple[str, str] | str]
-) -> Field:
-    """Return a drop-down list; an option without a label is labelled with its value."""
-    pairs = ((one, one) if isinstance(one, str) else one for one in options)
-    return Field(name, label, value, tuple(pairs))
+) -> FilterField:
+    """Create a drop-down list; an option without a label is labeled with its value."""
+    pairs = ((option, option) if isinstance(option, str) else option for option in options)
+    return FilterField(name, label, value, tuple(pairs))
 
 
-def form(request: PageRequest, *fields: Field, anchor: str = "") -> Markup:
+def render_filter_form(request: PageRequest, *fields: FilterField, anchor: str = "") -> Markup:
     """Render an HTML form that reloads the current page with its field values as URL parameters.
 
     Args:
         request: Request for the current page.
         fields: Fields of the form.
-        anchor: Section to jump to; if set, the other URL parameters are kept.
+        anchor: Id of the section to jump to; if set, the other URL parameters are kept.
     """
     names = {field.name for field in fields}
     kept = {n: v for n, v in request.parameters.items() if anchor and n not in names}

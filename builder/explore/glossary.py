@@ -1,10 +1,10 @@
 """Definitions of the terms used in the explorer, for its glossary page and for the manual."""
 
 TERMS: dict[str, str] = {
-    "aligned id": "An id that identifies the same query or page in every snapshot. Built "
-    "collections only use aligned ids; the files of an imported release keep the release's own "
-    "ids, but the explorer shows aligned ids.",
-    "attribution": "How much of the change of a system's score is due to changed documents, "
+    "aligned id": "An id that identifies the same query or page in every snapshot. Collections "
+    "built from logs and crawls use only aligned ids; the files of an imported release keep its "
+    "own ids, but the explorer shows aligned ids.",
+    "attribution": "What parts of the change in a system's score are due to changed documents, "
     "changed queries and changed judgements; the remainder is due to the system itself and its "
     "index statistics.",
     "click": "A result that a user opened. A page clicked twice in one impression counts once.",
@@ -12,12 +12,12 @@ TERMS: dict[str, str] = {
     "credible interval": "The range that contains the score behind a grade with the probability "
     "set by the parameter qrels.credibility (90 % by default), given the clicks. A wide interval "
     "means few examinations.",
-    "degree of change": "How much of the words of an updated page changed: cosmetic (almost no "
-    "words changed), edited, rewritten (most words changed).",
-    "Dice": "Dice coefficient of the word sets of two versions: 1 for the same words, 0 for no "
-    "words in common.",
-    "examination": "An impression in which the user looked at the page, according to the click "
-    "model: it was shown at or above the last click.",
+    "degree of change": "What share of an updated page's words changed: cosmetic (almost none), "
+    "edited, or rewritten (most).",
+    "Dice": "Dice coefficient of the word sets of two versions: 1 if all words are the same, 0 if "
+    "no words are in common.",
+    "examination": "An impression in which the user examined the result, according to the click "
+    "model: the result was ranked at or above the last click.",
     "grade": "0 not relevant, 1 relevant, 2 highly relevant.",
     "grade flip": "A query-page pair whose grade differs between two consecutive snapshots.",
     "held out": "A query of a training snapshot that is reserved for testing.",
@@ -28,15 +28,15 @@ TERMS: dict[str, str] = {
     "queries that they do not list.",
     "loose match": "Two URLs that differ only by http or https, www, or a trailing slash.",
     "moved": "A page that disappeared while its text appeared at another URL.",
-    "nDCG@10": "How well the top ten results are ordered by grade: 1 is the best possible order, "
-    "0 means no relevant page.",
+    "nDCG@10": "How well the top ten results are ordered by grade: 1 means the best possible "
+    "results, 0 means no relevant page.",
     "qrel": "A judgement: a query, a page, a grade, and the evidence for it.",
     "reject": "A row of the raw data or of a table that a stage dropped, with the reason.",
     "sampled": "The page is in the random sample of the crawl, which is independent of what "
     "users saw. Every snapshot samples by the same hash function.",
-    "score of a judgement": "The relevance probability, estimated from clicks, that determines "
-    "the grade.",
-    "seen": "A query of a later snapshot that was in the training data, as such or as a variant.",
+    "score of a judgement": "The probability of relevance, estimated from clicks, which "
+    "determines the grade.",
+    "seen": "A query of a later snapshot that was in the training data, itself or as a variant.",
     "shown": "The page was among the results of a query of the snapshot.",
     "snapshot": "The state of the collection in one period, such as 2022-06.",
     "source of a grade": "click: derived from clicks; manual: assigned by an assessor; release: "
@@ -48,4 +48,4 @@ TERMS: dict[str, str] = {
     "topic": "A subject of the collection; a query belongs to the topics whose names it mentions.",
     "variant": "Another spelling or word order of a query, counted together with it.",
 }
-"""Definition of each term, sorted by term."""
+"""Definition of each term of the explorer, sorted by term."""

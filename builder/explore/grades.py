@@ -1,4 +1,4 @@
-"""HTML table of a query's grades by document and snapshot, with the evidence of each grade."""
+"""Renders a table of a query's grades by document and snapshot, with the evidence of each grade."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from builder.explore.render import link, render_macro
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import copy_block
 from builder.reporting import numbers
@@ -14,9 +14,9 @@ from builder.reporting.parts import empty_note, legend, paragraph, section
 from schemas import GRADES as GRADE_NAMES
 
 MAX_DOCUMENTS = 100
-"""Maximum number of rows in a matrix; the copyable rows contain all judged documents."""
+"""Maximum number of documents shown in a grade table; the copyable rows contain all of them."""
 MIN_STABILITY = 0.8
-"""Grades of lower stability are marked as uncertain."""
+"""Minimum stability of a grade that is not marked as uncertain."""
 
 GRADES = """
 SELECT qrels.snapshot, doc_key, doc_id, url, grade, score, score_low, score_high, stability,
@@ -30,10 +30,15 @@ WHERE query_key = $query ORDER BY doc_key, qrels.snapshot
 """
 
 
-def grade_matrix(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
-    """Render the rows of `GRADES` as a table of documents by snapshots, highest grades first.
+def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
+    """Render grades as a table with a row per document and a column per snapshot.
 
-    `values` are the parameters that the rows were queried with.
+    Documents with the highest grades come first.
+
+    Args:
+        source: Connection to the collection.
+        grades: Rows that the statement `GRADES` returned.
+        values: SQL parameters of that statement.
     """
     by_document: dict[str, dict[str, Row]] = {}
     for row in grades:
@@ -82,13 +87,13 @@ def grade_matrix(source: Source, grades: Sequence[Row], values: dict[str, Any]) 
 
 
 def document_link(doc_id: str, url: str | None) -> Markup:
-    """Return a link to a document's page, labelled with its URL without scheme, or its id."""
+    """Return a link to a document's page, labeled with its URL without scheme, or with its id."""
     text = (url or doc_id).removeprefix("https://").removeprefix("http://")
     return link(f"/page/{doc_id}", text)
 
 
 def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
-    """Return the template values of a cell of the grade table; None if there is no judgement."""
+    """Return the template values of a cell of the grade table; None without a judgement."""
     if row is None:
         return None
     is_unsure = row["stability"] is not None and row["stability"] < MIN_STABILITY
@@ -104,7 +109,7 @@ def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
 
 
 def grade_evidence(row: Row) -> list[tuple[str, str]]:
-    """Return the evidence of a grade: a label and a formatted value for each statistic."""
+    """Return the evidence for a grade: a label and a formatted value for each statistic."""
     facts = [("Source", row["source"])]
     if row["score"] is not None or row["impressions"]:
         facts += [
@@ -136,5 +141,5 @@ def grade_evidence(row: Row) -> list[tuple[str, str]]:
 
 
 def grade_text(grade: int | None) -> str:
-    """Return the grade as text, or `not judged` for None."""
+    """Format a grade as text; None becomes `not judged`."""
     return "not judged" if grade is None else str(grade)

@@ -1,4 +1,4 @@
-"""The start page: sizes of the collection, drift report, and construction checks."""
+"""Start page of the explorer: sizes of the collection, drift report, and construction checks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from builder.errors import FormatError
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import IMPRESSION_ORDERS
 from builder.explore.render import Page, link, render_macro
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row
 from builder.explore.tables import Column, table
 from builder.reporting import numbers
@@ -44,7 +44,7 @@ OPTIONAL_TABLES = {
     "sentences": "translations, so pages are shown in one language",
     "rejects": "rejects",
 }
-"""Tables that a collection may lack, with what the explorer cannot show without them."""
+"""What a collection lacks, and the explorer cannot show, without an optional table."""
 
 CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "judged_are_listed": ("/queries", {"group": "judged only"}),
@@ -63,12 +63,13 @@ CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "sample_stands": ("/changes", {"kind": "documents", "status": "not_sampled"}),
     "grade_shares_follow_clicks": ("/changes", {"kind": "qrels", "direction": "changed"}),
     "cuts_stand": ("/changes", {"kind": "qrels", "direction": "changed"}),
+    "grades_recur": ("/changes", {"kind": "qrels", "direction": "changed"}),
     "pairs_recur": ("/changes", {"kind": "qrels", "direction": "lost"}),
 }
-"""URL path and parameters that list the rows counted by a check; other checks count no rows."""
+"""URL path and parameters of the page that lists the rows that a check counts, by check id."""
 
 
-def overview_page(source: Source, request: PageRequest) -> Page:  # noqa: ARG001 - every page takes both
+def overview_page(source: CollectionSource, request: PageRequest) -> Page:  # noqa: ARG001 - every page takes both
     """Build the start page of the explorer, `/`."""
     collection = source.collection
     facts = [
@@ -78,7 +79,7 @@ def overview_page(source: Source, request: PageRequest) -> Page:  # noqa: ARG001
         ("Signature", span(collection.signature, "signature")),
     ]
     drift = source.drift
-    own = (render_macro("facts", facts), _missing_block(source), _snapshots_section(source))
+    own = (render_macro("facts", facts), _missing_tables_block(source), _snapshots_section(source))
     lead = "Contents of the collection, changes between its snapshots, and construction checks."
     if drift is not None:
         try:
@@ -87,7 +88,11 @@ def overview_page(source: Source, request: PageRequest) -> Page:  # noqa: ARG001
             )
         except MALFORMED_REPORT as error:
             path = collection.path / "drift.json"
-            raise FormatError(f"not a report of `longeval drift`: {error!r}", path) from None
+            raise FormatError(
+                f"expected a report of `longeval drift`, cannot render it ({error!r}); rebuild the "
+                "collection",
+                path,
+            ) from None
     text = "This collection has no drift.json, so there are no charts or checks to show."
     return Page(collection.name, lead, (*own, empty_note(text)), "/")
 
@@ -96,14 +101,14 @@ MALFORMED_REPORT = (KeyError, TypeError, ValueError, AttributeError, IndexError,
 """Errors raised while rendering a drift.json with missing or unexpected values."""
 
 
-def _report_sections(source: Source, drift: Mapping[str, Any]) -> Markup:
-    """Render the sections of the drift report, linking each check to the rows that it counts."""
+def _report_sections(source: CollectionSource, drift: Mapping[str, Any]) -> Markup:
+    """Render the sections of a drift report, with links from its checks to the rows they count."""
     first, rest = sections.findings_section(drift), [chart(drift) for chart in CHARTS]
     charts = (sections.sizes_section(drift), *rest)
     return join_markup(first, _snapshots_section(source), *charts, checks_section(source, drift))
 
 
-def missing_tables(source: Source) -> list[str]:
+def missing_tables(source: CollectionSource) -> list[str]:
     """Return a sentence about each table that the collection lacks."""
     return [
         f"This collection has no {text}."
@@ -112,7 +117,7 @@ def missing_tables(source: Source) -> list[str]:
     ]
 
 
-def _missing_block(source: Source) -> Any:
+def _missing_tables_block(source: CollectionSource) -> Any:
     texts = missing_tables(source)
     return (
         collapsible("Missing from this collection", bullet_list(texts, "facts"), is_open=True)
@@ -121,8 +126,8 @@ def _missing_block(source: Source) -> Any:
     )
 
 
-def _snapshots_section(source: Source) -> Any:
-    sizes = source.collection.sizes()
+def _snapshots_section(source: CollectionSource) -> Any:
+    sizes = source.collection.row_counts()
     rows: list[Row] = [
         {"snapshot": name, "documents": pages, "queries": listed, "qrels": judged}
         for name, pages, listed, judged in sizes
@@ -131,12 +136,12 @@ def _snapshots_section(source: Source) -> Any:
         Column("Snapshot", "snapshot", "Period that the snapshot covers"),
         _linked_count_column("Pages", "documents", "/pages", "Number of pages"),
         _linked_count_column("Queries", "queries", "/queries", "Number of listed queries"),
-        Column("Judgements", "qrels", "Number of judged query-page pairs"),
+        Column("Judgements", "qrels", "Number of judged query-document pairs"),
     )
     return section(
         "snapshots",
         "Snapshots",
-        "Follow a number to see the rows behind it.",
+        "Select a number to list the rows that it counts.",
         table(
             source,
             "Sizes of the snapshots",
@@ -156,8 +161,8 @@ def _linked_count_column(label: str, name: str, path: str, hint: str) -> Column:
     return Column(label, linked_count, hint)
 
 
-def checks_section(source: Source, drift: Mapping[str, Any]) -> Any:
-    """Render the construction checks grouped by outcome, with links to the rows that they count."""
+def checks_section(source: CollectionSource, drift: Mapping[str, Any]) -> Any:
+    """Render the construction checks by outcome, with links to the rows that each check counts."""
     groups = {
         "construction": ("Differences in construction", True),
         "cannot tell": ("Inconclusive checks", False),
@@ -171,12 +176,12 @@ def checks_section(source: Source, drift: Mapping[str, Any]) -> Any:
             body.append(collapsible(f"{caption} ({len(rows)})", check_table, is_open=is_open))
     lead = (
         "Whether two snapshots were constructed in the same way; if not, differences between them "
-        "may be artefacts."
+        "may be artifacts."
     )
     return section("checks", "Construction checks", lead, join_markup(body))
 
 
-def _check_row(source: Source, check: Mapping[str, Any]) -> Row:
+def _check_row(source: CollectionSource, check: Mapping[str, Any]) -> Row:
     return {
         "snapshots": " \N{RIGHTWARDS ARROW} ".join(check["snapshots"]),
         "question": check["asks"],
@@ -186,8 +191,8 @@ def _check_row(source: Source, check: Mapping[str, Any]) -> Row:
     }
 
 
-def _rows_url(source: Source, check: Mapping[str, Any]) -> str | None:
-    """Return the URL that lists the rows counted by a check; None if there are no such rows."""
+def _rows_url(source: CollectionSource, check: Mapping[str, Any]) -> str | None:
+    """Return the URL of the page that lists the rows that a check counts, or None."""
     path, values = CHECK_ROWS.get(check["check"], ("", {}))
     if not path or (source.is_imported and values.get("sort") in IMPRESSION_ORDERS):
         return None
@@ -206,7 +211,7 @@ CHECK_COLUMNS = (
         "construction: constructed differently; clear: no such difference; cannot tell: too "
         "little data to decide",
     ),
-    Column("Evidence", "evidence", "Counts that the answer is based on"),
+    Column("Evidence", "evidence", "Counts on which the answer is based"),
     Column(
         "Rows",
         lambda r: link(r["rows"], "show") if r["rows"] else Cell(numbers.DASH),

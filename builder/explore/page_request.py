@@ -1,4 +1,4 @@
-"""Validation of URL parameters: known choices, short texts and page numbers.
+"""Validates URL parameters: choices from a list, short texts and page numbers.
 
 Invalid values raise a `UsageError`, which the application shows as an error page.
 """
@@ -10,19 +10,20 @@ from urllib.parse import urlencode
 from builder.errors import UsageError, suggest
 
 MAX_TEXT_LENGTH = 200
+"""Maximum length of a text parameter, in characters."""
 MAX_PAGE_NUMBER = 100_000
 PAGE_SIZE = 50
-"""Rows per page of a paged table."""
+"""Number of rows per page of a paged table."""
 ID = re.compile(r"\S{1,200}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class PageRequest:
-    """Path and query parameters of a requested URL.
+    """Path and query parameters of the URL that a browser requested.
 
     Args:
         path: Path of the URL.
-        parameters: Query parameters of the URL.
+        parameters: Query parameters of the URL, by name.
     """
 
     def __init__(self, path: str, parameters: Mapping[str, str]) -> None:
@@ -30,7 +31,7 @@ class PageRequest:
         self.parameters = dict(parameters)
 
     def choice(self, name: str, options: Sequence[str], default: str = "") -> str:
-        """Return a parameter's value, which must be one of the options; `default` if it is empty.
+        """Return the value of a parameter with fixed options; `default` if it is missing or empty.
 
         Raises:
             UsageError: The value is not one of the options.
@@ -42,36 +43,38 @@ class PageRequest:
         return value
 
     def text(self, name: str) -> str:
-        """Return a text parameter, stripped of surrounding white space; empty if it is missing.
+        """Return a text parameter without surrounding white space; empty if it is missing.
 
         Raises:
             UsageError: The text is longer than `MAX_TEXT_LENGTH` or has control characters.
         """
         value = self.parameters.get(name, "").strip()
         if len(value) > MAX_TEXT_LENGTH:
-            limit = f"maximum {MAX_TEXT_LENGTH} characters"
+            limit = f"expected at most {MAX_TEXT_LENGTH} characters"
             raise UsageError(f"{name}: {limit}, found {len(value):,}")
         if _CONTROL.search(value):
-            raise UsageError(f"{name}: expected text without control characters")
+            raise UsageError(f"{name}: expected text without control characters, found {value!r}")
         return value
 
     def number(self, name: str, default: int = 1) -> int:
-        """Return an integer parameter from 1 to `MAX_PAGE_NUMBER`; `default` if it is missing.
+        """Return the value of an integer parameter; `default` if it is missing or empty.
 
         Raises:
-            UsageError: The value is not an integer in this range.
+            UsageError: The value is not an integer from 1 to `MAX_PAGE_NUMBER`.
         """
         value = self.parameters.get(name, "") or str(default)
         if not re.fullmatch(r"[0-9]{1,6}", value) or not 1 <= int(value) <= MAX_PAGE_NUMBER:
-            raise UsageError(f"{name}: expected an integer from 1 to {MAX_PAGE_NUMBER:,}")
+            raise UsageError(
+                f"{name}: expected an integer from 1 to {MAX_PAGE_NUMBER:,}, found {value[:40]!r}"
+            )
         return int(value)
 
     def url_with(self, **changes: str | int | None) -> str:
-        """Return the URL of this request with changed parameters; None removes a parameter."""
+        """Return the URL of this request with some parameters changed; None removes a parameter."""
         return page_url(self.path, **{**self.parameters, **changes})
 
 
 def page_url(path: str, **parameters: str | int | None) -> str:
-    """Return a relative URL with query parameters; omits None and empty values."""
+    """Return a relative URL with query parameters, except those that are None or empty."""
     present = {name: value for name, value in parameters.items() if value not in (None, "")}
     return f"{path}?{urlencode(present)}" if present else path

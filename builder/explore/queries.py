@@ -1,9 +1,9 @@
-"""The page that lists queries, with text search, filters and sort orders."""
+"""Explorer page that lists queries, with text search, filters and sort orders."""
 
-from builder.explore.forms import ALL, form, search_field, select_field
+from builder.explore.forms import ALL, render_filter_form, search_field, select_field
 from builder.explore.page_request import PageRequest
 from builder.explore.render import Page, link
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Statement
 from builder.explore.tables import Column, paged_table
 from builder.reporting import numbers
@@ -76,7 +76,7 @@ ORDERS = {
 }
 SORTS = {
     "impressions": "most impressions",
-    "moved": "moved most (impressions)",
+    "moved": "largest change in impressions",
     "flips": "most grade flips",
     "judged": "most judgements",
     "relevant": "most relevant pages",
@@ -89,7 +89,7 @@ TOPICS = "SELECT topic_id, label FROM topics ORDER BY topic_id"
 
 
 def query_link(query_id: str, text: str | None) -> Cell:
-    """Return a link to a query's page, labelled with its text or, if unknown, its id."""
+    """Return a table cell that links to a query's page, labeled with the query's text or id."""
     return Cell(link(f"/query/{query_id}", text or query_id))
 
 
@@ -101,7 +101,7 @@ COLUMNS = (
     Column(
         "Query",
         lambda r: query_link(r["query_id"], r["text"]),
-        "Text in the last snapshot that lists it",
+        "Text in the last snapshot that lists the query",
         "text",
     ),
     Column("English", "text_en", "English translation, or a dash"),
@@ -132,11 +132,11 @@ IMPRESSION_COLUMNS = (
         "moved",
     ),
 )
-"""Columns that are omitted for imported releases, which have no impression counts."""
+"""Columns that are shown only for built collections, as imported ones lack impression counts."""
 IMPRESSION_ORDERS = ("impressions", "moved", "least")
 
 
-def queries_page(source: Source, request: PageRequest) -> Page:
+def queries_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/queries`, which lists queries."""
     topics = [(row["topic_id"], row["label"]) for row in source.rows(Statement(TOPICS))]
     values: dict[str, str] = {
@@ -170,4 +170,4 @@ def queries_page(source: Source, request: PageRequest) -> Page:
     lead = (
         "The search ignores case, accents and punctuation, and includes variants and translations."
     )
-    return Page("Queries", lead, (form(request, *visible), listed), "/queries")
+    return Page("Queries", lead, (render_filter_form(request, *visible), listed), "/queries")

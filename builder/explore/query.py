@@ -1,4 +1,4 @@
-"""The page about one query: statistics per snapshot, grades, grade changes and translation."""
+"""Explorer page of a query: statistics per snapshot, grades, grade changes, translation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from builder.explore.grades import GRADES, document_link, grade_matrix, grade_te
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.query_systems import systems_sections
 from builder.explore.render import Page, link, render_macro
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, statement_table, table
 from builder.reporting import charts
@@ -49,8 +49,8 @@ SELECT snapshot, fr, en, flags FROM sentences WHERE id = $query ORDER BY snapsho
 """
 
 
-def query_page(source: Source, request: PageRequest, query_id: str) -> Page:
-    """Build the page `/query/<id>` about one query.
+def query_page(source: CollectionSource, request: PageRequest, query_id: str) -> Page:
+    """Build the page `/query/<id>`, which describes one query.
 
     Raises:
         HTTPException: 404 if the collection does not contain the query.
@@ -59,15 +59,15 @@ def query_page(source: Source, request: PageRequest, query_id: str) -> Page:
     snapshot_rows = source.rows(Statement(SNAPSHOT_ROWS, values))
     if not any(row["listed"] or row["judged"] for row in snapshot_rows):
         raise HTTPException(404, "The collection does not contain a query with this id.")
-    known = source.rows(Statement(MAP_ROW, values))
+    map_rows = source.rows(Statement(MAP_ROW, values))
     listed = [row for row in snapshot_rows if row["listed"]]
-    text = listed[-1]["text"] if listed else known[0]["text"] if known else query_id
+    text = listed[-1]["text"] if listed else map_rows[0]["text"] if map_rows else query_id
     english = next((row["text_en"] for row in reversed(listed) if row["text_en"]), None)
     lead = [english] if english else []
     grades = source.rows(Statement(GRADES, values))
     scores = systems_sections(source, request, query_id)
     body = (
-        _facts(source, query_id, known, listed),
+        _render_facts(source, query_id, map_rows, listed),
         _over_time_section(source, snapshot_rows, values),
         grade_matrix(source, grades, values),
         _grade_changes_section(source, grades, values),
@@ -79,8 +79,10 @@ def query_page(source: Source, request: PageRequest, query_id: str) -> Page:
     return Page(text, lead, body, "/queries", [*parts, ("translation", "Translation")])
 
 
-def _facts(source: Source, query_id: str, known: Sequence[Row], listed: Sequence[Row]) -> Markup:
-    """Render a query's id, topics and variants, and whether it occurs in every snapshot."""
+def _render_facts(
+    source: CollectionSource, query_id: str, map_rows: Sequence[Row], listed: Sequence[Row]
+) -> Markup:
+    """Render a query's id, topics and variants, and whether it is in every snapshot."""
     topics = sorted({topic for row in listed for topic in row["topics"] or ()})
     rows = source.rows(Statement(TOPIC_LABELS, {"topics": topics})) if topics else []
     labels = {row["topic_id"]: row["label"] for row in rows}
@@ -89,9 +91,11 @@ def _facts(source: Source, query_id: str, known: Sequence[Row], listed: Sequence
     ]
     facts: list[tuple[str, Any]] = [("Id", query_id)]
     facts.append(("Topics", Markup(", ").join(topic_links) if topics else "none recorded"))
-    if known:
-        facts.append(("Core", "in every snapshot" if known[0]["core"] else "not in every snapshot"))
-        aliases = known[0]["aliases"]
+    if map_rows:
+        facts.append(
+            ("Core", "in every snapshot" if map_rows[0]["core"] else "not in every snapshot")
+        )
+        aliases = map_rows[0]["aliases"]
         facts.append(("Merged variants", ", ".join(aliases) if aliases else "none"))
     return render_macro("facts", facts)
 
@@ -101,7 +105,7 @@ SNAPSHOT_COLUMNS = (
     Column(
         "Listed",
         lambda r: Cell("listed" if r["listed"] else "not listed"),
-        "Whether the query file of the snapshot contains it",
+        "Whether the query file of the snapshot contains the query",
     ),
     Column("Split", "split", "train, heldout, test, or seen (in training)"),
     Column("Typed as", "text", "Most frequent spelling in the snapshot"),
@@ -116,14 +120,14 @@ SNAPSHOT_COLUMNS = (
 
 
 LOG_COLUMNS = ("impressions", "users", "clicks")
-"""Columns omitted for imported releases, which store 0 because they have no log statistics."""
+"""Columns omitted for imported collections, which lack log statistics and store 0 instead."""
 
 
 def _over_time_section(
-    source: Source, snapshot_rows: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource, snapshot_rows: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
-    """Render a table of statistics per snapshot and a line chart of the impressions."""
-    columns = [c for c in SNAPSHOT_COLUMNS if not (source.is_imported and c.show in LOG_COLUMNS)]
+    """Render a query's statistics per snapshot, as a table, and a line chart of its impressions."""
+    columns = [c for c in SNAPSHOT_COLUMNS if not (source.is_imported and c.value in LOG_COLUMNS)]
     statement = Statement(SNAPSHOT_ROWS, values)
     found = table(source, "The query in each snapshot", columns, snapshot_rows, statement, empty="")
     names = [row["snapshot"] for row in snapshot_rows]
@@ -136,8 +140,10 @@ def _over_time_section(
     return section("life", "Over time", "Statistics of the query per snapshot.", found, chart)
 
 
-def _grade_changes_section(source: Source, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
-    """Render a table of changed grades, with the click evidence and changes of the documents."""
+def _grade_changes_section(
+    source: CollectionSource, grades: Sequence[Row], values: dict[str, Any]
+) -> Markup:
+    """Render a table of a query's changed grades, with click evidence and document changes."""
     urls = {row["doc_key"]: row["url"] for row in grades}
     columns = (
         Column("Page", lambda r: Cell(document_link(r["doc_id"], urls.get(r["doc_id"])))),
@@ -145,13 +151,13 @@ def _grade_changes_section(source: Source, grades: Sequence[Row], values: dict[s
         Column("To", "to_snapshot"),
         Column("Grade before", lambda r: Cell(grade_text(r["grade_from"]))),
         Column("Grade after", lambda r: Cell(grade_text(r["grade_to"]))),
-        Column("Examined before", "examinations_from", "Examinations behind the earlier grade"),
-        Column("Examined after", "examinations_to", "Examinations behind the later grade"),
-        Column("The page", _document_change, "How the text of the page changed"),
+        Column("Examined before", "examinations_from", "Number of examinations, earlier snapshot"),
+        Column("Examined after", "examinations_to", "Number of examinations, later snapshot"),
+        Column("The page", _document_change_cell, "How the text of the page changed"),
         Column(
             "Dice",
             lambda r: decimal_cell(r["dice"]),
-            "Word overlap of both versions, for updated pages",
+            "Dice coefficient of the word sets of both versions, for updated pages",
         ),
     )
     found = statement_table(
@@ -163,13 +169,13 @@ def _grade_changes_section(source: Source, grades: Sequence[Row], values: dict[s
     )
     lead = (
         "Every changed grade, with the click evidence of both snapshots and the change of the "
-        "page: if the page is unchanged, the flip is due to clicks, not to its text."
+        "page. If the page is unchanged, the grade changed because of clicks, not of its text."
     )
     return section("moves", "Why grades changed", lead, found)
 
 
-def _document_change(row: Row) -> Cell:
-    """Return the status of a document's change, linked to the word diff if it was updated."""
+def _document_change_cell(row: Row) -> Cell:
+    """Return a table cell that states how a document changed; updates link to the word diff."""
     status, band = row["status"], row["band"]
     if status is None:
         return Cell("not recorded")
@@ -180,8 +186,8 @@ def _document_change(row: Row) -> Cell:
     return Cell(link(page_url(f"/page/{row['doc_id']}", **values) + "#difference", text))
 
 
-def _translation_section(source: Source, values: dict[str, Any]) -> Markup:
-    """Render a table of the query's translation per snapshot."""
+def _translation_section(source: CollectionSource, values: dict[str, Any]) -> Markup:
+    """Render a table of a query's translations, one row per sentence and snapshot."""
     columns = (
         Column("Snapshot", "snapshot"),
         Column("Source", "fr", "Query text that was translated"),

@@ -1,4 +1,4 @@
-"""Section of a query's page: scores and ranks of each system, and why a score changed."""
+"""Section of a query's page: score and rank of each system, and the causes of score changes."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from builder.errors import DataError
 from builder.evaluation import parse_measure
 from builder.evaluation.attribution import unchanged_documents
 from builder.evaluation.measures.effectiveness import RunScorer
-from builder.explore.forms import form, select_field
+from builder.explore.forms import render_filter_form, select_field
 from builder.explore.page_request import PageRequest
 from builder.explore.render import link, render_macro
 from builder.explore.runs import MEASURES
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting import charts, numbers
@@ -35,8 +35,8 @@ SELECT doc_key AS doc_id, grade FROM qrels WHERE snapshot = $snapshot AND query_
 """
 
 
-def systems_sections(source: Source, request: PageRequest, query_id: str) -> list[Markup]:
-    """Render the section about systems on a query's page; an empty list if no runs are loaded."""
+def systems_sections(source: CollectionSource, request: PageRequest, query_id: str) -> list[Markup]:
+    """Render the systems section of a query's page; return an empty list if no runs are loaded."""
     if not source.systems:
         return []
     measure = request.choice("measure", MEASURES, MEASURES[0])
@@ -54,7 +54,9 @@ def systems_sections(source: Source, request: PageRequest, query_id: str) -> lis
     ]
     chart = charts.line_chart(f"{measure} of the query", source.snapshots, series)
     rows = _scores_to_rows(source, scores)
-    chosen = form(request, select_field("measure", "Measure", measure, MEASURES), anchor="runs")
+    chosen = render_filter_form(
+        request, select_field("measure", "Measure", measure, MEASURES), anchor="runs"
+    )
     made = table(
         source, f"{measure} and rank of each system", _score_columns(request), rows, None, empty=""
     )
@@ -70,13 +72,15 @@ def systems_sections(source: Source, request: PageRequest, query_id: str) -> lis
     ]
 
 
-def _scores_to_rows(source: Source, scores: dict[tuple[str, str], float | None]) -> list[Row]:
-    """Return each system's score, rank and change of score in each snapshot."""
+def _scores_to_rows(
+    source: CollectionSource, scores: dict[tuple[str, str], float | None]
+) -> list[Row]:
+    """Return a row per snapshot and system: score, rank, and change to the previous snapshot."""
     rows: list[Row] = []
     for index, name in enumerate(source.snapshots):
-        here = {s: scores.get((s, name)) for s in source.systems}
-        known = [value for value in here.values() if value is not None]
-        for system, score in here.items():
+        snapshot_scores = {s: scores.get((s, name)) for s in source.systems}
+        known = [value for value in snapshot_scores.values() if value is not None]
+        for system, score in snapshot_scores.items():
             before = scores.get((system, source.snapshots[index - 1])) if index else None
             rank = None if score is None else 1 + sum(other > score for other in known)
             rows.append(
@@ -114,16 +118,16 @@ def _score_columns(request: PageRequest) -> tuple[Column, ...]:
 
 
 def signed_score(value: float | None) -> Cell:
-    """Format a score difference with its sign; a dash for None."""
+    """Return a table cell with a score difference and its sign; a dash if it is None."""
     if value is None:
         return Cell(numbers.DASH, -1e300)
     return Cell(f"{value:+.4f}".replace("-", "\N{MINUS SIGN}"), value)
 
 
 def _attribution_markup(
-    source: Source, request: PageRequest, query_id: str, measure: str
+    source: CollectionSource, request: PageRequest, query_id: str, measure: str
 ) -> Markup | None:
-    """Render the attribution of a score change to its causes; empty if the request selects none."""
+    """Render the causes of a score change; return None if the request selects no score."""
     system = request.choice("system", source.systems)
     until = request.choice("until", source.snapshots[1:])
     if not system or not until:
@@ -153,9 +157,16 @@ def _attribution_markup(
 
 
 def attribute_query_change(
-    source: Source, query_id: str, system: str, snapshots: tuple[str, str], measure: str
+    source: CollectionSource, query_id: str, system: str, snapshots: tuple[str, str], measure: str
 ) -> Attribution:
-    """Attribute the change of a system's score on a query between two snapshots to its causes.
+    """Attribute a system's score change on a query to changed documents and judgements.
+
+    Args:
+        source: Connection to the collection, with runs.
+        query_id: Aligned id of the query.
+        system: Name of the system.
+        snapshots: Earlier and later snapshot.
+        measure: Measure of the scores, such as `nDCG@10`.
 
     Raises:
         DataError: A snapshot has no judgements for the query, or document changes are unknown.

@@ -1,13 +1,13 @@
-"""The page that lists rejected rows with stage, reason, file and line."""
+"""Explorer page that lists rejected rows with their stage, reason, file and line."""
 
 from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from builder.explore.forms import ALL, form, search_field, select_field
+from builder.explore.forms import ALL, render_filter_form, search_field, select_field
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.render import Page, link
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, paged_table, table
 from builder.reporting import numbers
@@ -31,7 +31,7 @@ ORDERS = {
 STAGE_REASONS = "SELECT DISTINCT stage, reason FROM rejects ORDER BY stage, reason"
 
 
-def rejects_page(source: Source, request: PageRequest) -> Page:
+def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/rejects`, which counts and lists rejected rows."""
     known = source.rows(Statement(STAGE_REASONS))
     stages = sorted({row["stage"] for row in known})
@@ -42,7 +42,7 @@ def rejects_page(source: Source, request: PageRequest) -> Page:
         "reason": request.choice("reason", reasons),
         "file": request.text("file"),
     }
-    summary = _summary(source, values)
+    summary = _summary_table(source, values)
     listed = {"snapshot": source.snapshots, "stage": stages, "reason": reasons}
     fields = [
         select_field(
@@ -53,7 +53,9 @@ def rejects_page(source: Source, request: PageRequest) -> Page:
         )
         for name, options in listed.items()
     ]
-    chosen = form(request, *fields, search_field("file", "Part of the file name", values["file"]))
+    chosen = render_filter_form(
+        request, *fields, search_field("file", "Part of the file name", values["file"])
+    )
     found = paged_table(
         source,
         request,
@@ -71,12 +73,12 @@ def rejects_page(source: Source, request: PageRequest) -> Page:
     return Page("Rejects", lead, body, "/rejects")
 
 
-def _summary(source: Source, values: Mapping[str, str]) -> Markup:
-    """Render a table that counts rejected rows by stage and reason, with a column per snapshot."""
+def _summary_table(source: CollectionSource, values: Mapping[str, str]) -> Markup:
+    """Render counts of rejected rows: one row per stage and reason, one column per snapshot."""
     statement = Statement(REASONS, dict(values))
-    raw = source.rows(statement)
-    counts = {(r["stage"], r["reason"], r["snapshot"]): r["rows"] for r in raw}
-    named = sorted({(r["stage"], r["reason"]) for r in raw})
+    statement_rows = source.rows(statement)
+    counts = {(r["stage"], r["reason"], r["snapshot"]): r["rows"] for r in statement_rows}
+    named = sorted({(r["stage"], r["reason"]) for r in statement_rows})
     rows = [{"stage": stage, "reason": reason} for stage, reason in named]
     names = [n for n in source.snapshots if values["snapshot"] in ("", n)]
 
@@ -106,7 +108,7 @@ def _summary(source: Source, values: Mapping[str, str]) -> Markup:
         rows,
         statement,
         empty="No rows were rejected.",
-        raw=raw,
+        statement_rows=statement_rows,
     )
 
 
@@ -117,7 +119,7 @@ COLUMNS = (
     Column(
         "File",
         lambda r: Cell(r["file"] or numbers.DASH),
-        "Source file, relative to the workflow file",
+        "Source file, relative to the definition file",
         "file",
     ),
     Column("Line", "line", "Line or record number, starting at 1"),

@@ -35,7 +35,7 @@ class Page:
         heading: Heading, also used as the window title.
         lead: Sentence below the heading.
         body: Markup of the sections.
-        section: URL path of its entry in `SECTIONS`, which the navigation bar highlights.
+        section: URL path (in `SECTIONS`) of the entry that the navigation bar highlights.
         parts: Anchor and label of each section, for the links at the top of the page.
     """
 
@@ -65,8 +65,8 @@ def link(url: str, text: Content) -> Markup:
     return render_macro("link", url, join_markup(text))
 
 
-def render_page(page: Page, collection: str) -> str:
-    """Render a page as a complete HTML document with the collection's name in the header."""
+def render_page(page: Page, collection_name: str) -> str:
+    """Render a page as a complete HTML document with the collection's name in its header."""
     return (
         environment()
         .get_template("layout.html")
@@ -75,14 +75,14 @@ def render_page(page: Page, collection: str) -> str:
             lead=join_markup(page.lead),
             body=join_markup(page.body),
             sections=SECTIONS,
-            collection=collection,
+            collection=collection_name,
         )
     )
 
 
 @cache
 def static_files() -> dict[str, tuple[str, bytes]]:
-    """Return the style sheet and the script as `{file name: (media type, content)}`."""
+    """Return the media type and content of the style sheet and the script, by file name."""
     folder = files(__package__).joinpath("templates")
     style, script = ((folder / f"explore.{kind}").read_text("utf-8") for kind in ("css", "js"))
     return {

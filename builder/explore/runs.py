@@ -1,7 +1,7 @@
 """Loads run files into in-memory tables for the explorer's pages about systems.
 
-Run files are named as for `longeval evaluate`. Table `scores` has a score per snapshot, query,
-system and measure; table `ranked` has the top-ranked documents of each run.
+The name of a run file, or of its folder, must contain the snapshot. Table `scores` has a score per
+snapshot, query, system and measure; table `ranked` has the top-ranked documents of each run.
 """
 
 from pathlib import Path
@@ -11,21 +11,26 @@ import polars as pl
 
 from builder.evaluation import EvaluationParameters, evaluate_paths
 from builder.evaluation.runs.assignment import RunFile, assign_runs
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.trec.released import read_snapshot_run, replace_ids_with_keys
 
 MEASURES = ("nDCG@10", "nDCG", "P@10", "AP", "RR")
 MAX_RANKED_DOCUMENTS = 2_000_000
 """Maximum number of rows in the table `ranked`, over all runs."""
 MAX_DEPTH = 100
-"""Documents loaded per query and run, unless `MAX_RANKED_DOCUMENTS` requires fewer."""
+"""Maximum number of documents loaded per query and run."""
 MIN_DEPTH = 10
+"""Minimum number of documents loaded per query and run, even beyond `MAX_RANKED_DOCUMENTS`."""
 
 
-def load_runs(source: Source, folder: Path) -> None:
-    """Score the runs of a folder and add the tables `scores` and `ranked` to a source.
+def load_runs(source: CollectionSource, folder: Path) -> None:
+    """Score runs, and add the tables `scores` and `ranked` to a connection.
 
-    Call this before `Source.restrict_access`.
+    Must be called before `CollectionSource.restrict_access`.
+
+    Args:
+        source: Connection to the collection.
+        folder: Run file, or folder of run files.
 
     Raises:
         UsageError: A file cannot be assigned to a snapshot, or the folder has no runs.
@@ -54,8 +59,10 @@ def load_runs(source: Source, folder: Path) -> None:
     source.depth = depth
 
 
-def _top_documents(file: RunFile, snapshot: Path, depth: int) -> pl.DataFrame:
-    ranking = replace_ids_with_keys(read_snapshot_run(file.path, depth, snapshot).ranking, snapshot)
+def _top_documents(file: RunFile, snapshot_folder: Path, depth: int) -> pl.DataFrame:
+    ranking = replace_ids_with_keys(
+        read_snapshot_run(file.path, depth, snapshot_folder).ranking, snapshot_folder
+    )
     return ranking.select(
         snapshot=pl.lit(file.snapshot),
         system=pl.lit(file.system),

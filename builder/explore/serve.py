@@ -1,4 +1,4 @@
-"""Web server of the explorer, which listens on 127.0.0.1 until it is interrupted."""
+"""Web server of the explorer, which listens on 127.0.0.1 until the user interrupts it."""
 
 import errno
 import logging
@@ -12,12 +12,12 @@ from types import FrameType
 from typing import Any
 
 from builder.errors import UsageError
-from builder.explore.source import open_source
+from builder.explore.source import open_collection_source
 from builder.extras import import_optional
 
 HOST = "127.0.0.1"
 PORTS_TO_TRY = 100
-"""Ports above an occupied one that are tried to suggest a free port."""
+"""Number of ports above an occupied port that are tried, to suggest a free port."""
 
 
 def serve(
@@ -31,9 +31,10 @@ def serve(
 
     Args:
         collection: Version folder, or a parent folder, whose highest version is served.
-        runs: Folder of run files, named as for `longeval evaluate`; None for no systems.
-        port: Port of 127.0.0.1; 0 for any free port.
-        on_ready: Called with the URL once the port is bound.
+        runs: Run file, or folder of run files; None: no runs. The name of a run file, or of its
+            folder, must contain the snapshot.
+        port: Port of 127.0.0.1; 0: any free port.
+        on_ready: Function that is called with the URL of the explorer once the port is bound.
 
     Raises:
         UsageError: The folder has no published collection, or the port is in use.
@@ -43,7 +44,7 @@ def serve(
     import_optional("starlette", "longeval explore", "explore")
     from builder.explore.application import create_application
 
-    source = open_source(collection)
+    source = open_collection_source(collection)
     try:
         if runs is not None:
             from builder.explore.runs import load_runs
@@ -78,7 +79,7 @@ def bind_socket(port: int) -> socket.socket:
     """Return a socket that listens on a port of 127.0.0.1.
 
     Raises:
-        UsageError: The port is in use or not permitted; the message suggests a free one.
+        UsageError: The port is in use or not permitted; the message suggests a free port.
     """
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -111,7 +112,12 @@ def _find_free_port(port: int) -> int:
 
 @contextmanager
 def _stop_on_signal(server: Any, interrupt: Callable[[], None]) -> Iterator[None]:
-    """Stop the server on Ctrl-C and SIGTERM without waiting for running requests."""
+    """Inside the context, stop the server on Ctrl-C or SIGTERM without waiting for requests.
+
+    Args:
+        server: Uvicorn server.
+        interrupt: Function that interrupts running SQL statements.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,8 +1,8 @@
 """DuckDB connection to a published collection, with restricted file access and memory.
 
-DuckDB only reads files below the version folder, never spills to disk, and respects a memory limit.
-Tables that the collection lacks are empty views; a damaged file only fails the statements that
-read it.
+DuckDB reads only files below the version folder, never spills to disk, and has a memory limit. A
+table that the collection lacks becomes an empty table. A damaged file causes errors only in
+statements that read it.
 """
 
 from collections.abc import Set as AbstractSet
@@ -21,14 +21,14 @@ from builder.explore.statements import FOLD_MACRO, FOLD_MACRO_SQL, Row, Statemen
 from builder.io import parquet
 
 MEMORY_LIMIT = "448MiB"
-"""Memory limit of DuckDB, which keeps the whole process below 1 GiB."""
+"""Default memory limit of DuckDB, with which the whole process stays below 1 GiB."""
 
 MAX_CONCURRENT = 2
-"""Statements that run concurrently; more would each get too little memory."""
+"""Maximum number of concurrent statements; with more, each would have too little memory."""
 
 
-class Source:
-    """DuckDB connection that runs statements on a published collection.
+class CollectionSource:
+    """DuckDB connection to a published collection.
 
     Args:
         collection: Collection to query.
@@ -36,7 +36,7 @@ class Source:
 
     Attributes:
         systems: Sorted names of the systems whose runs were loaded; see `builder.explore.runs`.
-        depth: Documents per query and run that were loaded.
+        depth: Number of documents that were loaded per query and run.
     """
 
     def __init__(self, collection: Collection, memory_limit: str = MEMORY_LIMIT) -> None:
@@ -67,11 +67,16 @@ class Source:
         self._connection.execute(FOLD_MACRO_SQL.replace("TEMP ", ""))
 
     def add_table(self, name: str, rows: Any) -> None:
-        """Copy an Arrow table into memory as a table; call before `restrict_access`."""
+        """Copy an Arrow table to a new in-memory DuckDB table; call before `restrict_access`.
+
+        Args:
+            name: Name of the new table.
+            rows: Arrow table.
+        """
         self._connection.from_arrow(rows).create(name)
 
     def restrict_access(self) -> None:
-        """Restrict file access to the collection's folder and lock the DuckDB configuration."""
+        """Restrict file access to the collection's folder, and lock the DuckDB configuration."""
         folder = str(self.collection.path)
         folders = sorted(
             {folder, folder.translate(parquet.GLOB_ESCAPES)}
@@ -102,7 +107,8 @@ class Source:
         report = read_drift(self.collection.path)
         if report is not None and not {"snapshots", "pairs", "checks"} <= report.keys():
             path = self.collection.path / "drift.json"
-            raise FormatError("expected the keys snapshots, pairs and checks", path)
+            found = ", ".join(sorted(report)) or "none"
+            raise FormatError(f"expected the keys snapshots, pairs and checks, found {found}", path)
         return report
 
     @property
@@ -119,13 +125,13 @@ class Source:
         return bool(self.rows(Statement(FIRST_ROW_SQL[table])))
 
     def rows(self, statement: Statement) -> list[Row]:
-        """Run a statement and return its rows as dictionaries.
+        """Run a statement, and return its rows as dictionaries from column name to value.
 
         Raises:
             FormatError: A table that the statement reads is damaged.
             DataError: The statement exceeds the memory limit, or the explorer is shutting down.
         """
-        for name in self._tables(statement):
+        for name in self._referenced_tables(statement):
             self._create_view(name)
         cursor = self._connection.cursor()
         try:
@@ -138,41 +144,43 @@ class Source:
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in rows]
         except duckdb.OutOfMemoryException:
-            raise DataError(f"the query exceeds the memory limit of {self._memory}") from None
+            raise DataError(
+                f"the SQL query exceeds the memory limit of {self._memory}; use narrower filters"
+            ) from None
         except duckdb.Error as error:
-            raise self._read_error(self._tables(statement), error) from None
+            raise self._create_read_error(self._referenced_tables(statement), error) from None
         finally:
             self._running.discard(cursor)
             cursor.close()
 
     def scalar(self, statement: Statement) -> Any:
-        """Run a statement that returns a single row and return the row's first value."""
+        """Run a statement that returns a single row, and return the first value of that row."""
         (row,) = self.rows(statement)
         return next(iter(row.values()))
 
     @staticmethod
-    def _tables(statement: Statement) -> AbstractSet[str]:
+    def _referenced_tables(statement: Statement) -> AbstractSet[str]:
         return statement.identifiers() & views.VIEW_NAMES
 
     def _create_view(self, name: str) -> None:
-        """Create the view of a table when a statement first reads it."""
+        """Create the view of a table, unless it exists."""
         with self._lock:
             if name in self._views:
                 return
             try:
                 views.create_view(self._connection, self.collection, name)
             except duckdb.Error as error:
-                raise self._read_error({name}, error) from None
+                raise self._create_read_error({name}, error) from None
             self._views.add(name)
 
-    def _read_error(self, tables: AbstractSet[str], error: duckdb.Error) -> FormatError:
+    def _create_read_error(self, tables: AbstractSet[str], error: duckdb.Error) -> FormatError:
         first = str(error).partition("\n")[0]
         return FormatError(
             f"cannot read {', '.join(sorted(tables))}: {first}", self.collection.path
         )
 
     def sql_script(self, statement: Statement) -> str:
-        """Return a DuckDB script that creates the views the statement reads and runs it."""
+        """Return a DuckDB script that creates the views that a statement reads, then runs it."""
         lines = []
         if "snapshots" in statement.identifiers():
             names = literal(list(self.snapshots))
@@ -180,7 +188,10 @@ class Source:
             lines.append(f"CREATE OR REPLACE TEMP TABLE snapshots AS\n{select};")
         if FOLD_MACRO in statement.identifiers():
             lines.append(FOLD_MACRO_SQL.strip() + ";")
-        lines += [views.view_sql(self.collection, name) for name in sorted(self._tables(statement))]
+        lines += [
+            views.view_sql(self.collection, name)
+            for name in sorted(self._referenced_tables(statement))
+        ]
         return "\n".join([*lines, statement.to_sql() + ";"])
 
 
@@ -191,10 +202,10 @@ FIRST_ROW_SQL = {
     "sentences": "SELECT 1 FROM translations LIMIT 1",
     "rejects": "SELECT 1 FROM rejects LIMIT 1",
 }
-"""SQL per table that returns a row if the table has any."""
+"""SQL that returns one row if a table has any rows, by table."""
 
 
-def open_source(path: Path | str, memory_limit: str = MEMORY_LIMIT) -> Source:
+def open_collection_source(path: Path | str, memory_limit: str = MEMORY_LIMIT) -> CollectionSource:
     """Open a published collection for queries.
 
     Args:
@@ -207,4 +218,4 @@ def open_source(path: Path | str, memory_limit: str = MEMORY_LIMIT) -> Source:
     """
     collection = open_collection(path)
     _ = collection.manifest  # raises if it is unreadable
-    return Source(collection, memory_limit)
+    return CollectionSource(collection, memory_limit)

@@ -1,6 +1,6 @@
-"""SQL statements over a collection, run with bound parameters or shown with literals to copy.
+"""SQL statements on a collection, to run with bound parameters or to copy with literals.
 
-DuckDB only receives values as bound parameters. In the SQL text that users copy, they are quoted
+DuckDB receives values only as bound parameters. In the SQL text that users copy, values are quoted
 literals.
 """
 
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 _NAME = re.compile(r"[a-z_]+")
 FOLD_MACRO = "folded"
-"""Name of the SQL macro that removes case, accents and punctuation like `builder.text.keys`."""
+"""Name of the SQL macro that folds case, accents and punctuation as `builder.text.keys` does."""
 FOLD_MACRO_SQL = r"""
 CREATE OR REPLACE TEMP MACRO folded(written) AS trim(regexp_replace(
     replace(replace(replace(replace(replace(replace(
@@ -31,7 +31,7 @@ class Statement:
 
     Args:
         sql: Constant SQL with parameters such as `$query`.
-        values: Value of each parameter; values of unknown parameters are ignored.
+        values: Parameter values by name; values that the SQL does not use are ignored.
     """
 
     sql: str
@@ -39,18 +39,18 @@ class Statement:
 
     @property
     def parameters(self) -> dict[str, Value]:
-        """Parameters that the SQL uses, with their values."""
+        """Values of the parameters that the SQL uses, by name."""
         return {name: self.values[name] for name in _PARAMETER.findall(self.sql)}
 
     def identifiers(self) -> frozenset[str]:
-        """Return every word of the SQL, a superset of the tables and macros that it uses."""
+        """Return all words of the SQL, a superset of the tables and macros that it uses."""
         return frozenset(_NAME.findall(self.sql))
 
     def to_sql(self) -> str:
         """Return the SQL with its parameters replaced by literals."""
         return _PARAMETER.sub(lambda match: literal(self.values[match[1]]), self.sql).strip()
 
-    def count_rows(self) -> "Statement":
+    def to_count_statement(self) -> "Statement":
         """Return a statement that counts the rows returned by this statement."""
         return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)  # noqa: S608 - a constant
 
@@ -58,19 +58,30 @@ class Statement:
         """Return a statement for a slice of the ordered rows, with the total count in `all_rows`.
 
         DuckDB materializes all rows, which is fast enough up to about 100,000 rows.
+
+        Args:
+            order: Constant SQL for ORDER BY.
+            limit: Maximum number of rows.
+            offset: Number of rows to skip.
         """
         inner = f"WITH found AS MATERIALIZED ({self.sql})\n"
         rows = "SELECT *, (SELECT count(*) FROM found) AS all_rows FROM found"
         return Statement(inner + rows, self.values).slice_rows(order, limit, offset)
 
     def slice_rows(self, order: str, limit: int, offset: int) -> "Statement":
-        """Return a statement for a slice of the rows, ordered by a constant SQL expression."""
+        """Return a statement for a slice of the ordered rows.
+
+        Args:
+            order: Constant SQL for ORDER BY.
+            limit: Maximum number of rows.
+            offset: Number of rows to skip.
+        """
         sql = f"{self.sql.rstrip()}\nORDER BY {order}\nLIMIT $limit OFFSET $offset"
         return Statement(sql, {**self.values, "limit": limit, "offset": offset})
 
 
 def literal(value: Value | None) -> str:
-    """Return a value as an SQL literal; single quotes in text are doubled."""
+    """Return a value as an SQL literal, in which single quotes of a text are doubled."""
     if value is None:
         return "NULL"
     if isinstance(value, str):
@@ -83,7 +94,7 @@ def literal(value: Value | None) -> str:
 
 
 def values_sql(rows: Sequence[Row]) -> str:
-    """Return a `SELECT * FROM (VALUES ...)` statement that contains the rows as literals."""
+    """Return a `SELECT * FROM (VALUES ...)` statement with the rows as literals."""
     if not rows:
         return "SELECT NULL WHERE false"
     names = ", ".join(rows[0])

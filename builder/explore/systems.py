@@ -1,17 +1,17 @@
-"""The page that compares two systems query by query and over the snapshots."""
+"""Explorer page that compares two systems, by query and over the snapshots."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
 
-from builder.explore.forms import form, select_field
+from builder.explore.forms import render_filter_form, select_field
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import query_link
 from builder.explore.query_systems import signed_score
 from builder.explore.render import Page, render_macro
 from builder.explore.runs import MEASURES
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting import charts
@@ -21,6 +21,7 @@ from builder.reporting.parts import decimal_cell, empty_note, grid, paragraph, s
 MAX_ROWS = 25
 """Maximum number of queries in the table of largest differences."""
 MAX_POINTS = 2000
+"""Maximum number of queries in the scatter plot."""
 
 PAIRS = """
 SELECT a.query_key AS query_id, a.snapshot, a.score AS first, b.score AS second,
@@ -37,13 +38,16 @@ WHERE query_key IN (SELECT unnest($ids)) GROUP BY query_key
 """
 
 
-def systems_page(source: Source, request: PageRequest) -> Page:
+def systems_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/systems`, which compares two systems."""
     heading = "Two systems"
     lead = "Differences between two systems per query and per snapshot."
     if len(source.systems) < 2:
         found = f"found {', '.join(source.systems)}" if source.systems else "no runs were loaded"
-        text = f"This page compares the runs of two systems: start with --runs FOLDER ({found})."
+        text = (
+            "This page compares the runs of two systems; start `longeval explore` with "
+            f"--runs FOLDER ({found})."
+        )
         return Page(heading, lead, empty_note(text), "/systems")
     first = request.choice("first", source.systems, source.systems[0])
     second = request.choice("second", source.systems, source.systems[1])
@@ -52,7 +56,7 @@ def systems_page(source: Source, request: PageRequest) -> Page:
     rows = source.rows(Statement(PAIRS, values))
     names = [name for name in source.snapshots if any(r["snapshot"] == name for r in rows)]
     snapshot = request.choice("snapshot", names, names[-1] if names else "")
-    chosen = form(
+    chosen = render_filter_form(
         request,
         select_field("first", "First", first, source.systems),
         select_field("second", "Second", second, source.systems),
@@ -62,17 +66,17 @@ def systems_page(source: Source, request: PageRequest) -> Page:
     if not rows:
         text = "No snapshot has runs of both systems."
         return Page(heading, lead, (chosen, empty_note(text)), "/systems")
-    here = [row for row in rows if row["snapshot"] == snapshot]
+    snapshot_rows = [row for row in rows if row["snapshot"] == snapshot]
     body = (
         chosen,
         _over_time_section(source, names, rows, values),
-        _snapshot_section(source, here, snapshot, first, second, measure),
+        _snapshot_section(source, snapshot_rows, snapshot, first, second, measure),
     )
     return Page(heading, lead, body, "/systems", [("time", "Over time"), ("queries", "Queries")])
 
 
 def _over_time_section(
-    source: Source, names: Sequence[str], rows: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource, names: Sequence[str], rows: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
     over: list[Row] = []
     for name in names:
@@ -113,7 +117,12 @@ def _over_time_section(
 
 
 def _snapshot_section(
-    source: Source, rows: Sequence[Row], snapshot: str, first: str, second: str, measure: str
+    source: CollectionSource,
+    rows: Sequence[Row],
+    snapshot: str,
+    first: str,
+    second: str,
+    measure: str,
 ) -> Markup:
     ordered = sorted(rows, key=lambda row: (-abs(row["difference"]), row["query_id"]))
     chosen = ordered[:MAX_ROWS]
@@ -150,7 +159,7 @@ def _snapshot_section(
 
 
 def _scatter_plot(rows: Sequence[Row], first: str, second: str, measure: str) -> Markup:
-    """Render a scatter plot of both systems' scores, with a link from each point to its query."""
+    """Render a scatter plot of two systems' scores, in which each point links to its query."""
     drawing = Chart(f"{measure}: {second} (up) against {first} (right)", height=400)
     left, right, top, bottom = drawing.plot_area
     values = [0.0, 1.0, *(row[side] for row in rows for side in ("first", "second"))]

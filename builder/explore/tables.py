@@ -1,7 +1,7 @@
 """HTML tables of the explorer, with sorting, paging, column descriptions and copyable code.
 
-Below each table, users can expand the column descriptions, and copy the rows as Polars code,
-DuckDB SQL or CSV.
+Below each table, users can open the column descriptions, and copy Polars code or DuckDB SQL that
+returns the rows, or the rows as CSV.
 """
 
 import csv
@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from builder.explore.page_request import PAGE_SIZE, PageRequest
 from builder.explore.render import render_macro
-from builder.explore.source import Source
+from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement, values_sql
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, empty_note, integer_cell
@@ -29,19 +29,19 @@ class Column:
 
     Args:
         label: Heading.
-        show: Key of the value in the row, or a function from a row to a cell.
+        value: Key of the value in a row, or a function that returns the cell of a row.
         hint: Description of the column and its unit.
-        sort: Key in `orders` of `paged_table` that a click on the heading sorts by.
+        sort: Sort key (of `paged_table`) that a click on the heading selects; empty: none.
     """
 
     label: str
-    show: "CellFunction | str"
+    value: "CellFunction | str"
     hint: str = ""
     sort: str = ""
 
     def cell(self, row: Row) -> Cell:
-        """Return the table cell of a row; missing values are shown as a dash."""
-        content = self.show(row) if callable(self.show) else row[self.show]
+        """Return the cell of a row in this column; a missing value becomes a dash."""
+        content = self.value(row) if callable(self.value) else row[self.value]
         if isinstance(content, Cell):
             return content
         if isinstance(content, int) and not isinstance(content, bool):
@@ -50,47 +50,55 @@ class Column:
 
 
 def statement_table(
-    source: Source,
+    source: CollectionSource,
     caption: str,
     columns: Sequence[Column],
     statement: Statement,
     *,
     empty: str,
 ) -> Markup:
-    """Run a statement and render all its rows as a table."""
+    """Run a statement, and render all its rows as an HTML table.
+
+    Args:
+        source: Connection to the collection.
+        caption: Caption of the table.
+        columns: Columns; cells of the first column are row headers.
+        statement: Statement to run.
+        empty: Sentence to show if there are no rows.
+    """
     rows = source.rows(statement)
     return table(source, caption, columns, rows, statement, empty=empty)
 
 
 def table(
-    source: Source,
+    source: CollectionSource,
     caption: str,
     columns: Sequence[Column],
     rows: Sequence[Row],
     statement: Statement | None,
     *,
     empty: str,
-    raw: Sequence[Row] | None = None,
+    statement_rows: Sequence[Row] | None = None,
 ) -> Markup:
     """Render rows as an HTML table.
 
     Args:
-        source: Collection that the copyable SQL reads.
+        source: Connection to the collection that the copyable SQL reads.
         caption: Caption of the table.
-        columns: Columns; cells of the first one are row headers.
+        columns: Columns; cells of the first column are row headers.
         rows: Rows to show.
-        statement: Statement that returned the rows; None to copy the rows as literals.
+        statement: Statement that returned the rows; None: the copyable SQL has them as literals.
         empty: Sentence to show if there are no rows.
-        raw: Rows returned by the statement, if `rows` is a different arrangement of them.
+        statement_rows: Rows returned by the statement, if `rows` is a different arrangement.
     """
     if not rows:
         return empty_note(empty)
     headers = [(column.label, column.hint, "", "") for column in columns]
-    return _render_table(source, caption, columns, headers, rows, statement, raw)
+    return _render_table(source, caption, columns, headers, rows, statement, statement_rows)
 
 
 def paged_table(
-    source: Source,
+    source: CollectionSource,
     request: PageRequest,
     caption: str,
     columns: Sequence[Column],
@@ -103,21 +111,23 @@ def paged_table(
     """Render one page of a statement's rows, sorted as requested, with links to other pages.
 
     Args:
-        source: Collection to query.
-        request: Request whose parameters `sort` (a key of `orders`) and `page` are used.
+        source: Connection to the collection.
+        request: Request with the parameters `sort` (a key of `orders`) and `page` (a number).
         caption: Caption of the table.
-        columns: Columns; cells of the first one are row headers.
+        columns: Columns; cells of the first column are row headers.
         statement: Statement that returns all rows.
-        orders: Constant SQL for ORDER BY per sort key; the first one is the default.
+        orders: Constant SQL for ORDER BY, by sort key; the first key is the default.
         empty: Sentence to show if there are no rows.
-        is_small: Whether all rows fit into memory, which allows counting them in the same pass.
+        is_small: Whether all rows fit into memory, so that the same statement can count them.
     """
     sort = request.choice("sort", list(orders), next(iter(orders)))
     page = request.number("page")
     bounds = (orders[sort], PAGE_SIZE, (page - 1) * PAGE_SIZE)
     slice_ = statement.slice_rows(*bounds)
     rows = source.rows(statement.slice_with_total(*bounds) if is_small else slice_)
-    total = rows[0]["all_rows"] if rows and is_small else source.scalar(statement.count_rows())
+    total = (
+        rows[0]["all_rows"] if rows and is_small else source.scalar(statement.to_count_statement())
+    )
     rows = [{name: v for name, v in row.items() if name != "all_rows"} for row in rows]
     if not rows:
         text = (
@@ -149,26 +159,34 @@ def paged_table(
 
 
 def _render_table(
-    source: Source,
+    source: CollectionSource,
     caption: str,
     columns: Sequence[Column],
     headers: Sequence[tuple[str, str, str, str]],
     rows: Sequence[Row],
     statement: Statement | None,
-    raw: Sequence[Row] | None = None,
+    statement_rows: Sequence[Row] | None = None,
 ) -> Markup:
     cells = [[column.cell(row) for column in columns] for row in rows]
     numeric = [any(row[n].value is not None for row in cells) for n in range(len(columns))]
     body = render_macro("table", caption, list(zip(headers, numeric, strict=True)), cells, numeric)
     hints = [(column.label, column.hint) for column in columns if column.hint]
-    below = render_macro("below", caption, hints, copy_snippets(source, raw or rows, statement))
+    below = render_macro(
+        "below", caption, hints, copy_snippets(source, statement_rows or rows, statement)
+    )
     return render_macro("block", join_markup(body, below))
 
 
 def copy_snippets(
-    source: Source, rows: Sequence[Row], statement: Statement | None
+    source: CollectionSource, rows: Sequence[Row], statement: Statement | None
 ) -> list[tuple[str, str]]:
-    """Return code that reproduces the rows, in Polars and DuckDB SQL, and the rows as CSV."""
+    """Return pairs of name and text: Polars code and DuckDB SQL for the rows, and CSV of the rows.
+
+    Args:
+        source: Connection to the collection that the code reads.
+        rows: Rows returned by the statement.
+        statement: Statement that returned the rows; None: the code has them as literals.
+    """
     script = values_sql(rows) + ";" if statement is None else source.sql_script(statement)
     first, _, last = script.rpartition(";\n")
     polars = "import duckdb\n\n"
@@ -186,7 +204,7 @@ def _triple_quoted(text: str) -> str:
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    """Return the rows as CSV with a header; list elements are joined with `|`."""
+    """Format rows as CSV with a header; list elements are joined with `|`."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(rows[0])
@@ -201,7 +219,7 @@ def _csv_value(value: Any) -> Any:
 
 
 def copy_block(
-    source: Source, caption: str, rows: Sequence[Row], statement: Statement | None
+    source: CollectionSource, caption: str, rows: Sequence[Row], statement: Statement | None
 ) -> Markup:
-    """Render Polars code, SQL and CSV of rows that are not shown as a table, for copying."""
+    """Render copyable Polars code, DuckDB SQL and CSV of rows that are not shown as a table."""
     return render_macro("below", caption, [], copy_snippets(source, rows, statement))

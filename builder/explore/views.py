@@ -1,8 +1,9 @@
 """DuckDB views that combine the tables of all snapshots of a collection.
 
-Each view reads the Parquet files of a table; its SQL is also available as text. Besides the columns
-of the table's schema, it has `snapshot`, and the aligned ids `query_key` and `doc_key`, which only
-differ from `query_id` and `doc_id` in imported releases (see `schemas.ReleaseIds`).
+Each view reads the Parquet files of one table; its SQL is also available as text. In addition to
+the columns of the table, the view of a snapshot table has the column `snapshot` and the aligned ids
+`query_key` and `doc_key`, which differ from `query_id` and `doc_id` only in imported releases (see
+`schemas.ReleaseIds`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,19 +23,22 @@ from schemas import TABLES
 COLLECTION_TABLES = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
 SNAPSHOT_TABLES = {**layout.SNAPSHOT_TABLES, **layout.RELEASE_TABLES, "rejects": "rejects"}
 VIEW_NAMES = frozenset({*COLLECTION_TABLES, *SNAPSHOT_TABLES})
-"""Tables that have a view."""
+"""Names of the tables for which a view can be created."""
 ID_COLUMNS = {
     "documents": {"doc_id": "document"},
     "queries": {"query_id": "query"},
     "qrels": {"query_id": "query", "doc_id": "document"},
 }
-"""Columns with ids of a snapshot, and the kind of each id in `ReleaseIds`."""
+"""Columns with ids that are valid in one snapshot, by table, and their kind in `ReleaseIds`."""
 
 Relation = duckdb.DuckDBPyRelation
 
 
 def table_files(collection: Collection, name: str) -> Iterator[tuple[Table, str | None]]:
-    """Yield each snapshot's table with its name; a shared table is yielded once, with None."""
+    """Yield the table of each snapshot and the snapshot's name.
+
+    A table of the whole collection is yielded once, with None instead of a snapshot.
+    """
     if name in COLLECTION_TABLES:
         yield table_at(collection.path, COLLECTION_TABLES[name], TABLES[name]), None
         return
@@ -44,7 +48,7 @@ def table_files(collection: Collection, name: str) -> Iterator[tuple[Table, str 
 
 
 def create_view(connection: duckdb.DuckDBPyConnection, collection: Collection, name: str) -> None:
-    """Create the view of a table, or an empty table if the collection has no files of the table.
+    """Create the view of a table, or an empty table if the collection has no files for it.
 
     Raises:
         FormatError: A file is damaged.
@@ -69,7 +73,7 @@ def _file_relation(
     name: str,
     snapshot: str | None,
 ) -> Relation:
-    parquet.check(*table.paths)
+    parquet.check_readable(*table.paths)
     columns = TABLES[name].dtypes()
     rows = table.relation(connection).select(*map(duckdb.ColumnExpression, columns))
     if snapshot is None:
@@ -95,11 +99,11 @@ def key_column(column: str) -> str:
 def _add_key_column(
     connection: duckdb.DuckDBPyConnection, rows: Relation, ids: Table, column: str, kind: str
 ) -> Relation:
-    """Add the column with the aligned ids that correspond to an id column."""
+    """Add the column with the aligned ids of an id column, such as `doc_key` for `doc_id`."""
     own, key = duckdb.ColumnExpression(column), key_column(column)
     if not ids.paths:
         return rows.select(duckdb.StarExpression(), own.alias(key))
-    parquet.check(*ids.paths)
+    parquet.check_readable(*ids.paths)
     known = ids.relation(connection)
     known = known.filter(duckdb.ColumnExpression("kind") == duckdb.ConstantExpression(kind))
     names = (duckdb.ColumnExpression(n).alias(a) for n, a in (("id", column), ("key", "known")))
@@ -109,7 +113,7 @@ def _add_key_column(
 
 
 def _empty_table(name: str) -> pa.Table:
-    """Return an empty table with the columns of a view."""
+    """Return an empty table with the columns that the view of a table has."""
     schema = arrow_schema(TABLES[name])
     if name in SNAPSHOT_TABLES:
         for column in ("snapshot", *map(key_column, ID_COLUMNS.get(name, ()))):
@@ -119,18 +123,18 @@ def _empty_table(name: str) -> pa.Table:
 
 
 def view_sql(collection: Collection, name: str) -> str:
-    """Return the SQL that creates the view of a table, with values as quoted literals."""
+    """Return the SQL that creates the view of a table, with quoted literals as values."""
     parts = [
         _select_sql(collection, name, table.paths, snapshot)
         for table, snapshot in table_files(collection, name)
         if table.paths
     ]
     if not parts:
-        parts = [f"SELECT {_empty_columns(name)} WHERE false"]
+        parts = [f"SELECT {_empty_view_columns(name)} WHERE false"]
     return f"CREATE OR REPLACE TEMP VIEW {name} AS\n" + "\nUNION ALL\n".join(parts) + ";"
 
 
-def _empty_columns(name: str) -> str:
+def _empty_view_columns(name: str) -> str:
     with duckdb.connect() as connection:
         relation = connection.from_arrow(_empty_table(name))
         kinds = zip(relation.columns, relation.types, strict=True)

@@ -1,7 +1,7 @@
 """Word diff of two versions of a text.
 
-Compares the first `MAX_WORDS` words of two texts with `difflib`, and returns runs of unchanged,
-removed and added words and the number of words that were omitted.
+Compares the first `MAX_WORDS` words of the two versions with `difflib`, and returns runs of
+unchanged, removed and added words, and the number of words that were omitted.
 """
 
 import re
@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 MAX_WORDS = 4000
-"""Maximum number of compared words per text: 0.1 s in the slowest case measured."""
+"""Maximum number of words compared per text; the slowest comparison measured took 0.1 s."""
 CONTEXT_WORDS = 40
-"""Unchanged words shown before and after a change; longer unchanged runs are shortened."""
+"""Number of unchanged words shown before and after a change; longer runs are shortened."""
 
 MAX_STRAY_WORDS = 2
-"""Unchanged runs of up to this length between changes are merged into the change: rewritten
-sentences share words such as `de`, and fragments of them are unreadable."""
+"""Maximum number of unchanged words between two changes for which the two changes are merged.
+
+Rewritten sentences share words such as `de`; without merging, the diff would be unreadable.
+"""
 
 Opcode = tuple[str, int, int, int, int]
-"""Opcode of `difflib`: tag, and start and end offset in both texts."""
+"""Opcode of `difflib`: tag, start and end in the first text, start and end in the second text."""
 Run = tuple[str, str]
 """Kind of a run (`same`, `removed`, `added` or `gap`) and its text."""
 
@@ -29,10 +31,10 @@ class WordDiff:
     """Word diff of two texts.
 
     Args:
-        runs: Runs of unchanged, removed and added words in order.
-        removed: Number of words that occur only in the first text.
-        added: Number of words that occur only in the second text.
-        omitted: Number of words beyond `MAX_WORDS`, in both texts together.
+        runs: Runs of unchanged, removed and added words, in order.
+        removed: Number of words removed from the first text.
+        added: Number of words added in the second text.
+        omitted: Number of words beyond `MAX_WORDS` per text, in total.
     """
 
     runs: tuple[Run, ...]
@@ -42,7 +44,7 @@ class WordDiff:
 
 
 def split_words(text: str) -> list[str]:
-    """Split a text into words, each including the white space that follows it."""
+    """Split a text into words, each with the white space that follows it."""
     return re.findall(r"\S+\s*", text)
 
 
@@ -72,7 +74,7 @@ def diff_words(before: str, after: str) -> WordDiff:
 
 
 def _merge_stray_words(opcodes: Sequence[Opcode]) -> list[Opcode]:
-    """Merge unchanged runs of up to `MAX_STRAY_WORDS` words into the neighbouring changes."""
+    """Merge longer changes that are separated by at most `MAX_STRAY_WORDS` unchanged words."""
     merged: list[Opcode] = []
     for index, opcode in enumerate(opcodes):
         kind, a, b, c, d = opcode
@@ -88,7 +90,7 @@ def _merge_stray_words(opcodes: Sequence[Opcode]) -> list[Opcode]:
 
 
 def _word_count(opcode: Opcode) -> int:
-    """Return the number of words that an opcode covers in both texts together."""
+    """Return the total number of words that an opcode covers in the two texts."""
     return opcode[2] - opcode[1] + opcode[4] - opcode[3]
 
 
@@ -97,7 +99,13 @@ def _strip_words(words: list[str]) -> list[str]:
 
 
 def _shorten_unchanged(words: list[str], *, is_first: bool, is_last: bool) -> list[Run]:
-    """Replace the middle of a long unchanged run by its word count; keep words next to changes."""
+    """Replace the middle of a long unchanged run by its word count.
+
+    Args:
+        words: Words of the run.
+        is_first: Whether the run starts the diff; if so, no words are kept at its start.
+        is_last: Whether the run ends the diff; if so, no words are kept at its end.
+    """
     head, tail = 0 if is_first else CONTEXT_WORDS, 0 if is_last else CONTEXT_WORDS
     if (is_first and is_last) or len(words) <= head + tail + CONTEXT_WORDS:
         return [("same", "".join(words))]

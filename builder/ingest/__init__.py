@@ -1,4 +1,4 @@
-"""Converts raw query logs and crawls to tables, with a reason for every rejected record."""
+"""Converts raw query logs and crawls to tables; every rejected record is listed with a reason."""
 
 from builder.ingest.crawls import ingest_crawl
 from builder.ingest.logs import ingest_log

@@ -1,4 +1,4 @@
-"""Advice for input that is empty, or of which many records are rejected for one reason."""
+"""Notes with advice for empty files, and for many records rejected for the same reason."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,9 +9,9 @@ LOG_ADVICE = {
     "bad_clicks": "if clicks are flags or ids, set log.click_form",
     "bad_list": "if lists have another separator, set log.list_separator",
     "bad_time": "if times have another format, set log.time_format or log.time_unit",
-    "repeated_impression": 'if times are only precise to the minute, set log.repeats = "keep"',
+    "repeated_impression": 'if times are precise only to the minute, set log.repeats = "keep"',
 }
-"""Possible cause and remedy by reject reason of a query log."""
+"""Advice on how to avoid rejects of a query log, by reject reason."""
 
 CRAWL_ADVICE = {
     "bad_url": "if URLs are in another field, set crawl.fields.url; if pages have ids, set "
@@ -20,23 +20,23 @@ CRAWL_ADVICE = {
     "crawl.time_format",
     "bad_text": "if texts are in another field, set crawl.fields.text",
 }
-"""Possible cause and remedy by reject reason of a crawl."""
+"""Advice on how to avoid rejects of a crawl, by reject reason."""
 
 MAX_NAMES = 10
-"""Maximum number of files that a note names."""
+"""Maximum number of file names in a note."""
 MIN_SHARE = 0.1
-"""Minimum share of the records with a reject reason for which advice is given."""
+"""Advice is given if more than this share of the records is rejected for a reason."""
 
 
 def advise_on_rejects(
     rejected: Mapping[str, int], records: int, advice: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield a note for each reject reason that has advice and is frequent.
+    """Yield a note with advice for each frequent reject reason.
 
     Args:
         rejected: Number of rejected records by reason.
         records: Number of records read.
-        advice: Advice by reason, such as `LOG_ADVICE`.
+        advice: Advice by reject reason, such as `LOG_ADVICE`; other reasons are ignored.
     """
     for reason, remedy in advice.items():
         rows = rejected.get(reason, 0)
@@ -45,7 +45,7 @@ def advise_on_rejects(
 
 
 def note_empty_files(files: Sequence[Source]) -> Iterator[str]:
-    """Yield a note that names the files of 0 bytes, if there are any."""
+    """Yield one note that lists the empty files (0 bytes), if there are any."""
     empty = [file.name for file in files if not file.path.stat().st_size]
     if empty:
         more = f" and {len(empty) - MAX_NAMES:,} more" if len(empty) > MAX_NAMES else ""

@@ -1,4 +1,4 @@
-"""Checks the columns of CSV, TSV and Parquet files against the field names of a definition."""
+"""Checks the columns of CSV, TSV and Parquet files against the field names in a definition."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -8,51 +8,52 @@ from builder.io.sources import Source
 from builder.parameters import LogFields, PageFields
 
 MAX_CHARS = 200
-"""Maximum number of characters of the column names in a message."""
+"""Maximum length in characters of the list of column names in a message."""
 
 
 def check_named_columns(
-    key: str,
+    section: str,
     fields: LogFields | PageFields,
     optional: Iterable[str],
     columns: Sequence[str],
     source: Source,
-    found: Collection[str] | None = None,
+    available: Collection[str] | None = None,
 ) -> None:
-    """Check that the file has a column for every optional field that the definition names.
+    """Check that a file has a column for every optional field that the definition names.
 
     Args:
-        key: Key of the section of field names, such as `log.fields`.
+        section: Name of the section with the field names, such as `log.fields`.
         fields: The section.
         optional: Standard names of the optional fields.
         columns: Column names of the file.
-        source: The file.
-        found: Field names that are columns or nested fields; None: the column names.
+        source: The file, for messages.
+        available: Names of columns and of nested fields; None: only the column names.
 
     Raises:
-        FormatError: the file has no column with any of the names of a field.
+        FormatError: the file has no column with any of the names that the definition gives for a
+            field.
     """
     for own in optional:
         given = getattr(fields, own) if own in fields.model_fields_set else None
         names = (given,) if isinstance(given, str) else given
-        if not names or set(names) & set(columns if found is None else found):
+        if not names or set(names) & set(columns if available is None else available):
             continue
         closest = get_close_matches(names[0], columns, n=1)
-        hint = f"did you mean {closest[0]!r}?" if closest else f"correct or remove {key}.{own}"
+        hint = f"did you mean {closest[0]!r}?" if closest else f"correct or remove {section}.{own}"
         raise FormatError(
-            f"expected the column {' or '.join(map(repr, names))} ({key}.{own}), "
+            f"expected the column {' or '.join(map(repr, names))} ({section}.{own}), "
             f"found {', '.join(columns)[:MAX_CHARS]}; {hint}",
             source.name,
         )
 
 
 def check_unique_columns(columns: Sequence[str], names: Iterable[str], source: Source) -> None:
-    """Check that the name of each column to be read is unique.
+    """Check that no column to be read has the same name as another column.
 
     Args:
         columns: Column names of the file.
-        names: Names of the columns that are read.
-        source: The file.
+        names: Names of the columns to be read.
+        source: The file, for messages.
 
     Raises:
         FormatError: the name of a column to be read occurs more than once.
@@ -68,10 +69,10 @@ def check_unique_columns(columns: Sequence[str], names: Iterable[str], source: S
 
 
 def note_missing_columns(files: Mapping[str, Mapping[str, bool]]) -> Iterator[str]:
-    """Yield a note for each optional column that some files of a snapshot have and others lack.
+    """Yield a note for each optional column that is missing from some files of a snapshot.
 
     Args:
-        files: For each file, which optional columns it has.
+        files: Whether each file has each optional column: file name to column name to Boolean.
     """
     for name in dict.fromkeys(name for columns in files.values() for name in columns):
         has_column = {file: columns[name] for file, columns in files.items() if name in columns}
@@ -79,5 +80,5 @@ def note_missing_columns(files: Mapping[str, Mapping[str, bool]]) -> Iterator[st
         if 0 < len(lacking) < len(has_column):
             yield (
                 f"column {name!r} is missing from {len(lacking):,} of {len(has_column):,} files, "
-                f"such as {lacking[0]}; if it has another name there, rename it"
+                f"such as {lacking[0]}; if the column has another name in such files, rename it"
             )

@@ -1,7 +1,7 @@
-"""Opens raw files as decompressed bytes: plain, gzip or zstd, detected from the first bytes.
+"""Opens raw files for reading decompressed bytes; gzip and zstd are detected from the first bytes.
 
-Input: a source. Output: a binary file object. A file of any other type raises an error that names
-the type and how to convert the file.
+Input: a source. Output: a binary file object. For other compressed formats, archives and binary
+formats, an error is raised that names the format and how to convert the file.
 """
 
 import gzip
@@ -15,50 +15,32 @@ import zstandard
 
 from builder.errors import FormatError
 from builder.ingest.rejects import FILE_DAMAGED, FILE_TRUNCATED
+from builder.io.file_types import HEAD_BYTES, check_file_type
 from builder.io.sources import Source
 
 CHUNK = 4 * 2**20
-"""Bytes decompressed together."""
+"""Maximum number of decompressed bytes per read."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
-UTF16 = (b"\xff\xfe", b"\xfe\xff")
-REPACK = "decompress it, or compress it with gzip or zstd"
-UNPACK = "extract it and list its files"
-EXPORT = "export it as Parquet or JSON lines"
-UNSUPPORTED = (
-    (0, rb"BZh[1-9]1AY&SY", "a bzip2 file", REPACK),
-    (0, rb"\xfd7zXZ\x00", "an xz file", REPACK),
-    (0, rb"\x04\x22\x4d\x18", "an LZ4 file", REPACK),
-    (0, rb"PK\x03\x04", "a zip archive", UNPACK),
-    (0, rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
-    (0, rb"Rar!\x1a\x07", "a RAR archive", UNPACK),
-    (257, rb"ustar[\x00 ]", "a tar archive", UNPACK),
-    (0, rb"filedesc://", "an ARC archive", "convert it to WARC with warcio recompress"),
-    (0, rb"SQLite format 3\x00", "a SQLite database", EXPORT),
-    (0, rb"Obj\x01", "an Avro file", EXPORT),
-    (0, rb"ARROW1\x00\x00", "an Arrow file", EXPORT),
-)
-"""Signatures of unsupported file types: offset, pattern, description, advice."""
-HEAD_BYTES = 512
 JSON_ARRAY = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
 
 
 def open_decompressed(source: Source) -> IO[bytes]:
-    """Open a file for reading its decompressed bytes.
+    """Open a plain, gzip or zstd file for reading decompressed bytes.
 
     Raises:
         FormatError: the file cannot be opened, or its type is not supported.
     """
     try:
-        with _open(source.path) as file:
-            _check_kind(_read_head_of(file, HEAD_BYTES), source)
-        return _open(source.path)
+        with _open_by_signature(source.path) as file:
+            check_file_type(_read_first_bytes(file, HEAD_BYTES), source.name)
+        return _open_by_signature(source.path)
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
 
 
-def _open(path: Path) -> IO[bytes]:
-    """Open a file with the decompressor that fits the first bytes."""
+def _open_by_signature(path: Path) -> IO[bytes]:
+    """Open a file with the decompressor that matches its first bytes."""
     with path.open("rb") as file:
         head = file.read(4)
     if head.startswith(GZIP):
@@ -69,20 +51,20 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def read_head(source: Source, size: int) -> bytes:
-    """Return the first decompressed bytes of a file; empty if the file is damaged.
+    """Return the first `size` decompressed bytes of a file; empty if the file is damaged.
 
     Raises:
-        FormatError: as `open_decompressed`.
+        FormatError: the file cannot be opened, or its type is not supported.
     """
     with open_decompressed(source) as file:
-        return _read_head_of(file, size)
+        return _read_first_bytes(file, size)
 
 
 def reject_json_array(source: Source) -> None:
-    """Raise an error if a JSON file is an array instead of JSON lines.
+    """Raise FormatError if a JSON file contains an array of objects instead of JSON Lines.
 
     Raises:
-        FormatError: the file is a JSON array, or cannot be opened; see `open_decompressed`.
+        FormatError: the file is a JSON array, cannot be opened, or has an unsupported type.
     """
     if JSON_ARRAY.match(read_head(source, HEAD_BYTES)):
         raise FormatError(
@@ -91,28 +73,16 @@ def reject_json_array(source: Source) -> None:
         )
 
 
-def _read_head_of(file: IO[bytes], size: int) -> bytes:
-    """Return the first bytes of an open file; empty if the file is damaged."""
+def _read_first_bytes(file: IO[bytes], size: int) -> bytes:
+    """Return the first `size` bytes of an open file; empty if the file is damaged."""
     try:
         return file.read(size)
     except (OSError, EOFError, ValueError, zlib.error, zstandard.ZstdError):
         return b""
 
 
-def _check_kind(head: bytes, source: Source) -> None:
-    """Raise FormatError if bytes are UTF-16 text or start an unsupported file type."""
-    if head.startswith(UTF16):
-        raise FormatError(
-            "expected text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
-            source.name,
-        )
-    for offset, pattern, kind, advice in UNSUPPORTED:
-        if re.match(pattern, head[offset:]):
-            raise FormatError(f"expected text, found {kind}; {advice}", source.name)
-
-
 class ZstdReader:
-    """Binary reader of a zstd file of one or more frames, which detects truncation.
+    """Binary reader for zstd files with one or more frames; raises EOFError if a file is truncated.
 
     Use only one of `read1`, `readinto1` and `read` on an instance.
     """
@@ -125,7 +95,10 @@ class ZstdReader:
         self._ready = b""
 
     def read1(self, size: int) -> bytes:
-        """Return one or more decompressed bytes; empty at the end of the file.
+        """Return the next decompressed bytes, at least one; empty at the end of the file.
+
+        Args:
+            size: Approximate number of bytes wanted; more or fewer may be returned.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -149,7 +122,7 @@ class ZstdReader:
                 return data
 
     def readinto1(self, buffer: memoryview) -> int:
-        """Read decompressed bytes into a buffer, and return their number; 0 at the end of the file.
+        """Read decompressed bytes into a buffer; return how many, 0 at the end of the file.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -161,7 +134,7 @@ class ZstdReader:
         return count
 
     def read(self, size: int = -1) -> bytes:
-        """Return `size` decompressed bytes, fewer only at the end of the file; all if negative.
+        """Return `size` decompressed bytes, or fewer at the end of the file; all if negative.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -187,13 +160,13 @@ class ZstdReader:
 
 
 class DecompressedStream:
-    """Forward-only binary stream of decompressed bytes, which ends at the first damaged byte.
+    """Forward-only binary stream of decompressed bytes, which ends where the file is damaged.
 
     Args:
         source: The file.
 
     Attributes:
-        fault: Reason why reading failed; None as long as it has not.
+        fault: Reject reason if reading failed, else None.
     """
 
     def __init__(self, source: Source) -> None:
@@ -215,7 +188,7 @@ class DecompressedStream:
         return self._position
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Raise OSError, since the stream is forward-only.
+        """Raise OSError, since the stream can only be read forward.
 
         Raises:
             OSError: always.
@@ -236,9 +209,9 @@ class DecompressedStream:
 
 
 def read_into(file: BufferedIOBase, buffer: memoryview) -> tuple[int, str | None]:
-    """Read bytes into a buffer; return their number and, if reading failed, the reason.
+    """Read bytes into a buffer; return how many and, if reading failed, the reject reason.
 
-    `readinto1` returns the bytes decompressed before the damage, which `readinto` would discard.
+    Uses `readinto1`, because `readinto` discards the bytes that were decompressed before an error.
     """
     try:
         return file.readinto1(buffer), None

@@ -1,6 +1,7 @@
-"""Reads rows of CSV and TSV files as cells by column name, or rejects them with a reason.
+"""Reads the rows of CSV and TSV files as dictionaries of cells, or rejects rows with a reason.
 
-A quoted cell may span a limited number of lines, so that one stray quote cannot consume the file.
+A quoted cell may span only a limited number of lines, so that one stray quote cannot swallow the
+rest of the file.
 """
 
 import csv
@@ -16,31 +17,31 @@ from builder.io.cells import allow_long_cells
 from builder.io.sources import Source
 
 DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
-"""Delimiters to try per format; the first one that yields the expected columns is used."""
+"""Delimiters to try for each format; the first that gives the expected columns is used."""
 
 SAMPLE_ROWS = 1000
-"""Number of rows from which the quoting and the escapes of a TSV file are detected."""
+"""Number of leading rows from which the quoting and escapes of a TSV file are detected."""
 
 NULL = "\\N"
-"""Cell text that marks a missing value, in any column."""
+"""Cell text that means a missing value in every column."""
 NULLS = frozenset({"NULL", "null", NULL, "None", "NaN", "nan", "NA"})
-"""Spellings of a missing value; none of them can be a URL, a rank or a text."""
+"""Cell texts that mean a missing value in columns of URLs, ranks or texts."""
 
 Cells = list[str]
 Row = tuple[int, dict[str, str] | str]
-"""1-based number of the first line of a row, and its cells by column or the reject reason; cells
-with a missing value are absent."""
+"""1-based number of the first line of a row, and its cells by column name, without missing values;
+instead of the cells, the reject reason of an invalid row."""
 
 
 class TableLayout(NamedTuple):
-    """Layout of a delimited file.
+    """Layout of a CSV or TSV file: columns, delimiter, quoting and escapes.
 
     Args:
         names: Column names.
         delimiter: Character between cells.
         is_quoted: Whether cells may be quoted.
-        first_row_line: 1-based line number of the first row.
-        is_escaped: Whether cells have backslash escapes (see `escapes`).
+        first_row_line: 1-based line number of the first row after the header.
+        is_escaped: Whether cells contain backslash escapes (see `escapes`).
     """
 
     names: list[str]
@@ -51,12 +52,12 @@ class TableLayout(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """Line of a delimited file.
+    """Line of a CSV or TSV file.
 
     Args:
         number: 1-based line number.
-        data: Its bytes; None if it is too long; a string if reading stopped, with the reason.
-        is_unterminated: Whether the file ends within this line, without a newline.
+        data: Bytes of the line; None if it is too long; the reject reason (str) if reading failed.
+        is_unterminated: Whether the file ends within the line, without a newline.
     """
 
     number: int
@@ -64,10 +65,15 @@ class _Line(NamedTuple):
     is_unterminated: bool = False
 
 
-def candidate_layouts(line: bytes | None, kind: str) -> Iterator[TableLayout]:
-    """Yield the possible layouts of a file: the first line, split by each delimiter."""
-    for delimiter in DELIMITERS[kind]:
-        for is_quoted in (True,) if kind == "csv" else (False, True):
+def candidate_layouts(line: bytes | None, file_format: str) -> Iterator[TableLayout]:
+    """Yield possible layouts of a file: its first line, split with each delimiter and quoting.
+
+    Args:
+        line: First line of the file; None if the file is empty or the line is too long.
+        file_format: `csv` or `tsv`.
+    """
+    for delimiter in DELIMITERS[file_format]:
+        for is_quoted in (True,) if file_format == "csv" else (False, True):
             cells = split_cells(line, delimiter, is_quoted)
             if not isinstance(cells, str):
                 yield TableLayout([cell.strip() for cell in cells], delimiter, is_quoted)
@@ -80,18 +86,22 @@ def detect_quoting(
     max_spanned_lines: int,
     encoding: str = "utf-8",
 ) -> TableLayout:
-    """Return the layout of a TSV file with quoted or escaped cells if its first rows have them.
+    """Detect from the first rows of a TSV file whether cells are quoted or escaped.
 
-    Rows are quoted if they have all cells when read as quoted, as pandas and Polars write them, but
-    when read as unquoted, a row lacks cells or a cell has doubled quotes. A quote within a cell
-    that does not start with one shows that cells are unquoted. Unquoted cells may be escaped.
+    Cells are quoted, as written by pandas and Polars, if every row has the right number of cells
+    when read as quoted and, when read as unquoted, some row has a wrong number or some cell has
+    doubled quotes. They are not quoted if a cell contains a quote but does not start with one.
+    Cells that are not quoted may be escaped.
 
     Args:
         source: The file.
-        layout: Layout from the header.
-        max_line_bytes: Maximum bytes of a line.
-        max_spanned_lines: Maximum lines that a quoted cell may span.
+        layout: Layout detected from the header; returned unchanged if it is quoted.
+        max_line_bytes: Maximum length of a line in bytes.
+        max_spanned_lines: Maximum number of lines that a quoted cell may span.
         encoding: Text encoding of the file.
+
+    Returns:
+        The layout with `is_quoted` and `is_escaped` as detected.
     """
     if layout.is_quoted:
         return layout
@@ -120,16 +130,16 @@ def read_rows(
     max_spanned_lines: int,
     encoding: str = "utf-8",
 ) -> Iterator[Row]:
-    """Yield every row of a file as cells by column name, or the reason to reject the row.
+    """Yield the line number of every row, with its cells by column name or its reject reason.
 
     Args:
         source: The file.
-        layout: Columns, delimiter and quoting.
-        max_line_bytes: Maximum bytes of a line, and roughly of a row.
-        max_spanned_lines: Maximum lines that a quoted cell may span.
+        layout: Columns, delimiter, quoting and escapes.
+        max_line_bytes: Maximum length in bytes of a line and, approximately, of a row.
+        max_spanned_lines: Maximum number of lines that a quoted cell may span.
         encoding: Text encoding of the file.
     """
-    lines = _lines(source, max_line_bytes, encoding)
+    lines = _read_lines(source, max_line_bytes, encoding)
     pending: deque[_Line] = deque()
     while (line := pending.popleft() if pending else next(lines, None)) is not None:
         if isinstance(line.data, str):
@@ -155,13 +165,13 @@ def _name_cells(cells: Cells, layout: TableLayout) -> dict[str, str]:
     return row
 
 
-def _lines(source: Source, max_line_bytes: int, encoding: str) -> Iterator[_Line]:
-    """Yield the lines of a file; if reading fails, the last line carries the reason."""
+def _read_lines(source: Source, max_line_bytes: int, encoding: str) -> Iterator[_Line]:
+    """Yield the lines of a file; if reading fails, the last line contains the reject reason."""
     for block in read_blocks(source, max_line_bytes, encoding):
-        for number, line in enumerate(block.lines, block.first):
+        for number, line in enumerate(block.lines, block.first_line_number):
             yield _Line(number, line, block.is_unterminated)
         if block.fault is not None:
-            yield _Line(block.first + len(block.lines), block.fault)
+            yield _Line(block.first_line_number + len(block.lines), block.fault)
 
 
 def _read_spanning_row(
@@ -172,10 +182,20 @@ def _read_spanning_row(
     max_line_bytes: int,
     max_spanned_lines: int,
 ) -> Cells | str:
-    """Return the cells of a row in which a quoted cell spans several lines.
+    """Return the cells of a row in which a quoted cell spans several lines, or a reject reason.
 
-    The row ends at the first line that balances the quotes. Lines that do not complete the row are
-    put back into `pending`, unless the file ends within them and none of them is a row.
+    The row ends at the first line after which the number of quotes is even. If no valid row is
+    found, all lines after the first are put back into `pending`. As an exception, if the file ends
+    within the cell and none of these lines is a complete row, the file is taken to be truncated,
+    and they are skipped.
+
+    Args:
+        line: First line of the row.
+        layout: Columns, delimiter and quoting.
+        lines: Lines that have not been read yet.
+        pending: Lines to read before `lines`; modified.
+        max_line_bytes: Length in bytes above which the row is given up.
+        max_spanned_lines: Maximum number of lines that a quoted cell may span.
     """
     row_lines = [line]
     size, quotes = 0, 0
@@ -199,20 +219,26 @@ def _read_spanning_row(
 
 
 def _split_joined_lines(lines: list[_Line], layout: TableLayout) -> Cells | str:
-    """Split several lines as one row."""
+    """Join several lines, and split them into the cells of one row."""
     data = b"\n".join(line.data for line in lines if isinstance(line.data, bytes))
     return split_cells(data, layout.delimiter, layout.is_quoted)
 
 
 def _is_row(line: _Line, layout: TableLayout) -> bool:
-    """Whether a line is a complete row with the expected number of cells."""
+    """Whether a single line is a complete row with the expected number of cells."""
     return not isinstance(line.data, str) and len(_split_joined_lines([line], layout)) == len(
         layout.names
     )
 
 
 def split_cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | str:
-    """Split a line into cells, or return the reason to reject it."""
+    """Split a line into cells; return the reject reason if it is invalid.
+
+    Args:
+        line: Bytes of the line in UTF-8; None if it is too long.
+        delimiter: Character between cells.
+        is_quoted: Whether cells may be quoted.
+    """
     if line is None:
         return LINE_TOO_LONG
     if not line.strip():

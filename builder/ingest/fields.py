@@ -1,8 +1,8 @@
 """Renames the fields of log records from the names in the log to standard names.
 
-Input: a record of a log, and `[log.fields]`. Output: a record with `time`, `user`, `query`,
-`results` and `clicks`, and within the lists `url`, `rank`, `clicked` and `time`. A dotted name such
-as `request.user.id` addresses nested objects.
+Input: a log record, and the section `[log.fields]`. Output: a record with `time`, `user`, `query`,
+`results` and `clicks`. The objects in the lists `results` and `clicks` have `url`, `rank`,
+`clicked` and `time`. A dotted name such as `request.user.id` is a path into nested objects.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,10 @@ DEFAULT_FIELDS = LogFields()
 
 
 def rename_fields(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
-    """Return a record with its fields renamed; missing and null fields are dropped."""
+    """Rename the fields of a log record to standard names; drop missing and null fields.
+
+    If all fields have their default names, return the record unchanged.
+    """
     if fields is DEFAULT_FIELDS or fields == DEFAULT_FIELDS:
         return record
     renamed = {name: get_nested(record, getattr(fields, name)) for name in RECORD_FIELDS}
@@ -25,12 +28,17 @@ def rename_fields(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
 
 
 def are_default_names(names: Mapping[str, str]) -> bool:
-    """Whether every field already has its default name."""
+    """Whether all fields have their default names, given the name of each in the log."""
     return all(own == name for own, name in names.items())
 
 
 def _rename_items(items: Any, names: Mapping[str, str]) -> Any:
-    """Rename the fields of objects in a list; return any other value unchanged."""
+    """Rename the fields of all objects in a list; leave other items and other values unchanged.
+
+    Args:
+        items: The list.
+        names: Name in the log of each field, by standard name.
+    """
     if not isinstance(items, list) or are_default_names(names):
         return items
     return [
@@ -42,14 +50,14 @@ def _rename_items(items: Any, names: Mapping[str, str]) -> Any:
 
 
 def parse_id(value: object) -> str | None:
-    """Return a string or integer id as a string; None for values of other types."""
+    """Convert a string or integer id to a string; None for values of other types."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) else None
 
 
 def get_nested(record: dict[str, Any], name: str) -> Any:
-    """Return the value at a name or dotted path of nested objects; None if there is none."""
+    """Return the value of a field, given its name or its dotted path; None if it is missing."""
     if record.get(name) is not None:
         return record[name]
     value: Any = record

@@ -1,7 +1,7 @@
-"""Converts document ids of logs and crawls to URLs, using a URL template.
+"""Converts document ids in logs and crawls to URLs, using a URL template.
 
-A value with a scheme is a URL and is not changed. Ids are percent-encoded, so that distinct ids
-have distinct URLs and no id changes the path of the template.
+Values with a scheme, such as `https://`, are URLs already and remain unchanged. Ids are
+percent-encoded, so that distinct ids have distinct URLs and no id changes the path of the template.
 """
 
 from urllib.parse import quote
@@ -13,16 +13,17 @@ from builder.text.replacement import replace_where
 
 HAS_SCHEME = r"^\s*[A-Za-z][A-Za-z0-9+.-]*://"
 DOT_SEGMENTS = frozenset({".", ".."})
-"""Path segments that percent-encoding cannot protect."""
+"""Path segments that URL normalization removes, even if they are percent-encoded."""
 
 URL_WITHOUT_SCHEME = (
     r"^\s*(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}(?::[0-9]{1,5})?(?:[/?#]|\s*$)"
 )
-"""Matches URLs without a scheme: a host with a top-level domain, then a path or nothing."""
+"""Matches URLs without a scheme: a host name with a top-level domain, optionally a port, then a
+path, query, fragment or the end."""
 
 
 def add_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
-    """Prepend a scheme to URLs without one; None leaves all URLs unchanged."""
+    """Prepend a scheme such as `https` to URLs without a scheme; None: change nothing."""
     if scheme is None:
         return urls
     bare = lacks_scheme(urls)
@@ -30,17 +31,18 @@ def add_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
 
 
 def lacks_scheme(urls: pl.Series) -> pl.Series:
-    """Return a mask of the URLs without a scheme."""
+    """Return a mask of the URLs that have no scheme."""
     return urls.str.contains(URL_WITHOUT_SCHEME).fill_null(value=False)
 
 
 def to_urls(ids_or_urls: pl.Series, template: str | None, scheme: str | None = None) -> pl.Series:
-    """Convert document ids to URLs; values that are URLs already are unchanged.
+    """Convert document ids to URLs; leave values that are already URLs unchanged.
 
     Args:
         ids_or_urls: Document ids or URLs.
         template: URL with the placeholder `{id}`; None: all values are URLs.
-        scheme: Scheme to prepend to URLs without one, if `template` is None; None: prepend none.
+        scheme: If `template` is None, scheme to prepend to URLs without a scheme; None: prepend
+            nothing.
     """
     if template is None:
         return add_scheme(ids_or_urls, scheme)
@@ -49,10 +51,10 @@ def to_urls(ids_or_urls: pl.Series, template: str | None, scheme: str | None = N
     return replace_where(ids_or_urls, ids, pl.Series(expanded, dtype=pl.String))
 
 
-def _expand_template(name: str, template: str) -> str:
-    """Insert a percent-encoded id into the URL template; unsafe ids remain unchanged."""
-    text = name.strip()
+def _expand_template(doc_id: str, template: str) -> str:
+    """Insert a percent-encoded id into the URL template; keep empty ids, `.` and `..` unchanged."""
+    text = doc_id.strip()
     if not text or text in DOT_SEGMENTS:
-        return name
+        return doc_id
     escaped = quote(text, safe="" if DOT_SEGMENTS & set(text.split("/")) else "/")
     return template.replace(ID_PLACEHOLDER, escaped)

@@ -1,4 +1,4 @@
-"""Parses one line to a JSON object, strictly by the JSON standard."""
+"""Parses a line as a JSON object, strictly according to the JSON standard."""
 
 from typing import Any
 

@@ -1,7 +1,8 @@
-"""Parses many JSON lines at once to columns, if they have the expected fields and types.
+"""Parses many JSON Lines at once into columns, if they have the expected fields and types.
 
-The lines of a chunk are parsed together. A line with other types, invalid JSON or unusual values
-makes the parse fail; the range is then split around it, and the line is left to a row-wise parser.
+All lines of a chunk are parsed together. A line with other types, invalid JSON or unusual values
+makes parsing fail; the lines before and after it are then parsed separately, and the faulty line is
+left to a parser that processes single lines.
 """
 
 import re
@@ -17,53 +18,64 @@ from builder.ingest.lines import Chunk
 from builder.ingest.lists import Mask, Rows
 
 MAX_FAILURES = 500
-"""Maximum failed parses per chunk; the lines not parsed by then are left to the row-wise parser."""
+"""Maximum number of failed attempts per chunk; after that, the remaining lines are left to the
+parser for single lines."""
 SPLIT_PARTS = 16
-"""Number of parts a range is split into if the faulty line is not known."""
+"""Number of parts into which a range of lines is split if the faulty line is unknown."""
 FAULTY_ROW = re.compile(r" in row (\d+)$")
 NON_JSON_NUMBERS = {
     b"NaN": re.compile(rb"NaN\s*[,}\]]"),
     b"Inf": re.compile(rb"Inf(inity)?\s*[,}\]]"),
 }
-"""Numbers that Arrow accepts although they are not JSON."""
+"""Patterns of numbers that Arrow accepts although they are invalid JSON, each with a literal prefix
+for a fast search."""
 MAX_BRACKETS = 1000
-"""Brackets per line above which nesting may be too deep for the JSON parser."""
+"""Number of opening brackets in a line above which it may be nested too deeply for the parser."""
 CR, OPENING_BRACE, CLOSING_BRACE = b"\r{}"
 
 LineRange = tuple[int, int]
-"""Start and stop index of consecutive lines."""
+"""Indices of the first line of a range and of the line after its last line."""
 
 
 @dataclass(frozen=True)
-class ColumnLayout:
-    """Expected columns of JSON lines.
+class ColumnSchema:
+    """Expected fields of JSON Lines.
 
     Args:
-        schema: Field names and types of the file.
-        has_other_fields: Whether the lines have further fields, which are ignored.
+        arrow_schema: Names and types of the fields to read.
+        has_other_fields: Whether the lines also have other fields, which are ignored.
     """
 
-    schema: pa.Schema
+    arrow_schema: pa.Schema
     has_other_fields: bool
 
 
-def parse_lines(chunk: Chunk, layout: ColumnLayout) -> tuple[pa.RecordBatch | None, Rows]:
-    """Parse the lines that fit into columns; return the columns and the indices of these lines."""
-    parsed = _parse_ranges(chunk, layout)
+def parse_lines(chunk: Chunk, columns: ColumnSchema) -> tuple[pa.RecordBatch | None, Rows]:
+    """Parse the lines that have the expected fields and types into columns.
+
+    Args:
+        chunk: JSON Lines.
+        columns: Expected fields.
+
+    Returns:
+        The columns (None if no line could be parsed), and the index of each parsed line in the
+        chunk.
+    """
+    parsed = _parse_ranges(chunk, columns)
     if not parsed:
         return None, np.zeros(0, dtype=np.int64)
     table = pa.Table.from_batches([batch for _, batch in parsed]).combine_chunks()
     return table.to_batches()[0], np.concatenate([np.arange(*lines) for lines, _ in parsed])
 
 
-def _parse_ranges(chunk: Chunk, layout: ColumnLayout) -> list[tuple[LineRange, pa.RecordBatch]]:
-    """Parse ranges of lines that are as long as possible, without faulty lines."""
+def _parse_ranges(chunk: Chunk, columns: ColumnSchema) -> list[tuple[LineRange, pa.RecordBatch]]:
+    """Parse the longest possible ranges of lines without a faulty line."""
     parsed = []
-    ranges = deque(_true_ranges(_object_lines(chunk)))
+    ranges = deque(_true_ranges(_object_line_mask(chunk)))
     failures = 0
     while ranges and failures < MAX_FAILURES:
         start, stop = ranges.popleft()
-        batch = _parse_columns(chunk.lines(start, stop), stop - start, layout)
+        batch = _parse_columns(chunk.lines(start, stop), stop - start, columns)
         if isinstance(batch, pa.RecordBatch):
             parsed.append(((start, stop), batch))
         else:
@@ -72,10 +84,10 @@ def _parse_ranges(chunk: Chunk, layout: ColumnLayout) -> list[tuple[LineRange, p
     return parsed
 
 
-def _object_lines(chunk: Chunk) -> Mask:
-    """Return a mask of the lines that start and end like a JSON object of permitted length.
+def _object_line_mask(chunk: Chunk) -> Mask:
+    """Return a mask of the lines that start with `{`, end with `}` and are not too long.
 
-    If every line ends with `}` and the next starts with `{`, no JSON object spans lines.
+    If every line of a range starts and ends like this, no JSON object spans several lines.
     """
     if not chunk.data:
         return np.zeros(len(chunk), dtype=bool)
@@ -91,16 +103,20 @@ def _object_lines(chunk: Chunk) -> Mask:
     return np.asarray(plain, dtype=bool)
 
 
-def _true_ranges(plain: Mask) -> list[LineRange]:
-    """Return the ranges of consecutive true values."""
-    edges = np.flatnonzero(np.diff(plain, prepend=False, append=False)).tolist()
+def _true_ranges(mask: Mask) -> list[LineRange]:
+    """Return the index ranges of consecutive true values in a mask."""
+    edges = np.flatnonzero(np.diff(mask, prepend=False, append=False)).tolist()
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def _split_range(start: int, stop: int, faulty: int | None) -> list[LineRange]:
-    """Split a range of lines around a faulty line or, if unknown, into equal parts."""
-    if faulty is not None and start + faulty < stop:
-        ranges = [(start, start + faulty), (start + faulty + 1, stop)]
+def _split_range(start: int, stop: int, faulty_line: int | None) -> list[LineRange]:
+    """Split the range from `start` to before `stop`, after parsing failed.
+
+    If the index of the faulty line, relative to `start`, is known, return the ranges before and
+    after it; otherwise, return parts of equal size, or nothing if the range is short.
+    """
+    if faulty_line is not None and start + faulty_line < stop:
+        ranges = [(start, start + faulty_line), (start + faulty_line + 1, stop)]
         return [(first, last) for first, last in ranges if first < last]
     size = max(-(-(stop - start) // SPLIT_PARTS), SPLIT_PARTS)
     return (
@@ -111,18 +127,24 @@ def _split_range(start: int, stop: int, faulty: int | None) -> list[LineRange]:
 
 
 def _parse_columns(
-    data: bytes | memoryview, count: int, layout: ColumnLayout
+    data: bytes | memoryview, line_count: int, columns: ColumnSchema
 ) -> pa.RecordBatch | int | None:
-    """Parse lines as columns; on failure return the index of the faulty line, None if unknown."""
-    if layout.has_other_fields and not _is_safe_to_ignore(bytes(data)):
+    """Parse lines into columns; if this fails, return the index of the faulty line or None.
+
+    Args:
+        data: The lines, separated by LF.
+        line_count: Number of lines.
+        columns: Expected fields.
+    """
+    if columns.has_other_fields and not _is_safe_to_ignore(bytes(data)):
         return None
-    on_unexpected = "ignore" if layout.has_other_fields else "error"
+    on_unexpected = "ignore" if columns.has_other_fields else "error"
     try:
         table = pa.json.read_json(
             pa.BufferReader(data),
             pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
             pa.json.ParseOptions(
-                explicit_schema=layout.schema, unexpected_field_behavior=on_unexpected
+                explicit_schema=columns.arrow_schema, unexpected_field_behavior=on_unexpected
             ),
         )
         batch = table.combine_chunks().to_batches()[0]
@@ -130,16 +152,16 @@ def _parse_columns(
     except pa.ArrowException as error:
         match = FAULTY_ROW.search(str(error))
         return int(match[1]) if match else None
-    return batch if len(batch) == count else None
+    return batch if len(batch) == line_count else None
 
 
 def _is_safe_to_ignore(data: bytes) -> bool:
-    """Whether ignored fields contain nothing that Arrow accepts although it is invalid JSON."""
+    """Whether lines contain no invalid JSON that Arrow would accept in ignored fields."""
     return not _has_unusual_json(data) and _is_utf8(data)
 
 
 def _has_unusual_json(data: bytes) -> bool:
-    """Whether lines contain numbers that JSON does not permit, or very deep nesting."""
+    """Whether lines may contain numbers that are invalid JSON, or very deep nesting."""
     if any(text in data and pattern.search(data) for text, pattern in NON_JSON_NUMBERS.items()):
         return True
     if data.count(b"[") + data.count(b"{") < MAX_BRACKETS:
@@ -151,7 +173,7 @@ def _has_unusual_json(data: bytes) -> bool:
 
 
 def _is_utf8(data: bytes) -> bool:
-    """Whether the lines are valid UTF-8."""
+    """Whether the data are valid UTF-8."""
     try:
         pl.Series([data], dtype=pl.Binary).cast(pl.String)
     except pl.exceptions.PolarsError:

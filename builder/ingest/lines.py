@@ -1,9 +1,9 @@
-"""Reads raw files as numbered lines: plain, gzip or zstd, with tolerance for damage.
+"""Reads the numbered lines of plain, gzip or zstd files, and tolerates damaged files.
 
-Input: a source. Output: blocks of lines with the number of the first. A line ends with LF; a CR
-before it and a byte order mark at the start of the file are dropped. Damage is reported as a fault,
-never raised: lines before the damage are kept, lines above the maximum length are skipped, and
-decompression stops at a maximum ratio.
+Input: a source. Output: blocks of lines, each with the number of its first line. A line ends with
+LF. A CR before the LF and a byte order mark at the start of the file are removed. Damage is
+reported as a fault, not raised as an error: the lines before it are kept. Overlong lines are
+skipped, and reading stops at a maximum compression ratio.
 """
 
 from collections.abc import Iterator
@@ -22,28 +22,28 @@ from builder.text.text_bytes import is_utf8
 
 LF = 10
 SCAN_BYTES = 2**21
-"""Bytes scanned together, so that they stay in the processor cache."""
+"""Number of bytes scanned at a time, so that they stay in the processor cache."""
 UTF8_OR_WINDOWS_1252 = "utf-8 or windows-1252"
-"""Encoding of files whose lines are in windows-1252, unless they are valid UTF-8."""
+"""Encoding of files in which each line is UTF-8 or, if it is not valid UTF-8, windows-1252."""
 BOM = b"\xef\xbb\xbf"
 MAX_COMPRESSION_RATIO = 200
-"""Maximum decompressed bytes per compressed byte; real logs stay below 50."""
+"""Maximum ratio of decompressed to compressed size; that of real logs is below 50."""
 MIN_BOMB_BYTES = 64 * 2**20
-"""Decompressed bytes below which the ratio is not checked."""
+"""Decompressed size in bytes up to which the compression ratio is not checked."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive lines of a file, without line endings; None replaces an overlong line.
+    """Block of consecutive lines of a file.
 
     Args:
-        first: 1-based number of the first line.
-        lines: The lines.
-        fault: Reason why reading stopped after these lines, or None.
+        first_line_number: 1-based number of the first line.
+        lines: Lines without line endings; None for each overlong line.
+        fault: Reject reason if reading stopped after these lines, otherwise None.
         is_unterminated: Whether the file ends within the last line, without a newline.
     """
 
-    first: int
+    first_line_number: int
     lines: list[bytes | None]
     fault: str | None = None
     is_unterminated: bool = False
@@ -51,18 +51,18 @@ class Block:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Consecutive lines of a file, as bytes that are not yet split.
+    """Chunk of consecutive lines of a file, not yet split into single lines.
 
     Args:
-        first: 1-based number of the first line.
-        data: The lines, separated by LF; None if there is no line, not even an empty one.
-        max_line_bytes: Maximum bytes of a line; longer lines are skipped.
-        starts_mid_line: Whether the first line is the rest of a line that is too long.
-        fault: Reason why reading stopped after these lines, or None.
+        first_line_number: 1-based number of the first line.
+        data: Lines separated by LF; None if there is no line, not even an empty one.
+        max_line_bytes: Maximum length of a line in bytes; longer lines are skipped.
+        starts_mid_line: Whether the first line is the end of an overlong line.
+        fault: Reject reason if reading stopped after these lines, otherwise None.
         is_unterminated: Whether the file ends within the last line, without a newline.
     """
 
-    first: int
+    first_line_number: int
     data: bytes | memoryview | None
     max_line_bytes: int
     starts_mid_line: bool = False
@@ -71,7 +71,7 @@ class Chunk:
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
-        """Offset of the LF after each line; the end of the data for the last line."""
+        """End offset of each line, int64[lines]: that of its LF or, for the last, of the data."""
         if self.data is None:
             return np.zeros(0, dtype=np.int64)
         data = np.frombuffer(self.data, np.uint8)
@@ -83,22 +83,22 @@ class Chunk:
         return len(self.ends)
 
     def lines(self, start: int, stop: int) -> bytes | memoryview:
-        """Return the bytes of the lines from index `start` up to but excluding `stop`."""
+        """Return the bytes of the lines `[start, stop)`."""
         first = int(self.ends[start - 1]) + 1 if start else 0
         return (self.data or b"")[first : int(self.ends[stop - 1])]
 
     def line(self, index: int) -> bytes | None:
-        """Return the line at an index; None if it is above the maximum length."""
+        """Return the line at an index; None if it is too long."""
         return self._check_line(bytes(self.lines(index, index + 1)), index)
 
-    def block(self) -> Block:
-        """Split the chunk into a block of lines."""
+    def to_block(self) -> Block:
+        """Return the lines of the chunk as a block."""
         lines = [] if self.data is None else bytes(self.data).split(b"\n")
         checked = [self._check_line(line, index) for index, line in enumerate(lines)]
-        return Block(self.first, checked, self.fault, self.is_unterminated)
+        return Block(self.first_line_number, checked, self.fault, self.is_unterminated)
 
     def _check_line(self, line: bytes, index: int) -> bytes | None:
-        """Return a line without a final CR; None if it is too long."""
+        """Return the line at an index, without a trailing CR; None if it is too long."""
         if len(line) > self.max_line_bytes or (self.starts_mid_line and not index):
             return None
         return line.removesuffix(b"\r")
@@ -109,20 +109,20 @@ def read_blocks(source: Source, max_line_bytes: int, encoding: str = "utf-8") ->
 
     Args:
         source: The file.
-        max_line_bytes: Maximum bytes of a line; longer lines are skipped.
-        encoding: Text encoding of the file, ASCII-compatible for LF, or `UTF8_OR_WINDOWS_1252`;
-            lines are converted to UTF-8. Undecodable bytes are kept, so that their lines are not
-            valid UTF-8.
+        max_line_bytes: Maximum length of a line in bytes; longer lines are skipped.
+        encoding: Text encoding of the file, in which LF must be a single byte as in ASCII, or
+            `UTF8_OR_WINDOWS_1252`. Lines are converted to UTF-8. Bytes that cannot be decoded are
+            kept, so that their lines are not valid UTF-8.
 
     Raises:
         FormatError: the file cannot be opened.
     """
     for chunk in read_chunks(source, max_line_bytes, encoding=encoding):
-        yield chunk.block()
+        yield chunk.to_block()
 
 
 def read_byte_chunks(source: Source) -> Iterator[tuple[bytes, str | None]]:
-    """Yield the decompressed bytes of a file in chunks, each with a fault or None.
+    """Yield the decompressed bytes of a file in chunks, each with the reject reason or None.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -139,8 +139,18 @@ def read_byte_chunks(source: Source) -> Iterator[tuple[bytes, str | None]]:
 def read_chunks(
     source: Source, max_line_bytes: int, size: int = CHUNK, encoding: str = "utf-8"
 ) -> Iterator[Chunk]:
-    """Yield the lines of a file in chunks of about `size` bytes; see `read_blocks`."""
-    for chunk in _chunks(source, max_line_bytes, size):
+    """Yield the lines of a file in chunks of about `size` bytes.
+
+    Args:
+        source: The file.
+        max_line_bytes: Maximum length of a line in bytes; longer lines are skipped.
+        size: Approximate size of a chunk in bytes.
+        encoding: Text encoding of the file; see `read_blocks`.
+
+    Raises:
+        FormatError: the file cannot be opened.
+    """
+    for chunk in _read_raw_chunks(source, max_line_bytes, size):
         yield chunk if encoding == "utf-8" else _to_utf8(chunk, encoding)
 
 
@@ -151,18 +161,18 @@ def _to_utf8(chunk: Chunk, encoding: str) -> Chunk:
     data = bytes(chunk.data)
     if encoding == UTF8_OR_WINDOWS_1252:
         lines = data.split(b"\n")
-        utf8 = [line if is_utf8(line) else _recode(line, "windows-1252") for line in lines]
+        utf8 = [line if is_utf8(line) else _recode_to_utf8(line, "windows-1252") for line in lines]
         return replace(chunk, data=b"\n".join(utf8))
-    return replace(chunk, data=_recode(data, encoding))
+    return replace(chunk, data=_recode_to_utf8(data, encoding))
 
 
-def _recode(data: bytes, encoding: str) -> bytes:
-    """Convert text to UTF-8, except bytes that are not valid in its encoding."""
+def _recode_to_utf8(data: bytes, encoding: str) -> bytes:
+    """Convert text from an encoding to UTF-8; keep bytes that are not valid in the encoding."""
     return data.decode(encoding, "surrogateescape").encode("utf-8", "surrogateescape")
 
 
-def _chunks(source: Source, max_line_bytes: int, size: int) -> Iterator[Chunk]:
-    """Yield the lines of a file in chunks, without converting the encoding."""
+def _read_raw_chunks(source: Source, max_line_bytes: int, size: int) -> Iterator[Chunk]:
+    """Yield the lines of a file in chunks, in their original encoding."""
     first, rest, starts_mid_line = 1, b"", False
     with open_decompressed(source) as file:
         reader = _BoundedReader(file, source)
@@ -196,7 +206,7 @@ def _chunks(source: Source, max_line_bytes: int, size: int) -> Iterator[Chunk]:
 
 
 def _find_last_newline(data: memoryview, start: int, stop: int) -> int | None:
-    """Return the offset of the last LF between two offsets; None if there is none."""
+    """Return the offset of the last LF from `start` to before `stop`; None if there is none."""
     for last in range(stop, start, -SCAN_BYTES):
         block = bytes(data[max(start, last - SCAN_BYTES) : last])
         if (index := block.rfind(b"\n")) >= 0:
@@ -205,10 +215,10 @@ def _find_last_newline(data: memoryview, start: int, stop: int) -> int | None:
 
 
 class _BoundedReader:
-    """Reader of decompressed bytes, which stops at a fault or at the maximum compression ratio.
+    """Reader of decompressed bytes, which stops at corrupt data or the maximum compression ratio.
 
     Attributes:
-        fault: Reason why reading stopped, or None.
+        fault: Reject reason if reading stopped before the end of the file, otherwise None.
     """
 
     def __init__(self, file: IO[bytes], source: Source) -> None:
@@ -218,7 +228,7 @@ class _BoundedReader:
         self.fault: str | None = None
 
     def fill(self, buffer: memoryview) -> int:
-        """Fill a buffer, only partly at the end of the file; return the number of bytes."""
+        """Fill a buffer, or part of it at the end of the file; return the number of bytes read."""
         filled = 0
         while filled < len(buffer) and self.fault is None:
             count, self.fault = read_into(self._file, buffer[filled:])

@@ -1,7 +1,7 @@
-"""Resolves dotted names such as `request.user` to fields within Parquet struct columns.
+"""Resolves dotted names such as `request.user` to fields of Parquet struct columns.
 
-Input: a schema or batch and field names of the definition. Output: columns under exactly these
-names.
+Input: a schema or record batch, and field names from the definition. Output: columns with exactly
+these names.
 """
 
 from collections.abc import Iterable
@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 
 
 def has_column(schema: pa.Schema, name: str) -> bool:
-    """Whether a name is a column of a schema, or a dotted path to a field of a struct."""
+    """Whether a name is that of a column, or a dotted path to a field of a struct column."""
     return name in schema.names or _has_struct_field(schema, name)
 
 
 def existing_names(schema: pa.Schema, names: Iterable[str]) -> list[str]:
-    """Return the names that resolve to a column, without duplicates."""
+    """Return the names that refer to a column or struct field of a schema, without duplicates."""
     return [name for name in dict.fromkeys(names) if has_column(schema, name)]
 
 
@@ -34,16 +34,16 @@ def _has_struct_field(schema: pa.Schema, name: str) -> bool:
 
 
 def select_columns(batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
-    """Return a batch with the columns or struct fields of the given names."""
+    """Select columns and struct fields of a batch by name; ignore names that do not exist."""
     columns = {name: get_column(batch, name) for name in existing_names(batch.schema, names)}
     return pa.record_batch(columns) if columns else batch.select([])
 
 
 def get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Return the column or struct field with a possibly dotted name.
+    """Return the column with a name, or the struct field with a dotted name.
 
     Raises:
-        KeyError: no such column or field.
+        KeyError: there is no such column or field.
     """
     if name in batch.schema.names:
         return batch[name]

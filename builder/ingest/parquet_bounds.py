@@ -1,8 +1,8 @@
-"""Reads batches of an untrusted Parquet file with a limit on the decoded size.
+"""Reads untrusted Parquet files in batches, with a limit on the decoded size.
 
-Dictionary encoding can repeat one long text a million times in a few bytes. Rows are therefore
-decoded in small groups and combined into batches of a useful size; reading stops if a file decodes
-to far more than its size, as it does for text files (`lines`).
+With dictionary encoding, a few bytes can repeat a long text a million times. Rows are therefore
+decoded in small groups, which are combined into batches of a useful size. Reading stops if the
+decoded size exceeds the file size by a maximum ratio, the same as for text files (see `lines`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ NO_DECODERS: Decoders = {}
 
 
 class DecompressionBombError(ValueError):
-    """Raised for a file whose compression ratio exceeds the maximum (a decompression bomb)."""
+    """Error raised for a decompression bomb: a file whose compression ratio exceeds the maximum."""
 
 
 def bounded_batches(
@@ -33,21 +33,21 @@ def bounded_batches(
     columns: Sequence[str] | None = None,
     decoders: Decoders = NO_DECODERS,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches of a Parquet file with a limited number of rows and bytes.
+    """Yield batches of a Parquet file, each with a limited number of rows and bytes.
 
     Args:
         file: The Parquet file.
         file_bytes: Size of the file in bytes.
-        max_rows: Maximum number of rows per batch.
-        decoded_rows: Number of rows decoded at a time. Decoding a dictionary-encoded column can
-            repeat one long text up to this many times in memory.
+        max_rows: Approximate maximum number of rows per batch.
+        decoded_rows: Number of rows decoded at a time. Memory may hold this many copies of a long
+            text if its column is dictionary-encoded.
         columns: Column names, possibly dotted (see `nested`); None: all columns.
-        decoders: Function by column name for values of binary columns that are not UTF-8; values
-            of other columns become null.
+        decoders: For binary columns, a function by column name that decodes values that are not
+            UTF-8. Without a function, such values become null.
 
     Raises:
-        DecompressionBombError: the file decodes to more than `MAX_COMPRESSION_RATIO` times its
-            size; the earlier batches are still yielded.
+        DecompressionBombError: the decoded size exceeds `MAX_COMPRESSION_RATIO` times the file
+            size. It is raised after the batches up to that point have been yielded.
     """
     max_total_bytes = max(MAX_COMPRESSION_RATIO * file_bytes, MIN_BOMB_BYTES)
     total_bytes = part_bytes = count = 0
@@ -62,50 +62,50 @@ def bounded_batches(
         )
         parts.append(part)
         if count >= max_rows or part_bytes >= BATCH_BYTES or total_bytes > max_total_bytes:
-            yield _concat(parts)
+            yield _concat_batches(parts)
             parts, part_bytes, count = [], 0, 0
         if total_bytes > max_total_bytes:
             raise DecompressionBombError
     if parts:
-        yield _concat(parts)
+        yield _concat_batches(parts)
 
 
 def _decoded_schema(schema: pa.Schema) -> pa.Schema:
-    """Return a schema with plain types instead of dictionary and string view types."""
+    """Replace dictionary and string view types in a schema with plain types."""
     return pa.schema([pa.field(field.name, _decoded_type(field.type)) for field in schema])
 
 
-def _decoded_type(kind: pa.DataType) -> pa.DataType:
-    """Return the plain Arrow type for a dictionary or string view type, also within lists."""
-    if pa.types.is_dictionary(kind):
-        return kind.value_type
-    if pa.types.is_string_view(kind):
+def _decoded_type(dtype: pa.DataType) -> pa.DataType:
+    """Return the plain type for a dictionary or string view type, also within lists."""
+    if pa.types.is_dictionary(dtype):
+        return dtype.value_type
+    if pa.types.is_string_view(dtype):
         return pa.string()
-    if pa.types.is_list(kind):
-        return pa.list_(_decoded_type(kind.value_type))
-    if pa.types.is_large_list(kind):
-        return pa.large_list(_decoded_type(kind.value_type))
-    return kind
+    if pa.types.is_list(dtype):
+        return pa.list_(_decoded_type(dtype.value_type))
+    if pa.types.is_large_list(dtype):
+        return pa.large_list(_decoded_type(dtype.value_type))
+    return dtype
 
 
-def is_binary(kind: pa.DataType) -> bool:
-    """Whether an Arrow type is binary or a list of binary, as written by some programs for text."""
-    return _is_binary_type(kind.value_type if is_list(kind) else kind)
+def is_binary(dtype: pa.DataType) -> bool:
+    """Whether an Arrow type is binary or a list of binary; some programs write text that way."""
+    return _is_binary_type(dtype.value_type if is_list(dtype) else dtype)
 
 
-def _is_binary_type(kind: pa.DataType) -> bool:
+def _is_binary_type(dtype: pa.DataType) -> bool:
     """Whether an Arrow type is binary, with 32-bit or 64-bit offsets."""
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+    return bool(pa.types.is_binary(dtype) or pa.types.is_large_binary(dtype))
 
 
-def is_list(kind: pa.DataType) -> bool:
+def is_list(dtype: pa.DataType) -> bool:
     """Whether an Arrow type is a list, with 32-bit or 64-bit offsets."""
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+    return bool(pa.types.is_list(dtype) or pa.types.is_large_list(dtype))
 
 
 def _binary_to_text(batch: pa.RecordBatch, decoders: Decoders) -> pa.RecordBatch:
     """Convert the binary columns of a batch to strings."""
-    if not any(is_binary(kind) for kind in batch.schema.types):
+    if not any(is_binary(dtype) for dtype in batch.schema.types):
         return batch
     columns = [
         _to_text(column, decoders.get(name, _to_null)) if is_binary(column.type) else column
@@ -115,20 +115,20 @@ def _binary_to_text(batch: pa.RecordBatch, decoders: Decoders) -> pa.RecordBatch
 
 
 def _to_null(_: bytes) -> None:
-    """Return None for a value that is not UTF-8."""
+    """Decode values that are not valid UTF-8 as None, the default."""
 
 
 def _to_text(column: pa.Array, decode: Decoder) -> pa.Array:
-    """Convert a binary column to strings; values that are not UTF-8 are decoded by a function."""
-    kind = pa.list_(pa.string()) if is_list(column.type) else pa.string()
+    """Convert a binary column to strings; apply `decode` to values that are not UTF-8."""
+    dtype = pa.list_(pa.string()) if is_list(column.type) else pa.string()
     try:
-        return column.cast(kind)
+        return column.cast(dtype)
     except pa.ArrowInvalid:
-        return pa.array([_decode_value(value, decode) for value in column.to_pylist()], kind)
+        return pa.array([_decode_value(value, decode) for value in column.to_pylist()], dtype)
 
 
 def _decode_value(value: Any, decode: Decoder) -> Any:
-    """Decode bytes, or each item of a list of bytes; None remains None."""
+    """Decode bytes, or each item of a list, as UTF-8 or else with `decode`; None remains None."""
     if isinstance(value, list):
         return [_decode_value(item, decode) for item in value]
     try:
@@ -137,6 +137,6 @@ def _decode_value(value: Any, decode: Decoder) -> Any:
         return decode(value)
 
 
-def _concat(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Concatenate batches into one batch."""
-    return pa.concat_batches(parts) if len(parts) > 1 else parts[0]
+def _concat_batches(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Concatenate record batches into one batch."""
+    return pa.concat_batches(batches) if len(batches) > 1 else batches[0]

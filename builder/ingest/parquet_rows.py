@@ -1,4 +1,4 @@
-"""Reads rows of Parquet files, in batches or one by one, with a limit on the decoded size."""
+"""Reads the rows of Parquet files in batches or one by one, with a limit on the decoded size."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,54 +18,62 @@ from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
 
 ROWS_PER_BATCH = 98_304
-"""Maximum rows of a batch; result lists reach `parquet_bounds.BATCH_BYTES` earlier."""
+"""Maximum rows per batch; log batches reach the limit `parquet_bounds.BATCH_BYTES` first."""
 DECODED_ROWS = 256
-"""Rows decoded together; few, since dictionary encoding may repeat one long text."""
+"""Number of rows decoded at a time; small, since dictionary encoding may repeat a long text."""
 
 NumberedBatch = tuple[int, pa.RecordBatch]
-"""1-based number of the first row of a batch, and the batch."""
+"""Record batch, with the 1-based number of its first row before it."""
 
 Row = dict[str, Any]
 
 
 def numbered_batches(
     file: pq.ParquetFile,
-    size: int,
+    file_bytes: int,
     columns: Sequence[str],
-    rows: int = ROWS_PER_BATCH,
+    max_rows: int = ROWS_PER_BATCH,
     decoded_rows: int = DECODED_ROWS,
     decoders: Decoders = NO_DECODERS,
 ) -> Iterator[NumberedBatch]:
-    """Yield the batches of a file, each with the number of its first row.
+    """Yield batches of a Parquet file, each with the 1-based number of its first row.
 
     Args:
-        file: The file.
-        size: Size of the file in bytes.
+        file: The Parquet file.
+        file_bytes: Size of the file in bytes.
         columns: Column names, possibly dotted (see `nested`).
-        rows: Maximum rows of a batch.
-        decoded_rows: Rows decoded together.
-        decoders: Function by column name for binary values that are not UTF-8.
+        max_rows: Approximate maximum number of rows per batch.
+        decoded_rows: Number of rows decoded at a time.
+        decoders: For binary columns, a function by column name that decodes values that are not
+            UTF-8. Without a function, such values become null.
 
     Raises:
-        DecompressionBombError: the file decodes to more than the maximum ratio.
+        DecompressionBombError: the ratio of the decoded size to the file size exceeds the maximum.
     """
     number = 1
     utc = _utc_columns(file)
-    for batch in bounded_batches(file, size, rows, decoded_rows, columns, decoders):
+    for batch in bounded_batches(file, file_bytes, max_rows, decoded_rows, columns, decoders):
         yield number, _in_microseconds(batch, utc)
         number += batch.num_rows
 
 
 def _utc_columns(file: pq.ParquetFile) -> set[str]:
-    """Return the columns of physical type INT96: timestamps of Spark and Hive, always in UTC."""
+    """Return the names of columns with physical type INT96: Spark or Hive timestamps, in UTC."""
     columns = (file.schema.column(index) for index in range(len(file.schema.names)))
     return {column.path for column in columns if column.physical_type == "INT96"}
 
 
-def _in_microseconds(batch: pa.RecordBatch, utc: Collection[str]) -> pa.RecordBatch:
-    """Cast timestamps in nanoseconds to microseconds, the resolution of Python's datetime."""
+def _in_microseconds(batch: pa.RecordBatch, utc_columns: Collection[str]) -> pa.RecordBatch:
+    """Cast nanosecond timestamps to microseconds, the resolution of Python's datetime.
+
+    Args:
+        batch: Record batch.
+        utc_columns: Names of the timestamp columns that are in UTC.
+    """
     columns = [
-        column.cast(pa.timestamp("us", "UTC" if name in utc else column.type.tz), safe=False)
+        column.cast(
+            pa.timestamp("us", "UTC" if name in utc_columns else column.type.tz), safe=False
+        )
         if pa.types.is_timestamp(column.type) and column.type.unit == "ns"
         else column
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
@@ -75,16 +83,21 @@ def _in_microseconds(batch: pa.RecordBatch, utc: Collection[str]) -> pa.RecordBa
 
 def numbered_rows(
     file: pq.ParquetFile,
-    size: int,
+    file_bytes: int,
     columns: Sequence[str],
-    rows: int = ROWS_PER_BATCH,
+    max_rows: int = ROWS_PER_BATCH,
     decoded_rows: int = DECODED_ROWS,
     decoders: Decoders = NO_DECODERS,
 ) -> Iterator[tuple[int, Row | str]]:
-    """Yield every row of a file with its number, or the reason to reject it."""
+    """Yield the 1-based number of every row of a Parquet file, with the row or its reject reason.
+
+    See `numbered_batches` for the arguments.
+    """
     number = 0
     try:
-        for first, batch in numbered_batches(file, size, columns, rows, decoded_rows, decoders):
+        for first, batch in numbered_batches(
+            file, file_bytes, columns, max_rows, decoded_rows, decoders
+        ):
             number = first + batch.num_rows - 1
             yield from enumerate(batch_rows(batch), first)
     except DecompressionBombError:
@@ -92,7 +105,7 @@ def numbered_rows(
 
 
 def batch_rows(batch: pa.RecordBatch) -> list[Row | str]:
-    """Return the rows of a batch as dictionaries without nulls, or the reason for a failure."""
+    """Return each row of a batch as a dictionary without nulls, or the reject reason of the row."""
     try:
         rows = batch.to_pylist()
     except (ValueError, OverflowError, pa.ArrowException):
@@ -104,7 +117,7 @@ def batch_rows(batch: pa.RecordBatch) -> list[Row | str]:
 
 @contextmanager
 def explain_parquet_errors(source: Source) -> Iterator[None]:
-    """Context manager that converts errors of the Parquet reader to a FormatError."""
+    """Context manager that converts errors of the Parquet reader to FormatError."""
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:

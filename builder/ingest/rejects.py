@@ -1,4 +1,4 @@
-"""Reject reasons that several readers share, and the error that carries a reject reason."""
+"""Reject reasons shared by several readers, and the error that is raised to reject a record."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -9,29 +9,30 @@ FILE_TRUNCATED, FILE_DAMAGED = "file_truncated", "file_damaged"
 DECOMPRESSION_BOMB = "decompression_bomb"
 LINE_TOO_LONG, RECORD_TOO_LARGE = "line_too_long", "record_too_large"
 UNREADABLE = "unreadable_page"
-"""Reject reason of a record on which a parser failed unexpectedly."""
+"""Reject reason of a record for which a parser raised an unexpected exception."""
 PROCESS_ERRORS: tuple[type[BaseException], ...] = (
     MemoryError,
     KeyboardInterrupt,
     SystemExit,
     GeneratorExit,
 )
-"""Exceptions that end the process and are never converted to a reject."""
+"""Exceptions that are never converted to a reject, because they must end the process."""
 
 
 class RejectError(ValueError):
-    """Error raised for a record to be rejected; the message is the reason."""
+    """Error raised to reject a record; its message is the reject reason."""
 
 
 def value_or_reason(
     read: Callable[[], Value], reraise: tuple[type[BaseException], ...] = ()
 ) -> Value | str:
-    """Return what a function reads from a record, or the reason to reject the record.
+    """Call a function that reads a record; return its result or, on an error, the reject reason.
 
-    Unexpected errors of a parser reject the record as well, so that one record never stops a stage.
+    Unexpected exceptions also cause the record to be rejected, so that one record never stops a
+    stage.
 
     Args:
-        read: Function that reads the record.
+        read: Function that reads a record.
         reraise: Exception types that are raised unchanged.
     """
     try:

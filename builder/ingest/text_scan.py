@@ -1,9 +1,9 @@
-"""Finds texts that may need normalization, by a fast scan of their UTF-8 bytes.
+"""Finds texts that may need normalization with a fast scan of their UTF-8 bytes.
 
-Input: a column of texts. Output: a mask that covers at least all texts that match `texts.UNCLEAN`.
-Clean are all characters up to U+02FF except controls, and common symbols listed in `CLEAN_PAIRS`.
-Bytes are compared in blocks that fit the processor cache, three times as fast as a regular
-expression.
+Input: a column of texts. Output: a mask that is true for all texts that match `texts.UNCLEAN`, and
+possibly for others. Characters that need no normalization (clean characters) are those up to
+U+02FF except controls, and the common symbols in `CLEAN_PAIRS`. Bytes are compared in blocks that
+fit into the processor cache, which is three times as fast as a regular expression.
 """
 
 import numpy as np
@@ -14,20 +14,20 @@ from builder.text.text_bytes import to_bytes
 
 BLOCK = 2**17
 LOOKAHEAD = 2
-"""Bytes of a character that are examined after its first byte."""
+"""Number of bytes examined after the first byte of a character."""
 NON_LATIN_DIVISOR = 8
-"""If more than one in this many bytes starts a character above U+02FF, the remaining texts are not
-scanned but treated as unclean: they are in another script."""
+"""If more than one in this many bytes of a block starts a character above U+02FF, the texts are in
+a non-Latin script; the remaining texts are then not scanned but all taken to be unclean."""
 SPACE, DELETE, TAB, LF = 0x20, 0x7F, 0x09, 0x0A
 C1_LEAD, C1_END = 0xC2, 0xA0
 """UTF-8 lead byte of U+0080 to U+00BF, and second byte of U+00A0, the first character after the C1
-controls."""
+control characters."""
 NON_LATIN_LEAD = 0xCC
-"""Smallest UTF-8 lead byte of characters above U+02FF; no continuation byte is as large."""
+"""Smallest UTF-8 lead byte of characters above U+02FF; continuation bytes are smaller."""
 PUNCTUATION = 0xE280
-"""First two bytes of U+2000 to U+203F."""
+"""First two UTF-8 bytes of U+2000 to U+203F."""
 CLEAN_PAIRS = np.zeros(2**16, dtype=np.bool_)
-"""Whether all characters that start with these two bytes are clean."""
+"""Lookup table by the first two UTF-8 bytes: whether all characters with them are clean."""
 for _first, _last in (
     (0xCE88, 0xCFBF),  # Greek letters
     (0xE281, 0xE282),  # small digits, currencies
@@ -38,15 +38,15 @@ for _first, _last in (
 ):
     CLEAN_PAIRS[_first : _last + 1] = True
 CLEAN_THIRD = np.isin(np.arange(256), (0x80, 0x81, 0xA8, 0xA9), invert=True)
-"""Whether a third byte after `PUNCTUATION` is clean: not U+2000, U+2001 (changed by NFC), U+2028 or
-U+2029."""
+"""Lookup table by the third UTF-8 byte: whether its character is clean if the first two bytes are
+`PUNCTUATION`. Not clean are U+2000 and U+2001, which NFC changes, U+2028 and U+2029."""
 
 Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]
 
 
 def may_need_normalization(texts: pl.Series) -> npt.NDArray[np.bool_]:
-    """Return a mask of the texts that may contain a character to be normalized."""
+    """Return a mask of the texts that may need normalization."""
     data, ends = to_bytes(texts)
     is_unclean = np.zeros(len(texts), dtype=np.bool_)
     for start in range(int(ends[0]), int(ends[-1]), BLOCK):
@@ -65,9 +65,9 @@ def may_need_normalization(texts: pl.Series) -> npt.NDArray[np.bool_]:
 
 
 def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
-    """Return a mask of the texts that certainly need no normalization.
+    """Return a mask of the texts that are certainly normalized single lines.
 
-    Such texts are in NFC. Nulls are false.
+    They are in NFC, not empty, and have single spaces as the only white space. Nulls give false.
     """
     data, ends = to_bytes(texts)
     starts, stops = ends[:-1], ends[1:]
@@ -88,21 +88,31 @@ def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
     return plain
 
 
-def _control_positions(block: Bytes, first: Bytes) -> Positions:
-    """Return the offsets of control characters among the first bytes of a block."""
-    is_control = first < SPACE
-    is_control &= first != LF
-    is_control &= first != TAB
-    is_control |= first == DELETE
-    second = block[1 : len(first) + 1]
-    is_c1 = first[: len(second)] == C1_LEAD
+def _control_positions(block: Bytes, scanned: Bytes) -> Positions:
+    """Return the offsets of control characters in a block of UTF-8 bytes.
+
+    Args:
+        block: Bytes to scan, followed by lookahead bytes.
+        scanned: Bytes to scan.
+    """
+    is_control = scanned < SPACE
+    is_control &= scanned != LF
+    is_control &= scanned != TAB
+    is_control |= scanned == DELETE
+    second = block[1 : len(scanned) + 1]
+    is_c1 = scanned[: len(second)] == C1_LEAD
     is_c1 &= second < C1_END
     is_control[: len(second)] |= is_c1
     return np.flatnonzero(is_control)
 
 
 def _unclean_non_latin_positions(block: Bytes, non_latin: npt.NDArray[np.bool_]) -> Positions:
-    """Return the offsets of characters above U+02FF in a block that need normalization."""
+    """Return the offsets of characters above U+02FF that may need normalization.
+
+    Args:
+        block: UTF-8 bytes to scan, followed by lookahead bytes.
+        non_latin: Mask of the bytes to scan that start a character above U+02FF.
+    """
     positions: Positions = np.flatnonzero(non_latin)
     complete = positions[: np.searchsorted(positions, len(block) - LOOKAHEAD)]
     pairs = block[complete].astype(np.uint16) << 8 | block[complete + 1]

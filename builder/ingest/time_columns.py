@@ -1,7 +1,7 @@
-"""Converts columns of times to Unix seconds where the result is certain.
+"""Converts columns of times to Unix seconds; uncertain values become null.
 
 Accepts numbers, timestamps and ISO 8601 strings. Values that become null must be parsed one by one
-by `timestamps.parse_time`, which defines the rules.
+with `timestamps.parse_time`, the reference implementation.
 """
 
 from datetime import datetime, timedelta
@@ -21,11 +21,12 @@ ISO = (
     r"^(?:197[1-9]|19[89][0-9]|2[01][0-9]{2})-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-5][0-9]"
     r"(?:\.[0-9]{3}|\.[0-9]{6})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?$"
 )
-"""ISO 8601 strings that can be parsed in only one way; fractions are truncated, no leap seconds."""
+"""Matches unambiguous ISO 8601 strings, which have seconds up to 59 and optionally a fraction and a
+UTC offset; the fraction is dropped when they are parsed."""
 OFFSET = r"([+-])([0-9]{2}):([0-9]{2})$"
 INTEGER = r"^[0-9]{1,15}$"
 SLOT_SECONDS = 900
-"""Length of the time slots in which the offset of a zone is looked up once."""
+"""Length in seconds of the slots of local time for which a UTC offset is looked up."""
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - local times are counted from it
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -35,7 +36,7 @@ def unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
 
     Args:
         times: Integers, floats, timestamps or strings.
-        params: Unit of numbers, zone of times without an offset.
+        params: Unit of numbers, format of strings, and zone of times without a UTC offset.
     """
     if pa.types.is_string(times.type):
         is_iso = params.time_format is None
@@ -50,7 +51,7 @@ def unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
 def _from_numbers(
     values: NDArray[np.int64] | NDArray[np.float64], params: TimeParameters
 ) -> pa.Array:
-    """Convert numbers to Unix seconds; numbers out of range become null."""
+    """Convert numbers to Unix seconds; numbers outside the supported range become null."""
     with np.errstate(invalid="ignore"):
         seconds = values // (1000 if params.time_unit == "ms" else 1)
         is_certain = (seconds >= -LATEST) & (
@@ -61,13 +62,13 @@ def _from_numbers(
 
 
 def _from_timestamps(times: pa.Array, params: TimeParameters) -> pa.Array:
-    """Convert Arrow timestamps to Unix seconds; null if before 1970 or ambiguous in the zone."""
+    """Convert Arrow timestamps to Unix seconds; null if before 1970 or ambiguous in their zone."""
     counts = times.cast(pa.int64())
     is_null = counts.is_null().to_numpy(zero_copy_only=False)
     values = counts.fill_null(0).to_numpy()
     seconds = values // UNITS[times.type.unit]
     if times.type.tz is None:
-        offsets, is_certain = _zone_offsets(seconds, params)
+        offsets, is_certain = _utc_offsets(seconds, params)
         seconds = seconds - offsets
         is_null = is_null | ~is_certain
     return pa.array(seconds, mask=is_null | (values < 0) | (seconds > LATEST))
@@ -83,7 +84,7 @@ def _from_texts(times: pa.Array, params: TimeParameters) -> pa.Array:
             local.str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False).dt.epoch("s")
         ),
         is_naive=~text.str.contains(r"(?:Z|[+-][0-9]{2}:[0-9]{2})$"),
-        offset=_offset_seconds(text),
+        offset=_extract_utc_offset(text),
     )
     if parts["number"].null_count() < len(parts):
         return _from_numbers(parts["number"].fill_null(LATEST * 10_000).to_numpy(), params)
@@ -91,14 +92,14 @@ def _from_texts(times: pa.Array, params: TimeParameters) -> pa.Array:
     is_certain = parts["local"].is_not_null().to_numpy()
     is_naive = parts["is_naive"].fill_null(value=False).to_numpy() & is_certain
     if is_naive.any():
-        offsets, is_stable = _zone_offsets(seconds, params)
+        offsets, is_stable = _utc_offsets(seconds, params)
         seconds = np.where(is_naive, seconds - offsets, seconds)
         is_certain = is_certain & (is_stable | ~is_naive)
     return pa.array(seconds, mask=~is_certain)
 
 
-def _offset_seconds(text: pl.Expr) -> pl.Expr:
-    """Return the UTC offset at the end of a string in seconds; 0 if there is none."""
+def _extract_utc_offset(text: pl.Expr) -> pl.Expr:
+    """Return an expression for the UTC offset at the end of a string, in seconds; 0 if missing."""
     hours, minutes = (
         text.str.extract(OFFSET, group).cast(pl.Int64, strict=False) for group in (2, 3)
     )
@@ -106,21 +107,34 @@ def _offset_seconds(text: pl.Expr) -> pl.Expr:
     return pl.when(text.str.extract(OFFSET, 1) == "-").then(-size).otherwise(size)
 
 
-def _zone_offsets(local: Seconds, params: TimeParameters) -> tuple[Seconds, NDArray[np.bool_]]:
-    """Return the zone's UTC offset at each local time, and a mask of unambiguous times."""
+def _utc_offsets(
+    local_seconds: Seconds, params: TimeParameters
+) -> tuple[Seconds, NDArray[np.bool_]]:
+    """Return the UTC offset of the configured time zone at each local time.
+
+    Args:
+        local_seconds: Local times, in seconds since 1970-01-01 00:00 local time.
+        params: Section with the time zone.
+
+    Returns:
+        UTC offsets in seconds, and a mask of the times whose offset is unambiguous.
+    """
     if params.time_zone == "UTC":
-        return np.zeros_like(local), np.ones(len(local), dtype=bool)
+        return np.zeros_like(local_seconds), np.ones(len(local_seconds), dtype=bool)
     zone = ZoneInfo(params.time_zone)
-    slots, inverse = np.unique(local // SLOT_SECONDS, return_inverse=True)
-    slot_offsets = [_slot_offset(int(slot) * SLOT_SECONDS, zone) for slot in slots]
+    slots, inverse = np.unique(local_seconds // SLOT_SECONDS, return_inverse=True)
+    slot_offsets = [_utc_offset_of_slot(int(slot) * SLOT_SECONDS, zone) for slot in slots]
     offsets = np.array([offset or 0 for offset in slot_offsets], dtype=np.int64)
     return offsets[inverse], np.array([offset is not None for offset in slot_offsets])[inverse]
 
 
-def _slot_offset(start: int, zone: ZoneInfo) -> int | None:
-    """Return the UTC offset of a slot of local time; None if it changes or is not whole seconds."""
+def _utc_offset_of_slot(slot_start: int, zone: ZoneInfo) -> int | None:
+    """Return the UTC offset in seconds during a slot of `SLOT_SECONDS` of local time.
+
+    Return None if the offset changes during the slot or is not a whole number of seconds.
+    """
     try:
-        ends = [EPOCH + timedelta(seconds=start + second) for second in (0, SLOT_SECONDS - 1)]
+        ends = [EPOCH + timedelta(seconds=slot_start + second) for second in (0, SLOT_SECONDS - 1)]
     except OverflowError:
         return None
     first, last = (zone.utcoffset(end) for end in ends)

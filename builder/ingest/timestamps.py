@@ -1,8 +1,8 @@
-"""Parses single time values of logs and crawls to Unix seconds.
+"""Converts single time values in logs and crawls to Unix seconds.
 
-A time is a number, a numeric string, a datetime, a date (its midnight), an ISO 8601 string, a date
-with an offset such as `2022-06-01+02:00`, or a string in a configured format. `time_columns` parses
-whole columns, and leaves unclear values to this module.
+A time may be a number, a numeric string, a datetime, a date (meaning midnight), an ISO 8601 string,
+a date with a UTC offset such as `2022-06-01+02:00`, or a string in a configured format.
+`time_columns` converts whole columns, and leaves uncertain values to this module.
 """
 
 import math
@@ -19,15 +19,15 @@ _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
 _UTC_NAME = re.compile(r"(?<![A-Z])(?:UTC|GMT)\b", re.IGNORECASE)
 _DATE_WITH_OFFSET = re.compile(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})$")
 LATEST = 253_402_300_799
-"""The last second of the year 9999; larger numbers are rejected."""
+"""Last second of the year 9999 as Unix time; later times are rejected."""
 
 
 def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
-    """Parse a time and return whole Unix seconds, rounded down.
+    """Convert a time value to whole Unix seconds, rounded down.
 
     Args:
-        value: Time value of the record.
-        params: Unit of numbers, format of strings, zone of times without an offset.
+        value: Time value of a record.
+        params: Unit of numbers, format of strings, and zone of times without a UTC offset.
 
     Raises:
         RejectError: the value is not a time.
@@ -36,9 +36,13 @@ def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
 
 
 def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -> float:
-    """Parse a time and return Unix seconds with fractions of a second."""
+    """Convert a time value to Unix seconds with fractions; arguments as for `parse_time`.
+
+    Raises:
+        RejectError: the value is not a time.
+    """
     if isinstance(value, str) and params.time_format is not None:
-        value = _parse_format(value, params.time_format)
+        value = _parse_with_format(value, params.time_format)
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value) if "." in value else int(value)
     if isinstance(value, Decimal):
@@ -61,19 +65,22 @@ def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -
 
 
 def parse_iso(text: str) -> datetime:
-    """Parse an ISO 8601 string, or a date with an offset (`xsd:date`) as its midnight.
+    """Parse an ISO 8601 string or a date with a UTC offset (`xsd:date`), which means midnight.
 
     Raises:
-        ValueError: the string is neither.
+        ValueError: the string has neither format.
     """
     return datetime.fromisoformat(_DATE_WITH_OFFSET.sub(r"\1T00:00\2", text))
 
 
-def _parse_format(text: str, time_format: str) -> datetime:
+def _parse_with_format(text: str, time_format: str) -> datetime:
     """Parse a string in the configured `strptime` format.
 
-    `%Z` accepts UTC, GMT and Z only: `strptime` accepts the zone names of the machine and ignores
-    their offsets.
+    For `%Z`, only UTC, GMT and Z are accepted, because `strptime` accepts the time zone names of
+    the machine but ignores their offsets.
+
+    Raises:
+        RejectError: the string does not have the format.
     """
     if "%Z" in time_format and "%z" not in time_format:
         time_format, text = time_format.replace("%Z", "%z"), _UTC_NAME.sub("+0000", text)

@@ -1,1 +1,1 @@
-"""Reads and writes Parquet tables, opens DuckDB connections, and explains errors of the disk."""
+"""Reads and writes Parquet tables, opens DuckDB connections, and explains disk errors."""

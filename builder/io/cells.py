@@ -1,7 +1,8 @@
 """Raises the field size limit of the `csv` module, so that fields of any length can be read.
 
-The limit applies to the whole process: if one reader set a limit of its own, it would change the
-limit of all others. Readers use this one, and limit the length of lines or files instead.
+The limit applies to the whole process: a reader that set its own limit would change the limit of
+all other readers. Therefore, all readers use this limit, and limit the length of lines or files
+instead.
 """
 
 import csv
@@ -11,5 +12,5 @@ MAX_CELL_CHARS = 2**31 - 1
 
 
 def allow_long_cells() -> None:
-    """Raise the field size limit of the `csv` module to its maximum, in the whole process."""
+    """Raise the field size limit of the `csv` module to its maximum, for the whole process."""
     csv.field_size_limit(MAX_CELL_CHARS)

@@ -1,7 +1,7 @@
 """Converts library errors about full disks, exhausted memory and unreadable files to user errors.
 
-Libraries raise errors of their own, often without the path. They are replaced by one error that
-names the path, the number of bytes written and still free, or the setting to change.
+Libraries raise their own errors, often without the path. Each is converted to an error that names
+the path, the number of bytes written and still free, or the setting to change.
 """
 
 import errno
@@ -14,9 +14,9 @@ from pathlib import Path
 from builder.errors import DataError, DiskError, LongEvalError, UsageError
 
 ENGINE_MODULES = {"polars", "pyarrow", "duckdb", "_duckdb"}
-"""Modules whose exceptions are about tables; compared by name to avoid imports."""
+"""Modules whose exceptions concern tables; they are recognized by name to avoid importing them."""
 OUT_OF_MEMORY = "OutOfMemoryException"
-"""Name of DuckDB's exception for exceeding its memory limit."""
+"""Name of the exception that DuckDB raises if it exceeds its memory limit."""
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 NOT_WRITABLE = {errno.EROFS, errno.EACCES, errno.EPERM}
 PATH_PROBLEMS = {
@@ -27,32 +27,33 @@ PATH_PROBLEMS = {
     errno.ENAMETOOLONG: "the name is too long for the file system",
     errno.ELOOP: "the symbolic links form a loop",
 }
-"""Explanations of errors in a path from the command line or the definition."""
+"""Explanations of file system errors caused by a wrong path, by error number."""
 DISK_MESSAGES = {
     "No space left on device": True,
     "Disk quota exceeded": True,
     "Read-only file system": False,
 }
-"""Messages of engines, and whether they mean a full disk (True) or a read-only one."""
+"""Maps parts of library error messages to True if they mean a full disk, False if a read-only disk.
+"""
 
 
 MIN_FREE_BYTES = 2**16
-"""Free bytes below which any engine error is taken for a full disk: Polars reports a footer that it
-could not write as an invalid one."""
+"""Number of free bytes below which every library error is attributed to a full disk. Polars, for
+example, reports an invalid footer if it could not write the footer."""
 
 
 @contextmanager
-def explain_errors(work: str, folder: Path, *others: Path) -> Iterator[None]:
+def explain_errors(operation: str, folder: Path, *other_folders: Path) -> Iterator[None]:
     """Context manager that converts disk and memory errors of libraries to user errors.
 
     Args:
-        work: Name of the operation, for the message.
-        folder: Folder that the operation writes to.
-        others: Further folders that it writes to, such as the scratch folder.
+        operation: Name of the operation, for messages.
+        folder: Folder to which the operation writes.
+        other_folders: Further folders to which it writes, such as the scratch folder.
 
     Raises:
         DiskError: the disk is full or read-only.
-        DataError: an engine exceeded its memory limit.
+        DataError: DuckDB exceeded its memory limit.
     """
     try:
         yield
@@ -64,34 +65,34 @@ def explain_errors(work: str, folder: Path, *others: Path) -> Iterator[None]:
             is_full = shutil.disk_usage(_existing_parent(folder)).free < MIN_FREE_BYTES or None
         if type(error).__name__ == OUT_OF_MEMORY:
             raise DataError(
-                f"{work} needs more memory than the limit; raise --memory or lower --threads"
+                f"{operation} needs more memory than the limit; raise --memory or lower --threads"
             ) from error
         if is_full is None:
             raise
         home = _existing_parent(folder)
         if not is_full:
             raise DiskError(
-                f"{_error_path(error) or home}: no permission to write, which {work} needs. Choose "
-                "another --out, or change the permissions"
+                f"{_error_path(error) or home}: no permission to write, which {operation} needs. "
+                "Choose another --out, or change the permissions"
             ) from error
-        written = sum(_folder_bytes(path) for path in (folder, *others))
+        written = sum(_folder_bytes(path) for path in (folder, *other_folders))
         free = shutil.disk_usage(home).free
         raise DiskError(
-            f"{home}: the disk is full: {work} wrote {written:,} bytes, {free:,} bytes are free, "
-            f"and it needs more than {written + free:,} bytes. Free some space and run it again; "
-            "finished stages are kept"
+            f"{home}: the disk is full: {operation} wrote {written:,} bytes, {free:,} bytes are "
+            f"free, and it needs more than {written + free:,} bytes. Free some space, then run the "
+            "command again; finished stages are kept"
         ) from error
 
 
 def check_output_is_no_input(out: Path, *inputs: Path) -> None:
-    """Raise UsageError if an output path is also one of the input paths."""
+    """Raise UsageError if the output file is the same file as one of the inputs."""
     for path in inputs:
         if out.exists() and path.exists() and out.samefile(path):
             raise UsageError(f"{out}: the output would overwrite an input; choose another path")
 
 
 def to_user_error(error: BaseException) -> LongEvalError | None:
-    """Convert an exception of a library or the OS to a user error; None if it indicates a bug."""
+    """Convert an error of a library or the file system to a user error; None for other errors."""
     return path_error(error) or table_error(error)
 
 
@@ -106,10 +107,10 @@ def path_error(error: BaseException) -> LongEvalError | None:
 
 
 def table_error(error: BaseException) -> LongEvalError | None:
-    """Convert an engine error about a table to a user error; None for other errors.
+    """Convert an error that Polars, DuckDB or Arrow raised for a table to a user error, else None.
 
-    This is a fallback: readers of tables normally name the file themselves. Arrow reports data that
-    cannot be decompressed as an OSError without errno.
+    This is a fallback, since most readers of tables name the file in their own errors. Arrow
+    reports data that cannot be decompressed as an OSError without errno.
     """
     engines = _library_names(error)
     if not engines or isinstance(error, MemoryError):
@@ -122,14 +123,14 @@ def table_error(error: BaseException) -> LongEvalError | None:
 
 
 def _library_names(error: BaseException) -> set[str]:
-    """Return the names of the libraries that may have raised the error."""
+    """Return the names of the table libraries that may have raised an error; empty if none."""
     if isinstance(error, OSError) and error.errno is None:
         return {"pyarrow"}
     return {kind.__module__.partition(".")[0] for kind in type(error).__mro__} & ENGINE_MODULES
 
 
 def _is_disk_full(error: BaseException) -> bool | None:
-    """Return True if an error reports a full disk, False if a read-only one, otherwise None."""
+    """Return True if an error means a full disk, False if a read-only disk, otherwise None."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in DISK_FULL | NOT_WRITABLE:
@@ -142,15 +143,15 @@ def _is_disk_full(error: BaseException) -> bool | None:
 
 
 def _error_path(error: BaseException) -> str | None:
-    """Return the path that an OSError names; None if it names no path."""
+    """Return the path in an OSError; None if it has no path or is another error."""
     return str(error.filename) if isinstance(error, OSError) and error.filename else None
 
 
 def _existing_parent(path: Path) -> Path:
-    """Return the path if it is a folder, else its nearest existing parent."""
+    """Return a path if it is an existing folder, otherwise its nearest existing parent folder."""
     return next((p for p in (path, *path.absolute().parents) if p.is_dir()), Path("/"))
 
 
 def _folder_bytes(folder: Path) -> int:
-    """Return the total size of the files in a folder."""
+    """Return the total size of all files in a folder in bytes; 0 if the folder does not exist."""
     return sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) if folder.is_dir() else 0

@@ -1,7 +1,7 @@
-"""Pool of in-memory DuckDB instances, since opening one takes longer than most queries.
+"""Pool of in-memory DuckDB instances, since opening an instance takes longer than most queries.
 
-A caller gets a connection with an empty catalog, which is dropped afterwards. An instance that
-raised an error or spilled to disk is closed instead of reused.
+A caller gets a connection to an empty database, which is dropped afterwards. An instance is closed
+instead of reused if the caller raised an error or data were spilled to disk.
 """
 
 import atexit
@@ -20,9 +20,10 @@ FIXED_SETTINGS = {
     "enable_external_file_cache": "false",
     "preserve_insertion_order": "true",
 }
-"""The file cache is off because scratch files of one name are rewritten."""
+"""DuckDB settings of all instances. The file cache is off because temporary files are overwritten
+with files of the same name."""
 MAX_IDLE = 2
-"""Maximum idle instances; several are in use while connections overlap."""
+"""Maximum number of idle instances in the pool."""
 
 _idle: list[duckdb.DuckDBPyConnection] = []
 _lock = Lock()
@@ -31,32 +32,35 @@ _numbers = count()
 
 @contextmanager
 def pooled_connection(
-    settings: Mapping[str, str], spills: Path
+    settings: Mapping[str, str], spill_folder: Path
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Context manager that yields a connection to an empty in-memory DuckDB database of the pool.
+    """Context manager that yields a connection to an empty in-memory database of a pooled instance.
 
     Args:
         settings: DuckDB settings, such as `threads` and `memory_limit`.
-        spills: Folder for spilled data; created on first use.
+        spill_folder: Folder for data that DuckDB spills to disk; created on first use.
     """
-    base = _take_instance({**settings, "temp_directory": str(spills)})
+    instance = _take_instance({**settings, "temp_directory": str(spill_folder)})
     name = f"work_{next(_numbers)}"
-    connection = base.cursor()
+    connection = instance.cursor()
     is_clean = False
     try:
         connection.execute(f"ATTACH ':memory:' AS {name}; USE {name}")
         connection.execute("SET enable_progress_bar = false")
         yield connection
         connection.close()
-        base.execute(f"DETACH {name}")
-        is_clean = not spills.exists()
+        instance.execute(f"DETACH {name}")
+        is_clean = not spill_folder.exists()
     finally:
         connection.close()
-        _release(base, is_clean=is_clean)
+        _release(instance, is_clean=is_clean)
 
 
 def append_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> None:
-    """Append rows to a table by column position; the table name must be trusted."""
+    """Append the rows of a data frame to a DuckDB table, matching columns by position.
+
+    The table name is inserted into SQL and must therefore be trusted.
+    """
     connection.register("appended", rows.to_arrow())
     connection.execute(f"INSERT INTO {table} FROM appended")
     connection.unregister("appended")
@@ -65,24 +69,24 @@ def append_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.Data
 def set_variables(
     connection: duckdb.DuckDBPyConnection, **values: bool | int | float | str | list[str]
 ) -> None:
-    """Set SQL variables, which statements read with `getvariable`."""
+    """Set variables of a DuckDB connection, which SQL statements read with `getvariable`."""
     for name, value in values.items():
         connection.execute(f"SET VARIABLE {name} = ?", [value])
 
 
 def _take_instance(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
-    """Take an idle DuckDB instance and apply the settings, or open a new instance."""
+    """Take an idle DuckDB instance from the pool and apply settings to it, or open a new one."""
     with _lock:
-        base = _idle.pop() if _idle else None
-    if base is None:
+        instance = _idle.pop() if _idle else None
+    if instance is None:
         return duckdb.connect(config={**FIXED_SETTINGS, **settings})
     try:
         for name, value in settings.items():
-            base.execute(f"SET GLOBAL {name} = $value", {"value": value})
+            instance.execute(f"SET GLOBAL {name} = $value", {"value": value})
     except duckdb.Error:
-        base.close()
+        instance.close()
         raise
-    return base
+    return instance
 
 
 @atexit.register
@@ -93,10 +97,10 @@ def _close() -> None:
             _idle.pop().close()
 
 
-def _release(base: duckdb.DuckDBPyConnection, *, is_clean: bool) -> None:
-    """Return a DuckDB instance to the pool, or close it if it is not clean."""
+def _release(instance: duckdb.DuckDBPyConnection, *, is_clean: bool) -> None:
+    """Return a DuckDB instance to the pool; close it if it is not clean or the pool is full."""
     with _lock:
         if is_clean and len(_idle) < MAX_IDLE:
-            _idle.append(base)
+            _idle.append(instance)
             return
-    base.close()
+    instance.close()

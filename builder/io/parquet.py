@@ -1,7 +1,8 @@
-"""Read Parquet files by their literal path.
+"""Reads Parquet files by their literal paths.
 
 Polars and DuckDB interpret paths as glob patterns and would not find a folder named `notes [2]`;
-here globbing is disabled. Errors name the file, which those of the engines often do not.
+the functions of this module disable globbing. Their errors name the file, which those of Polars and
+DuckDB often do not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,52 +17,57 @@ import pyarrow.parquet as pq
 from builder.errors import FormatError, UsageError
 
 MAX_ROWS = 2**22
-"""Maximum rows of a small untrusted file."""
+"""An untrusted file with more rows than bytes is rejected only if it has more rows than this."""
 GLOB_ESCAPES = str.maketrans({sign: f"[{sign}]" for sign in "[*?"})
 
 
 def open_file(path: Path) -> pq.ParquetFile:
-    """Open a Parquet file to read its row groups or batches one after the other.
+    """Open a Parquet file to read its row groups or batches one after another.
 
-    By default, Arrow keeps the bytes of every row group that was read until the file is closed, so
-    that memory grows with the file.
+    Pre-buffering is disabled: with it, Arrow keeps the bytes of every row group that was read until
+    the file is closed, so that memory use grows with the file.
 
     Raises:
         OSError: the file does not exist.
-        pyarrow.ArrowInvalid: it is not Parquet.
+        pyarrow.ArrowInvalid: the file is not Parquet.
     """
     return pq.ParquetFile(path, pre_buffer=False)
 
 
 def scan(*paths: Path) -> pl.LazyFrame:
-    """Scan Parquet files as one lazy frame."""
+    """Scan one or more Parquet files as one lazy frame."""
     return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
 
 
 def scan_checked(*paths: Path) -> pl.LazyFrame:
-    """Check that Parquet files exist and have a footer, then scan them as one lazy frame.
+    """Check that Parquet files exist and have a valid footer, then scan them as one lazy frame.
 
     Raises:
         UsageError: a file does not exist.
         FormatError: a file is not Parquet.
     """
-    check(*paths)
+    check_readable(*paths)
     return scan(*paths)
 
 
-def check(*paths: Path) -> None:
-    """Check that Parquet files exist and have a footer; raise an error otherwise."""
+def check_readable(*paths: Path) -> None:
+    """Check that Parquet files exist and have a valid footer.
+
+    Raises:
+        UsageError: a file does not exist.
+        FormatError: a file is not Parquet.
+    """
     for path in paths:
         with _explain_errors(path, "a Parquet table"):
             scan(path).collect_schema()
 
 
 def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read a Parquet file, or some of its columns, into a data frame.
+    """Read all or some columns of a Parquet file into a data frame.
 
     Raises:
         UsageError: the file does not exist.
-        FormatError: it is not Parquet, or a column is missing.
+        FormatError: the file is not Parquet, or a column is missing.
     """
     names = None if columns is None else list(columns)
     with _explain_errors(path, "a Parquet table" + (f" with {', '.join(names)}" if names else "")):
@@ -69,35 +75,39 @@ def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
 
 
 def read_with_row_limit(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Read an untrusted Parquet file into a data frame, unless it claims too many rows.
+    """Read an untrusted Parquet file into a data frame, unless its footer declares too many rows.
 
     Raises:
-        FormatError: also if its footer claims more than `MAX_ROWS` rows and more rows than bytes,
-            since a row with an id or a name takes at least a byte.
+        UsageError: the file does not exist.
+        FormatError: the file is not Parquet, a column is missing, or the footer declares more than
+            `MAX_ROWS` rows and more rows than the file has bytes, although a row with an id or a
+            name takes at least one byte.
     """
     rows = int(scan_checked(path).select(pl.len()).collect().item())
     if rows > max(MAX_ROWS, path.stat().st_size):
         raise FormatError(
-            f"expected at most one row per byte ({path.stat().st_size:,}), found {rows:,}", path
+            f"expected at most one row per byte of the file ({path.stat().st_size:,} bytes), "
+            f"found {rows:,} rows",
+            path,
         )
     return read(path, columns)
 
 
 def read_columns(
-    path: Path, dtypes: Mapping[str, pl.DataType | type[pl.DataType]], what: str
+    path: Path, dtypes: Mapping[str, pl.DataType | type[pl.DataType]], description: str
 ) -> pl.DataFrame:
     """Read columns of an untrusted Parquet file, and cast them to the given types.
 
     Args:
-        path: The file.
-        dtypes: Polars type of each column, by name.
-        what: Description of the content, for error messages.
+        path: Parquet file.
+        dtypes: Polars type of each column to read, by name.
+        description: Description of the expected content, for error messages.
 
     Raises:
         UsageError: the file does not exist.
-        FormatError: it is not Parquet, a column is missing, or values cannot be cast.
+        FormatError: the file is not Parquet, a column is missing, or values cannot be cast.
     """
-    with _explain_errors(path, f"{what} with {', '.join(dtypes)}"):
+    with _explain_errors(path, f"{description} with {', '.join(dtypes)}"):
         frame = read_with_row_limit(path, list(dtypes))
         return frame.select(pl.col(name).cast(kind) for name, kind in dtypes.items())
 
@@ -105,19 +115,19 @@ def read_columns(
 def relation(
     connection: duckdb.DuckDBPyConnection, *paths: Path, **options: Any
 ) -> duckdb.DuckDBPyRelation:
-    """Read Parquet files as one DuckDB relation.
+    """Return a DuckDB relation that reads one or more Parquet files.
 
     Args:
         connection: DuckDB connection.
-        paths: One or more files.
-        options: Options of `read_parquet`.
+        paths: One or more Parquet files.
+        options: Further options of DuckDB's `read_parquet`.
     """
     names = [str(path).translate(GLOB_ESCAPES) for path in paths]
     return connection.read_parquet(names, hive_partitioning=False, **options)
 
 
 def to_sql(*paths: Path) -> str:
-    """Return the SQL table function with which DuckDB reads the files, for users to copy."""
+    """Return a DuckDB SQL expression that reads Parquet files, for users to copy."""
     names = (str(path.absolute()).translate(GLOB_ESCAPES).replace("'", "''") for path in paths)
     listed = ", ".join(f"'{name}'" for name in names)
     return f"read_parquet([{listed}], hive_partitioning = false)"
@@ -130,7 +140,12 @@ def list_files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _explain_errors(path: Path, expected: str) -> Iterator[None]:
-    """Context manager that raises UsageError for a missing file, FormatError for a damaged one."""
+    """Context manager that raises UsageError for a missing file, FormatError for an unreadable one.
+
+    Args:
+        path: Parquet file that is read.
+        expected: Description of the expected content, for error messages.
+    """
     if not path.is_file():
         raise UsageError(f"{path}: expected a readable file, found none")
     try:

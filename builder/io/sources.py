@@ -1,4 +1,4 @@
-"""Raw input files as named in a definition, and the time interval of a snapshot."""
+"""Raw input files named in a definition, and the time interval of a snapshot."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,12 +8,12 @@ from builder.text.names import to_valid_text
 
 @dataclass(frozen=True)
 class Source:
-    """Raw input file or folder, with its name in messages.
+    """Raw input file or folder, with the name that messages use for it.
 
     Args:
-        path: Location on disk.
-        name: Name in rejects and messages: the path as written in the definition, with bytes that
-            are not UTF-8 escaped.
+        path: Path of the file or folder.
+        name: Name in rejects and messages: the path as written in the definition, in which bytes
+            that are not UTF-8 are escaped.
     """
 
     path: Path

@@ -1,6 +1,6 @@
-"""Read and write Parquet tables; the only writer of published files.
+"""Reads and writes Parquet tables; all published tables are written by this module.
 
-Row groups and compression depend on the rows alone, so that equal rows give equal bytes for any
+Row groups and compression depend only on the rows, so that equal rows give equal bytes for any
 number of threads.
 """
 
@@ -20,24 +20,25 @@ from typing_extensions import TypeVar
 
 from builder.io import parquet
 from builder.io.threads import BackgroundThread
-from schemas import Contract
+from schemas import TableSchema
 
 ROWS_PER_GROUP = 122_880
 TEXT_BYTES_PER_GROUP = 16 * 2**20
 SLICE_ROWS = 4096
 COMPRESSION = {"zstd": 3, "lz4": None}
-"""Compression level by codec; text that only the next stage reads is written with lz4 for speed."""
+"""Compression level by codec. Published tables use zstd; texts that only the next stage reads are
+compressed with lz4, which is faster."""
 
 
-TableContract = TypeVar("TableContract", bound=Contract, default=Contract, covariant=True)
+SchemaType = TypeVar("SchemaType", bound=TableSchema, default=TableSchema, covariant=True)
 
 
 @dataclass(frozen=True)
-class Table(Generic[TableContract]):
+class Table(Generic[SchemaType]):
     """Table on disk: Parquet files in order of the primary key, and the schema of the table."""
 
     paths: tuple[Path, ...]
-    contract: type[TableContract]
+    schema: type[SchemaType]
 
     def scan(self) -> pl.LazyFrame:
         """Scan the table as a lazy frame."""
@@ -48,30 +49,35 @@ class Table(Generic[TableContract]):
         return parquet.relation(connection, *self.paths)
 
     def view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        """Create a DuckDB view of the table."""
+        """Create a DuckDB view of the table with the given name."""
         self.relation(connection).create_view(name)
 
     def batches(
         self, columns: list[str] | None = None, rows: int = 8192
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the table as Arrow record batches, in order."""
+        """Yield the rows of the table in order, as Arrow record batches.
+
+        Args:
+            columns: Names of the columns to read; None: all columns.
+            rows: Maximum number of rows per batch.
+        """
         for path in self.paths:
             with parquet.open_file(path) as file:
                 yield from file.iter_batches(rows, columns=columns, use_threads=False)
 
 
-def table_at(folder: Path, name: str, contract: type[TableContract]) -> Table[TableContract]:
+def table_at(folder: Path, name: str, schema: type[SchemaType]) -> Table[SchemaType]:
     """Return a table of a folder, stored as `<name>.parquet` or as `<name>/part-*.parquet`."""
     single = folder / f"{name}.parquet"
     paths = (single,) if single.exists() else tuple(sorted((folder / name).glob("part-*.parquet")))
-    return Table(paths, contract)
+    return Table(paths, schema)
 
 
 def create_union_view(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -> None:
-    """Create a view of the union of relations with equal columns; no view if there are none.
+    """Create a view of the union of DuckDB relations; create no view if there are no relations.
 
     Args:
-        relations: Relations of one connection.
+        relations: Relations with the same columns, all from the same connection.
         name: Name of the view.
     """
     if relations:
@@ -79,14 +85,14 @@ def create_union_view(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -
 
 
 @cache
-def arrow_schema(contract: type[Contract]) -> pa.Schema:
+def arrow_schema(schema: type[TableSchema]) -> pa.Schema:
     """Return the Arrow schema of a table, with plain strings instead of views and dictionaries."""
-    empty = pl.DataFrame(schema=contract.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())
+    empty = pl.DataFrame(schema=schema.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())
     return pa.schema([pa.field(f.name, _plain_type(f.type)) for f in empty.schema])
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the Arrow type with 32-bit offsets that corresponds to a large or view type."""
+    """Return the string or list type with 32-bit offsets for a large or view type."""
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_large_list(kind) or pa.types.is_list(kind):
@@ -95,27 +101,27 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 class TableWriter:
-    """Writes record batches to a Parquet file whose row groups depend on the rows alone.
+    """Writer of a Parquet file whose row groups depend only on the rows, not on the batches.
 
     Row groups are compressed in a background thread.
 
     Args:
         path: The file to write.
-        contract: Columns and types; batches are cast to them.
+        schema: Columns and types; batches are cast to them.
         rows_per_group: Maximum rows per row group.
-        bytes_per_group: Maximum bytes of text per row group.
-        compression: A key of `COMPRESSION`.
-        use_dictionary: Use dictionary encoding; disable for hash columns.
+        bytes_per_group: Maximum size of the texts in a row group in bytes.
+        compression: Codec, a key of `COMPRESSION`.
+        use_dictionary: Whether to use dictionary encoding; of no use for columns of hashes.
 
     Attributes:
-        rows: Rows written.
-        group_rows: Rows of each row group.
+        rows: Number of rows written.
+        group_rows: Number of rows of each row group.
     """
 
     def __init__(
         self,
         path: Path,
-        contract: type[Contract],
+        schema: type[TableSchema],
         *,
         rows_per_group: int = ROWS_PER_GROUP,
         bytes_per_group: int = TEXT_BYTES_PER_GROUP,
@@ -125,7 +131,7 @@ class TableWriter:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.rows = 0
         self.group_rows: list[int] = []
-        self._schema = arrow_schema(contract)
+        self._schema = arrow_schema(schema)
         self._group = (rows_per_group, bytes_per_group)
         self._pending: list[pa.Table] = []
         self._pending_size = (0, 0)
@@ -139,12 +145,15 @@ class TableWriter:
         )
 
     def append(self, rows: pl.DataFrame) -> None:
-        """Append a data frame in slices, which bounds the memory for the conversion to Arrow."""
+        """Append a data frame in slices, to bound the memory for the conversion to Arrow."""
         for batch in rows.iter_slices(SLICE_ROWS):
             self.write(batch.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
     def write(self, rows: pa.RecordBatch | pa.Table) -> None:
-        """Append record batches, selecting and casting the columns of the table's schema."""
+        """Append a record batch or Arrow table, after casting the columns to the schema.
+
+        Columns that are not in the schema are dropped.
+        """
         table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
         table = table.select(self._schema.names).cast(self._schema)
         ends = np.cumsum(_row_bytes(table))
@@ -183,7 +192,7 @@ class TableWriter:
         self._writer.write_table(group, row_group_size=self._group[0])
 
     def close(self) -> None:
-        """Write the pending rows and the footer.
+        """Write the pending rows and the footer, and close the file.
 
         Raises:
             OSError: the disk is full.
@@ -203,7 +212,7 @@ class TableWriter:
 
 
 def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the number of bytes of text in each row, int64[n]."""
+    """Return the size of all texts in each row in bytes, int64[rows]."""
     sizes = np.zeros(len(table), dtype=np.int64)
     for column in table.columns:
         if pa.types.is_string(column.type):
@@ -212,11 +221,11 @@ def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     return sizes
 
 
-def write_frame(rows: pl.DataFrame, path: Path, contract: type[Contract]) -> int:
+def write_frame(rows: pl.DataFrame, path: Path, schema: type[TableSchema]) -> int:
     """Write a data frame to a Parquet file, sorted by key; return the number of rows."""
-    ordered = rows.select(list(contract.dtypes())).cast(contract.dtypes())  # type: ignore[arg-type]
-    ordered = ordered.sort(contract.sort_key(), nulls_last=False)
-    with TableWriter(path, contract) as writer:
+    ordered = rows.select(list(schema.dtypes())).cast(schema.dtypes())  # type: ignore[arg-type]
+    ordered = ordered.sort(schema.sort_key(), nulls_last=False)
+    with TableWriter(path, schema) as writer:
         writer.append(ordered)
     return ordered.height
 
@@ -225,19 +234,19 @@ def write_query(
     connection: duckdb.DuckDBPyConnection,
     sql: str,
     path: Path,
-    contract: type[Contract],
+    schema: type[TableSchema],
     compression: str = "zstd",
 ) -> int:
     """Write the result of an ordered DuckDB query to a Parquet file; return the number of rows.
 
     Args:
-        connection: Connection with the views that the query reads.
-        sql: Constant statement that ends in a total ORDER BY.
+        connection: DuckDB connection with the views that the query reads.
+        sql: Constant SQL query that ends with ORDER BY and determines the order of all rows.
         path: The file to write.
-        contract: Columns and types; other columns of the result are dropped.
+        schema: Columns and types; other columns of the result are dropped.
         compression: A key of `COMPRESSION`.
     """
-    with TableWriter(path, contract, compression=compression) as writer:
+    with TableWriter(path, schema, compression=compression) as writer:
         for batch in connection.sql(sql).to_arrow_reader(ROWS_PER_GROUP):
             writer.write(batch)
     return writer.rows

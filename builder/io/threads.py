@@ -1,4 +1,4 @@
-"""Threads: ordered parallel map, prefetching, and a background thread for one function."""
+"""Threads: ordered parallel map, prefetching, and a background thread for single functions."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class BackgroundThread:
-    """Runs one function at a time in a background thread.
+    """Background thread that runs one function at a time.
 
     Args:
         name: Name of the thread.
@@ -21,12 +21,15 @@ class BackgroundThread:
         self._running: Future[None] | None = None
 
     def start(self, work: Callable[[], None]) -> None:
-        """Start a function after the previous one has finished; re-raise an exception it raised."""
+        """Wait for the previous function, then start a function in the background.
+
+        An exception that the previous function raised is raised again.
+        """
         self.wait()
         self._running = self._pool.submit(work)
 
     def wait(self) -> None:
-        """Wait until the running function has finished; re-raise an exception that it raised."""
+        """Wait until the running function has finished; re-raise the exception that it raised."""
         running, self._running = self._running, None
         if running is not None:
             running.result()
@@ -39,7 +42,13 @@ class BackgroundThread:
 def ordered_map(
     work: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
-    """Map a function over items in parallel threads; yield results in the order of the items."""
+    """Apply a function to items in parallel threads; yield the results in the order of the items.
+
+    Args:
+        work: Function to apply.
+        items: Items, read in a background thread unless `threads` is 1.
+        threads: Number of threads.
+    """
     if threads == 1:
         yield from map(work, items)
         return
@@ -58,7 +67,7 @@ def ordered_map(
 
 
 def prefetch(items: Iterable[Item]) -> Iterator[Item]:
-    """Yield the items of an iterable, computing the next one in a background thread."""
+    """Yield the items of an iterable while the next item is computed in a background thread."""
     iterator = iter(items)
     with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as pool:
         upcoming = pool.submit(_next_or_none, iterator)

@@ -31,11 +31,12 @@ class PairwiseAgreement:
     Args:
         first: First source: an assessor, or `manual`.
         second: Second source: an assessor, or `click`.
-        pairs: Number of pairs judged by both.
+        pairs: Number of query-document pairs graded by both sources.
         same: Number of pairs with equal grades.
         kappa: Cohen's kappa; None where undefined.
         quadratic_kappa: Cohen's kappa with quadratic weights; None where undefined.
-        table: Confusion matrix: number of pairs by grade of the first (rows) and second (columns).
+        table: Confusion matrix: number of pairs by grade from the first source (rows) and grade
+            from the second source (columns).
     """
 
     first: str
@@ -52,11 +53,11 @@ class AgreementReport:
     """Agreement between assessors, and agreement of assessors with click grades.
 
     Args:
-        assessors: One entry per pair of assessors who judged common query-document pairs.
+        assessors: One entry per pair of assessors with query-document pairs in common.
         alpha_nominal: Krippendorff's alpha over all assessors, nominal metric.
         alpha_ordinal: Krippendorff's alpha over all assessors, ordinal metric.
-        units: Number of pairs judged by at least two assessors.
-        clicks: Majority vote against click grades; None if no pair has both.
+        units: Number of query-document pairs judged by at least two assessors.
+        clicks: Agreement of the majority vote with click grades; None if no pair has both.
     """
 
     assessors: tuple[PairwiseAgreement, ...]
@@ -73,7 +74,8 @@ def agreement_report(
 
     Args:
         judgements: Rows with the schema `Judgements`.
-        qrels: Rows with the schema `Qrels` with the `click_grade` to compare; None: no comparison.
+        qrels: Rows with the schema `Qrels`, whose `click_grade` is compared; default: no
+            comparison.
     """
     rows = judgements.select(*PAIR, "assessor", "grade").collect()
     counts = _rating_counts(rows)
@@ -87,14 +89,14 @@ def agreement_report(
 
 
 def _confusion_matrix(first: Integers, second: Integers) -> Integers:
-    """Return the number of pairs by first and second grade, as int64[grades, grades]."""
+    """Return the number of pairs by first and second grade, int64[grades, grades]."""
     size = int(max([*GRADES, *first.tolist(), *second.tolist()])) + 1
     cells = np.bincount(first * size + second, minlength=size * size)
     return cells.reshape(size, size).astype(np.int64)
 
 
 def _rating_counts(rows: pl.DataFrame) -> Floats:
-    """Return the number of assessors who gave a grade to a pair, as float64[grades, pairs]."""
+    """Return the number of assessors who gave each grade to each pair, float64[grades, pairs]."""
     grades, grade = np.unique(rows["grade"].to_numpy(), return_inverse=True)
     pairs = rows.select(PAIR).unique().sort(PAIR).with_row_index("column")
     column = rows.join(pairs, on=PAIR, how="left", maintain_order="left")["column"].to_numpy()
@@ -104,7 +106,7 @@ def _rating_counts(rows: pl.DataFrame) -> Floats:
 
 
 def _assessor_agreement(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
-    """Yield the agreement of each pair of assessors who judged common query-document pairs."""
+    """Yield the agreement of each pair of assessors with query-document pairs in common."""
     for first, second in combinations(rows["assessor"].unique().sort().to_list(), 2):
         sides = [rows.filter(pl.col("assessor") == name) for name in (first, second)]
         both = sides[0].join(sides[1], on=PAIR, suffix="_other")
@@ -126,13 +128,13 @@ def _pairwise_agreement(
 ) -> PairwiseAgreement:
     """Return the agreement statistics of two series of grades for the same pairs."""
     series = (first_grades, second_grades)
-    one, other = (np.asarray(values.to_numpy(), dtype=np.int64) for values in series)
-    table = _confusion_matrix(one, other).tolist()
+    left, right = (np.asarray(values.to_numpy(), dtype=np.int64) for values in series)
+    table = _confusion_matrix(left, right).tolist()
     return PairwiseAgreement(
         first,
         second,
-        pairs=len(one),
-        same=int((one == other).sum()),
+        pairs=len(left),
+        same=int((left == right).sum()),
         kappa=cohen_kappa(table),
         quadratic_kappa=cohen_kappa(table, "quadratic"),
         table=tuple(tuple(row) for row in table),

@@ -1,7 +1,7 @@
 """Reads and validates manual judgements from TSV sheets and Parquet tables.
 
 A sheet is a tab-separated file with a header. The columns `query_id`, `doc_id`, `assessor` and
-`grade` are read; all other columns are ignored. A byte-order mark, quotes and CRLF line ends, as
+`grade` are read; all other columns are ignored. A byte order mark, quotes and CRLF line endings, as
 written by spreadsheet programs, are accepted. An empty grade marks a pair that is not judged yet.
 """
 
@@ -32,7 +32,7 @@ PATTERNS = {
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Numbers of judgements imported from judging sheets.
+    """Result of `longeval assess import`: numbers of imported judgements.
 
     Args:
         judgements: Number of judgements written.
@@ -49,11 +49,11 @@ def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
     """Validate judging sheets and write their judgements to one table.
 
     Args:
-        files: Sheets (TSV) or tables (Parquet, schema `Judgements`).
+        files: Judging sheets (TSV) or Parquet tables (schema `Judgements`).
         out: Parquet file to write (schema `Judgements`).
 
     Raises:
-        FormatError: a file has invalid judgements, or an assessor judged a pair more than once.
+        FormatError: A file has invalid judgements, or an assessor judged a pair more than once.
         UsageError: `out` does not end in .parquet, or a file does not exist.
     """
     if out.suffix != ".parquet":
@@ -70,7 +70,7 @@ def import_assessments(files: Sequence[Path], out: Path) -> ImportReport:
     )
 
 
-def check_assessor(name: str) -> None:
+def check_assessor_name(name: str) -> None:
     """Raise a UsageError if an assessor name is invalid."""
     if re.fullmatch(ASSESSOR_PATTERN, name) is None:
         raise UsageError(f"assessor: expected {PATTERNS['assessor'][1]}, found {name!r}")
@@ -80,12 +80,12 @@ def read_assessments(files: Sequence[Source]) -> pl.DataFrame:
     """Read the judgements of several files into one table with the schema `Judgements`.
 
     Raises:
-        UsageError: a file does not exist.
-        FormatError: a file has invalid judgements, or an assessor judged a pair more than once.
+        UsageError: A file does not exist.
+        FormatError: A file has invalid judgements, or an assessor judged a pair more than once.
     """
     for source in files:
         if not source.path.is_file():
-            raise UsageError(f"{source.name}: file of judgements not found")
+            raise UsageError(f"{source.name}: judgement file not found")
     frames = [_read_judgements(source) for source in files]
     rows = pl.concat([pl.DataFrame(schema=Judgements.dtypes()), *frames])
     key = Judgements.primary_key()
@@ -134,7 +134,7 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the line number and stripped cells of every row of a sheet.
 
     Raises:
-        FormatError: the sheet is not tab-separated UTF-8, or has a missing or invalid value.
+        FormatError: The sheet is not tab-separated UTF-8, or has a missing or invalid value.
     """
     allow_long_cells()
     line = 1

@@ -1,6 +1,6 @@
 """Merges the judgements of several assessors into one manual grade per query-document pair.
 
-The merged grade is the majority vote; ties are broken in favour of the lower grade.
+The merged grade is the majority vote; ties are broken in favor of the lower grade.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,13 @@ PAIR = ("query_id", "doc_id")
 
 
 def majority_vote(judgements: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the majority grade of each query-document pair: query_id, doc_id, manual_grade.
+    """Return the majority grade of each query-document pair.
 
     Args:
         judgements: Rows with the schema `Judgements`.
+
+    Returns:
+        Columns `query_id`, `doc_id`, `manual_grade`.
     """
     votes = judgements.group_by(*PAIR, "grade").agg(pl.len().alias("votes"))
     ordered = votes.sort(*PAIR, "votes", "grade", descending=[False, False, True, False])
@@ -31,8 +34,11 @@ def majority_vote(judgements: pl.LazyFrame) -> pl.LazyFrame:
 def read_judgements(files: Sequence[Source]) -> pl.DataFrame:
     """Read manual judgements and merge them by majority vote per query-document pair.
 
+    Returns:
+        Columns `query` and `doc` (integer keys) and `manual_grade`.
+
     Raises:
-        FormatError: a file does not contain valid judgements, an assessor judged a pair twice, or
+        FormatError: A file does not contain valid judgements, an assessor judged a pair twice, or
             the ids are not those of a built collection.
     """
     rows = read_assessments(files)

@@ -8,7 +8,7 @@ import polars as pl
 
 from builder.errors import UsageError
 from builder.io.tables import write_frame
-from builder.judging.assessments import check_assessor
+from builder.judging.assessments import check_assessor_name
 from builder.judging.pooling import LONGEVAL_STRATA, Pool, Stratum, draw_pool
 from builder.judging.sheets import write_sheet
 from schemas import PooledPairs
@@ -39,7 +39,7 @@ def pool_runs(
     judgements: pl.LazyFrame | None = None,
     snapshot: Path | None = None,
 ) -> PoolReport:
-    """Draw a pool, and write it with a judging sheet and a judging web page for each assessor.
+    """Draw a pool, and write it together with a judging sheet and web page for each assessor.
 
     Args:
         runs: Run files in TREC format.
@@ -55,12 +55,12 @@ def pool_runs(
         snapshot: Folder of the snapshot, used to resolve the original ids of an imported release.
 
     Raises:
-        UsageError: no run, a missing file, invalid or overlapping strata, or an invalid or repeated
-            assessor name.
-        FormatError: a run is not in TREC format.
+        UsageError: No run is given, a file is missing, strata are invalid or overlap, or an
+            assessor name is invalid or repeated.
+        FormatError: A run is not in TREC format.
     """
     for name in assessors:
-        check_assessor(name)
+        check_assessor_name(name)
     if len(set(assessors)) < len(assessors):
         raise UsageError(f"expected distinct assessor names, found {', '.join(assessors)}")
     pool = draw_pool(

@@ -2,9 +2,9 @@
 
 A pair is assigned to a stratum by its best rank over all runs. A depth-k pool takes the top k of
 every run (Sparck Jones & van Rijsbergen 1975). LongEval's stratified pool takes all of ranks 1-5,
-half of ranks 6-10 and a quarter of ranks 11-30. Pairs are sampled by keyed hash of query and
-document: a seed selects the same pairs whichever other queries and runs are pooled, and the sample
-of a larger share contains the sample of a smaller one.
+half of ranks 6-10 and a quarter of ranks 11-30. Pairs are sampled by a keyed hash of query and
+document: a seed selects the same pairs regardless of which other queries and runs are pooled, and
+the sample of a larger share contains the sample of a smaller share.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ LONGEVAL_STRATA = (Stratum(1, 5, 1.0), Stratum(6, 10, 0.5), Stratum(11, 30, 0.25
 
 
 def depth_strata(k: int) -> tuple[Stratum, ...]:
-    """Return the only stratum of a depth-k pool: ranks 1 to k, all judged.
+    """Return the single stratum of a depth-k pool: ranks 1 to k, all judged.
 
     Raises:
         UsageError: k is not between 1 and `MAX_DEPTH`.
@@ -97,8 +97,8 @@ def draw_pool(
         snapshot: Folder of the snapshot, used to resolve the original ids of an imported release.
 
     Raises:
-        UsageError: no run, a missing file, or invalid or overlapping strata.
-        FormatError: a run is not in TREC format.
+        UsageError: No run is given, a file is missing, or strata are invalid or overlap.
+        FormatError: A run is not in TREC format.
     """
     _check_inputs(runs, strata)
     deepest = max(stratum.last for stratum in strata)

@@ -2,8 +2,8 @@
 
 Assessors see no rank, run, score or click, and the documents of a query are shuffled by a keyed
 hash. Query and document texts are untrusted: the page receives them as escaped JSON, shows them as
-plain text only, and has a content security policy that permits its own script and style and no
-connection; cells of the sheet are escaped against formula injection.
+plain text only, and has a content security policy that permits only its own script and style and
+forbids connections; cells of the sheet are escaped against formula injection.
 """
 
 import json
@@ -14,7 +14,7 @@ import polars as pl
 from markupsafe import Markup
 
 from builder.errors import UsageError
-from builder.reporting.render import render_document
+from builder.reporting.render import render_html_document
 from builder.text.keys import key64
 from schemas import GRADES
 
@@ -51,7 +51,7 @@ def write_sheet(
         Number of pairs written.
 
     Raises:
-        UsageError: unsupported file suffix, or a pair whose query or document has no text.
+        UsageError: The file suffix is unsupported, or the query or document of a pair has no text.
     """
     writers = {".tsv": _write_tsv, ".html": _write_page}
     if out.suffix not in writers:
@@ -85,14 +85,16 @@ def _join_texts(
 
 def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
     """Write a TSV sheet with texts on a single line and an excerpt of each document."""
-    plain = [_spreadsheet_safe(pl.col(name)).alias(name) for name in ("query", "title", "url")]
-    excerpt = _spreadsheet_safe(pl.col("text").str.slice(0, EXCERPT_CHARS)).alias("text")
+    plain = [
+        _escape_for_spreadsheet(pl.col(name)).alias(name) for name in ("query", "title", "url")
+    ]
+    excerpt = _escape_for_spreadsheet(pl.col("text").str.slice(0, EXCERPT_CHARS)).alias("text")
     sheet = rows.with_columns(*plain, excerpt, assessor=pl.lit(assessor), grade=pl.lit(""))
     sheet.select(SHEET_COLUMNS).write_csv(out, separator="\t", quote_style="never")
 
 
-def _spreadsheet_safe(text: pl.Expr) -> pl.Expr:
-    """Return the text on one line, without double quotes and safe from formula injection."""
+def _escape_for_spreadsheet(text: pl.Expr) -> pl.Expr:
+    """Return the text on a single line, without double quotes and safe from formula injection."""
     flat = text.fill_null("").str.replace_all(r"[\p{Cc}\u2028\u2029]+", " ").str.strip_chars(" ")
     flat = flat.str.replace_all('"', "″")
     return pl.when(flat.str.head(1).is_in(FORMULA_STARTS)).then("'" + flat).otherwise(flat)
@@ -110,7 +112,7 @@ def _write_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
         ensure_ascii=False,
         separators=(",", ":"),
     )
-    page = render_document(
+    page = render_html_document(
         "judge.html", "judge", POLICY, title="Relevance judging", pool=_escape_json(pool)
     )
     out.write_text(page, encoding="utf-8", newline="\n")
@@ -123,6 +125,6 @@ def _escape_json(data: str) -> Markup:
 
 
 def _pool_id(rows: pl.DataFrame) -> str:
-    """Return a hash of the pairs, used as key of the judgements stored in the browser."""
+    """Return a hash of the pairs, the key under which the browser stores the judgements."""
     lines = [f"{query} {doc}" for query, doc in rows.select(PAIR).rows()]
     return f"{key64('|'.join(lines)):016x}"

@@ -1,4 +1,4 @@
-"""The French-English translation model that is bundled with this package."""
+"""French-English translation model that is bundled with this package."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ BUNDLED = "embedded"
 
 
 def is_bundled(model: Path) -> bool:
-    """Whether a value of `translate.model` selects the bundled model."""
+    """Return whether a value of `translate.model` selects the bundled model."""
     return str(model) == BUNDLED
 
 
@@ -17,11 +17,12 @@ def bundled_model() -> Path:
     """Return the folder of the bundled French-English model (CTranslate2 format).
 
     Raises:
-        DataError: the program was installed without it.
+        DataError: the model is not part of this installation.
     """
     folder = Path(__file__).with_name("fr-en")
     if not (folder / "model.bin").is_file():
         raise DataError(
-            f"{folder}: no bundled model in this installation; give translate.model a folder"
+            f"{folder}: expected the bundled translation model, found no model.bin; set "
+            "translate.model to the folder of a model"
         )
     return folder

@@ -1,7 +1,7 @@
 """Parameters of all pipeline stages, with their defaults.
 
 Each class is a section of a workflow definition: an immutable Pydantic model that rejects unknown
-keys. The manifest of a collection records the sections it was built with.
+keys. The manifest of a collection records the sections with which it was built.
 """
 
 from pydantic import model_validator
@@ -60,7 +60,7 @@ __all__ = [
 
 
 class Parameters(Section):
-    """Parameters of all stages: one section of a workflow definition per attribute."""
+    """Parameters of all stages; each attribute is a section of a workflow definition."""
 
     log: LogParameters = LogParameters()
     crawl: CrawlParameters = CrawlParameters()

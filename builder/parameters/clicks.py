@@ -60,9 +60,9 @@ class ClickParameters(Section):
     )
     pages: Literal["separate", "joined"] = Field(
         default="separate",
-        description="Treatment of further result pages. separate: each is a result list of its "
-        "own; joined: the next impression of the same user and query with other results continues "
-        "the result list",
+        description="Treatment of further result pages. separate: each page is a separate result "
+        "list; joined: the next impression of the same user and query with other results "
+        "continues the result list",
     )
     prior: Literal["empirical_bayes", "beta"] = Field(
         default="empirical_bayes",
@@ -145,19 +145,19 @@ class QrelParameters(Section):
     )
     manual: Literal["wins", "fills_gaps"] = Field(
         default="wins",
-        description="Treatment of pairs with a manual and a click grade. wins: use the manual "
+        description="Treatment of pairs that have a manual and a click grade. wins: use the manual "
         "grade; fills_gaps: use the click grade",
     )
 
     @model_validator(mode="after")
     def _validate_thresholds(self) -> "QrelParameters":
-        """Reject `cuts` that do not ascend in (0, 1] and `target_shares` that do not sum to 1."""
+        """Reject `cuts` that do not ascend in (0, 1], and `shares` that do not sum to 1."""
         if not 0 < self.cuts[0] < self.cuts[1] <= 1:
-            raise ValueError("cuts must ascend within (0, 1]")
+            raise ValueError("expected cuts in ascending order within (0, 1]")
         if not isinstance(self.shares, str) and not (
             min(self.shares) >= 0 and abs(sum(self.shares) - 1) < 1e-6
         ):
-            raise ValueError("shares must be three numbers from 0 to 1 that sum to 1")
+            raise ValueError("expected shares that are three numbers from 0 to 1 with a sum of 1")
         return self
 
 

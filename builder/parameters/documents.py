@@ -41,13 +41,13 @@ class CrawlParameters(RawParameters):
 
     interval: Literal["enforce", "ignore"] = Field(
         default="enforce",
-        description="Pages fetched outside the interval of the snapshot. enforce: reject them; "
-        "ignore: accept them",
+        description="Treatment of pages fetched outside the interval of the snapshot. enforce: "
+        "reject them; ignore: accept them",
     )
     undated: Literal["reject", "start"] = Field(
         default="reject",
-        description="Pages without a time. reject: reject them; start: date them at the start of "
-        "the snapshot",
+        description="Treatment of pages without a time. reject: reject them; start: date them at "
+        "the start of the snapshot",
     )
     text_format: Literal["plain", "html"] = Field(
         default="plain",
@@ -84,13 +84,13 @@ class DocumentParameters(Section):
     )
     duplicates: Literal["keep", "keep_first", "drop"] = Field(
         default="keep",
-        description="Pages with equal texts. keep: keep and flag them; keep_first: keep one page "
-        "per group; drop: drop the whole group",
+        description="Treatment of pages with equal texts. keep: keep and flag them; keep_first: "
+        "keep one page per group; drop: drop the whole group",
     )
     near_duplicates: Literal["off", "keep", "keep_first", "drop"] = Field(
         default="keep",
-        description="Pages with near-duplicate texts. off: do not detect them; otherwise as for "
-        "`duplicates`",
+        description="Treatment of pages with near-duplicate texts. off: do not detect them; other "
+        "values as for `duplicates`",
     )
     near_threshold: float = Field(
         default=0.9,
@@ -112,16 +112,16 @@ class ChangeParameters(Section):
     )
     moved: Share = Field(
         default=0.9,
-        description="Minimum shingle Jaccard coefficient of a removed and an added page to be "
+        description="Minimum shingle Jaccard coefficient for a removed and an added page to be "
         "matched as moved",
     )
     moved_tokens: Positive = Field(
-        default=20, description="Minimum number of tokens of a page to be matched as moved"
+        default=20, description="Minimum number of tokens for a page to be matched as moved"
     )
 
     @model_validator(mode="after")
     def _validate_bands(self) -> "ChangeParameters":
         """Reject a `rewritten` threshold that is greater than the `cosmetic` threshold."""
         if self.rewritten > self.cosmetic:
-            raise ValueError("rewritten must not exceed cosmetic")
+            raise ValueError("expected a value of rewritten that does not exceed cosmetic")
         return self

@@ -7,7 +7,7 @@ def extends_ascii(encoding: str) -> bool:
     """Whether an encoding is a superset of ASCII, so that lines can be split before decoding.
 
     Raises:
-        LookupError: unknown text encoding.
+        LookupError: The text encoding is unknown.
     """
     try:
         return ASCII_PROBE.decode(encoding) == ASCII_PROBE.decode("ascii")

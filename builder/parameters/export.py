@@ -1,4 +1,4 @@
-"""Section `[export]`: further file formats in which a version is published."""
+"""Section `[export]`: additional file formats in which a version is published."""
 
 from pydantic import Field
 
@@ -6,7 +6,7 @@ from builder.parameters.section import Section
 
 
 class ExportParameters(Section):
-    """Section `[export]`: further file formats in which a version is published."""
+    """Section `[export]`: additional file formats in which a version is published."""
 
     trec: bool = Field(default=True, description="Write documents, topics and qrels in TREC format")
     max_file_bytes: int = Field(

@@ -92,16 +92,18 @@ class LogParameters(RawParameters):
     )
     undated: Literal["reject", "start"] = Field(
         default="reject",
-        description="Impressions without a time. reject: reject them; start: date them at the "
-        "start of the snapshot, which disables rules that need times",
+        description="Treatment of impressions without a time. reject: reject them; start: date "
+        "them at the start of the snapshot, which disables rules that need times",
     )
     empty: Literal["refuse", "allow"] = Field(
         default="refuse",
-        description="Snapshots without any impression. refuse: stop with an error; allow: continue",
+        description="Treatment of snapshots without any impression. refuse: stop with an error; "
+        "allow: continue",
     )
     clickless: Literal["refuse", "allow"] = Field(
         default="refuse",
-        description="Snapshots without any click. refuse: stop with an error; allow: continue",
+        description="Treatment of snapshots without any click. refuse: stop with an error; allow: "
+        "continue",
     )
     columns: tuple[str, ...] = Field(
         default=(), description="Column names of CSV or TSV files without a header, in order"
@@ -119,21 +121,24 @@ class LogParameters(RawParameters):
     )
     repeats: Literal["drop", "keep"] = Field(
         default="drop",
-        description="Repeated impressions of the same user and query within the same second",
+        description="Whether to drop or keep repeated impressions of the same user and query "
+        "within the same second",
     )
     bots: Literal["drop", "keep"] = Field(
         default="drop",
-        description="Impressions of users classified as bots by `bot_rate` or `bot_alike`",
+        description="Whether to drop or keep impressions of users classified as bots by `bot_rate` "
+        "or `bot_alike`",
     )
     bot_rate: Positive = Field(
         default=200,
-        description="Number of impressions within an hour from which a user is classified as a bot",
+        description="A user with at least this many impressions within a clock hour is classified "
+        "as a bot",
     )
     bot_alike: int = Field(
         default=15,
         ge=2,
-        description="Number of impressions from which a user is classified as a bot if all have "
-        "clicks at the same two or more ranks",
+        description="A user with at least this many impressions is classified as a bot if all of "
+        "them have clicks at the same two or more ranks",
     )
     max_query_chars: Positive = Field(
         default=500,

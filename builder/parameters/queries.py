@@ -30,15 +30,17 @@ class SelectParameters(Section):
     max_words: Positive = Field(default=15, description="Maximum number of words of a query")
     max_chars: Positive = Field(default=150, description="Maximum number of characters of a query")
     operators: Literal["drop", "keep"] = Field(
-        default="drop", description="Queries with a search operator such as site: or inurl:"
+        default="drop",
+        description="Whether to drop or keep queries with search operators such as site: or inurl:",
     )
     url_like: Literal["drop", "keep"] = Field(
-        default="drop", description="Queries that consist of a URL or a host name"
+        default="drop",
+        description="Whether to drop or keep queries that consist of a URL or a host name",
     )
     navigational_share: Share | None = Field(
         default=None,
-        description="Share of clicks on the most clicked document from which a query is dropped "
-        "as navigational; default: keep navigational queries",
+        description="Drop a query as navigational if its most clicked document receives at least "
+        "this share of its clicks; default: keep navigational queries",
     )
     navigational_clicks: Positive = Field(
         default=20,
@@ -49,8 +51,8 @@ class SelectParameters(Section):
     )
     stop_matching: Literal["query", "word"] = Field(
         default="query",
-        description="Meaning of a stop-list line. query: excludes equal queries; word: excludes "
-        "queries that contain its words",
+        description="Effect of a line in a stop list. query: exclude queries that equal the line; "
+        "word: exclude queries that contain the words of the line in sequence",
     )
     matching: Literal["word", "substring", "stem"] = Field(
         default="word",
@@ -90,7 +92,7 @@ class VerdictParameters(Section):
         """Reject filters with the same name."""
         names = [verdict_filter.name for verdict_filter in self.filters]
         if len(set(names)) < len(names):
-            raise ValueError("expected distinct filter names, found two filters with one name")
+            raise ValueError("expected distinct filter names, found two filters with the same name")
         return self
 
 
@@ -131,7 +133,7 @@ class SplitParameters(Section):
     seed: str = Field(default="longeval-builder", description="Key of the hash that splits queries")
     near: Literal["together", "listed"] = Field(
         default="together",
-        description="Queries with near-identical spelling (see `variants.threshold`). together: "
-        "assign them to the same split; listed: split them independently and list them in "
-        "`near_leaks`",
+        description="Treatment of queries with near-identical spelling (see `variants.threshold`). "
+        "together: assign them to the same split; listed: split them independently and list them "
+        "in `near_leaks`",
     )

@@ -8,7 +8,7 @@ from builder.parameters.times import TimeParameters
 from builder.text.keys import url_key
 
 ID_PLACEHOLDER = "{id}"
-"""Placeholder for the document id in `address`."""
+"""Placeholder for the document id in the parameter `address`."""
 
 
 class RawParameters(TimeParameters):
@@ -30,7 +30,7 @@ class RawParameters(TimeParameters):
     @field_validator("address")
     @classmethod
     def _validate_address(cls, value: str | None) -> str | None:
-        """Reject URL templates that map ids differing only in case to the same canonical URL.
+        """Reject URL templates that lose the difference between upper and lower case in ids.
 
         The host is case-insensitive and the fragment is ignored, so neither may contain the id.
         """

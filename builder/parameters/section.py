@@ -17,7 +17,7 @@ class Section(BaseModel):
     format_keys: ClassVar[frozenset[str]] = frozenset()
     """Keys that describe the format of raw files and do not affect which records are kept."""
     overridable: ClassVar[frozenset[str]] = frozenset()
-    """Keys that may be set per snapshot."""
+    """Keys that may be overridden for a single snapshot."""
 
     def override(self, other: Self) -> Self:
         """Return a copy in which values set explicitly in `other` replace those of this section."""

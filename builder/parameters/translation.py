@@ -55,7 +55,8 @@ class TranslateParameters(Section):
     batching: Literal["exact", "fast"] = Field(
         default="exact",
         description="exact: translations do not depend on the batch, which requires batches of one "
-        "sentence for compute types other than int8; fast: they may, due to rounding",
+        "sentence for compute types other than int8; fast: translations may depend on it, due to "
+        "rounding",
     )
     retry: bool = Field(
         default=True,
@@ -68,23 +69,26 @@ class TranslateParameters(Section):
         "keep: the translation of the model",
     )
     on_empty_output: Literal["source", "drop"] = Field(
-        default="source", description="Sentences for which the model returns no output"
+        default="source", description="Treatment of sentences for which the model returns no output"
     )
     on_truncated: Outcome = Field(
-        default="source", description="Translations cut at the maximum length"
+        default="source", description="Treatment of translations cut at the maximum length"
     )
     on_repetition: Outcome = Field(
-        default="source", description="Translations that repeat a phrase endlessly"
+        default="source", description="Treatment of translations that repeat a phrase endlessly"
     )
     on_length_ratio: Outcome = Field(
-        default="keep", description="Translations that are much longer or shorter than the source"
+        default="keep",
+        description="Treatment of translations that are much longer or shorter than the source",
     )
     on_copied_source: Outcome = Field(
-        default="keep", description="Translations that are still French"
+        default="keep", description="Treatment of translations that are still French"
     )
     on_numbers_differ: Outcome = Field(
-        default="keep", description="Translations whose numbers differ from those of the source"
+        default="keep",
+        description="Treatment of translations whose numbers differ from those of the source",
     )
     on_unknown_characters: Outcome = Field(
-        default="keep", description="Translations of sentences with tokens unknown to the model"
+        default="keep",
+        description="Treatment of translations of sentences with tokens unknown to the model",
     )

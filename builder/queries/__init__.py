@@ -1,4 +1,4 @@
-"""Query selection: from the queries of a log to those of a collection, with splits.
+"""Query selection: turns the queries of a log into the queries and splits of a collection.
 
 Selects k-anonymous queries that match a topic, merges variants, and splits queries into training
 and held-out sets.

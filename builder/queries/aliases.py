@@ -1,4 +1,4 @@
-"""Aliases of published queries: the texts of other queries that a published query represents."""
+"""Aliases of published queries: texts of the variants that each published query represents."""
 
 from collections.abc import Mapping
 
@@ -9,14 +9,14 @@ from builder.text.keys import key_to_id
 
 
 def query_aliases(variants: Mapping[str, Table]) -> pl.LazyFrame:
-    """Return the aliases of every published query, per snapshot.
+    """Return the aliases of every published query in every snapshot.
 
     Args:
-        variants: Table `variants` (see `schemas.Variants`) by name of the snapshot.
+        variants: Tables with the schema `Variants`, by snapshot name.
 
     Returns:
         Columns `query_id` (the published query), `snapshot`, `alias_id`, `alias` (text), `origin`,
-        sorted. Every alias itself satisfies k-anonymity.
+        sorted. Every alias satisfies k-anonymity by itself.
     """
     ids = ("representative", "query_id"), ("query", "alias_id")
     rows = [

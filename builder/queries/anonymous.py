@@ -1,4 +1,4 @@
-"""Reads the k-anonymous queries of a log in batches of bounded size, and writes candidates.
+"""Reads the k-anonymous queries of a log in batches, and writes the selected candidates.
 
 This is the only module of the package that reads the query texts of a log, so that no other code
 sees a query asked by fewer than k users.
@@ -16,7 +16,7 @@ import polars as pl
 from builder.io.tables import Table, write_query
 from builder.parameters import SelectParameters
 from builder.queries.counting import count_queries, count_users
-from builder.queries.forms import describe_queries
+from builder.queries.forms import choose_published_texts
 from builder.runtime.limits import Limits
 from schemas import Candidates
 
@@ -56,9 +56,9 @@ class AnonymousQueries:
 
     Args:
         total: Number of distinct queries of the log.
-        eligible: Number of distinct queries asked by users that are not excluded.
+        eligible: Number of distinct queries, without those asked only by excluded users.
         anonymous: Number of distinct queries that satisfy k-anonymity.
-        connection: Connection with the tables of query counts and forms.
+        connection: DuckDB connection with the tables of query counts and texts.
         params: Section `[select]` of the definition.
     """
 
@@ -71,25 +71,25 @@ class AnonymousQueries:
     def batches(self) -> Iterator[pl.DataFrame]:
         """Yield all k-anonymous queries in batches, in ascending order of `query`.
 
-        Columns: those of `forms.describe_queries`, `impressions`, `clicks`, `top_clicks`.
+        Columns: those of `forms.choose_published_texts`, and `impressions`, `clicks`, `top_clicks`.
         """
         parts = _count_rows(self.connection, "texts") // FORMS_PER_RANGE + 1
         for first, stop in pairwise(part * 2**64 // parts for part in range(parts + 1)):
             keys = {"first": first, "last": stop - 1}
             forms = self.connection.sql(FORMS_OF_RANGE, params=keys).pl()
             counts = self.connection.sql(COUNTS_OF_RANGE, params=keys).pl()
-            yield describe_queries(forms).join(
+            yield choose_published_texts(forms).join(
                 counts, on="query", how="left", maintain_order="left"
             )
 
     def add_candidates(self, queries: pl.DataFrame) -> None:
-        """Add selected queries of a batch (columns `CANDIDATE_COLUMNS`) to the candidates."""
+        """Add queries (columns `CANDIDATE_COLUMNS`) to the candidates."""
         self.connection.register("selected", queries.select(CANDIDATE_COLUMNS).to_arrow())
         self.connection.execute("INSERT INTO kept SELECT * FROM selected")
         self.connection.unregister("selected")
 
     def write_candidates(self, path: Path) -> int:
-        """Count the users of each candidate, write table `candidates`, and return its row count.
+        """Count the users of each candidate, and write the candidates; return their number.
 
         Args:
             path: Parquet file to write (schema `Candidates`).
@@ -106,14 +106,14 @@ def anonymous_queries(
     limits: Limits,
     excluded_users: pl.Series | None = None,
 ) -> Iterator[AnonymousQueries]:
-    """Count the queries of a log and return those that satisfy k-anonymity.
+    """Count the queries of a log, and yield those that satisfy k-anonymity.
 
     Args:
-        impressions: See `schemas.Impressions`.
-        log_queries: See `schemas.LogQueries`.
-        params: `anonymity`, `min_users` and `navigational_share` of `[select]`.
+        impressions: Table with the schema `Impressions`.
+        log_queries: Table with the schema `LogQueries`.
+        params: Section `[select]`; `anonymity`, `min_users` and `navigational_share` are used.
         limits: Memory and threads.
-        excluded_users: Keys of users whose impressions are ignored, such as bots.
+        excluded_users: Keys of users, such as bots, whose impressions are ignored.
 
     Raises:
         DataError: `params.anonymity` is `users`, but no impression has a user.

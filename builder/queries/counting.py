@@ -2,12 +2,12 @@
 
 Creates two temporary tables in a DuckDB connection: `counted`, the queries asked by at least k
 distinct users (k-anonymity; Sweeney 2002), and `forms`, their texts as typed, with a flag for texts
-typed by at least k users. An impression without a user never counts as a user.
+typed by at least k users. Impressions without a user are not attributed to any user.
 
 Grouping a log by query and user needs much memory and is mostly unnecessary. A single pass keeps a
-64-bit set per query, in which each user sets one bit, selected by the low bits of the user key. The
-number of set bits is a lower bound of the number of users: with at least k set bits, a query is
-k-anonymous. Only the other queries, and later the candidates, are counted exactly.
+64-bit mask per query, in which each user sets one bit, chosen by the low bits of the user key. The
+number of bits set is a lower bound on the number of users: with at least k bits set, a query is
+k-anonymous. Users are counted exactly only for the remaining queries and, later, for candidates.
 """
 
 import duckdb
@@ -114,12 +114,12 @@ def count_queries(connection: duckdb.DuckDBPyConnection, params: SelectParameter
     """Create the tables `counted` and `forms` of k-anonymous queries from the view `log`.
 
     Args:
-        connection: Connection with a view `log` of the impressions.
-        params: `anonymity` and `min_users` of `[select]`; clicks per document are counted only if
-            `navigational_share` is set.
+        connection: DuckDB connection with a view `log` of the impressions.
+        params: Section `[select]`; `anonymity` and `min_users` are used. Clicks per document are
+            counted only if `navigational_share` is set.
 
     Returns:
-        Number of distinct queries of the log, k-anonymous or not.
+        Number of distinct queries of the log, whether or not they are k-anonymous.
 
     Raises:
         DataError: `params.anonymity` is `users`, but no impression has a user.
@@ -143,6 +143,6 @@ def count_queries(connection: duckdb.DuckDBPyConnection, params: SelectParameter
 
 
 def count_users(connection: duckdb.DuckDBPyConnection, params: SelectParameters) -> None:
-    """Create table `users_of_kept`: the number of distinct users per query of table `kept`."""
+    """Create the table `users_of_kept`: the number of distinct users per query of `kept`."""
     by_users = params.anonymity == "users"
     connection.execute(USERS_OF_KEPT if by_users else IMPRESSIONS_OF_KEPT)

@@ -1,8 +1,8 @@
 """Chooses the text to publish for every k-anonymous query, and flags personal data.
 
-A form is a text as typed. The published text is the most frequent printable form typed by at least
-k users or, if there is none, the folded text, which is common to all users. Personal data in any
-form flags the query, since folding would only disguise it.
+A form of a query is its text as typed. The published text is the most frequent printable form typed
+by at least k users or, if there is none, the folded text, which is common to all users. A query is
+flagged if any form contains personal data, since folding would only disguise it.
 """
 
 import polars as pl
@@ -18,8 +18,8 @@ def is_printable(text: pl.Expr) -> pl.Expr:
     return ~text.str.contains(UNPRINTABLE) & (text.str.count_matches('"', literal=True) % 2 == 0)
 
 
-def describe_queries(forms: pl.DataFrame) -> pl.DataFrame:
-    """Choose the text to publish for every query, and detect personal data in its spellings.
+def choose_published_texts(forms: pl.DataFrame) -> pl.DataFrame:
+    """Choose the text to publish for every query, and detect personal data in all its forms.
 
     Args:
         forms: One row per form: `query`, `text`, `folded`, `impressions` and `anonymous` (typed by

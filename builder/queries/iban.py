@@ -1,4 +1,4 @@
-"""Lengths of IBANs by country (ISO 13616, IBAN registry of SWIFT)."""
+"""Lengths of IBANs by country (ISO 13616; SWIFT IBAN registry)."""
 
 _REGISTRY = """
 15 NO
@@ -26,4 +26,4 @@ IBAN_LENGTHS: dict[str, int] = {
     for line in _REGISTRY.strip().splitlines()
     for country in line.split()[1:]
 }
-"""Number of characters of an IBAN, by country code, including French overseas territories."""
+"""Number of characters of an IBAN by country code; includes French overseas territories."""

@@ -1,12 +1,12 @@
 """Merges the qrels of query variants into one query per variant set, as LongEval did.
 
-Used with `variants.merge = "labels"`, where every variant is graded separately. The grades of all
-members of a set for a document are merged by the rules of the organisers: equal grades are kept;
-{1, 2} -> 1; {0, >0} -> the pair is dropped. The default, merging clicks before grading, needs no
-such rules and loses no evidence.
+Used with `variants.merge = "labels"`, where every variant is graded separately. If several members
+of a set have a grade for a document, the rules of the LongEval organizers apply: equal grades are
+kept; {1, 2} -> 1; {0, >0} -> the pair is dropped. The default, merging clicks before grading, needs
+no such rules and loses no evidence.
 
-Conflicts only remove pairs of the same variant set, so a conflict among held-out queries never
-affects the training queries (a defect of an earlier published collection).
+A conflict only removes pairs of its own variant set, so a conflict among held-out queries never
+affects training queries, as it did in an earlier published collection.
 """
 
 from pathlib import Path
@@ -46,20 +46,20 @@ def merge_labels(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Stage: merge the qrels of variant sets if `variants.merge` is `labels`.
+    """Stage: merge the qrels of each variant set if `variants.merge` is `labels`.
 
     Args:
         out: Folder that receives `qrels.parquet`, `judged_queries.parquet` and
             `rejects.parquet`.
-        graded_pairs: See `schemas.Qrels`.
-        graded_queries: See `schemas.JudgedQueries`; queries are merged by `variant_set`.
+        graded_pairs: Table with the schema `Qrels`.
+        graded_queries: Table with the schema `JudgedQueries`; queries are merged by `variant_set`.
         params: Section `[variants]` of the definition; tables are copied unchanged unless `merge`
             is `labels`.
         limits: Unused; qrels are small.
         progress: Advances by the number of qrels.
 
     Returns:
-        The ledger, with counts in qrels. Reject reasons: `label_merged`, `labels_conflict`.
+        The ledger, which counts qrels. Reject reasons: `label_merged`, `labels_conflict`.
     """
     del limits
     qrels = graded_pairs.scan().collect()
@@ -85,21 +85,21 @@ def merge_labels(
 
 
 def choose_representatives(queries: pl.DataFrame) -> pl.DataFrame:
-    """Return each query with the most frequent query of its variant set, as `representative`."""
+    """Map each `query_id` to the most frequent query of its variant set, its `representative`."""
     ordered = queries.sort("impressions", "text", descending=[True, False])
     unit = pl.coalesce("variant_set", "query_id")
     return ordered.select("query_id", pl.col("query_id").first().over(unit).alias("representative"))
 
 
 def merge_qrels(qrels: pl.DataFrame, representatives: pl.DataFrame) -> pl.DataFrame:
-    """Merge the qrels of variant sets by the rules of the organisers.
+    """Merge the qrels of each variant set by the rules of the LongEval organizers.
 
     Args:
-        qrels: See `schemas.Qrels`.
-        representatives: See `choose_representatives`.
+        qrels: Table with the schema `Qrels`.
+        representatives: Columns `query_id` and `representative`; see `choose_representatives`.
 
     Returns:
-        One row per representative and document: columns of `schemas.Qrels`, `members` (number of
+        One row per representative and document: the columns of `Qrels`, `members` (number of
         merged qrels) and `conflict` (whether to drop the pair). Counts are summed; estimates are
         null if several qrels were merged.
     """
@@ -130,8 +130,8 @@ def merge_queries(queries: pl.DataFrame, qrels: pl.DataFrame) -> pl.DataFrame:
     the members is a lower bound.
 
     Args:
-        queries: See `schemas.JudgedQueries`.
-        qrels: Merged qrels.
+        queries: Table with the schema `JudgedQueries`.
+        qrels: Merged qrels; see `merge_qrels`.
     """
     judged = qrels.group_by("query_id").agg(
         pl.len().alias("judged"), (pl.col("grade") > 0).sum().alias("relevant")

@@ -1,8 +1,8 @@
 """Detects leakage of held-out and test queries into training, and overlapping snapshots.
 
 A leak is a held-out or test query that shares its folded text, id or variant set with a training
-query; it is an error, as are overlapping snapshot intervals. A near-leak is a different spelling
-of a training query; near-leaks are only listed, for manual review.
+query; it is an error, as are overlapping snapshot intervals. A near-leak is a held-out or
+test query that is another spelling of a training query; near-leaks are listed for manual review.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ TEST_SPLITS = ("heldout", "test")
 
 @dataclass(frozen=True)
 class SnapshotQueries:
-    """Queries of a snapshot with their splits.
+    """Queries of a snapshot, with their splits.
 
     Args:
         name: Name of the snapshot.
@@ -52,9 +52,10 @@ class LeakageReport:
 
     Args:
         leaks: One row per leak and training query: `snapshot`, `query_id`, `text`, `split`,
-            `trained_snapshot`, `trained_id`, `trained_text`, `by` (text, id or variant_set).
-        near: Near-leaks: the same columns, with `similarity` instead of `by`.
-        overlaps: Pairs of snapshots with overlapping intervals.
+            `trained_snapshot`, `trained_id`, `trained_text`, `by` (the value that the queries
+            share: text, id or variant_set).
+        near: Near-leaks, with the columns of `leaks`, but `similarity` instead of `by`.
+        overlaps: Names of each pair of snapshots with overlapping intervals.
     """
 
     leaks: pl.DataFrame
@@ -63,11 +64,11 @@ class LeakageReport:
 
     @property
     def is_clean(self) -> bool:
-        """Whether there are neither leaks nor overlapping intervals; near-leaks are permitted."""
+        """Whether there are no leaks and no overlapping intervals; near-leaks are permitted."""
         return self.leaks.is_empty() and not self.overlaps
 
     def require_clean(self) -> None:
-        """Raise an error if there is any leak or overlap.
+        """Raise an error if there is any leak or any overlap of intervals.
 
         Raises:
             DataError: a held-out or test query leaks into training, or intervals overlap.
@@ -94,7 +95,7 @@ def check_leakage(
 
     Args:
         snapshots: All snapshots of the collection.
-        threshold: Minimum edit similarity of two spellings of a word, for near-leaks
+        threshold: Minimum edit similarity of two spellings of a word in near-leaks
             (`variants.threshold`).
         limits: Memory and threads.
     """
@@ -120,13 +121,13 @@ def find_leaks(
 
     Args:
         out: Folder that receives `near_leaks.parquet` and `rejects.parquet`.
-        split_queries: Queries with their splits, by name of the snapshot.
-        params: Section `[variants]` of the definition; near-leaks are defined by its threshold.
+        split_queries: Tables of queries with their splits, by snapshot name.
+        params: Section `[variants]` of the definition; its `threshold` defines near-leaks.
         limits: Memory and threads.
         progress: Advances by the number of queries.
 
     Returns:
-        The ledger, with counts in queries; no query is dropped.
+        The ledger, which counts queries; no query is dropped.
 
     Raises:
         DataError: a held-out or test query leaks into training.
@@ -158,12 +159,12 @@ def require_no_leaks(snapshots: Sequence[SnapshotQueries]) -> None:
 def evaluation_and_train_queries(
     snapshots: Sequence[SnapshotQueries],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the held-out and test queries and the training queries of all snapshots.
+    """Return two tables for all snapshots: the held-out and test queries, and the training queries.
 
-    Both have the columns `folded`, `signature` and `variant_set`, by which queries are compared.
+    Both tables have the columns `folded`, `signature` and `variant_set` for comparing queries.
     """
     none = SnapshotQueries("", None, _EMPTY)
-    queries = pl.concat([_with_signatures(none), *map(_with_signatures, snapshots)])
+    queries = pl.concat([_add_signatures(none), *map(_add_signatures, snapshots)])
     train = queries.filter(pl.col("split") == "train").select(
         pl.col("snapshot").alias("trained_snapshot"),
         pl.col("query_id").alias("trained_id"),
@@ -182,7 +183,7 @@ _TEST_COLUMNS = ("snapshot", "query_id", "text", "split")
 _TRAIN_COLUMNS = ("trained_snapshot", "trained_id", "trained_text")
 
 
-def _with_signatures(snapshot: SnapshotQueries) -> pl.DataFrame:
+def _add_signatures(snapshot: SnapshotQueries) -> pl.DataFrame:
     """Add the columns `snapshot`, `folded` and `signature` to the queries of a snapshot."""
     queries = snapshot.queries
     if "variant_set" not in queries.columns:

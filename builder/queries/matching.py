@@ -1,10 +1,10 @@
-"""Finds the topics that occur in queries, under one of three matching policies (Aho-Corasick).
+"""Finds the topics that occur in queries, by one of three matching policies (Aho-Corasick).
 
 - `substring`: the folded topic occurs anywhere in the folded query, as in LongEval (Galuscakova et
   al. 2023); `eau` matches `bordeaux`.
 - `word`: the topic occurs as whole words. Folding separates elided articles (`l'eau` becomes
   `l eau`), so they need no special treatment.
-- `stem`: as `word`, with plural endings removed from topic and query (see `stemming`).
+- `stem`: like `word`, after removing plural endings from topic and query (see `stemming`).
 """
 
 from typing import Literal
@@ -19,7 +19,7 @@ POLICIES: tuple[Matching, ...] = ("substring", "word", "stem")
 
 
 def normalize_text(folded: pl.Expr, matching: Matching) -> pl.Expr:
-    """Return folded text as a policy compares it: padded with spaces and, for `stem`, stemmed."""
+    """Prepare folded text for matching: pad it with spaces for `word`, also stem it for `stem`."""
     if matching == "substring":
         return folded
     words = stem(folded) if matching == "stem" else folded
@@ -55,8 +55,7 @@ def match_topics(folded: pl.Series, topics: pl.DataFrame, matching: Matching) ->
         matching: Matching policy.
 
     Returns:
-        Series `topics` of the length of `folded`: sorted lists of topic ids, empty if none
-        matches.
+        Series `topics` with one sorted list of topic ids per query; empty if no topic matches.
     """
     patterns = topic_patterns(topics, matching)
     needles = patterns["pattern"].unique(maintain_order=True).to_list()

@@ -1,11 +1,11 @@
-"""Detects personal data in query texts, by regular expression and check digit.
+"""Detects personal data in query texts by regular expressions and check digits.
 
 Regular expressions run on whole columns in Polars, in linear time on any input. Texts that may
 contain a number with a check digit are then verified one by one.
 
 Kinds: e-mail addresses; French and international phone numbers, except French 08 numbers, which
-belong to services; IBAN (ISO 13616, mod-97 check); French social security numbers (NIR, key 97 - n
-mod 97); payment cards (ISO/IEC 7812, Luhn check); public IPv4 and IPv6 addresses.
+are service numbers; IBAN (ISO 13616, mod-97 check); French social security numbers (NIR, check key
+97 - n mod 97); payment cards (ISO/IEC 7812, Luhn check); public IPv4 and IPv6 addresses.
 """
 
 import ipaddress
@@ -35,7 +35,7 @@ SUSPECT = (
 )
 
 NORMALIZATIONS = ((r"\p{Cf}", ""), (r"[\p{Pd}\x{2212}_]", "-"), (r"[·•]", "."))
-"""Replacements of invisible characters, and of characters that look like a hyphen or full stop."""
+"""Replacements for invisible characters, and for characters that look like a hyphen or period."""
 
 _GROUP = re.compile(r"\d+(?:[AB]\d*)?", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[\s.\-]{1,2}")
@@ -58,7 +58,7 @@ def detect_personal_data(texts: pl.Series) -> pl.Series:
             separators (`NORMALIZATIONS`) are normalized before detection.
 
     Returns:
-        One of `KINDS` per text; null if the text contains no personal data.
+        For each text, one of `KINDS`; null if the text contains no personal data.
     """
     text = pl.col("text").str.normalize("NFKC")
     for pattern, plain in NORMALIZATIONS:
@@ -86,7 +86,7 @@ def _detect_id_number(text: str) -> str | None:
 
 
 def _join_digit_groups(text: str, min_length: int, max_length: int) -> Iterator[str]:
-    """Join adjacent groups of digits, and yield every result whose length is in a range."""
+    """Join adjacent groups of digits, and yield each number whose length is within the bounds."""
     groups = list(_GROUP.finditer(text))
     for first, start in enumerate(groups):
         joined, end = "", start.start()
@@ -123,7 +123,7 @@ def _has_nir(text: str) -> bool:
 
 
 def _is_nir(number: str) -> bool:
-    """Whether 15 characters are a French social security number with a valid key."""
+    """Whether a 15-character text is a French social security number with a valid check key."""
     if not _NIR.fullmatch(number):
         return False
     digits = number[:13].replace("2A", "19").replace("2B", "18")
@@ -149,7 +149,7 @@ def _has_ip(text: str) -> bool:
 
 
 def _is_public_ip(address: str) -> bool:
-    """Whether a text is a globally reachable IPv4 or IPv6 address."""
+    """Whether a text is a public (globally reachable) IPv4 or IPv6 address."""
     try:
         return ipaddress.ip_address(address).is_global
     except ValueError:

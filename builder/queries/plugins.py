@@ -13,7 +13,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 import polars as pl
 
-from builder.errors import ContractError, UsageError
+from builder.errors import SchemaError, UsageError
 from builder.plugins import load_plugin
 from schemas import Verdicts
 
@@ -22,8 +22,7 @@ from schemas import Verdicts
 class VerdictPlugin(Protocol):
     """Interface of verdict plug-ins, which assign labels to queries, users or documents.
 
-    `kind` is the type of the subjects that the plug-in labels; `name` and `version` are recorded
-    with every verdict.
+    `kind` says what the plug-in labels; `name` and `version` are recorded with every verdict.
     """
 
     name: str
@@ -31,14 +30,15 @@ class VerdictPlugin(Protocol):
     kind: Literal["query", "user", "document"]
 
     def judge(self, subjects: pl.DataFrame) -> pl.DataFrame:
-        """Label a batch of queries, users or documents, each independently of the others.
+        """Label each query, user or document of a batch independently.
 
         Args:
-            subjects: `key`, and for queries `text`, `impressions`, `clicks`; for users
-                `impressions`, `queries`, `clicks`; for documents `url`.
+            subjects: Column `key`; for queries also `text`, `impressions`, `clicks`; for users also
+                `impressions`, `queries`, `clicks`; for documents also `url`.
 
         Returns:
-            One row per label: `key`, `label`, `score` (0 to 1). Subjects may have no label.
+            One row per label: `key`, `label`, `score` (0 to 1). A subject may have any number of
+            labels, including none.
         """
 
 
@@ -67,13 +67,13 @@ def run_plugin(plugin: VerdictPlugin, subjects: pl.DataFrame) -> pl.DataFrame:
         Rows with the schema `Verdicts`, sorted.
 
     Raises:
-        ContractError: a column is missing, a label or score is invalid, or a key is not among
+        SchemaError: a column is missing, a label or score is invalid, or a key is not among
             `subjects`.
     """
     labels = plugin.judge(subjects)
     missing = {"key", "label", "score"} - set(labels.columns)
     if missing:
-        raise ContractError(
+        raise SchemaError(
             f"plug-in {plugin.name}: expected columns key, label, score; missing {sorted(missing)}"
         )
     verdicts = labels.select(
@@ -86,13 +86,14 @@ def run_plugin(plugin: VerdictPlugin, subjects: pl.DataFrame) -> pl.DataFrame:
     )
     _, failures = Verdicts.filter(verdicts)
     if len(failures):
-        raise ContractError(
-            f"plug-in {plugin.name}: verdicts violate the rules {failures.counts()}"
+        raise SchemaError(
+            f"plug-in {plugin.name}: expected verdicts as described by `longeval schema verdicts`, "
+            f"found rows that violate the rules {failures.counts()}"
         )
     unknown = verdicts.join(subjects, on="key", how="anti")
     if unknown.height:
-        raise ContractError(
-            f"plug-in {plugin.name}: expected verdicts about the given keys, found "
-            f"{unknown.height} about other keys, such as {unknown['key'][0]:016x}"
+        raise SchemaError(
+            f"plug-in {plugin.name}: expected only verdicts on the keys that it received, found "
+            f"{unknown.height} verdicts on other keys, such as {unknown['key'][0]:016x}"
         )
     return verdicts.sort(Verdicts.primary_key())

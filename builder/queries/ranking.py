@@ -1,8 +1,8 @@
 """Ranks topic candidates by popularity and long-term stability.
 
-Input: monthly counts of candidates, such as page views or queries. Output: popularity, measures of
-stability and a score per candidate. With counts c_1..c_n over n months (0 for months without a
-row), mean m, population standard deviation d and median M:
+Input: monthly counts of candidates, such as page views or queries. Output: popularity,
+stability measures and a score per candidate. With counts c_1..c_n over n months (0 for months
+without a row), mean m, population standard deviation d and median M:
 
     popularity  p = ln(1 + m) / ln(1 + largest m of all candidates)
     cv          1 / (1 + d / m)                    relative spread
@@ -10,10 +10,10 @@ row), mean m, population standard deviation d and median M:
     floor       min(1, min c / M)                  minimum relative to the median
     volatility  exp(-median |ln((1 + c_i+1) / (1 + c_i))|)     change from month to month
     trend       exp(-|12 b|), b the least-squares slope of ln(1 + c) per month
-    score       p * s, with s one of these five measures of stability, each in [0, 1]
+    score       p * s, with s one of these five stability measures, each in [0, 1]
 
-If the input has monthly totals (e.g. all page views of a month), counts are divided by the total
-and multiplied by the mean total, so that growth of the source is not mistaken for a trend.
+If the input has monthly totals (e.g. all page views of a month), counts are divided by the total of
+their month and multiplied by the mean total, so that growth of the source is not taken for a trend.
 """
 
 import csv
@@ -38,7 +38,7 @@ MIN_MONTHS = 3
 COLUMNS = {"label": pl.String, "month": pl.String, "count": pl.Float64}
 SEPARATORS = {".tsv": "\t", ".csv": ","}
 MAX_COUNT = 1e15
-"""Maximum count, for which sums are still exact."""
+"""Maximum count, so that sums of counts are still exact in 64-bit floats."""
 
 
 def read_counts(path: Path) -> pl.DataFrame:
@@ -109,15 +109,16 @@ def _read_delimited(path: Path, separator: str) -> pl.DataFrame:
 
 
 def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFrame:
-    """Rank candidates by popularity times stability.
+    """Rank topic candidates by popularity times stability.
 
     Args:
-        counts: See `read_counts`. Counts of the same label and month are summed.
-        stability: Measure of stability used in the score.
+        counts: Monthly counts; see `read_counts`. Counts of the same label and month are summed.
+        stability: Stability measure used in the score.
 
     Returns:
-        Columns `rank`, `label`, `score`, `mean`, `popularity`, the five measures of stability,
-        `slope` (of ln(1 + c), per month) and `months`, sorted by score; ties by label.
+        Columns `rank`, `label`, `score`, `mean`, `popularity`, the five stability measures,
+        `slope` (of ln(1 + c), per month) and `months` (number of months), sorted by decreasing
+        score and, for equal scores, by label.
 
     Raises:
         DataError: there are fewer than three months, or no count above 0.
@@ -141,17 +142,17 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
 
 
 def rank_topic_file(path: Path | str, stability: Stability = "cv") -> pl.DataFrame:
-    """Read monthly counts from a file and rank the candidates; see `rank_topics`."""
+    """Read monthly counts from a file, and rank the topic candidates; see `rank_topics`."""
     return rank_topics(read_counts(Path(path)), stability)
 
 
 def to_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") -> pl.DataFrame:
-    """Convert ranked candidates to rows of a topic table; `source` records rank and score.
+    """Convert ranked candidates to a topic table, whose column `source` explains rank and score.
 
     Args:
         ranked: Selected rows of `rank_topics`.
         language: ISO 639-1 code of the labels.
-        stability: Measure of stability used in the score.
+        stability: Stability measure used in the score.
     """
     source = pl.format(
         f"rank {{}}, score {{}} = popularity {{}} x {stability} {{}}, mean {{}} over {{}} months",
@@ -174,25 +175,26 @@ def to_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") 
 def write_topics(
     ranked: pl.DataFrame, path: Path, language: str, stability: Stability = "cv"
 ) -> None:
-    """Write ranked candidates to a TSV file of topics, which a collection definition can name.
+    """Write ranked candidates to a TSV file of topics, for use in a collection definition.
 
     Args:
         ranked: Selected rows of `rank_topics`.
         path: TSV file to write.
         language: ISO 639-1 code of the labels.
-        stability: Measure of stability used in the score.
+        stability: Stability measure used in the score.
 
     Raises:
         DataError: a label contains a tab or line break.
     """
     rows = to_topics(ranked, language, stability)
-    if ranked["label"].str.contains(r"[\t\r\n]").any():
-        raise DataError("expected labels without tabs and line breaks")
+    invalid = ranked["label"].filter(ranked["label"].str.contains(r"[\t\r\n]"))
+    if len(invalid):
+        raise DataError(f"expected labels without tabs and line breaks, found {invalid[0]!r}")
     rows.write_csv(path, separator="\t", quote_style="never")
 
 
 def _month_range(counts: pl.DataFrame) -> list[str]:
-    """Return all months from the first to the last, including months without a row."""
+    """Return all months (YYYY-MM) from the first to the last, including months without a row."""
     if counts.is_empty():
         return []
     first, last = (
@@ -222,7 +224,7 @@ def _monthly_series(
 
 
 def _compute_measures(series: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return popularity and stability measures of each candidate by name, as float64[labels]."""
+    """Return the popularity and stability measures of all candidates, float64[labels] by name."""
     mean, median = series.mean(axis=1), np.median(series, axis=1)
     shares = series / np.maximum(series.sum(axis=1, keepdims=True), 1e-300)
     logs = np.log1p(series)

@@ -1,7 +1,8 @@
 """Rules that exclude queries, and the funnel: how many queries each rule excludes.
 
-Rules are expressions over one row per query with the columns of `forms.describe_queries`, counts
-and topics. They are applied in order: a query is counted under the first rule that excludes it.
+Rules are expressions over a table with one row per query and the columns of
+`forms.choose_published_texts`, counts and topics. They are applied in order: a query is counted
+under the first rule that excludes it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ class Rule:
     """A rule that excludes queries.
 
     Args:
-        name: Name of the rule in rejects and funnel.
+        name: Name of the rule in the rejects and in the funnel.
         condition: Boolean expression that is true for excluded queries; null counts as false.
     """
 
@@ -37,10 +38,10 @@ class Rule:
 
 
 EXCLUDED_USERS_ONLY = "only_left_out_users"
-"""Rule for queries asked only by users excluded by a verdict, such as bots."""
+"""Name of the rule for queries asked only by users excluded by a verdict, such as bots."""
 
 ANONYMITY = "too_few_users"
-"""Rule of k-anonymity, applied in `counting` before any text is read."""
+"""Name of the k-anonymity rule, which `counting` applies before any text is read."""
 
 
 def selection_rules(
@@ -48,12 +49,12 @@ def selection_rules(
     stop_list: Sequence[str] = (),
     verdicts: Mapping[str, pl.Series] | None = None,
 ) -> tuple[Rule, ...]:
-    """Return the rules applied to k-anonymous queries, in order of application.
+    """Return the rules for k-anonymous queries, in order of application.
 
     Args:
         params: Section `[select]` of the definition, with thresholds and options of the rules.
         stop_list: Folded queries or words to exclude.
-        verdicts: Query keys excluded by each verdict filter, by name of the filter.
+        verdicts: Keys of the queries that each verdict filter excludes, by filter name.
     """
     words = pl.col("folded").str.count_matches(" ", literal=True) + 1
     share = pl.col("top_clicks") / pl.col("clicks")
@@ -83,24 +84,24 @@ def selection_rules(
 
 
 def is_url_like(typed: pl.Expr) -> pl.Expr:
-    """Whether a text is a URL, or a host name in a common top-level domain."""
+    """Whether a text is a URL or a host name with a common top-level domain."""
     return typed.str.contains(ADDRESS) | typed.str.contains(HOST)
 
 
 def first_matching_rule(rules: Sequence[Rule]) -> pl.Expr:
-    """Return an expression for the name of the first rule that excludes a query, or null."""
+    """Return an expression for the name of the first rule that excludes a query; null if none."""
     return pl.coalesce(pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules).alias(
         "reason"
     )
 
 
 def _drop_condition(option: str, condition: pl.Expr) -> pl.Expr:
-    """Return the condition if an option has the value `drop`, otherwise an expression for false."""
+    """Return the condition if an option has the value `drop`; otherwise a false literal."""
     return condition if option == "drop" else pl.lit(False)
 
 
 def _in_stop_list(stop_list: Sequence[str], params: SelectParameters) -> pl.Expr:
-    """Whether a query equals a line of the stop list or, with policy `word`, contains its words."""
+    """Whether a query equals an entry of the stop list or, under policy `word`, contains one."""
     if not stop_list:
         return pl.lit(False)
     if params.stop_matching == "query":
@@ -115,8 +116,8 @@ class FunnelStep:
 
     Args:
         rule: Name of the rule.
-        left_out: Number of queries excluded by this rule and by none before it.
-        remaining: Number of queries that passed this rule and all before it.
+        left_out: Number of queries excluded by this rule but by no earlier rule.
+        remaining: Number of queries that passed this rule and all earlier rules.
     """
 
     rule: str
@@ -125,7 +126,7 @@ class FunnelStep:
 
 
 def funnel(rows_in: int, rejected: Mapping[str, int]) -> tuple[FunnelStep, ...]:
-    """Return the number of queries that each rule excluded, and the number that remained.
+    """Return the steps of the query funnel: how many queries each rule excluded.
 
     Args:
         rows_in: Number of distinct queries of the log.
@@ -133,7 +134,7 @@ def funnel(rows_in: int, rejected: Mapping[str, int]) -> tuple[FunnelStep, ...]:
 
     Returns:
         One step per rule, in order of application; verdict filters, sorted by name, precede the
-        rule of topics.
+        last rule, `no_topic`.
     """
     names = (rule.name for rule in selection_rules(SelectParameters()))
     known = [EXCLUDED_USERS_ONLY, ANONYMITY, *names]

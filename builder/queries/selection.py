@@ -1,6 +1,6 @@
 """Selects the queries of a log that may enter the collection.
 
-Queries are excluded in this order: queries asked only by users excluded by verdicts; queries that
+Queries are excluded in this order: queries asked only by users whom verdicts exclude; queries that
 are not k-anonymous; queries excluded by `rules.selection_rules`, whose last rule requires a topic.
 """
 
@@ -51,18 +51,18 @@ def select(
 
     Args:
         out: Folder that receives `candidates.parquet` and `rejects.parquet` (counts only).
-        impressions: See `schemas.Impressions`.
-        log_queries: See `schemas.LogQueries`.
-        topics: See `schemas.Topics`.
+        impressions: Table with the schema `Impressions`.
+        log_queries: Table with the schema `LogQueries`.
+        topics: Table with the schema `Topics`.
         params: Section `[select]` of the definition.
         limits: Memory and threads.
         progress: Advances by the number of k-anonymous queries.
-        stop_lists: Text files with one query or several words per line.
-        verdicts: See `schemas.Verdicts`.
-        filters: Verdict filters that exclude queries, or all impressions of users.
+        stop_lists: Text files with one query, word or phrase per line.
+        verdicts: Table with the schema `Verdicts`.
+        filters: Conditions on verdicts that exclude queries, or users with their impressions.
 
     Returns:
-        The ledger, with counts in distinct folded queries.
+        The ledger, which counts distinct folded queries.
 
     Raises:
         DataError: `select.anonymity` is `users`, but no impression has a user.
@@ -98,13 +98,13 @@ def apply_rules(
     params: SelectParameters,
     rules: Sequence[Rule],
 ) -> pl.DataFrame:
-    """Add the columns `topics` and `reason`, which names the first rule that excludes the query."""
+    """Add the columns `topics`, and `reason`: the first rule that excludes a query, or null."""
     matched = queries.with_columns(match_topics(queries["folded"], topics, params.matching))
     return matched.with_columns(first_matching_rule(rules))
 
 
 def read_stop_lists(sources: Sequence[Source]) -> tuple[str, ...]:
-    """Read the distinct folded lines of stop lists, sorted.
+    """Read stop lists, and return their distinct folded lines in sorted order.
 
     Raises:
         FormatError: a file is not UTF-8 text.

@@ -1,7 +1,7 @@
-"""Builds variant sets: candidates that are spellings, inflections or reorderings of one query.
+"""Builds variant sets: groups of spellings, inflections and reorderings of the same query.
 
-Every signature and every manual set has an id, whose keyed hash determines the split. Only
-near-equal signatures of the same split are merged. Hence a set may grow when queries are added
+Every signature and every manual set has an id, whose keyed hash determines the split. Near-equal
+signatures are merged only if they have the same split. Hence a set may grow when queries are added
 later, but it is never divided between splits, and no query changes its split. Near-equal queries
 in different splits are listed by `leakage`.
 
@@ -27,40 +27,40 @@ def build_variant_sets(
     connection: duckdb.DuckDBPyConnection,
     candidates: pl.DataFrame,
     manual_sets: pl.DataFrame,
-    earlier: Sequence[pl.DataFrame],
+    earlier_variants: Sequence[pl.DataFrame],
     params: VariantParameters,
     split: SplitParameters,
 ) -> pl.DataFrame:
-    """Assign every candidate to a variant set and choose the representative of each set.
+    """Assign every candidate to a variant set, and choose the representative of each set.
 
     Args:
         connection: A DuckDB connection not shared with other callers.
         candidates: Columns `query`, `text`, `impressions`.
-        manual_sets: See `manual_sets.read_manual_sets`.
-        earlier: The `variants` tables of earlier snapshots, in chronological order.
+        manual_sets: Columns `folded`, `manual_set`; see `manual_sets.read_manual_sets`.
+        earlier_variants: Tables `variants` of the earlier snapshots, in chronological order.
         params: Section `[variants]` of the definition; `sets` must not be `off`.
         split: Section `[split]` of the definition; only signatures of the same split are merged.
 
     Returns:
         One row per candidate, sorted by `query` (schema `Variants`).
     """
-    earlier_sets = _earlier_sets(earlier, manual_sets)
+    earlier_sets = _earlier_sets(earlier_variants, manual_sets)
     groups = (
-        _with_base(candidates, manual_sets)
+        _add_signature_and_base(candidates, manual_sets)
         .join(earlier_sets, on="base", how="left")
         .with_columns(pl.coalesce("earlier_set", "base").alias("group"))
     )
     led = groups.with_columns(leader=pl.col("group"), similarity=pl.lit(None, pl.Float64))
     if params.sets == "edit" and groups.height:
-        links = _links_within_splits(connection, groups, params, split)
+        links = _link_groups_within_splits(connection, groups, params, split)
         led = groups.join(_assign_leaders(groups, links), on="group", how="left").with_columns(
             pl.coalesce("leader", "group").alias("leader")
         )
-    return _choose_representatives(led, _earlier_representatives(earlier))
+    return _choose_representatives(led, _earlier_representatives(earlier_variants))
 
 
-def _with_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame) -> pl.DataFrame:
-    """Add `signature` and `base`: the id of the manual set, if any, or of the signature."""
+def _add_signature_and_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns `signature` and `base`, the id of the manual set or else of the signature."""
     folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
     return (
         folded.with_columns(signature(pl.col("folded")).alias("signature"))
@@ -69,14 +69,16 @@ def _with_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame) -> pl.DataFr
     )
 
 
-def _earlier_sets(earlier: Sequence[pl.DataFrame], manual_sets: pl.DataFrame) -> pl.DataFrame:
-    """Return the variant set to which each `base` was first assigned: `base`, `earlier_set`."""
+def _earlier_sets(
+    earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the variant set to which each base id was first assigned: `base`, `earlier_set`."""
     schema = {"base": pl.String, "earlier_set": pl.String}
     tables = [
-        _with_base(table.with_columns(impressions=0), manual_sets).join(
+        _add_signature_and_base(table.with_columns(impressions=0), manual_sets).join(
             table.select("query", pl.col("variant_set").alias("earlier_set")), on="query"
         )
-        for table in earlier
+        for table in earlier_variants
     ]
     frames = [table.select(list(schema)).drop_nulls().unique().sort("base") for table in tables]
     return pl.concat([pl.DataFrame(schema=schema), *frames]).unique(
@@ -84,15 +86,15 @@ def _earlier_sets(earlier: Sequence[pl.DataFrame], manual_sets: pl.DataFrame) ->
     )
 
 
-def _links_within_splits(
+def _link_groups_within_splits(
     connection: duckdb.DuckDBPyConnection,
     groups: pl.DataFrame,
     params: VariantParameters,
     split: SplitParameters,
 ) -> pl.DataFrame:
-    """Return groups with similar signatures and the same split: `group`, `other`, `similarity`.
+    """Return pairs of groups with near-equal signatures in the same split, in both directions.
 
-    Every pair is listed in both directions.
+    Columns: `group`, `other`, `similarity`.
     """
     nodes = groups.select("signature", "group").unique().sort("signature", "group")
     links = near_signatures(connection, nodes["signature"].unique().sort(), params.threshold)
@@ -113,7 +115,7 @@ def _links_within_splits(
 
 
 def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """Return the groups that are merged into another group, with that group as `leader`."""
+    """Map each merged group to the group that absorbs it: `group`, `leader`, `similarity`."""
     is_fixed = pl.col("earlier_set").is_not_null() | pl.col("manual_set").is_not_null()
     ordered = (
         groups.group_by("group")
@@ -135,10 +137,10 @@ def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
 def _absorb_neighbors(
     groups: Iterable[str], neighbors: dict[str, list[tuple[str, float]]], fixed: set[str]
 ) -> Iterable[tuple[str, str, float]]:
-    """Yield every group that is merged into another: both groups and their similarity.
+    """Yield each absorbed group, the group that absorbs it, and their similarity.
 
-    Groups are visited in the given order; each absorbs its neighbors that are neither absorbed nor
-    fixed.
+    Groups are visited in the given order. Each absorbs those of its neighbors that are not fixed
+    and not absorbed yet.
     """
     assigned: set[str] = set()
     for leader in groups:
@@ -151,25 +153,27 @@ def _absorb_neighbors(
                 yield other, leader, similarity
 
 
-def _earlier_representatives(earlier: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the representatives in earlier snapshots: `query`, `since` (index of the snapshot)."""
+def _earlier_representatives(earlier_variants: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return earlier representatives, `query`, with the index of their first snapshot, `since`."""
     frames = [
         table.filter(pl.col("query") == pl.col("representative")).select(
             "query", pl.lit(index, pl.Int64).alias("since")
         )
-        for index, table in enumerate(earlier)
+        for index, table in enumerate(earlier_variants)
     ]
     empty = pl.DataFrame(schema={"query": pl.UInt64, "since": pl.Int64})
     return pl.concat([empty, *frames]).group_by("query").agg(pl.col("since").min())
 
 
-def _choose_representatives(members: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
+def _choose_representatives(
+    members: pl.DataFrame, earlier_representatives: pl.DataFrame
+) -> pl.DataFrame:
     """Add the representative of each set, and the reason why a candidate is in its set (`origin`).
 
     A representative of an earlier snapshot is preferred, then the most frequent candidate of the
     leading group.
     """
-    ordered = members.join(earlier, on="query", how="left").sort(
+    ordered = members.join(earlier_representatives, on="query", how="left").sort(
         pl.col("leader"),
         pl.col("since"),
         pl.col("base") != pl.col("leader"),

@@ -17,7 +17,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"\b[dljmst] ([aeiouyh])", "${1}"),
     (r"\b(?:qu|a) (\S)", "${1}"),
 )
-"""Patterns of question phrases and elisions, with their replacements. They are removed only before
+"""Patterns of question phrases and elisions, with their replacements. They match only before
 another word: the d of `vitamine d` and the a of `hepatite a` are kept."""
 
 _WORDS = (
@@ -45,7 +45,7 @@ def signature(folded: pl.Expr) -> pl.Expr:
 
 
 def set_id(name: pl.Expr) -> pl.Expr:
-    """Return the id of the variant set of each name: `v` + 16 hex digits of its md5."""
+    """Return the variant set id of each name: `v` and 16 hex digits of the MD5 of the name."""
     return name.map_batches(_hash_names, return_dtype=pl.String, is_elementwise=True)
 
 

@@ -2,12 +2,12 @@
 
 The edit similarity of two words is 1 - d / (length of the longer word), where d is the
 Damerau-Levenshtein distance (insertion, deletion, substitution, transposition). Two words are
-spellings of each other if their similarity reaches the threshold, d <= 2, neither contains a
-digit, and both start with the same letter: first letters are rarely mistyped (Yannakoudakis &
+spellings of each other if their similarity reaches the threshold, d <= 2, neither word contains a
+digit, and they start with the same letter: first letters are rarely mistyped (Yannakoudakis &
 Fawthrop 1983) but distinguish `maternite` from `paternite` and `licite` from `illicite`.
 
-Words are compared by deletion neighbourhoods (Mor & Fraenkel 1982): two words within distance d
-have a common string that is obtained from each by at most d deletions. All pairs are found.
+Candidate pairs come from deletion neighborhoods (Mor & Fraenkel 1982): two words within distance d
+have a string in common that results from each word by at most d deletions. No pair is missed.
 """
 
 import duckdb

@@ -1,4 +1,4 @@
-"""Splits the judged queries of a snapshot into train and heldout, or into seen and test.
+"""Splits the judged queries of a snapshot into `train` and `heldout`, or into `seen` and `test`.
 
 In a training snapshot, a keyed hash of the variant set (or of the query, if it has none) decides
 between `train` and `heldout`, so that later snapshots never change the split and a variant set is
@@ -43,9 +43,9 @@ def split(
 
     Args:
         out: Folder that receives `split_queries.parquet` and an empty `rejects.parquet`.
-        judged_queries: See `schemas.JudgedQueries`.
-        train_queries: `split_queries` of all training snapshots or, if this is one, of the earlier
-            ones.
+        judged_queries: Table with the schema `JudgedQueries`.
+        train_queries: Tables `split_queries` of all training snapshots; in a training snapshot,
+            only of the earlier ones.
         is_train: Whether the snapshot is a training snapshot.
         threshold: Minimum edit similarity of two spellings of a word (`variants.threshold`).
         params: Section `[split]` of the definition.
@@ -53,7 +53,7 @@ def split(
         progress: Advances by the number of queries.
 
     Returns:
-        The ledger, with counts in queries; no query is dropped.
+        The ledger, which counts queries; no query is dropped.
 
     Raises:
         DataError: a held-out or test query leaks into training.
@@ -87,7 +87,7 @@ _EMPTY = pl.DataFrame(schema=dict.fromkeys((*COLUMNS, "split"), pl.String))
 
 
 def _read_splits(table: Table) -> pl.DataFrame:
-    """Read the ids, texts, variant sets and splits of the queries of a snapshot."""
+    """Read the id, text, variant set and split of each query of a snapshot."""
     return table.scan().select(_EMPTY.columns).collect()
 
 
@@ -98,7 +98,7 @@ def _split_later_snapshot(
     params: SplitParameters,
     threshold: float,
 ) -> pl.DataFrame:
-    """Assign the queries of a snapshot after the training snapshots to `seen` or `test`."""
+    """Assign the queries of a snapshot that is not a training snapshot to `seen` or `test`."""
     ids = training_ids(train_queries)
     if params.near == "together":
         earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
@@ -108,7 +108,7 @@ def _split_later_snapshot(
 
 
 def split_unit() -> pl.Expr:
-    """Return an expression for the id that decides the split: of the variant set or the query."""
+    """Return an expression for the id to split by: of the variant set, or else of the query."""
     return pl.coalesce("variant_set", "query_id").alias("unit")
 
 
@@ -128,7 +128,7 @@ def training_ids(train_queries: Sequence[Table]) -> list[str]:
 
 
 def seen_or_test_expr(train_ids: list[str]) -> pl.Expr:
-    """Return an expression for the split of later queries: `seen` if trained on, else `test`."""
+    """Return an expression for the split: `seen` if a training id matches, otherwise `test`."""
     seen = pl.col("query_id").is_in(train_ids) | pl.col("variant_set").is_in(train_ids)
     return (
         pl.when(seen.fill_null(False)).then(pl.lit("seen")).otherwise(pl.lit("test")).alias("split")

@@ -27,10 +27,11 @@ The first pattern appends `_` to invariable words, so that later patterns skip t
 
 
 def stem(folded: pl.Expr) -> pl.Expr:
-    """Return folded texts without the plural ending of each word; idempotent.
+    """Remove the plural ending of each word of folded texts; idempotent.
 
     `eaux` -> `eau`, `journaux` -> `journal`, `travaux` -> `travail`, `cheveux` -> `cheveu`,
-    `lois` -> `loi`. Words of at most three letters and e.g. `mois`, `prix`, `stress` are unchanged.
+    `lois` -> `loi`. Words of at most three letters, and words such as `mois`, `prix` and `stress`,
+    are unchanged.
     """
     for ending, singular in PLURALS:
         folded = folded.str.replace_all(ending, singular)

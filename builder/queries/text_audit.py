@@ -15,7 +15,7 @@ from builder.queries.texts import read_query_texts
 from builder.text.keys import fold
 
 LONG = 500
-"""Number of characters from which a text counts as over-long."""
+"""Minimum number of characters of a text that counts as over-long."""
 
 TEXT = pl.col("text").str.strip_suffix("\r")
 
@@ -41,10 +41,10 @@ class TextAudit:
 
     Args:
         lines: Number of lines.
-        faults: Number of lines by defect; `personal_<kind>` for personal data.
+        faults: Number of lines with each defect; `personal_<kind>` for personal data.
         longest: Number of characters of the longest text.
-        same_text: Texts with several ids: `text`, `ids`.
-        same_folded: Folded texts with several ids and texts: `folded`, `ids`, `texts`.
+        same_text: Texts that occur under several ids: `text`, `ids`.
+        same_folded: Folded texts of several ids with different texts: `folded`, `ids`, `texts`.
     """
 
     lines: int
@@ -55,7 +55,7 @@ class TextAudit:
 
 
 def audit_texts(queries: pl.DataFrame) -> TextAudit:
-    """Count the defects of query texts, such as duplicates and personal data.
+    """Count defects of query texts, such as stray quotes and personal data, and find duplicates.
 
     Args:
         queries: Columns `id`, `text`; see `texts.read_query_texts`.
@@ -78,12 +78,12 @@ def audit_texts(queries: pl.DataFrame) -> TextAudit:
 
 
 def audit_text_file(path: Path | str) -> TextAudit:
-    """Count the defects of the texts in a query file, such as duplicates and personal data."""
+    """Read a query file, and audit its texts; see `audit_texts`."""
     return audit_texts(read_query_texts(Path(path)))
 
 
 def _find_duplicates(texts: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Return the values of a column that occur under several ids, with ids and texts."""
+    """Return the values of a text column that occur under several ids, with the ids and texts."""
     return (
         texts.filter(pl.col(by) != "")
         .group_by(by)

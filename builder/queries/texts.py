@@ -1,4 +1,4 @@
-"""Reads query files for audits, leaving the texts as they are.
+"""Reads query files for audits, without changing the texts.
 
 Input: a Parquet table (`candidates`, `queries` or `log_queries`), or tab-separated lines
 `id<TAB>text` without a header, the format of LongEval releases, optionally compressed with gzip or
@@ -18,7 +18,7 @@ SCHEMA = {"id": pl.String, "text": pl.String, "count": pl.UInt32}
 
 
 def read_query_texts(path: Path) -> pl.DataFrame:
-    """Read a query file: columns `id`, `text`, `count` (number of impressions; 1 if unknown).
+    """Read a query file as columns `id`, `text` and `count` (impressions; 1 if unknown).
 
     A carriage return at the end of a line is kept in the text, so that audits can report it.
 
@@ -45,7 +45,11 @@ def _read_parquet(path: Path) -> pl.DataFrame:
     names = set(parquet.scan_checked(path).collect_schema())
     id_column = next((name for name in ("query_id", "surface", "query") if name in names), None)
     if "text" not in names or id_column is None:
-        raise FormatError("expected a table with the columns query_id (or query) and text", path)
+        raise FormatError(
+            "expected a table with the columns text and query_id (or surface or query), found "
+            f"{sorted(names)}",
+            path,
+        )
     wanted: dict[str, type[pl.DataType]] = {id_column: pl.String, "text": pl.String}
     if "impressions" in names:
         wanted["impressions"] = pl.UInt32

@@ -1,9 +1,9 @@
 """Assigns similar queries to the same split, as configured by `split.near = "together"`.
 
 Two queries are connected if they share a variant set or have equal or near-equal signatures (see
-`similarity`); a group is a connected component. A group has the split of its members in earlier
-training snapshots, or `train` if they differ. If it has none, a keyed hash of its smallest id
-(variant set or query) decides.
+`similarity`); a group is a connected component. A group keeps the split of its members in earlier
+training snapshots, or gets `train` if they differ. If no member has an earlier split, a keyed hash
+of the smallest id (variant set or query) of the group decides.
 """
 
 import duckdb
@@ -31,8 +31,8 @@ def assign_splits(
 
     Args:
         connection: A DuckDB connection not shared with other callers.
-        queries: Queries of the snapshot: `COLUMNS`.
-        earlier: Queries of earlier training snapshots: `COLUMNS` and `split`.
+        queries: Queries of the snapshot, with the columns `COLUMNS`.
+        earlier: Queries of earlier training snapshots, with the columns `COLUMNS` and `split`.
         threshold: Minimum edit similarity of two spellings of a word.
         heldout_share: Fraction of the groups to hold out.
         seed: Key of the hash that splits groups.
@@ -43,7 +43,7 @@ def assign_splits(
     previous = earlier.group_by("query_id").agg(pl.col("split").max().alias("previous"))
     both = pl.concat([queries.select(COLUMNS), earlier.select(COLUMNS)])
     distinct = both.unique(["query_id", "variant_set"], keep="first", maintain_order=True)
-    groups = _with_groups(connection, distinct, threshold).join(previous, on="query_id", how="left")
+    groups = _add_groups(connection, distinct, threshold).join(previous, on="query_id", how="left")
     unit = pl.coalesce("variant_set", "query_id")
     groups = groups.with_columns(
         group_split=pl.col("previous").max().over("group"), unit=unit.min().over("group")
@@ -61,32 +61,32 @@ def queries_near_training(
     train: pl.DataFrame,
     threshold: float,
 ) -> pl.Series:
-    """Return the ids of queries with a signature equal or near-equal to that of a training query.
+    """Return the ids of queries whose signature equals or nearly equals that of a training query.
 
     Args:
         connection: A DuckDB connection not shared with other callers.
-        queries: Queries of a later snapshot: `COLUMNS`.
-        train: Training queries: `COLUMNS`.
+        queries: Queries of a later snapshot, with the columns `COLUMNS`.
+        train: Training queries, with the columns `COLUMNS`.
         threshold: Minimum edit similarity of two spellings of a word.
     """
-    signed, others = _with_signature(queries), _with_signature(train)["signature"].unique()
+    signed, others = _add_signature(queries), _add_signature(train)["signature"].unique()
     signatures = pl.concat([signed["signature"], others]).unique().sort()
     links = near_signatures(connection, signatures, threshold)
     near = links.filter(pl.col("other").is_in(others.implode()))["signature"]
     return signed.filter(pl.col("signature").is_in(pl.concat([near, others]).implode()))["query_id"]
 
 
-def _with_signature(queries: pl.DataFrame) -> pl.DataFrame:
+def _add_signature(queries: pl.DataFrame) -> pl.DataFrame:
     """Add the column `signature` to a table of queries."""
     folded = queries.with_columns(folded=fold(pl.col("text")))
     return folded.with_columns(signature=signature(pl.col("folded"))).drop("folded")
 
 
-def _with_groups(
+def _add_groups(
     connection: duckdb.DuckDBPyConnection, queries: pl.DataFrame, threshold: float
 ) -> pl.DataFrame:
-    """Add the column `group`, which numbers the groups of queries connected by set or signature."""
-    signed = _with_signature(queries)
+    """Add the column `group`: the index of the connected component to which each query belongs."""
+    signed = _add_signature(queries)
     names = {"signature", "query_id", "variant_set"}
     nodes = pl.concat([signed[name].drop_nulls() for name in sorted(names)]).unique().sort()
     number = {name: index for index, name in enumerate(nodes)}

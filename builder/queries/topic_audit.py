@@ -1,7 +1,8 @@
-"""Compares the policies that match topics in queries, to find false matches.
+"""Compares the policies for matching topics to queries, in order to find false matches.
 
-Output: number of matching queries per topic and policy, the most frequent queries matched by only
-one of two policies, and the words that merely contain a topic (`eau` in `bordeaux`).
+Output: the number of matching queries per topic and policy, the most frequent queries that one
+policy matches and another does not, and the words that merely contain a topic (`eau` in
+`bordeaux`).
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from builder.text.keys import fold
 
 @dataclass(frozen=True)
 class TopicAudit:
-    """Comparison of the matching policies on a list of queries.
+    """Comparison of the matching policies on the same queries.
 
     Args:
         queries: Number of distinct folded queries.
@@ -47,10 +48,10 @@ POLICY_PAIRS = (
 
 
 def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20) -> TopicAudit:
-    """Compare on a list of queries which topics each matching policy finds.
+    """Compare which topics each matching policy finds in a table of queries.
 
     Args:
-        topics: See `schemas.Topics`.
+        topics: Table with the schema `Topics`.
         queries: Columns `text`, `count`; see `texts.read_query_texts`.
         examples: Maximum number of rows per topic in `differences` and `false_words`.
     """
@@ -85,7 +86,7 @@ def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20
         queries=distinct.height,
         texts=queries.height,
         counts=_count_matches(topics, matches, queries.height),
-        differences=_policy_differences(matches, examples),
+        differences=_differences_between_policies(matches, examples),
         false_words=_find_false_words(topics, matches, examples),
     )
 
@@ -93,7 +94,7 @@ def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20
 def audit_topic_file(
     topics: Path | str, queries: Sequence[Path | str], examples: int = 20
 ) -> TopicAudit:
-    """Compare on query files which topics each matching policy finds.
+    """Compare which topics each matching policy finds in query files.
 
     Args:
         topics: TSV file of topics (see `topics.read_topics`), or `topics.parquet` of a collection.
@@ -109,7 +110,7 @@ def audit_topic_file(
 
 
 def _count_matches(topics: pl.DataFrame, matches: pl.DataFrame, texts: int) -> pl.DataFrame:
-    """Return the number of matching texts and queries per topic and policy, including zeros."""
+    """Count the matching texts and queries per topic and policy, including zeros."""
     policies = pl.DataFrame({"policy": POLICIES, "order": range(len(POLICIES))})
     counted = matches.group_by("topic_id", "policy").agg(
         pl.col("texts").sum(), pl.len().alias("queries"), pl.col("asked").sum()
@@ -131,7 +132,7 @@ def _count_matches(topics: pl.DataFrame, matches: pl.DataFrame, texts: int) -> p
     )
 
 
-def _policy_differences(matches: pl.DataFrame, examples: int) -> pl.DataFrame:
+def _differences_between_policies(matches: pl.DataFrame, examples: int) -> pl.DataFrame:
     """Return, for every ordered pair of policies, the top queries that only the first matches."""
     key = ["topic_id", "folded"]
     rows = []

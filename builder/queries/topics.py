@@ -52,7 +52,7 @@ def read_topics(
         progress: Advances by the number of lines.
 
     Returns:
-        The ledger, with counts in lines; blank lines are dropped.
+        The ledger, which counts lines; blank lines are dropped.
 
     Raises:
         FormatError: the file is not UTF-8, its header or a line is malformed, or an id occurs
@@ -73,7 +73,7 @@ def read_topics(
 
 
 def parse_topics(source: Source) -> tuple[pl.DataFrame, list[int]]:
-    """Return the topics of a TSV file in file order, and the line numbers of blank lines.
+    """Return the topics of a TSV file in file order, and the numbers of its blank lines.
 
     Raises:
         FormatError: see `read_topics`.
@@ -88,11 +88,11 @@ def read_topic_table(path: Path) -> pl.DataFrame:
     """Return the topics of a TSV file, or of the `topics.parquet` of a collection.
 
     Args:
-        path: A file whose name ends in `.parquet` is read as a table of `schemas.Topics`, any other
-            as TSV; see `read_topics`.
+        path: Parquet file (name ending in `.parquet`) with the schema `Topics`, or TSV file as for
+            `read_topics`.
 
     Returns:
-        Columns of `schemas.Topics`.
+        Table with the schema `Topics`.
 
     Raises:
         UsageError: the file does not exist.
@@ -112,7 +112,7 @@ def read_topic_table(path: Path) -> pl.DataFrame:
 
 
 def topic_differences(published: pl.DataFrame, topics: pl.DataFrame) -> tuple[str, ...]:
-    """Return one line of text per kind of change: topics added, removed or changed."""
+    """Describe which topics were added, removed or changed, in one line of text for each."""
     columns = ["topic_id", "label", "aliases", "language"]
     before, now = (
         {row[0]: row for row in frame.select(columns).rows()} for frame in (published, topics)
@@ -147,7 +147,8 @@ def _read_lines(source: Source) -> tuple[list[str], list[str]]:
     if LABEL not in header or not {*header} <= {*HEADER} or len({*header}) < len(header):
         expected = "<TAB>".join(HEADER)
         raise FormatError(
-            f"expected a header with {LABEL} and any other of {expected}, found {first[:80]!r}",
+            f"expected a header with {LABEL} and, optionally, any of {expected}, "
+            f"found {first[:80]!r}",
             source.name,
             1,
         )
@@ -201,7 +202,7 @@ def _parse_topic(header: list[str], fields: list[str], source: Source, line: int
 
 
 def _label_to_id(label: str) -> str:
-    """Return a topic id: the folded label with hyphens, or its hash if that is not a valid id."""
+    """Return a topic id: the folded label with hyphens for spaces, or a hash if that is invalid."""
     (folded,) = fold_texts([label])
     name = folded.replace(" ", "-")
     return name if TOPIC_ID.fullmatch(name) else f"t{key64(folded):016x}"

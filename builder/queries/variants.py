@@ -1,4 +1,4 @@
-"""Finds the variant sets of a snapshot and merges the counts of their members.
+"""Finds the variant sets of a snapshot, and merges the counts of their members.
 
 Output: `variants`, which maps every candidate to its representative, and `kept_candidates`, the
 representatives. With `variants.merge = "clicks"`, a representative has the impressions, clicks,
@@ -51,22 +51,24 @@ def find_variants(
     progress: Progress,
     files: Annotated[Sequence[Source], Files(lambda w, _: w.variants.files)] = (),
 ) -> Ledger:
-    """Stage: find the variant sets of a snapshot and merge their counts.
+    """Stage: find the variant sets of a snapshot, and merge the counts of their members.
 
     Args:
-        out: Folder that receives `variants.parquet`, `kept_candidates.parquet` (contract
+        out: Folder that receives `variants.parquet`, `kept_candidates.parquet` (schema
             `Candidates`) and `rejects.parquet`.
-        candidates: See `schemas.Candidates`.
-        impressions: See `schemas.Impressions`; used to count the distinct users of merged sets.
-        earlier: `variants` of earlier snapshots, in chronological order; their sets are kept.
+        candidates: Table with the schema `Candidates`.
+        impressions: Table with the schema `Impressions`; used to count the distinct users of merged
+            sets.
+        earlier: Tables `variants` of earlier snapshots, in chronological order, whose sets are
+            kept.
         params: Section `[variants]` of the definition.
-        split: `[split]`; no variant set is divided between splits.
+        split: Section `[split]`; no variant set is divided between splits.
         limits: Memory and threads.
         progress: Advances by the number of candidates.
         files: Files with manually defined sets.
 
     Returns:
-        The ledger, with counts in queries; represented variants are dropped.
+        The ledger, which counts queries; variants that another query represents are dropped.
 
     Raises:
         FormatError: a file of manually defined sets is malformed.
@@ -96,7 +98,7 @@ def find_variants(
 
 
 def singleton_sets(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Return the table `variants` if there are no variant sets: every query represents itself."""
+    """Return a table `variants` without variant sets, in which every query represents itself."""
     return candidates.select(
         "query",
         pl.col("query").alias("representative"),
@@ -110,13 +112,13 @@ def singleton_sets(candidates: pl.DataFrame) -> pl.DataFrame:
 def merge_variant_counts(
     candidates: pl.DataFrame, sets: pl.DataFrame, set_users: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return one row per variant set: its representative, with the counts of all its members.
+    """Return the representative of each variant set, with the total counts of all members.
 
     Args:
-        candidates: See `schemas.Candidates`.
-        sets: See `schemas.Variants`.
+        candidates: Table with the schema `Candidates`.
+        sets: Table with the schema `Variants`.
         set_users: Number of distinct users of sets with several members: `query`, `set_users`.
-            Sets that are missing, since the log has no users, get the sum over their members.
+            A set that is missing, since the log has no users, gets the sum over its members.
     """
     members = candidates.drop("variant_set").join(
         sets.select("query", "representative", "variant_set"), on="query"

@@ -18,7 +18,7 @@ HEADER = ("kind", "key", "label", "score", "source", "version")
 
 
 def read_verdicts(files: Sequence[Source]) -> pl.DataFrame:
-    """Read the distinct verdicts of several TSV files into one sorted table.
+    """Read the distinct verdicts of TSV files into one sorted table.
 
     Raises:
         FormatError: a file is not UTF-8, its header or a line is malformed, or a source assigns

@@ -1,8 +1,8 @@
 """Collects verdicts: labels that files or plug-ins assign to queries, users and documents.
 
 Input: TSV files and plug-ins named in the definition, and the log of a snapshot. Output: the table
-`verdicts`, one row per label with its source and version. All snapshots use the same files and
-plug-ins; `verdict_coverage` shows in which snapshots one of them has no verdicts.
+`verdicts`, with one row per label, and its source and version. All snapshots use the same files and
+plug-ins; `verdict_coverage` shows in which snapshots a source has no verdicts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -66,24 +66,24 @@ def collect_verdicts(
 
     Args:
         out: Folder that receives `verdicts.parquet` and `rejects.parquet`.
-        impressions: See `schemas.Impressions`.
-        log_queries: See `schemas.LogQueries`.
-        log_urls: See `schemas.LogUrls`.
+        impressions: Table with the schema `Impressions`.
+        log_queries: Table with the schema `LogQueries`.
+        log_urls: Table with the schema `LogUrls`.
         params: Section `[verdicts]` of the definition.
-        select: `[select]`; plug-ins receive only queries that satisfy its k-anonymity and contain
-            no personal data.
+        select: Section `[select]`; plug-ins receive only queries that are k-anonymous under its
+            options and contain no personal data.
         limits: Memory and threads.
         progress: Advances by the number of verdicts in files.
         files: TSV files with verdicts.
 
     Returns:
-        The ledger, with counts in verdicts; verdicts about keys that are not in the log are
+        The ledger, which counts verdicts; verdicts on keys that are not in the log are
         dropped.
 
     Raises:
         FormatError: a file is malformed.
         UsageError: a plug-in is not installed.
-        ContractError: a plug-in returned invalid verdicts.
+        SchemaError: a plug-in returned invalid verdicts.
     """
     plugins = load_plugins(params.plugins)
     listed = read_verdicts(files)
@@ -106,11 +106,11 @@ def collect_verdicts(
 def excluded_keys(
     verdicts: Table | None, filters: Sequence[VerdictFilter], kind: str
 ) -> dict[str, pl.Series]:
-    """Return the keys of queries, users or documents that each filter excludes, by filter name.
+    """Return the excluded keys of queries, users or documents, by filter name.
 
     Args:
-        verdicts: See `schemas.Verdicts`; None if there are no verdicts.
-        filters: `[[verdicts.filters]]` of the definition.
+        verdicts: Table with the schema `Verdicts`; None if there are no verdicts.
+        filters: Sections `[[verdicts.filters]]` of the definition.
         kind: `query`, `user` or `document`.
     """
     same_kind = [each for each in filters if each.kind == kind]
@@ -132,14 +132,14 @@ def _matches_filter(verdict_filter: VerdictFilter) -> pl.Expr:
 
 
 def verdict_coverage(verdicts: Mapping[str, Table]) -> pl.DataFrame:
-    """Count the verdicts per source, label and snapshot, including zeros.
+    """Count the verdicts by source, label and snapshot, including zeros.
 
     Args:
-        verdicts: Table `verdicts` by name of the snapshot.
+        verdicts: Tables `verdicts`, by snapshot name.
 
     Returns:
         Columns `source`, `version`, `kind`, `label`, `snapshot`, `verdicts`, sorted. The count is
-        zero if a source has verdicts with the label in other snapshots only.
+        zero if a source assigns the label only in other snapshots.
     """
     what = ["source", "version", "kind", "label"]
     rows = pl.concat(
@@ -172,7 +172,7 @@ def _select_verdicts_in_log(
 def _create_views(
     connection: duckdb.DuckDBPyConnection, impressions: Table, log_queries: Table, log_urls: Table
 ) -> None:
-    """Create a view of each table of the log."""
+    """Create the views `impressions`, `log_queries` and `log_urls`."""
     impressions.view(connection, "impressions")
     log_queries.view(connection, "log_queries")
     log_urls.view(connection, "log_urls")
@@ -186,7 +186,7 @@ def _read_subjects(
     select: SelectParameters,
     limits: Limits,
 ) -> Iterator[pl.DataFrame]:
-    """Yield the queries, users or documents that a plug-in labels, in batches."""
+    """Yield batches of the queries, users or documents that a plug-in is to label."""
     if plugin.kind == "query":
         with anonymous_queries(impressions, log_queries, select, limits) as queries:
             for frame in queries.batches():

@@ -1,7 +1,7 @@
-"""Render line charts, scatter plots and bar charts as SVG, with a tooltip on every mark.
+"""Renders line charts, scatter plots and bar charts as SVG, with a tooltip on every mark.
 
-Takes numbers and names and returns one `<svg>` element styled by the classes of `report.css`;
-missing values (None) are omitted. Layout is computed here, markup is written by `parts.html`.
+Charts are `<svg>` elements that are styled by the classes in `report.css`; missing values (None)
+are omitted. This module computes the layout, and the template `parts.html` writes the markup.
 """
 
 import math
@@ -17,16 +17,16 @@ from builder.reporting.render import join_markup, read_template_file, render_mac
 Values = Sequence[float | None]
 
 COLOURS = 8
-"""Number of CSS classes `series-0`, `series-1`, ... with the colours of Okabe and Ito."""
+"""Number of CSS classes `series-0`, `series-1`, ..., with the colours of Okabe and Ito."""
 
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 26, 34
 LETTER = 7.7
-"""Width of a digit in a label of 12 units, in the widest of the usual fonts."""
+"""Width of a digit in SVG units at font size 12, in the widest commonly used font."""
 
 
 @dataclass(frozen=True)
 class LineSeries:
-    """One line of a chart: name, colour class, values, and confidence interval of each value."""
+    """Line of a chart: name, colour class, values, and confidence interval of each value."""
 
     name: str
     colour: str
@@ -37,7 +37,7 @@ class LineSeries:
 
 @dataclass(frozen=True)
 class ScatterPoint:
-    """A labelled point of a scatter plot."""
+    """Labelled point of a scatter plot, with its colour class."""
 
     name: str
     colour: str
@@ -46,13 +46,13 @@ class ScatterPoint:
 
 
 def series_colour(index: int) -> str:
-    """Return the colour class of the n-th series; colours repeat after eight."""
+    """Return the colour class of a series by zero-based index; colours repeat after eight."""
     return f"series-{index % COLOURS}"
 
 
 @dataclass
 class Chart:
-    """Marks of a chart, with positions in SVG units."""
+    """Chart as lists of marks, with positions in SVG units."""
 
     title: str
     width: int = 440
@@ -69,13 +69,13 @@ class Chart:
 
     @property
     def plot_area(self) -> tuple[float, float, float, float]:
-        """Left, right, top and bottom edge of the plot area."""
+        """Left, right, top and bottom edge of the plot area, in SVG units."""
         return LEFT, self.width - self.right_margin, TOP, self.height - BOTTOM
 
     def add_axis(
         self, scale: "LinearScale", format_tick: Callable[[float], str], *, is_vertical: bool
     ) -> None:
-        """Add grid lines and labels at the ticks of a scale."""
+        """Add a grid line and a label at each tick of a scale."""
         left, right, top, bottom = self.plot_area
         for tick in scale.ticks():
             at = scale(tick)
@@ -97,21 +97,21 @@ class Chart:
 
 
 class LinearScale:
-    """Linear scale from data to SVG units; the domain is extended to round numbers."""
+    """Linear scale from data values to SVG units; the domain is extended to round numbers."""
 
-    def __init__(self, values: Sequence[float], first: float, last: float) -> None:
+    def __init__(self, values: Sequence[float], start: float, end: float) -> None:
         low, high = min(values, default=0.0), max(values, default=1.0)
         if high - low < 1e-9:
             low, high = low - 0.5, high + 0.5
         self.step = nice_step((high - low) / 4)
         self._low = math.floor(low / self.step + 1e-9) * self.step
         self._high = math.ceil(high / self.step - 1e-9) * self.step
-        self._first, self._last = first, last
+        self._start, self._end = start, end
 
     def __call__(self, value: float) -> float:
         """Return the coordinate of a value in SVG units."""
         portion = (value - self._low) / (self._high - self._low)
-        return round(self._first + portion * (self._last - self._first), 2)
+        return round(self._start + portion * (self._end - self._start), 2)
 
     def ticks(self) -> list[float]:
         """Return the tick values, from one end of the domain to the other."""
@@ -120,7 +120,7 @@ class LinearScale:
 
 
 def nice_step(min_step: float) -> float:
-    """Return the smallest of 1, 2, 5 times a power of ten that is at least `min_step`."""
+    """Return the smallest value of at least `min_step` that is 1, 2 or 5 times a power of ten."""
     unit = 10.0 ** math.floor(math.log10(min_step))
     return next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= min_step * 0.999)
 
@@ -161,24 +161,24 @@ def line_chart(
     for n in range(0, len(positions), every):
         x = min(places[n], drawing.width - widest / 2)
         drawing.labels.append((x, bottom + 16, positions[n], "middle", ""))
-    for number, one in enumerate(series):
-        shift = 3 * (number - (len(series) - 1) / 2) if one.low else 0.0
+    for number, line in enumerate(series):
+        shift = 3 * (number - (len(series) - 1) / 2) if line.low else 0.0
         at = [round(place + shift, 2) for place in places]
-        drawing.paths.append((_svg_path(one.values, at, scale), f"line {one.colour}"))
-        for low, high, x in zip(one.low, one.high, at, strict=False):
+        drawing.paths.append((_svg_path(line.values, at, scale), f"line {line.colour}"))
+        for low, high, x in zip(line.low, line.high, at, strict=False):
             if low is not None and high is not None:
-                drawing.rules.append((x, scale(low), x, scale(high), f"whisker {one.colour}"))
+                drawing.rules.append((x, scale(low), x, scale(high), f"whisker {line.colour}"))
         shown = numbers.format_percent if as_shares else numbers.format_decimal
         drawing.dots += [
-            (x, scale(value), one.colour, f"{one.name}, {position}: {shown(value)}")
-            for position, x, value in zip(positions, at, one.values, strict=True)
+            (x, scale(value), line.colour, f"{line.name}, {position}: {shown(value)}")
+            for position, x, value in zip(positions, at, line.values, strict=True)
             if value is not None
         ]
-    return join_markup(legend([(one.name, one.colour) for one in series]), drawing.render())
+    return join_markup(legend([(line.name, line.colour) for line in series]), drawing.render())
 
 
 def _svg_path(values: Values, xs: Sequence[float], scale: LinearScale) -> str:
-    """Return an SVG path through the values of a series, interrupted at missing values."""
+    """Return the SVG path data of a line through values, interrupted at missing values."""
     path, command = "", "M"
     for place, value in zip(xs, values, strict=True):
         if value is None:
@@ -195,14 +195,14 @@ def scatter_plot(
     y_label: str,
     ideal: tuple[float, float],
 ) -> Markup:
-    """Render a scatter plot as SVG, with lines through the point of a perfect system.
+    """Render a scatter plot as SVG, with two lines through the point of an ideal system.
 
     Args:
         title: Chart title.
         points: Points to draw.
         x_label: Label of the horizontal axis.
         y_label: Label of the vertical axis.
-        ideal: Coordinates of a perfect system.
+        ideal: Coordinates (x, y) of an ideal system.
     """
     drawing = Chart(f"{title}: {y_label} against {x_label}")
     left, right, top, bottom = drawing.plot_area
@@ -220,7 +220,7 @@ def bar_chart(
     title: str,
     values: Sequence[float],
     colour: str,
-    hints: Sequence[str] = (),
+    tooltips: Sequence[str] = (),
     ticks: Sequence[str] = (),
 ) -> Markup:
     """Render a bar chart as SVG, with vertical bars in the given order.
@@ -229,7 +229,7 @@ def bar_chart(
         title: Chart title.
         values: Height of each bar.
         colour: Colour class of the bars.
-        hints: Tooltip of each bar; empty: its value.
+        tooltips: Tooltip of each bar; if there are none, the value of the bar.
         ticks: Labels at equal distances below the bars.
     """
     drawing = Chart(title, height=190)
@@ -240,9 +240,9 @@ def bar_chart(
     for number, value in enumerate(values):
         y = scale(value)
         x = round(left + number * width + 0.05 * width, 2)
-        hint = hints[number] if hints else f"{value:.4f}"
+        tooltip = tooltips[number] if tooltips else f"{value:.4f}"
         height = round(abs(zero - y), 2)
-        drawing.bars.append((x, min(y, zero), round(0.9 * width, 2), height, colour, hint))
+        drawing.bars.append((x, min(y, zero), round(0.9 * width, 2), height, colour, tooltip))
     drawing.rules.append((left, zero, right, zero, "ideal"))
     drawing.labels += list(_tick_labels(ticks, left, right, bottom + 16))
     return drawing.render()
@@ -258,10 +258,10 @@ def _tick_labels(
 
 
 def histogram(title: str, counts: Sequence[int], colour: str) -> Markup:
-    """Render a histogram as SVG from counts of equal-width bins over [0, 1]."""
+    """Render a histogram as SVG from the counts of equal-width bins over [0, 1]."""
     bins = len(counts)
-    hints = [
+    tooltips = [
         f"{n / bins:.2f} to {(n + 1) / bins:.2f}: {numbers.format_count(c)}"
         for n, c in enumerate(counts)
     ]
-    return bar_chart(title, counts, colour, hints, [f"{n / 4:.2f}" for n in range(5)])
+    return bar_chart(title, counts, colour, tooltips, [f"{n / 4:.2f}" for n in range(5)])

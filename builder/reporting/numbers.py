@@ -1,22 +1,22 @@
-"""Formats numbers for reports; None is shown as a dash."""
+"""Formats numbers for reports; None becomes a dash."""
 
 MIN_FIXED_SCORE = 5e-5
-"""Smallest positive number that four decimals show."""
+"""Smallest positive number that does not round to 0 with four decimals."""
 DASH = "\N{EN DASH}"
 
 
 def format_count(value: int | None) -> str:
-    """Format an integer with thousands separators: `12,345`."""
+    """Format an integer with thousands separators, such as `12,345`."""
     return DASH if value is None else f"{value:,}"
 
 
 def format_signed(value: int | None) -> str:
-    """Format an integer with its sign: `+12`."""
+    """Format an integer with its sign, such as `+12`."""
     return DASH if value is None else f"{value:+,}".replace("-", "\N{MINUS SIGN}")
 
 
 def format_percent(value: float | None, digits: int = 1) -> str:
-    """Format a fraction as a percentage such as `34.2 %`; only exact values become 0 % or 100 %."""
+    """Format a fraction as a percentage such as `34.2 %`; only exact 0 and 1 become 0 and 100 %."""
     if value is None:
         return DASH
     least = 10**-digits
@@ -28,13 +28,13 @@ def format_percent(value: float | None, digits: int = 1) -> str:
 
 
 def format_decimal(value: float | None, digits: int = 3) -> str:
-    """Format a number with a fixed number of decimals: `0.843`."""
+    """Format a number with a fixed number of decimals, such as `0.843`."""
     return DASH if value is None else f"{value:.{digits}f}"
 
 
-def pluralize(number: int, one: str, many: str | None = None) -> str:
-    """Format a count with its noun in the singular or plural: `1 page`, `2 pages`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+def pluralize(number: int, singular: str, plural: str | None = None) -> str:
+    """Format a count with a noun in the singular or plural, such as `1 page` or `2 pages`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def format_score(value: float) -> str:

@@ -1,8 +1,8 @@
 """Renders the elements of reports: sections, tables, heat maps, stacked bars, UpSet plots.
 
-Everything is readable without a script: a heat map is a table and bars are a list, for screen
-readers and print. SVG charts are in `builder.reporting.charts`. Colours are CSS classes, so that
-light and dark mode share the same markup.
+All elements are readable without JavaScript, by screen readers and in print: a heat map is a table,
+and bars are a list. Colours are CSS classes, so that light and dark mode share the same markup. SVG
+charts are in `builder.reporting.charts`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,19 +14,19 @@ from markupsafe import Markup
 from builder.reporting import numbers
 from builder.reporting.render import Content, join_markup, render_macro
 
-LONG = 24
-"""Maximum number of characters of a text that is only broken between words."""
+MAX_UNBROKEN_LENGTH = 24
+"""Cell texts of up to this many characters are wrapped only between words."""
 
 MAX_HALF_WIDTH_COLUMNS = 6
-"""Maximum number of columns of a table that fits next to another figure."""
+"""Maximum number of columns of a table that fits next to another figure at half width."""
 
 MAX_TEXT_COLUMNS = 12
-"""Maximum number of heat map columns with texts; wider maps show them as tooltips."""
+"""Maximum number of columns of a heat map with visible texts; wider maps show tooltips."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A table cell: its text, an optional sort value, and an optional share drawn as a bar."""
+    """Table cell: its text, an optional sort value, and an optional share drawn as a bar."""
 
     text: Content
     value: float | None = None
@@ -44,7 +44,9 @@ class Cell:
         on = {
             "number": self.value is not None,
             "bar-cell": self.bar is not None,
-            "long": isinstance(text, str) and not hasattr(text, "__html__") and len(text) > LONG,
+            "long": isinstance(text, str)
+            and not hasattr(text, "__html__")
+            and len(text) > MAX_UNBROKEN_LENGTH,
         }
         return " ".join(name for name, is_on in on.items() if is_on)
 
@@ -55,12 +57,12 @@ class Cell:
 
 
 Row: TypeAlias = Sequence["str | Cell"]
-"""A table row of texts or cells; the first is the row heading."""
+"""Table row of texts or cells, the first of which is the row heading."""
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment of a stacked bar: label, value and colour class."""
+    """Segment of a stacked bar: label, value and colour class."""
 
     label: str
     value: int
@@ -78,7 +80,7 @@ def decimal_cell(value: float | None, digits: int = 3) -> Cell:
 
 
 def share_cell(value: float | None, maximum: float = 1.0) -> Cell:
-    """Return a sortable cell with a percentage and a bar, which is full at `maximum`."""
+    """Return a sortable cell with a percentage and a bar, which has full length at `maximum`."""
     bar = None if value is None else value / maximum if maximum else 0.0
     return Cell(numbers.format_percent(value), _sort_key(value), bar)
 
@@ -88,12 +90,12 @@ def _sort_key(value: float | None) -> float:
 
 
 def section(identifier: str, heading: str, lead: str | None, *content: Content) -> Markup:
-    """Render a section with a heading and a lead sentence."""
+    """Render a section with a heading and an optional lead sentence."""
     return render_macro("section", identifier, heading, lead, join_markup(content))
 
 
 def grid(*figures: Content) -> Markup:
-    """Render figures in a grid, side by side if the window is wide enough."""
+    """Render figures in a grid, with several per row if the window is wide enough."""
     return render_macro("block", "grid", join_markup(figures))
 
 
@@ -102,7 +104,7 @@ def grid_cell(*content: Content) -> Markup:
     return render_macro("block", "cell", join_markup(content))
 
 
-def figure_pair(*figures: Content) -> Markup:
+def side_by_side_figures(*figures: Content) -> Markup:
     """Render two small figures side by side."""
     return render_macro("block", "twins", join_markup(figures))
 
@@ -128,7 +130,7 @@ def subheading(text: str) -> Markup:
 
 
 def collapsible(summary: str, *content: Content, is_open: bool = False) -> Markup:
-    """Render content that is collapsed below a summary line."""
+    """Render content that readers can collapse or expand below a summary line."""
     return render_macro("folded", summary, join_markup(content), is_open)
 
 
@@ -160,7 +162,7 @@ def table(
     Args:
         caption: Table caption.
         columns: Column headings.
-        rows: Texts or cells; the first of each row is its heading.
+        rows: Texts or cells of each row; the first is the row heading.
         stacks: Whether the cells of a row are stacked in a narrow window, each with its column
             heading. Suits cells with whole sentences, in at most six columns.
     """
@@ -233,12 +235,13 @@ def stacked_bars(rows: Sequence[tuple[str, Sequence[Segment]]]) -> Markup:
 def upset_plot(
     caption: str, names: Sequence[str], rows: Sequence[tuple[Sequence[str] | None, int]]
 ) -> Markup:
-    """Render an UpSet plot: the size of each exclusive intersection of sets, with dots for sets.
+    """Render an UpSet plot: the size of each exclusive intersection, with dots for its sets.
 
     Args:
         caption: Table caption.
         names: Names of the sets.
-        rows: Sets of each intersection and its size; None instead of sets: all other intersections.
+        rows: Names of the sets of each intersection, and its size; None in place of the names for
+            all other intersections.
     """
     most = max((size for _, size in rows), default=1) or 1
     lines = [

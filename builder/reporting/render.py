@@ -1,8 +1,8 @@
 """Renders the Jinja2 templates of this package: HTML pages and Markdown cards.
 
 All HTML reports, judging pages and dataset cards are built from these templates, never by joining
-strings. In HTML, text is escaped unless it is already markup; in Markdown (`*.md`) it is not, so
-that untrusted text has to be formatted as code first.
+strings. In HTML, text is escaped unless it is already markup. In Markdown (`*.md`), text is not
+escaped, so untrusted text must be formatted as code first.
 """
 
 import base64
@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup, escape
 
 Content: TypeAlias = "str | int | Iterable[Content] | None"
-"""Content of an element: markup, text, a number, None, or an iterable of these."""
+"""Content of an HTML element: markup, text, an integer, None, or an iterable of these."""
 
 
 @cache
@@ -43,7 +43,7 @@ def _get_macro(template: str, name: str) -> Callable[..., str]:
 
 
 def join_markup(*content: Content) -> Markup:
-    """Escape and concatenate pieces of content; None is skipped."""
+    """Escape and concatenate pieces of content, skipping None."""
     return Markup().join(_flatten(content))
 
 
@@ -65,17 +65,17 @@ def render_page(
 ) -> str:
     """Render a complete HTML document that works offline and in light and dark mode.
 
-    A content security policy blocks every request, and every script except the one of the page.
+    A content security policy blocks all requests, and all scripts except that of the page.
 
     Args:
         title: Window title.
         heading: Page heading.
         subtitle: Line below the heading.
         contents: Identifier and label of each section, for navigation.
-        body: Sections.
+        body: Markup of the sections.
         footer: Text at the end of the page.
     """
-    return render_document(
+    return render_html_document(
         "page.html",
         "report",
         "default-src 'none'; style-src 'unsafe-inline'",
@@ -88,18 +88,18 @@ def render_page(
     )
 
 
-def render_document(template: str, assets: str, policy: str, **values: Any) -> str:
-    """Render a self-contained HTML document with one inline style sheet and script.
+def render_html_document(template: str, assets: str, security_policy: str, **values: Any) -> str:
+    """Render a self-contained HTML document with an inline style sheet and script.
 
     Args:
         template: Name of a template that extends `document.html`.
         assets: Name of the style sheet and of the script, without `.css` and `.js`.
-        policy: Content security policy, without the hash of the inline script, which is added.
-            `{style}` stands for the hash of the style sheet.
+        security_policy: Content security policy, to which the hash of the inline script is added.
+            `{style}` is replaced by the hash of the style sheet.
         values: Variables of the template.
     """
     style, script = (read_template_file(f"{assets}.{kind}") for kind in ("css", "js"))
-    allowed = f"{policy.format(style=_csp_hash(style))}; script-src {_csp_hash(script)}"
+    allowed = f"{security_policy.format(style=_csp_hash(style))}; script-src {_csp_hash(script)}"
     return (
         template_environment()
         .get_template(template)
@@ -113,7 +113,7 @@ def render_document(template: str, assets: str, policy: str, **values: Any) -> s
 
 
 def _csp_hash(text: str) -> str:
-    """Return the hash source of an inline element for a content security policy."""
+    """Return the source expression of an inline element in a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -129,7 +129,7 @@ def markdown_table(
 
     Args:
         columns: Column headings.
-        rules: Rule below each heading, which aligns the column: `---` or `--:`.
+        rules: Rule below each heading, which aligns the column: `---` left, `--:` right.
         rows: Cells; untrusted text must be formatted as code.
     """
     return _get_macro("card_parts.md", "table")(columns, rules, list(rows)).rstrip("\n")

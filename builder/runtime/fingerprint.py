@@ -1,8 +1,9 @@
-"""Fingerprints of units, which determine whether a unit must run again.
+"""Fingerprints of units of work, which determine whether a unit must run again.
 
-The identity of a unit consists of its stage and version, the schemas of its outputs, its
-parameters, its settings and the hashes of its inputs. Runs with equal identities write equal bytes;
-differences between two identities are the reasons why a unit runs again.
+A unit is a stage applied to a snapshot, a pair of snapshots or the collection. Its identity
+consists of its stage and version, the schemas of its outputs, its parameters, its settings and the
+hashes of its inputs. Runs with equal identities write equal bytes; differences between two
+identities are the reasons why a unit runs again.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from builder.runtime.store import Store
 
 Identity = dict[str, Any]
 MAX_VALUE_LENGTH = 60
-"""Maximum length of a value in a reason."""
+"""Maximum number of characters of a value quoted in the reason for a rebuild."""
 
 
 def unit_identity(
@@ -47,8 +48,8 @@ def unit_identity(
     return {
         "stage": stage.name,
         "version": stage.version,
-        "contracts": {name: contract.signature() for name, contract in stage.outputs.items()},
-        "parameters": parameters(stage, workflow, key),
+        "contracts": {name: schema.signature() for name, schema in stage.outputs.items()},
+        "parameters": unit_parameters(stage, workflow, key),
         "context": {
             **{name: _to_json(s(workflow, key)) for name, s in stage.signature.settings.items()},
             **{f"plug-in {name}": origin for name, origin in stage.plugins(workflow).items()},
@@ -57,8 +58,8 @@ def unit_identity(
     }
 
 
-def parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
-    """Return the parameters that a unit depends on by dotted key, including defaults."""
+def unit_parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
+    """Return the parameters on which a unit depends, including defaults, by dotted key."""
     name = stage.signature.section
     if name is None:
         return {}
@@ -79,13 +80,13 @@ def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def digest(value: Identity) -> str:
+def fingerprint(identity: Identity) -> str:
     """Return the fingerprint of a unit's identity: 16 hexadecimal digits."""
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:16]
+    return hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:16]
 
 
 def change_reasons(before: Identity | None, now: Identity) -> tuple[str, ...]:
-    """Return how two identities of a unit differ, as reasons to run the unit again."""
+    """Return the differences between two identities of a unit, as reasons to run it again."""
     if before is None:
         return ("not built yet",)
     reasons = []
@@ -94,7 +95,7 @@ def change_reasons(before: Identity | None, now: Identity) -> tuple[str, ...]:
     reasons += _value_changes("", before["parameters"], now["parameters"])
     reasons += _value_changes("", before["context"], now["context"])
     reasons += [
-        f"contract of {name} changed"
+        f"schema of {name} changed"
         for name, signature in now["contracts"].items()
         if before["contracts"].get(name) != signature
     ]
@@ -113,11 +114,11 @@ def _value_changes(prefix: str, before: Mapping[str, Any], now: Mapping[str, Any
         elif isinstance(old, Mapping) and name not in now:
             reasons.append(f"{prefix}{name} removed")
         elif old != new:
-            reasons.append(f"{prefix}{name} {_short(old)} -> {_short(new)}")
+            reasons.append(f"{prefix}{name} {_shorten(old)} -> {_shorten(new)}")
     return reasons
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = str(value)
     return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 3]}..."
 

@@ -1,4 +1,7 @@
-"""Resource limits of a run: threads, memory and scratch space. Stages never query the machine."""
+"""Resource limits of a run: threads, memory and scratch space.
+
+Stages receive these limits and never query the machine themselves.
+"""
 
 import os
 import re
@@ -38,7 +41,7 @@ def parse_size(text: str, option: str) -> int:
     """Return the number of bytes of a positive size such as `4GiB`.
 
     Raises:
-        UsageError: The text is not a size; the message names `option`.
+        UsageError: The text is not a size. The message starts with `option`.
     """
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]i?)?b?\s*", text.lower())
     if match is None:
@@ -47,7 +50,7 @@ def parse_size(text: str, option: str) -> int:
 
 
 def usable_cores() -> int:
-    """Return the number of CPU cores available to this process, by affinity and cgroup quota."""
+    """Return the number of CPU cores that CPU affinity and cgroup quota allow this process."""
     known = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
     quota, _, period = _read_cgroup("cpu.max").partition(" ")
@@ -91,7 +94,7 @@ class Limits:
     executor: Executor = field(default_factory=LocalExecutor)
 
     def with_scratch_folder(self, name: str) -> "Limits":
-        """Return limits with a new subfolder for temporary data, without parallel workers."""
+        """Return limits with a new scratch subfolder and the in-process executor."""
         folder = self.scratch / name
         folder.mkdir()
         return Limits(folder, self.threads, self.memory)
@@ -100,7 +103,8 @@ class Limits:
         """Connect to an empty DuckDB database that spills to the scratch folder.
 
         Args:
-            share: Proportion of `memory` for the connection; `MIN_ENGINE_MEMORY` is the minimum.
+            share: Fraction of `memory` for the connection, which gets at least
+                `MIN_ENGINE_MEMORY`.
         """
         from builder.io.engine import pooled_connection
 

@@ -1,4 +1,4 @@
-"""Planning of a run: the units to run, in order, and their dependencies."""
+"""Plans a run: which units to run, in which order, and on which other units they depend."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import cached_property
 
 from builder.definition.model import Workflow
 from builder.errors import UsageError, suggest
-from builder.runtime.scope import Scope, pair
+from builder.runtime.scope import Scope, split_pair_key
 from builder.runtime.stage import Stage
 
 
@@ -47,18 +47,20 @@ class Pipeline:
         written: set[str] = set()
         for stage in self.stages:
             if duplicates := written & stage.outputs.keys():
-                raise TypeError(f"stage {stage.name}: {sorted(duplicates)} has another writer")
+                raise TypeError(
+                    f"stage {stage.name}: another stage already writes {sorted(duplicates)}"
+                )
             written |= stage.outputs.keys()
             if missing := {read.table for read in stage.signature.tables} - written:
                 raise TypeError(f"stage {stage.name}: no earlier stage writes {sorted(missing)}")
 
     @cached_property
     def producers(self) -> dict[str, Stage]:
-        """Name of the stage that writes each table, by table."""
+        """Stage that writes each table, by table name."""
         return {table: stage for stage in self.stages for table in stage.outputs}
 
     def upstream(self, unit: Unit, workflow: Workflow) -> list[Unit]:
-        """Return the units that write the tables that a unit reads."""
+        """Return the units that write the input tables of a unit."""
         units = [
             Unit(self.producers[read.table], key)
             for read in unit.stage.signature.tables
@@ -79,7 +81,7 @@ class Pipeline:
         Raises:
             UsageError: `until` is not a stage, or has no unit for the given snapshots.
         """
-        last = len(self.stages) if until is None else self._index(until) + 1
+        last = len(self.stages) if until is None else self._stage_index(until) + 1
         units = [Unit(s, key) for s in self.stages[:last] for key in s.scope.keys(workflow)]
         if not snapshots:
             return units
@@ -87,8 +89,8 @@ class Pipeline:
         pending = [unit for unit in units if _belongs_to(unit, snapshots)]
         if until is not None and until not in {unit.stage.name for unit in pending}:
             raise UsageError(
-                f"--until: the stage {until!r} has no unit for {' and '.join(snapshots)} only; leave "
-                "out --snapshot, or repeat it for both snapshots of a pair"
+                f"--until: the stage {until!r} has no unit for {' and '.join(snapshots)} only; "
+                "leave out --snapshot, or repeat it for both snapshots of a pair"
             )
         while pending:
             unit = pending.pop()
@@ -97,7 +99,7 @@ class Pipeline:
                 pending += self.upstream(unit, workflow)
         return [unit for unit in units if unit in required]
 
-    def _index(self, name: str) -> int:
+    def _stage_index(self, name: str) -> int:
         names = [stage.name for stage in self.stages]
         if name not in names:
             raise UsageError(f"--until: unknown stage {name!r}; {suggest(name, names)}")
@@ -108,4 +110,6 @@ def _belongs_to(unit: Unit, snapshots: Sequence[str]) -> bool:
     """Whether a unit belongs to one of the snapshots, or to a pair of them."""
     if unit.stage.scope is Scope.SNAPSHOT:
         return unit.key in snapshots
-    return unit.stage.scope is Scope.PAIR and all(name in snapshots for name in pair(unit.key))
+    return unit.stage.scope is Scope.PAIR and all(
+        name in snapshots for name in split_pair_key(unit.key)
+    )

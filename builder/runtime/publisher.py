@@ -40,7 +40,7 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, indent=1) + "\n"
 
 
-def open_no_follow(path: Path) -> IO[str]:
+def open_unless_symlink(path: Path) -> IO[str]:
     """Open or create a file for reading and writing, unless the path is a symbolic link.
 
     Raises:
@@ -58,7 +58,7 @@ def open_no_follow(path: Path) -> IO[str]:
 
 @contextmanager
 def lock_collection(root: Path) -> Iterator[None]:
-    """Lock a collection's folder while the context is open, and remove leftovers of killed runs.
+    """Lock a collection's folder while the context is open, and remove files of interrupted runs.
 
     Raises:
         DataError: Another process holds the lock, or the work folder is a symbolic link.
@@ -67,7 +67,7 @@ def lock_collection(root: Path) -> Iterator[None]:
     if work.is_symlink():
         raise DataError(f"{work}: expected a folder, found a symbolic link; remove it")
     work.mkdir(parents=True, exist_ok=True)
-    with open_no_follow(work / "lock") as file:
+    with open_unless_symlink(work / "lock") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -89,7 +89,7 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def private_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
-    """Create an empty private folder, and remove it when the context is closed."""
+    """Create an empty private folder, and remove it when the context exits."""
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True, mode=mode)
     try:
@@ -105,7 +105,7 @@ def publish(partial: Path, final: Path) -> None:
         partial: Folder to publish.
         final: Final path, in the same file system.
     """
-    _fsync(partial)
+    _fsync_tree(partial)
     if final.exists():
         _replace_folder(partial, final)
     else:
@@ -115,7 +115,7 @@ def publish(partial: Path, final: Path) -> None:
 
 
 def _replace_folder(partial: Path, final: Path) -> None:
-    """Replace a folder with another one, atomically if the system supports it."""
+    """Replace the folder `final` with `partial`, atomically if the system supports it."""
     libc = ctypes.CDLL(None, use_errno=True)
     exchange = getattr(libc, "renameat2", None)
     arguments = (AT_FDCWD, bytes(partial), AT_FDCWD, bytes(final), RENAME_EXCHANGE)
@@ -127,7 +127,7 @@ def _replace_folder(partial: Path, final: Path) -> None:
     shutil.rmtree(partial)
 
 
-def _fsync(folder: Path) -> None:
+def _fsync_tree(folder: Path) -> None:
     """Sync a folder and everything below it to disk."""
     for path in sorted(folder.rglob("*")):
         _fsync_entry(path)
@@ -169,7 +169,7 @@ def describe_files(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write `manifest.json` with a description of all files in a folder, and `SHA256SUMS`.
+    """Write `manifest.json`, which lists all files in a folder, and `SHA256SUMS`.
 
     Args:
         folder: Folder to describe.

@@ -12,17 +12,17 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from builder.definition.model import Workflow
 from builder.io.sources import Interval
-from builder.io.tables import Table, TableContract
+from builder.io.tables import SchemaType, Table
 from builder.parameters import Parameters, VerdictFilter
-from builder.runtime.scope import Scope, pair
-from schemas import Contract
+from builder.runtime.scope import Scope, split_pair_key
+from schemas import TableSchema
 
 Units = str | tuple[str, ...] | dict[Any, str]
-"""Keys of the units whose table is read: one unit, several, or several by name."""
+"""Keys of the units whose table is read: one key, a tuple of keys, or a dict of keys by name."""
 
 
 @dataclass(frozen=True)
-class Located:
+class TableMarker:
     """Annotation of a table argument.
 
     Args:
@@ -37,7 +37,8 @@ class Files:
     """Annotation of an argument that receives raw files: a `Source` or a sequence of them.
 
     Args:
-        patterns: Function that returns paths, folders and globs, given the definition and the key.
+        patterns: Function that returns paths, folders and globs, given the definition and the
+            unit's key.
     """
 
     patterns: Callable[[Workflow, str], tuple[str, ...]]
@@ -51,17 +52,17 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Cache:
-    """Annotation of an argument that receives the path of a cache folder, kept between runs."""
+class CacheMarker:
+    """Annotation of an argument that receives the path of a persistent cache folder."""
 
 
 def _earlier_snapshots(workflow: Workflow, key: str) -> tuple[str, ...]:
     """Return the snapshots before a snapshot, or before the first snapshot of a pair."""
-    return workflow.snapshot_names[: workflow.snapshot_names.index(pair(key)[0])]
+    return workflow.snapshot_names[: workflow.snapshot_names.index(split_pair_key(key)[0])]
 
 
 def _snapshots_until(workflow: Workflow, key: str) -> dict[Any, str]:
-    first = workflow.snapshot_names.index(pair(key)[0])
+    first = workflow.snapshot_names.index(split_pair_key(key)[0])
     return {name: name for name in workflow.snapshot_names[: first + 1]}
 
 
@@ -70,40 +71,40 @@ def _training_snapshots(workflow: Workflow, key: str) -> tuple[str, ...]:
     return names[: names.index(key)] if key in names else names
 
 
-Same = Annotated[Table[TableContract], Located(lambda _, key: key)]
-"""The table of the same snapshot, or of the same pair."""
-Collection = Annotated[Table[TableContract], Located(lambda *_: "all")]
-"""The table of a stage that runs once for the collection."""
-Before = Annotated[Sequence[Table[TableContract]], Located(_earlier_snapshots)]
-"""The tables of the snapshots before this snapshot, or before this pair."""
-Until = Annotated[Mapping[str, Table[TableContract]], Located(_snapshots_until)]
-"""The tables of the snapshots up to the first one of the pair, by snapshot."""
-From = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[0])]
-"""The table of the first snapshot of the pair."""
-To = Annotated[Table[TableContract], Located(lambda _, key: pair(key)[1])]
-"""The table of the second snapshot of the pair."""
-Training = Annotated[Sequence[Table[TableContract]], Located(_training_snapshots)]
-"""The tables of all training snapshots or, for a training snapshot, of those before it."""
+Same = Annotated[Table[SchemaType], TableMarker(lambda _, key: key)]
+"""Table of the snapshot or pair on which the stage runs."""
+Collection = Annotated[Table[SchemaType], TableMarker(lambda *_: "all")]
+"""Table written by a stage that runs once per collection."""
+Before = Annotated[Sequence[Table[SchemaType]], TableMarker(_earlier_snapshots)]
+"""Tables of all snapshots before the snapshot or pair on which the stage runs."""
+Until = Annotated[Mapping[str, Table[SchemaType]], TableMarker(_snapshots_until)]
+"""Tables of all snapshots up to and including the first snapshot of the pair, by snapshot."""
+From = Annotated[Table[SchemaType], TableMarker(lambda _, key: split_pair_key(key)[0])]
+"""Table of the first snapshot of the pair."""
+To = Annotated[Table[SchemaType], TableMarker(lambda _, key: split_pair_key(key)[1])]
+"""Table of the second snapshot of the pair."""
+Training = Annotated[Sequence[Table[SchemaType]], TableMarker(_training_snapshots)]
+"""Tables of all training snapshots or, for a training snapshot, of the earlier ones only."""
 All = Annotated[
-    Mapping[str, Table[TableContract]],
-    Located(lambda w, _: {name: name for name in w.snapshot_names}),
+    Mapping[str, Table[SchemaType]],
+    TableMarker(lambda w, _: {name: name for name in w.snapshot_names}),
 ]
-"""The tables of all snapshots, by snapshot."""
+"""Tables of all snapshots, by snapshot."""
 Pairs = Annotated[
-    Mapping[tuple[str, str], Table[TableContract]],
-    Located(lambda w, _: {pair(key): key for key in Scope.PAIR.keys(w)}),
+    Mapping[tuple[str, str], Table[SchemaType]],
+    TableMarker(lambda w, _: {split_pair_key(key): key for key in Scope.PAIR.keys(w)}),
 ]
-"""The tables of all pairs of consecutive snapshots, by (from, to)."""
+"""Tables of all pairs of consecutive snapshots, by (earlier, later) snapshot."""
 
 SnapshotInterval = Annotated[Interval, Setting(lambda w, key: w.snapshot(key).interval)]
-FromName = Annotated[str, Setting(lambda _, key: pair(key)[0])]
-ToName = Annotated[str, Setting(lambda _, key: pair(key)[1])]
+FromName = Annotated[str, Setting(lambda _, key: split_pair_key(key)[0])]
+ToName = Annotated[str, Setting(lambda _, key: split_pair_key(key)[1])]
 Filters = Annotated[Sequence[VerdictFilter], Setting(lambda w, _: w.verdicts.filters)]
 DocumentFilters = Annotated[
     Sequence[VerdictFilter],
     Setting(lambda w, _: tuple(f for f in w.verdicts.filters if f.kind == "document")),
 ]
-CacheFolder = Annotated[Path, Cache()]
+CacheFolder = Annotated[Path, CacheMarker()]
 
 
 @dataclass(frozen=True)
@@ -111,13 +112,13 @@ class TableInput:
     """Table that a stage reads: argument name, schema, and units that write the table."""
 
     argument: str
-    contract: type[Contract]
+    schema: type[TableSchema]
     units: Callable[[Workflow, str], Units]
 
     @property
     def table(self) -> str:
         """Name of the table."""
-        return self.contract.table_name()
+        return self.schema.table_name()
 
     def keys(self, workflow: Workflow, key: str) -> tuple[str, ...]:
         """Return the keys of the units from which to read the table, in order."""
@@ -129,7 +130,7 @@ class TableInput:
 
 @dataclass(frozen=True)
 class FileInput:
-    """Raw files that a stage reads, passed as one file or as a sequence."""
+    """Raw files that a stage reads, passed as a single `Source` or as a sequence."""
 
     argument: str
     patterns: Callable[[Workflow, str], tuple[str, ...]]
@@ -137,14 +138,14 @@ class FileInput:
 
 
 @dataclass(frozen=True)
-class Signature:
+class StageSignature:
     """Arguments of a stage's function, grouped by origin.
 
     Args:
         tables: Tables, in the order of the arguments.
         files: Raw files, in the order of the arguments.
         settings: Functions that compute an argument from the definition and the unit's key.
-        section: Section of the definition passed as `params`; None if there is no such argument.
+        section: Name of the definition's section passed as `params`; None without that argument.
         cache: Argument that receives the cache folder; None if there is no such argument.
     """
 
@@ -159,11 +160,11 @@ PROVIDED = ("out", "limits", "progress", "return")
 """Arguments that the runner passes to every stage."""
 
 
-def read_signature(function: Callable[..., Any]) -> Signature:
+def read_stage_signature(function: Callable[..., Any]) -> StageSignature:
     """Read the annotations of a stage's function, grouped by origin.
 
     Raises:
-        TypeError: An argument has no annotation of this module.
+        TypeError: An argument has no annotation from this module.
     """
     tables, files, cache = [], [], []
     settings: dict[str, Callable[[Workflow, str], Any]] = {}
@@ -171,22 +172,24 @@ def read_signature(function: Callable[..., Any]) -> Signature:
     for argument, hint in get_type_hints(function, include_extras=True).items():
         kind, mark = _find_marker(hint)
         match mark:
-            case Located():
-                tables.append(TableInput(argument, _find_contract(kind), mark.units))
+            case TableMarker():
+                tables.append(TableInput(argument, _find_schema(kind), mark.units))
             case Files():
                 files.append(FileInput(argument, mark.patterns, get_origin(kind) is None))
             case Setting():
                 settings[argument] = mark.value
-            case Cache():
+            case CacheMarker():
                 cache.append(argument)
             case None if argument == "params":
                 section = _find_section(hint)
             case None if argument not in PROVIDED:
                 raise TypeError(
                     f"{function.__qualname__}: argument {argument!r} is not a table, file or "
-                    "setting; annotate it with a type of builder.runtime.references"
+                    "setting; annotate it with a type from builder.runtime.references"
                 )
-    return Signature(tuple(tables), tuple(files), settings, section, cache[0] if cache else None)
+    return StageSignature(
+        tuple(tables), tuple(files), settings, section, cache[0] if cache else None
+    )
 
 
 def _find_marker(hint: Any) -> tuple[Any, Any]:
@@ -199,12 +202,12 @@ def _find_marker(hint: Any) -> tuple[Any, Any]:
     return hint, None
 
 
-def _find_contract(kind: Any) -> type[Contract]:
+def _find_schema(kind: Any) -> type[TableSchema]:
     """Return the schema S of a table argument `Table[S]`, also in a sequence or mapping."""
     while get_origin(kind) is not Table:
         kind = get_args(kind)[-1]
-    contract: type[Contract] = get_args(kind)[0]
-    return contract
+    schema: type[TableSchema] = get_args(kind)[0]
+    return schema
 
 
 def _find_section(kind: Any) -> str:

@@ -1,6 +1,6 @@
 """Runs planned units whose outputs are out of date, and publishes the outputs atomically.
 
-Returns a `Step` per unit with its row counts and the reasons why it ran.
+The result is a `Step` per unit, with its row counts and the reasons why it ran.
 """
 
 import shutil
@@ -17,7 +17,7 @@ from builder.io.disk import explain_errors
 from builder.io.tables import Table, table_at
 from builder.runtime.content import content_hash
 from builder.runtime.executors import Executor, LocalExecutor
-from builder.runtime.fingerprint import Identity, change_reasons, digest, unit_identity
+from builder.runtime.fingerprint import Identity, change_reasons, fingerprint, unit_identity
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline, Unit
@@ -54,7 +54,7 @@ class Step:
 
 @dataclass
 class Runner:
-    """Runs the units of a definition in a collection folder."""
+    """Runner of the units of a definition in a collection folder."""
 
     pipeline: Pipeline
     definition: Definition
@@ -73,10 +73,10 @@ class Runner:
                 u for u in self.pipeline.upstream(unit, self.definition.workflow) if u in running
             )
             stages = dict.fromkeys(u.stage.name for u in writers)
-            reasons = self._reasons(unit, self._identity(unit))
+            reasons = self._rerun_reasons(unit, self._identity(unit))
             is_conditional = bool(stages and not reasons)
             if is_conditional:
-                reasons = (f"if a table of {_alternatives([*stages])} changes",)
+                reasons = (f"if a table of {_join_with_or([*stages])} changes",)
             if reasons:
                 running.add(unit)
             steps.append(Step(unit, reasons, is_conditional=is_conditional))
@@ -90,7 +90,7 @@ class Runner:
                 if unit in done:
                     continue
                 current = self._identity(unit)
-                reasons = self._reasons(unit, current)
+                reasons = self._rerun_reasons(unit, current)
                 damaged = self._damaged_inputs(unit) if reasons else []
                 if damaged:
                     for producer in damaged:
@@ -102,7 +102,7 @@ class Runner:
         return [done[unit] for unit in units]
 
     def repair(self, units: Sequence[Unit], on_step: Callable[[Step], None]) -> None:
-        """Run every unit again whose published files are damaged."""
+        """Rerun all units whose published files are damaged."""
         damaged = [unit for unit in units if not self.store.is_intact(*unit.name)]
         for unit in damaged:
             self.store.delete_record(*unit.name)
@@ -110,7 +110,7 @@ class Runner:
             self.run(units, on_step)
 
     def _damaged_inputs(self, unit: Unit) -> list[Unit]:
-        """Return the units whose tables a unit reads and whose files are damaged."""
+        """Return the upstream units of the given unit that have damaged files."""
         producers = self.pipeline.upstream(unit, self.definition.workflow)
         return [producer for producer in producers if not self.store.is_intact(*producer.name)]
 
@@ -126,12 +126,12 @@ class Runner:
         producers = self.pipeline.producers
         return unit_identity(self.definition, self.store, unit.stage, unit.key, producers)
 
-    def _reasons(self, unit: Unit, current: Identity) -> tuple[str, ...]:
+    def _rerun_reasons(self, unit: Unit, current: Identity) -> tuple[str, ...]:
         record = self.store.record(*unit.name)
         return change_reasons(record["identity"] if record else None, current)
 
     def _execute(self, unit: Unit, current: Identity) -> Ledger:
-        identifier = digest(current)
+        identifier = fingerprint(current)
         scratch = self.store.work / "scratch"
         limits = Limits(scratch, self.threads, self.memory, self.executor)
         shutil.rmtree(scratch, ignore_errors=True)
@@ -178,13 +178,13 @@ class Runner:
             arguments[signature.cache] = self.store.cache_folder(unit.stage.name)
         return arguments
 
-    def _open_tables(self, read: TableInput, key: str) -> Any:
-        producer = self.pipeline.producers[read.table].name
+    def _open_tables(self, table_input: TableInput, key: str) -> Any:
+        producer = self.pipeline.producers[table_input.table].name
 
         def open_table(unit_key: str) -> Table:
-            return self.store.table(producer, unit_key, read.table, read.contract)
+            return self.store.table(producer, unit_key, table_input.table, table_input.schema)
 
-        units = read.units(self.definition.workflow, key)
+        units = table_input.units(self.definition.workflow, key)
         if isinstance(units, str):
             return open_table(units)
         if isinstance(units, dict):
@@ -192,7 +192,7 @@ class Runner:
         return tuple(open_table(unit_key) for unit_key in units)
 
 
-def _alternatives(names: Sequence[str]) -> str:
+def _join_with_or(names: Sequence[str]) -> str:
     """Join names as `a`, `a or b`, `a, b or c`."""
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
@@ -202,7 +202,7 @@ def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
 
     Raises:
         LedgerError: Row counts do not match, or the table `rejects` disagrees with the ledger.
-        ContractError: A table is missing, or its columns differ from the contract.
+        SchemaError: A table is missing, or its columns differ from the schema.
     """
     ledger.check(str(unit))
     listed = int(parquet.read(out / "rejects.parquet", columns=["rows"])["rows"].sum())
@@ -212,5 +212,5 @@ def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
             f"stage {unit}: {counted} {ledger.unit} rejected, but rejects.parquet has {listed}; "
             "this is a bug in the stage, and its output was not published"
         )
-    for name, contract in unit.stage.outputs.items():
-        check_columns(table_at(out, name, contract), name)
+    for name, schema in unit.stage.outputs.items():
+        check_columns(table_at(out, name, schema), name)

@@ -23,10 +23,10 @@ class Scope(Enum):
         return ("all",)
 
 
-def pair(key: str) -> tuple[str, str]:
+def split_pair_key(key: str) -> tuple[str, str]:
     """Split the key of a pair, such as `2022-06_2022-09`, into its two snapshots.
 
-    For the key of a snapshot, both are that snapshot.
+    For the key of a single snapshot, its name is returned twice.
     """
     first, _, second = key.partition("_")
     return first, second or first

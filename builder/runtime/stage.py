@@ -14,14 +14,14 @@ import typing_extensions
 
 from builder.definition.model import Workflow
 from builder.runtime.ledger import Ledger
-from builder.runtime.references import FileInput, Files, Signature, read_signature
+from builder.runtime.references import FileInput, Files, StageSignature, read_stage_signature
 from builder.runtime.scope import Scope
-from schemas import INTERMEDIATE_TABLES, TABLES, Contract
+from schemas import INTERMEDIATE_TABLES, TABLES, TableSchema
 
 Arguments = typing_extensions.ParamSpec("Arguments", default=...)
 Declared = ParamSpec("Declared")
 
-CONTRACTS: dict[str, type[Contract]] = {**TABLES, **INTERMEDIATE_TABLES}
+SCHEMAS: dict[str, type[TableSchema]] = {**TABLES, **INTERMEDIATE_TABLES}
 """Schema of every table of the pipeline, including unpublished tables."""
 
 
@@ -34,32 +34,33 @@ class Stage(Generic[Arguments]):
         name: Name of the stage and of its work folder.
         version: Version of the code; must change whenever the output may change.
         scope: Whether the stage runs per snapshot, per pair of snapshots, or per collection.
-        contracts: Schemas of the tables that the stage writes, except `rejects`.
+        schemas: Schemas of the tables that the stage writes, except `rejects`.
         fingerprints: Files that affect the output but are not passed as arguments, by label.
-        plugins: Function from a definition to the plug-ins used, by name, with package and version.
+        plugins: Function that returns the package and version of each plug-in that a definition
+            uses, by plug-in name.
     """
 
     work: Callable[Arguments, Ledger]
     name: str
     version: str
     scope: Scope
-    contracts: tuple[type[Contract], ...]
+    schemas: tuple[type[TableSchema], ...]
     fingerprints: Mapping[str, Files]
     plugins: Callable[[Workflow], Mapping[str, str]]
-    signature: Signature = field(init=False)
+    signature: StageSignature = field(init=False)
 
     def __post_init__(self) -> None:
         update_wrapper(self, self.work)
-        self.signature = read_signature(self.work)
+        self.signature = read_stage_signature(self.work)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Ledger:
         """Run the function of the stage."""
         return self.work(*args, **kwargs)
 
     @cached_property
-    def outputs(self) -> dict[str, type[Contract]]:
+    def outputs(self) -> dict[str, type[TableSchema]]:
         """Schema of each table that the stage writes, by name."""
-        return {contract.table_name(): contract for contract in self.contracts}
+        return {schema.table_name(): schema for schema in self.schemas}
 
     @property
     def writes(self) -> tuple[str, ...]:
@@ -68,7 +69,7 @@ class Stage(Generic[Arguments]):
 
     @property
     def files(self) -> tuple[FileInput, ...]:
-        """Raw files that affect the stage's outputs, including those not passed as arguments."""
+        """Raw files that affect the stage's outputs, including files that are not arguments."""
         hidden = (FileInput(label, mark.patterns) for label, mark in self.fingerprints.items())
         return (*self.signature.files, *hidden)
 
@@ -82,11 +83,11 @@ def stage(
     *,
     version: str,
     scope: Scope = Scope.SNAPSHOT,
-    writes: tuple[type[Contract], ...] = (),
+    writes: tuple[type[TableSchema], ...] = (),
     fingerprints: Mapping[str, Files] | None = None,
     plugins: Callable[[Workflow], Mapping[str, str]] = _no_plugins,
 ) -> Callable[[Callable[Declared, Ledger]], Stage[Declared]]:
-    """Decorator that declares a function as a stage; see `Stage` for the arguments."""
+    """Return a decorator that declares a function as a stage; see `Stage` for the arguments."""
 
     def declare_stage(work: Callable[Declared, Ledger]) -> Stage[Declared]:
         return Stage(work, name, version, scope, writes, fingerprints or {}, plugins)

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from builder.errors import ContractError, DataError
+from builder.errors import DataError, SchemaError
 from builder.io.sources import Source
 from builder.io.tables import Table, arrow_schema, table_at
 from builder.runtime.publisher import (
@@ -26,23 +26,23 @@ from builder.runtime.publisher import (
     WORK,
     canonical_json,
     lock_collection,
-    open_no_follow,
+    open_unless_symlink,
     private_folder,
     publish,
     sha256,
     write_atomically,
 )
 from builder.text.names import to_valid_text
-from schemas import Contract
+from schemas import TableSchema
 
 RECORD = "record.json"
 
 
 class InputHashes:
-    """Persistent cache of the SHA-256 of raw files, which are only hashed again if they change.
+    """Persistent cache of the SHA-256 hashes of raw files; a file is hashed again if it changed.
 
     Args:
-        path: File of JSON lines `[path, size, mtime, ctime, inode, sha256]`. Lines are only
+        path: JSON Lines file of arrays `[path, size, mtime, ctime, inode, sha256]`. Lines are only
             appended, and the last line of each path is valid; incomplete lines are skipped.
     """
 
@@ -88,7 +88,7 @@ class InputHashes:
     def _append(self, new: dict[str, tuple[list[int], str]]) -> None:
         """Append hashes to the cache file, each on a new line."""
         lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new.items()]
-        with open_no_follow(self._path) as file:
+        with open_unless_symlink(self._path) as file:
             file.seek(0, os.SEEK_END)
             file.write("".join(f"\n{line}" for line in lines) + "\n")
 
@@ -110,7 +110,7 @@ class Store:
             yield
 
     def record(self, stage: str, key: str) -> dict[str, Any] | None:
-        """Return the record of a unit's outputs; None if a file is missing or has another size."""
+        """Return the record of a unit's outputs; None if a file is missing or its size differs."""
         try:
             record = self._read_record(self.work / stage / key / RECORD)
             folder = self.folder(stage, key, record)
@@ -122,7 +122,7 @@ class Store:
         return dict(record)
 
     def _read_record(self, path: Path) -> dict[str, Any]:
-        """Return the record in a file, from a cache unless the file has changed."""
+        """Read a record from a file, or from the cache if the file has not changed."""
         found = path.stat()
         signature = (found.st_ino, found.st_size, found.st_mtime_ns)
         if path not in self._records or self._records[path][0] != signature:
@@ -133,7 +133,7 @@ class Store:
         """Return the folder that contains the outputs of a record."""
         return self.work / stage / key / str(record["id"])
 
-    def table(self, stage: str, key: str, name: str, contract: type[Contract]) -> Table:
+    def table(self, stage: str, key: str, name: str, schema: type[TableSchema]) -> Table:
         """Return a table that a unit has published.
 
         Raises:
@@ -141,8 +141,10 @@ class Store:
         """
         record = self.record(stage, key)
         if record is None:
-            raise DataError(f"{self.work / stage / key}: the outputs of this stage are missing")
-        return table_at(self.folder(stage, key, record), name, contract)
+            raise DataError(
+                f"{self.work / stage / key}: the outputs of this stage are missing; build again"
+            )
+        return table_at(self.folder(stage, key, record), name, schema)
 
     def is_intact(self, stage: str, key: str) -> bool:
         """Whether the published files of a unit match their hashes; checked once per run."""
@@ -199,15 +201,15 @@ def check_columns(table: Table, name: str) -> None:
     """Check that the Parquet files of a table have the columns of its schema.
 
     Raises:
-        ContractError: The table is missing, or a column differs.
+        SchemaError: The table is missing, or a column differs.
     """
     if not table.paths:
-        raise ContractError(f"table {name} was not written")
-    expected = arrow_schema(table.contract)
+        raise SchemaError(f"table {name} was not written")
+    expected = arrow_schema(table.schema)
     for path in table.paths:
         schema = pq.read_schema(path)
         if not schema.equals(expected):
-            raise ContractError(
+            raise SchemaError(
                 f"{path}: table {name} has the columns {_describe_columns(schema)}; "
                 f"expected {_describe_columns(expected)}"
             )

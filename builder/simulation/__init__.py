@@ -1,4 +1,4 @@
-"""Simulated French search engine with known ground truth, for demos, tests and benchmarks."""
+"""Simulates a French search engine with known ground truth, for demos, tests and benchmarks."""
 
 from builder.simulation.grammar import sentence_pairs
 from builder.simulation.over_crawls import simulate_over

@@ -1,9 +1,10 @@
-"""Calendar months, which are the time intervals of simulated snapshots."""
+"""Calendar months, each of which is the time interval of a simulated snapshot."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 FIRST_MONTH = (2022, 6)
+"""Year and month of the first snapshot."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Month:
 
     @property
     def next(self) -> "Month":
-        """The following month."""
+        """The next month."""
         return Month(self.year + self.month // 12, self.month % 12 + 1)
 
     @property
@@ -35,12 +36,12 @@ class Month:
 
     @property
     def start(self) -> int:
-        """Start of the month in Unix seconds, UTC."""
+        """Start of the month in UTC, as Unix time in seconds."""
         return int(datetime(self.year, self.month, 1, tzinfo=UTC).timestamp())
 
     @property
     def end(self) -> int:
-        """Start of the following month in Unix seconds, UTC."""
+        """End of the month (start of the next one) in UTC, as Unix time in seconds."""
         return self.next.start
 
 

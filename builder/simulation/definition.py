@@ -1,4 +1,4 @@
-"""Writes the topic table and the collection definition that build the simulated data."""
+"""Writes a topic table and a collection definition, from which simulated data can be built."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ def write_topics(out: Path, topics: Sequence[tuple[str, str, str]]) -> None:
 
     Args:
         out: Output folder.
-        topics: Id, label and alias of each topic.
+        topics: Id, label and alias of each topic; the alias may be empty.
     """
     lines = [f"{topic_id}\t{label}\t{alias}\tfr\tsimulated\n" for topic_id, label, alias in topics]
     (out / "topics.tsv").write_text(TOPIC_HEADER + "".join(lines), encoding="utf-8")
@@ -33,7 +33,7 @@ def write_definition(
         out: Output folder.
         name: Name of the collection.
         snapshots: Month, log path and crawl path of each snapshot.
-        ignore_crawl_interval: Whether to accept pages fetched outside the month of their snapshot.
+        ignore_crawl_interval: Whether to accept pages fetched outside the month of the snapshot.
         translation: `embedded` to translate to English with the bundled model, or `off`.
     """
     languages = 'languages = ["fr", "en"]\n' if translation == "embedded" else ""

@@ -1,7 +1,7 @@
-"""Evolution of pages over snapshots: added, edited, rewritten, moved or removed.
+"""Evolution of pages over snapshots: pages are added, edited, rewritten, moved and removed.
 
-The state of a page is a pure function of its number and the snapshot (0, 1, ...). Pages are
-numbered in the order in which they are added.
+The state of a page is a pure function of the parameters, the page number and the zero-based index
+of the snapshot. Pages are numbered in the order in which they are added.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from builder.simulation.parameters import Simulation
-from builder.simulation.rng import UInt64Array, uniform_array
+from builder.simulation.rng import UInt64Array, hash_to_uniform_array
 
 REMOVED, EDITED, REWRITTEN, MOVED = range(4)
 CountArray = npt.NDArray[np.int64]
@@ -18,14 +18,14 @@ CountArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PageStates:
-    """State of each page at a snapshot, as arrays with one element per page.
+    """States of pages at a snapshot, as arrays with one element per page.
 
     Args:
-        pages: Page numbers.
-        alive: Whether the page is in the index.
-        edits: Number of sentences replaced since the page was last rewritten.
-        versions: Number of times the page was rewritten.
-        moves: Number of times the URL changed.
+        pages: uint64[pages]; page numbers.
+        alive: bool[pages]; whether the page is in the index.
+        edits: int64[pages]; number of sentences replaced since the page was last rewritten.
+        versions: int64[pages]; number of times that the page was rewritten.
+        moves: int64[pages]; number of times that the URL of the page changed.
     """
 
     pages: UInt64Array
@@ -36,12 +36,18 @@ class PageStates:
 
 
 def count_pages(params: Simulation, snapshot: int) -> int:
-    """Return the number of pages ever added by the time of a snapshot, including removed ones."""
+    """Return the number of pages added up to a snapshot, including those removed since."""
     return params.documents + snapshot * round(params.added * params.documents)
 
 
 def page_states(params: Simulation, pages: UInt64Array, snapshot: int) -> PageStates:
-    """Return the state of the given pages at a snapshot."""
+    """Return the states of pages at a snapshot.
+
+    Args:
+        params: Parameters of the simulation.
+        pages: uint64[pages]; page numbers.
+        snapshot: Zero-based index of the snapshot.
+    """
     numbers = pages.astype(np.int64)
     added_at = np.zeros(len(pages), dtype=np.int64)
     for step in range(1, snapshot + 1):
@@ -62,5 +68,5 @@ def page_states(params: Simulation, pages: UInt64Array, snapshot: int) -> PageSt
 def _draw_events(
     params: Simulation, pages: UInt64Array, step: int, event: int, probability: float
 ) -> npt.NDArray[np.bool_]:
-    """Return, for each page, whether an event happens between snapshots `step - 1` and `step`."""
-    return np.asarray(uniform_array(params.seed, pages, step, event) < probability)
+    """Draw, for each page, whether an event happens between snapshots `step - 1` and `step`."""
+    return np.asarray(hash_to_uniform_array(params.seed, pages, step, event) < probability)

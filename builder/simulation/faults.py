@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 
 import orjson
 
-from builder.simulation.rng import hash_integers, uniform
+from builder.simulation.rng import hash_integers, hash_to_uniform
 
 Fault = tuple[str, int, str]
-"""File, 1-based line number and kind of a malformed line."""
+"""File name, 1-based line number and kind of a malformed line."""
 
 LOG_FAULT_KINDS = (
     "truncated",
@@ -30,21 +30,21 @@ def insert_malformed_lines(
     kinds: tuple[str, ...],
     faults: list[Fault],
 ) -> Iterator[bytes]:
-    """Yield all lines, inserting a corrupted copy after some of the lines at random.
+    """Yield all lines, and after some lines, at random, a corrupted copy of the line.
 
     Args:
         lines: JSON objects, without line ends.
-        file: File name to record.
-        seed: Random seed of positions and kinds.
+        file: File name to record in `faults`.
+        seed: Random seed of the positions and kinds of malformed lines.
         rate: Expected number of malformed lines per well-formed line.
         kinds: Kinds of faults to choose from.
-        faults: Output list; receives a `Fault` per malformed line.
+        faults: Output list, to which a `Fault` is appended per malformed line.
     """
     line_number = 0
     for index, line in enumerate(lines):
         yield line
         line_number += 1
-        if uniform(seed, index, 11) < rate:
+        if hash_to_uniform(seed, index, 11) < rate:
             line_number += 1
             kind = kinds[hash_integers(seed, index, 12) % len(kinds)]
             faults.append((file, line_number, kind))

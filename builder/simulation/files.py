@@ -1,4 +1,4 @@
-"""Output files whose bytes depend only on their content, not on time or file name."""
+"""Writes output files whose bytes depend only on their content, not on time or file name."""
 
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ import polars as pl
 
 @contextmanager
 def open_gzip(path: Path) -> Iterator[IO[bytes]]:
-    """Open a gzip file for writing, without timestamp and file name in its header."""
+    """Open a gzip file for writing, with no time stamp or file name in its header."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
         path.open("wb") as raw,
@@ -23,7 +23,14 @@ def open_gzip(path: Path) -> Iterator[IO[bytes]]:
 def write_truth_table(
     folder: Path, name: str, rows: Sequence[tuple[object, ...]], schema: Mapping[str, pl.DataType]
 ) -> None:
-    """Write rows of the ground truth to a Parquet file in a folder."""
+    """Write a table of the ground truth to a Parquet file.
+
+    Args:
+        folder: Output folder; created if missing.
+        name: Name of the table; the file is `<name>.parquet`.
+        rows: Rows of the table.
+        schema: Polars data types by column.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     frame = pl.DataFrame(rows, schema=dict(schema), orient="row")
     frame.write_parquet(folder / f"{name}.parquet", compression="zstd", compression_level=3)

@@ -1,7 +1,7 @@
-"""Templates that generate aligned French and English sentences about a subject.
+"""Generates aligned French and English sentences about a subject from templates.
 
-French templates agree in gender, and articles are elided, because the slots of a template contain
-the noun with its article.
+A slot of a template is filled with a noun and its article, so that articles agree in gender and are
+elided correctly.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from builder.simulation.lexicon import Subject, domain_subjects, subjects
 from builder.simulation.rng import Rng
 
 SentencePair = tuple[str, str]
-"""French and English text."""
+"""French text and its English translation."""
 
 GENERAL_SENTENCES: tuple[SentencePair, ...] = (
     ("Cette page présente {le}.", "This page presents {the}."),
@@ -117,7 +117,13 @@ NUMBERS: tuple[SentencePair, ...] = (
 
 
 def fill_template(template: SentencePair, subject: Subject, rng: Rng) -> SentencePair:
-    """Fill the slots of a French-English template, and capitalize the first letters."""
+    """Fill the slots of a French and English template, and capitalize the first letters.
+
+    Args:
+        template: French and English template, with slots such as `{le}` and `{the}`.
+        subject: Subject of the sentence.
+        rng: Random number generator, for numbers, prices and dates.
+    """
     month, season, number = rng.choice(MONTHS), rng.choice(SEASONS), rng.choice(NUMBERS)
     year, price = 2015 + rng.randrange(8), 10 * (1 + rng.randrange(90))
     slots = _subject_slots(subject)
@@ -130,7 +136,7 @@ def fill_template(template: SentencePair, subject: Subject, rng: Rng) -> Sentenc
 
 
 def _subject_slots(subject: Subject) -> dict[str, str]:
-    """Return the values of template slots for a subject, cached by the identity of the subject."""
+    """Return the values of the template slots for a subject, from a cache if possible."""
     slots = _SLOTS_BY_ID.get(id(subject))
     if slots is None:
         slots = _SLOTS_BY_ID[id(subject)] = subject.template_slots()
@@ -138,11 +144,12 @@ def _subject_slots(subject: Subject) -> dict[str, str]:
 
 
 _SLOTS_BY_ID: dict[int, dict[str, str]] = {}
+"""Slot values by the `id()` of a subject, as hashing a subject would be slower."""
 
 
 @cache
 def _parse_template(template: str) -> tuple[tuple[str, str | None], ...]:
-    """Split a template into pairs of literal text and the name of the slot that follows."""
+    """Split a template into pairs of a literal text and the name of the slot after it, or None."""
     return tuple((text, name) for text, name, _, _ in Formatter().parse(template))
 
 
@@ -151,16 +158,17 @@ def _substitute_slots(parts: tuple[tuple[str, str | None], ...], slots: dict[str
 
 
 def generate_sentence(subject: Subject, rng: Rng) -> SentencePair:
-    """Generate a sentence about a subject."""
+    """Generate a random French sentence about a subject, with its English translation."""
     facts = subject.domain.facts
     template = rng.choice(facts) if rng.randrange(2) else rng.choice(GENERAL_SENTENCES)
     return fill_template(template, subject, rng)
 
 
 def generate_sentences(subject: Subject, count: int, rng: Rng) -> list[SentencePair]:
-    """Generate distinct sentences about a subject.
+    """Generate distinct French sentences about a subject, with their English translations.
 
-    If its templates are used up, continues with other subjects of the same domain.
+    If the subject has too few templates, the remaining sentences are about random subjects of the
+    same domain. Fewer than `count` sentences are returned if these do not suffice.
     """
     templates = _shuffle_templates(subject, rng)[:count]
     pairs = [fill_template(template, subject, rng) for template in templates]
@@ -188,7 +196,7 @@ def _shuffle_templates(subject: Subject, rng: Rng) -> list[SentencePair]:
 
 
 def generate_list_items(rng: Rng) -> list[SentencePair]:
-    """Generate three or four distinct list items."""
+    """Generate three or four distinct list items, each in French and English."""
     start, step = rng.randrange(len(LIST_ITEMS)), 1 + 2 * rng.randrange(len(LIST_ITEMS) // 2)
     count = 3 + rng.randrange(2)
     return [LIST_ITEMS[(start + step * index) % len(LIST_ITEMS)] for index in range(count)]
@@ -199,7 +207,7 @@ def sentence_pairs(seed: int, count: int) -> Iterator[SentencePair]:
 
     Args:
         seed: Random seed.
-        count: Number of pairs, which may contain duplicates.
+        count: Number of pairs; some may be duplicates.
     """
     for index in range(count):
         rng = Rng(seed, index)

@@ -15,22 +15,26 @@ class Noun:
     """French noun with its English translation.
 
     Args:
-        french: Singular, of one or more words.
-        feminine: Whether the French noun is feminine.
-        english: Singular.
+        french: French singular, of one or more words.
+        is_feminine: Whether the French noun is feminine.
+        english: English singular.
     """
 
     french: str
-    feminine: bool
+    is_feminine: bool
     english: str
 
     @property
     def takes_elision(self) -> bool:
-        """Whether a preceding article is elided, as in `l'eau`."""
+        """Whether the article before the noun is elided, as in `l'eau`."""
         return self.french.startswith(VOWELS) and not self.french.startswith(ASPIRATED_NOUNS)
 
     def template_slots(self, qualifier: tuple[str, str]) -> dict[str, str]:
-        """Return the values of template slots for the noun followed by a qualifier."""
+        """Return the values of the template slots for the noun followed by a qualifier.
+
+        Args:
+            qualifier: French and English qualifier, such as `("en hiver", "in winter")`.
+        """
         french, english = (
             f"{a} {b}" for a, b in zip((self.french, self.english), qualifier, strict=True)
         )
@@ -48,25 +52,25 @@ class Noun:
         }
 
     def _articles(self) -> tuple[str, str, str, str]:
-        """Return the French articles of the noun: definite, with `de`, with `à`, and indefinite."""
-        un = "une " if self.feminine else "un "
+        """Return the French articles of the noun, such as `le`, `du`, `au` and `un`."""
+        un = "une " if self.is_feminine else "un "
         if self.takes_elision:
             return "l'", "de l'", "à l'", un
-        if self.feminine:
+        if self.is_feminine:
             return "la ", "de la ", "à la ", un
         return "le ", "du ", "au ", un
 
 
 @dataclass(frozen=True)
 class Domain:
-    """Thematic domain with its vocabulary and sentence templates.
+    """Thematic domain, such as cooking, with its vocabulary and sentence templates.
 
     Args:
         name: Short French name, without accents.
         english: English name.
-        nouns: Nouns that pages can be about.
-        qualifiers: French and English qualifiers of nouns.
-        facts: French and English sentence templates.
+        nouns: Nouns that are the subjects of pages.
+        qualifiers: Pairs of a French qualifier of nouns and its English translation.
+        facts: Pairs of a French sentence template and its English translation.
     """
 
     name: str
@@ -78,14 +82,14 @@ class Domain:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a page or query is about: a noun of a domain with a qualifier."""
+    """Subject of a page or query: a noun of a domain, with a French and English qualifier."""
 
     domain: Domain
     noun: Noun
     qualifier: tuple[str, str]
 
     def template_slots(self) -> dict[str, str]:
-        """Return the values of template slots for the subject."""
+        """Return the values of the template slots for the subject."""
         return self.noun.template_slots(self.qualifier)
 
 

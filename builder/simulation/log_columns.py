@@ -1,4 +1,4 @@
-"""Converts simulated impressions to Arrow, with the values that `write_log` writes as JSON."""
+"""Converts simulated impressions to Arrow tables; `write_log` writes equal values as JSON."""
 
 from collections.abc import Sequence
 from itertools import accumulate, chain
@@ -31,7 +31,16 @@ LOG_SCHEMA = pa.schema(
 class ImpressionBatch(NamedTuple):
     """Random choices that determine a batch of simulated impressions.
 
-    `order` and `clicks` have the shape (impressions, ranks), all other arrays (impressions,).
+    Args:
+        query: int64[impressions]; index of the query.
+        form: int64[impressions]; index of the query text that the user typed.
+        user: int64[impressions]; number of the user or bot.
+        time: int64[impressions]; Unix time in seconds.
+        bot: bool[impressions]; whether a bot issued the query.
+        anonymous: bool[impressions]; whether the user id is missing.
+        tracked: bool[impressions]; whether the first URL has a tracking parameter.
+        order: int64[impressions, ranks]; index of the result at each rank.
+        clicks: bool[impressions, ranks]; whether the result was clicked.
     """
 
     query: IntArray
@@ -46,7 +55,7 @@ class ImpressionBatch(NamedTuple):
 
 
 class QueryStrings:
-    """Texts and result URLs of all queries as flat Arrow arrays, with each query's offsets."""
+    """Texts and result URLs of all queries, as flat Arrow arrays with an offset per query."""
 
     def __init__(self, queries: Sequence[Query]) -> None:
         forms = [query.forms for query in queries]
@@ -58,7 +67,7 @@ class QueryStrings:
         self.urls = pa.array([*flat_urls, *tracked_urls], pa.string())
         self.url_offsets = _list_offsets(urls)
         self.tracked_offset = len(flat_urls)
-        """Distance in `urls` from a URL to the same URL with a tracking parameter."""
+        """Number of positions in `urls` from a URL to the same URL with a tracking parameter."""
         self.result_counts = np.array([len(results) for results in urls], dtype=np.int64)
 
 
@@ -68,7 +77,7 @@ def _list_offsets(lists: Sequence[Sequence[str]]) -> IntArray:
 
 
 def to_arrow_table(strings: QueryStrings, batch: ImpressionBatch) -> pa.Table:
-    """Convert a batch of impressions to an Arrow table of schema `LOG_SCHEMA`."""
+    """Convert a batch of impressions to an Arrow table with the schema `LOG_SCHEMA`."""
     shown = batch.order < strings.result_counts[batch.query][:, np.newaxis]
     url_indexes = strings.url_offsets[batch.query][:, np.newaxis] + batch.order
     first_shown = shown.argmax(axis=1)
@@ -89,7 +98,7 @@ def to_arrow_table(strings: QueryStrings, batch: ImpressionBatch) -> pa.Table:
 
 
 def _to_user_ids(batch: ImpressionBatch) -> pa.Array:
-    """Return the user id of each impression, such as `u-0123456789`; null if anonymous."""
+    """Return the user id of each impression, such as `u-0123456789`, or null if anonymous."""
     numbers = hash_arrays(batch.user.astype(np.uint64), 9) % np.uint64(10**10)
     digits = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 10, "0")
     prefix = pc.if_else(pa.array(batch.bot), "bot", "u")

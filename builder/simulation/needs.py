@@ -1,7 +1,7 @@
 """Simulated information needs with queries, results and relevance grades.
 
-A need has a subject. Its candidate results are the existing pages about the same subject (grade 2),
-the same noun (grade 1) or the same domain (grade 0).
+An information need has a subject. Its candidate results are existing pages about the same subject
+(grade 2), about the same noun (grade 1) or from the same domain (grade 0).
 """
 
 from dataclasses import dataclass
@@ -12,11 +12,19 @@ from builder.simulation.evolution import count_pages, page_states
 from builder.simulation.lexicon import domains, subjects
 from builder.simulation.pages import nth_page_about, page_url
 from builder.simulation.parameters import Simulation
-from builder.simulation.rng import FloatArray, Rng, hash_integers, uniform, uniform_array
+from builder.simulation.rng import (
+    FloatArray,
+    Rng,
+    hash_integers,
+    hash_to_uniform,
+    hash_to_uniform_array,
+)
 from builder.simulation.text_variants import add_typo, normalize_text, pluralize
 
 FACETS = ("", "prix", "avis", "conseil", "comment choisir", "guide", "en ligne", "définition")
+"""Words that a query may add to its subject, such as `prix` (price)."""
 CANDIDATES_PER_RESULT = 1.5
+"""Maximum number of ranked candidates of a query per result on a result page."""
 OFF_TOPIC_QUERIES = (
     "chateau de la loire",
     "emploi du temps",
@@ -33,12 +41,12 @@ OFF_TOPIC_QUERIES = (
 )
 NAVIGATIONAL_QUERIES = ("lejournal", "guide pratique", "infos service", "www.bonplan.example")
 ATTRACTIVENESS_RANGES = {2: (0.4, 0.85), 1: (0.14, 0.4), 0: (0.01, 0.12)}
-"""Minimum and maximum of the true attractiveness, by grade."""
+"""Minimum and maximum of the true attractiveness of a result, by grade."""
 SATISFACTION_RANGES = {2: (0.5, 0.9), 1: (0.2, 0.5), 0: (0.05, 0.3)}
-"""Minimum and maximum of the true satisfaction, by grade."""
+"""Minimum and maximum of the true satisfaction of a result, by grade."""
 MAX_SAME_SUBJECT, MAX_SAME_NOUN = 2, 4
-"""Maximum number of candidates about the same subject, and about the same noun, that are tried
-before candidates of the same domain."""
+"""Maximum number of candidates tried about the same subject, and about the same noun, before
+candidates from the same domain."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +55,12 @@ class Query:
 
     Args:
         number: Identifier of the query.
-        kind: `need`, `off_topic`, `navigational` or `personal`.
-        forms: Texts that users type for the query, the most frequent one first.
-        urls: Ranked results; may be longer than a result page.
+        kind: `need` (an information need), `off_topic`, `navigational` or `personal`.
+        forms: Texts that users type for the query, the most frequent text first.
+        urls: URLs of the ranked results; may be more than fit on a result page.
         grades: True relevance grade of each result.
-        attractiveness: True probability that an examined result is clicked, per result.
-        satisfaction: True probability that a click on a result ends the session, per result.
+        attractiveness: float64[results]; true probability of a click if a user examines the result.
+        satisfaction: float64[results]; true probability that a user stops after a click.
     """
 
     number: int
@@ -65,7 +73,12 @@ class Query:
 
 
 def create_query_forms(params: Simulation, need: int) -> tuple[str, ...]:
-    """Return the distinct ways in which users type a need, e.g. in uppercase or with a typo."""
+    """Return the distinct texts that users type for a need, such as in uppercase or with a typo.
+
+    Args:
+        params: Parameters of the simulation.
+        need: Number of the information need.
+    """
     subject = subjects()[hash_integers(params.seed, need, 1) % len(subjects())]
     rng = Rng(params.seed, need, 2)
     facet = rng.choice(FACETS)
@@ -80,24 +93,32 @@ def create_query_forms(params: Simulation, need: int) -> tuple[str, ...]:
 
 
 def rank_candidates(params: Simulation, need: int, snapshot: int) -> list[tuple[int, int]]:
-    """Return number and grade of the existing pages that are candidates for a need, best first."""
+    """Return the page number and grade of each candidate result of a need, best first.
+
+    Args:
+        params: Parameters of the simulation.
+        need: Number of the information need.
+        snapshot: Zero-based index of the snapshot, at which the pages must exist.
+    """
     count = round(params.results_per_page * CANDIDATES_PER_RESULT)
     pages_per_subject = count_pages(params, snapshot) // len(subjects()) + 1
     grades = _grade_candidates(params, need, count, max(1, min(count, pages_per_subject)))
     pages = np.fromiter(grades, dtype=np.uint64)
     alive = page_states(params, pages, snapshot).alive
     candidates = [(int(page), grades[int(page)]) for page in pages[alive]]
-    return sorted(candidates, key=lambda pair: -_score(params, need, *pair))[:count]
+    return sorted(candidates, key=lambda pair: -_retrieval_score(params, need, *pair))[:count]
 
 
 def _grade_candidates(params: Simulation, need: int, count: int, depth: int) -> dict[int, int]:
-    """Return the grade of each page that is a candidate for a need, even if the page was removed.
+    """Return the grade of each candidate result of a need, by page number.
+
+    Candidates include pages that have been removed.
 
     Args:
         params: Parameters of the simulation.
-        need: Number of the need.
-        count: Number of candidates wanted.
-        depth: Number of pages about a subject that are considered.
+        need: Number of the information need.
+        count: Requested number of candidates; more are returned, as some pages may not exist.
+        depth: Maximum number of pages per subject that are considered.
     """
     subject = hash_integers(params.seed, need, 1) % len(subjects())
     per_noun = len(domains()[0].qualifiers)
@@ -118,13 +139,13 @@ def _grade_candidates(params: Simulation, need: int, count: int, depth: int) -> 
     return grades
 
 
-def _score(params: Simulation, need: int, page: int, grade: int) -> float:
+def _retrieval_score(params: Simulation, need: int, page: int, grade: int) -> float:
     """Return the retrieval score of a page for a need: its grade plus noise."""
-    return 0.5 * grade + 1.5 * uniform(params.seed, need, page, 5)
+    return 0.5 * grade + 1.5 * hash_to_uniform(params.seed, need, page, 5)
 
 
 def create_need_query(params: Simulation, need: int, snapshot: int) -> Query:
-    """Return the query of a need, with its results at a snapshot."""
+    """Return the query of an information need, with its results at a snapshot."""
     candidates = rank_candidates(params, need, snapshot)
     pages = np.array([page for page, _ in candidates], dtype=np.uint64)
     grades = [grade for _, grade in candidates]
@@ -135,22 +156,35 @@ def create_need_query(params: Simulation, need: int, snapshot: int) -> Query:
         create_query_forms(params, need),
         tuple(page_url(params, int(p), int(m)) for p, m in zip(pages, moves, strict=True)),
         tuple(grades),
-        scale_by_grade(ATTRACTIVENESS_RANGES, grades, uniform_array(params.seed, need, pages, 6)),
-        scale_by_grade(SATISFACTION_RANGES, grades, uniform_array(params.seed, need, pages, 7)),
+        scale_by_grade(
+            ATTRACTIVENESS_RANGES, grades, hash_to_uniform_array(params.seed, need, pages, 6)
+        ),
+        scale_by_grade(
+            SATISFACTION_RANGES, grades, hash_to_uniform_array(params.seed, need, pages, 7)
+        ),
     )
 
 
 def scale_by_grade(
     ranges: dict[int, tuple[float, float]], grades: list[int], fractions: FloatArray
 ) -> FloatArray:
-    """Scale fractions in [0, 1) to the range of values that belongs to the grade of each."""
+    """Scale each fraction to the range of values of its grade.
+
+    Args:
+        ranges: Minimum and maximum value, by grade.
+        grades: Grade of each fraction.
+        fractions: float64[n]; numbers in [0, 1).
+
+    Returns:
+        float64[n]; the scaled values.
+    """
     low = np.array([ranges[grade][0] for grade in grades])
     high = np.array([ranges[grade][1] for grade in grades])
     return np.asarray(np.round(low + (high - low) * fractions, 6), dtype=np.float64)
 
 
 def create_topics() -> list[tuple[str, str, str]]:
-    """Return id, label and alias of each topic: one topic per noun of the lexicon."""
+    """Return the id, label and alias (the plural) of a topic for each noun of the lexicon."""
     return [
         (
             normalize_text(noun.french).replace(" ", "-"),

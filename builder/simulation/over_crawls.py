@@ -1,8 +1,8 @@
-"""Simulation of query logs over existing crawls, with topics, a definition and ground truth.
+"""Simulates query logs over existing crawls, with topics, a definition and ground truth.
 
-Query texts consist of rare words of page titles. A page whose title contains all words of a query
-is relevant (grade 2), one that contains some words is related (grade 1), and random pages without
-any of the words complete the results (grade 0).
+Query texts consist of rare words from page titles. Pages whose titles contain all words of a query
+are highly relevant (grade 2), and pages whose titles contain some of the words are relevant (grade
+1). Random pages complete the results (grade 0 if their titles contain none of the words).
 """
 
 import re
@@ -33,15 +33,16 @@ from builder.simulation.needs import (
 )
 from builder.simulation.parameters import Simulation
 from builder.simulation.personal import create_personal_query
-from builder.simulation.rng import Rng, hash_integers, uniform_array
+from builder.simulation.rng import Rng, hash_integers, hash_to_uniform_array
 from builder.simulation.text_variants import add_typo, normalize_text
 from builder.simulation.world import FIRST_UNWANTED_QUERY, query_probabilities, write_user_truth
 from builder.simulation.write_log import log_path, write_log
 
 MIN_WORD_CHARS = 4
 MAX_TOPIC_SHARE = 0.05
-"""Maximum share of pages whose title contains a topic."""
+"""Maximum share of pages whose titles may contain a word that becomes a topic."""
 MIN_TOPIC_PAGES = 3
+"""Minimum number of pages whose titles must contain a word that becomes a topic."""
 MAX_TITLE_CHARS = 80
 """Number of characters read from a title, or from the text of a page without a title."""
 MAX_TOPICS = 200
@@ -49,7 +50,7 @@ PERSONAL_QUERIES = 6
 
 
 class TitledPage(NamedTuple):
-    """A page's URL and the distinct words of its title."""
+    """URL of a page, and the distinct words of its title."""
 
     url: str
     words: tuple[str, ...]
@@ -60,9 +61,9 @@ def simulate_over(out: Path | str, crawls: Sequence[Path], params: Simulation) -
 
     Args:
         out: Output folder; created if missing.
-        crawls: One crawl file per snapshot, in chronological order. A month in a file name, such as
-            `2022-06-30.warc.gz`, is the month of the snapshot.
-        params: Parameters of the simulation; parameters of pages are ignored.
+        crawls: One crawl file per snapshot, in chronological order. If the file names contain
+            ascending months, such as `2022-06-30.warc.gz`, these are the months of the snapshots.
+        params: Parameters of the simulation; those that describe pages are ignored.
 
     Raises:
         UsageError: a file is missing, or no page has a title or text.
@@ -110,9 +111,13 @@ def _detect_months(crawls: Sequence[Path]) -> list[Month]:
 
 
 def _read_titles(path: Path) -> list[TitledPage]:
-    """Read the URLs and title words of a crawl, ignoring records that are not pages."""
+    """Read the URL and title words of each page of a crawl; ignore records that are not pages.
+
+    Raises:
+        UsageError: the file does not exist, or no page has a title or text.
+    """
     if not path.is_file():
-        raise UsageError(f"--over: no such file: {path}")
+        raise UsageError(f"--over: no such file: {path}; expected a crawl file")
     pages: dict[str, TitledPage] = {}
     params = CrawlParameters(interval="ignore", undated="start")
     with TemporaryDirectory(prefix="longeval-") as scratch:
@@ -124,12 +129,12 @@ def _read_titles(path: Path) -> list[TitledPage]:
                 distinct_words = dict.fromkeys(w for w in words if len(w) >= MIN_WORD_CHARS)
                 pages[url] = TitledPage(url, tuple(distinct_words))
     if not any(page.words for page in pages.values()):
-        raise UsageError(f"--over: {path}: expected pages with titles, found no title")
+        raise UsageError(f"--over: {path}: expected pages with a title or text, found none")
     return list(pages.values())
 
 
 def _select_topics(pages: list[TitledPage]) -> list[str]:
-    """Return the most frequent title words as topics, without those above `MAX_TOPIC_SHARE`."""
+    """Return the most frequent title words as topics, except those that are too frequent."""
     counts = Counter(word for page in pages for word in page.words)
     max_pages = max(MIN_TOPIC_PAGES, round(MAX_TOPIC_SHARE * len(pages)))
     words = [w for w, n in counts.items() if MIN_TOPIC_PAGES <= n <= max_pages and w.isalpha()]
@@ -139,7 +144,7 @@ def _select_topics(pages: list[TitledPage]) -> list[str]:
 def _create_query_texts(
     pages: list[TitledPage], topics: list[str], params: Simulation
 ) -> list[str]:
-    """Return distinct query texts, each of a topic and the two rarest other words of a title."""
+    """Return distinct query texts, each a topic and the two rarest other words of a page title."""
     counts = Counter(word for page in pages for word in page.words)
     topic_set = set(topics)
     shuffled = sorted(pages, key=lambda page: hash_integers(params.seed, *page.url.encode()[-24:]))
@@ -156,7 +161,7 @@ def _create_query_texts(
 def _create_topic_queries(
     params: Simulation, texts: list[str], pages: list[TitledPage]
 ) -> list[Query]:
-    """Return a query per text, whose results are pages of one snapshot."""
+    """Return a query for each text, with results from the pages of one snapshot."""
     pages_by_word: dict[str, list[int]] = {word: [] for text in texts for word in text.split()}
     for number, page in enumerate(pages):
         for word in page.words:
@@ -187,7 +192,7 @@ def _create_topic_query(
     keys = np.array([hash_integers(*pages[page].url.encode()) for page in results], dtype=np.uint64)
     typo = add_typo(text, Rng(params.seed, number))
     attractiveness, satisfaction = (
-        scale_by_grade(ranges, grades, uniform_array(params.seed, number, keys, stream))
+        scale_by_grade(ranges, grades, hash_to_uniform_array(params.seed, number, keys, stream))
         for ranges, stream in ((ATTRACTIVENESS_RANGES, 6), (SATISFACTION_RANGES, 7))
     )
     return Query(
@@ -202,7 +207,7 @@ def _create_topic_query(
 
 
 def _create_personal_queries(params: Simulation, pages: list[TitledPage]) -> list[Query]:
-    """Return queries with fictitious personal data and random results."""
+    """Return queries that contain fictitious personal data, with random results of grade 0."""
     queries = []
     for index in range(PERSONAL_QUERIES):
         text, _ = create_personal_query(params.seed, index)

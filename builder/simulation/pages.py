@@ -1,7 +1,7 @@
 """Pages of the simulated web: URL, title and text, in French and English.
 
-A page has one subject. Its text is a pure function of the seed, the page number and the numbers of
-rewrites and edits; an edit replaces one sentence.
+A page has one subject. Its text is a pure function of the parameters, the page number, the number
+of rewrites and the number of edits since; an edit replaces one sentence.
 """
 
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ from builder.simulation.rng import Rng, hash_integers
 from builder.simulation.text_variants import normalize_text
 
 SUBJECT_STRIDE = 7919
-"""Coprime to the number of subjects, so that adjacent pages have different subjects."""
+"""Distance between the subjects of consecutive pages; coprime to the number of subjects."""
 SENTENCES_PER_SECTION = 9
-"""Approximate number of sentences per section; every section but the first has a heading."""
+"""Approximate number of sentences per section of a page."""
 SITES = (
     "lejournal",
     "guide-pratique",
@@ -43,11 +43,11 @@ SITES = (
 
 @dataclass(frozen=True)
 class PageText:
-    """Title and text of a page, in French with an English translation of each line.
+    """Title and text of a page in French, with an English translation of each line.
 
     Args:
-        title: French and English title.
-        lines: French and English text of each line.
+        title: French title and its English translation.
+        lines: French text and English translation of each line.
     """
 
     title: SentencePair
@@ -55,12 +55,12 @@ class PageText:
 
     @property
     def text(self) -> str:
-        """Title and text of the page in French."""
+        """French text of the page, without the title."""
         return "\n".join(french for french, _ in self.lines)
 
     @property
     def english_text(self) -> str:
-        """English text."""
+        """English translation of the text of the page, without the title."""
         return "\n".join(english for _, english in self.lines)
 
 
@@ -70,13 +70,18 @@ def page_subject(page: int) -> Subject:
 
 
 def nth_page_about(subject: int, n: int) -> int:
-    """Return the number of the n-th page (from 0) about a subject."""
+    """Return the page number of the n-th page about a subject.
+
+    Args:
+        subject: Index of the subject in `subjects()`.
+        n: Zero-based position among the pages about the subject.
+    """
     count = len(subjects())
     return subject * pow(SUBJECT_STRIDE, -1, count) % count + n * count
 
 
 def page_url(params: Simulation, page: int, moves: int) -> str:
-    """Return the URL of a page after its URL has changed a number of times."""
+    """Return the URL of a page after `moves` changes of its URL."""
     subject = page_subject(page)
     site = SITES[(hash_integers(params.seed, page) + moves) % len(SITES)]
     slug = normalize_text(f"{subject.noun.french} {subject.qualifier[0]}").replace(" ", "-")
@@ -89,8 +94,8 @@ def generate_page(params: Simulation, page: int, version: int, edits: int) -> Pa
     Args:
         params: Parameters of the simulation.
         page: Number of the page.
-        version: Number of times the page was rewritten.
-        edits: Number of sentences replaced since then.
+        version: Number of times that the page was rewritten.
+        edits: Number of sentences replaced since the page was last rewritten.
     """
     subject = page_subject(page)
     rng = Rng(params.seed, page, version)

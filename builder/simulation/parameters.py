@@ -1,4 +1,4 @@
-"""Parameters of the simulation."""
+"""Parameters of a simulated search engine and its users."""
 
 from typing import Annotated, Literal
 
@@ -40,7 +40,8 @@ class Simulation(BaseModel):
         default="jsonl", description="File format of query logs"
     )
     translation: Literal["off", "embedded"] = Field(
-        default="off", description="Translation set in the collection definition"
+        default="off",
+        description="Translation in the collection definition: off, or by the embedded model",
     )
     added: Share = Field(default=0.06, description="New pages per month, as a share of `documents`")
     removed: Share = Field(default=0.04, description="Probability per month that a page is removed")
@@ -54,18 +55,18 @@ class Simulation(BaseModel):
         default=0.01, description="Probability per month that the URL of a page changes"
     )
     refetched: Share = Field(
-        default=0.02, description="Probability that a crawl contains a page twice"
+        default=0.02, description="Probability that a page is fetched twice in a crawl"
     )
     interest_drift: float = Field(
         default=0.5,
         ge=0,
-        description="Maximum monthly change of the log popularity of an information need",
+        description="Maximum monthly change of the logarithm of an information need's popularity",
     )
     zipf: float = Field(
         default=0.8, ge=0, description="Exponent of the Zipf distribution of information needs"
     )
     reshuffled: Share = Field(
-        default=0.5, description="Share of impressions with two adjacent results swapped"
+        default=0.5, description="Share of impressions in which two adjacent results are swapped"
     )
     variants: Share = Field(
         default=0.3, description="Share of impressions with a variant of the query text"

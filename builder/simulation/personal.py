@@ -1,4 +1,4 @@
-"""Creates query texts with fictitious personal data that has valid check digits."""
+"""Creates query texts with fictitious personal data, such as IBANs with valid check digits."""
 
 from builder.simulation.rng import Rng
 
@@ -8,7 +8,12 @@ PERSONAL_DATA_KINDS = ("email", "phone", "iban", "nir", "card", "ip")
 
 
 def create_personal_query(seed: int, index: int) -> tuple[str, str]:
-    """Return the text of a query with personal data, and the kind of the data."""
+    """Return the text of a query with fictitious personal data, and the kind of data.
+
+    Args:
+        seed: Random seed.
+        index: Index of the query, which determines the kind of data.
+    """
     rng = Rng(seed, index, 77)
     kind = PERSONAL_DATA_KINDS[index % len(PERSONAL_DATA_KINDS)]
     name = f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}"

@@ -1,8 +1,8 @@
 """Stateless pseudo-random numbers: hashes of integers such as seed, page and snapshot.
 
-Every simulated value is a pure function of the seed and of integer keys, so that any part of the
+Every simulated value is a pure function of the seed and other integers, so that each part of the
 data can be generated independently. The hash is the mixing function of splitmix64 (Steele, Lea &
-Flood 2014). Scalar and array functions return the same numbers.
+Flood 2014). The scalar and the array functions return the same numbers.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 UINT64_MASK = 2**64 - 1
 GAMMA = 0x9E3779B97F4A7C15
-"""Increment of splitmix64: 2^64 divided by the golden ratio."""
+"""Increment of splitmix64: 2^64 divided by the golden ratio, rounded to an odd integer."""
 T = TypeVar("T")
 UInt64Array = npt.NDArray[np.uint64]
 FloatArray = npt.NDArray[np.float64]
@@ -31,7 +31,7 @@ def hash_integers(*integers: int) -> int:
 
 
 def hash_arrays(*arrays: UInt64Array | int) -> UInt64Array:
-    """Vectorized `hash_integers`: return a hash per element of broadcast arrays."""
+    """Return a 64-bit hash per element of broadcast arrays, as `hash_integers` does for scalars."""
     state: UInt64Array = np.zeros(1, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for array in arrays:
@@ -42,18 +42,18 @@ def hash_arrays(*arrays: UInt64Array | int) -> UInt64Array:
     return state
 
 
-def uniform(*integers: int) -> float:
-    """Return a uniform number in [0, 1) that is a hash of a sequence of integers."""
+def hash_to_uniform(*integers: int) -> float:
+    """Return a uniformly distributed number in [0, 1), which is a hash of the integers."""
     return float((hash_integers(*integers) >> 11) / 2**53)
 
 
-def uniform_array(*arrays: UInt64Array | int) -> FloatArray:
-    """Vectorized `uniform`: return a number in [0, 1) per element of broadcast arrays."""
+def hash_to_uniform_array(*arrays: UInt64Array | int) -> FloatArray:
+    """Return a number in [0, 1) per element of broadcast arrays, as `hash_to_uniform` does."""
     return np.asarray((hash_arrays(*arrays) >> np.uint64(11)) / 2**53, dtype=np.float64)
 
 
 class Rng:
-    """Pseudo-random number generator seeded with a sequence of integers."""
+    """Pseudo-random number generator whose seed is a sequence of integers."""
 
     def __init__(self, *seed: int) -> None:
         self._state = hash_integers(*seed)

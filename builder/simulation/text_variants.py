@@ -1,4 +1,4 @@
-"""Variants of a text as users type it: without accents, in the plural, with a typo."""
+"""Creates variants of a text as users type it: without accents, in the plural, with a typo."""
 
 import re
 import unicodedata
@@ -6,6 +6,7 @@ import unicodedata
 from builder.simulation.rng import Rng
 
 MIN_TYPO_WORD_CHARS = 5
+"""Minimum length in characters of a word to which a typo is added."""
 
 
 def normalize_text(text: str) -> str:
@@ -22,7 +23,7 @@ def pluralize(noun: str) -> str:
 
 
 def add_typo(text: str, rng: Rng) -> str:
-    """Drop, double or swap a letter in one long word, if the text has such a word."""
+    """Drop, double or swap letters in one long word; a text without long words is unchanged."""
     words = text.split()
     long_words = [index for index, word in enumerate(words) if len(word) >= MIN_TYPO_WORD_CHARS]
     if not long_words:

@@ -1,4 +1,4 @@
-"""Ground truth of the simulation: tables of what a build of the raw data should find."""
+"""Ground truth of the simulation: tables with what a build from the raw data should find."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ PAGE_CHANGE_SCHEMA = {
 
 
 def create_relevance_rows(month: Month, queries: Sequence[Query]) -> list[tuple[object, ...]]:
-    """Return rows with the true relevance of each result of each query."""
+    """Return a row with the true relevance of each result of each query."""
     return [
         (month.name, query.forms[0], url, grade, float(a), float(s))
         for query in queries
@@ -54,7 +54,7 @@ def create_relevance_rows(month: Month, queries: Sequence[Query]) -> list[tuple[
 def create_query_rows(
     month: Month, queries: Sequence[Query], probabilities: FloatArray
 ) -> list[tuple[object, ...]]:
-    """Return a row per query text, with the probability that users type the query."""
+    """Return one row per query text, with the probability that an impression is for its query."""
     return [
         (month.name, query.number, query.kind, form, float(probability))
         for query, probability in zip(queries, probabilities, strict=True)
@@ -63,7 +63,7 @@ def create_query_rows(
 
 
 def write_page_changes(out: Path, params: Simulation, snapshot: int, month: Month) -> None:
-    """Write a table of how each page changed since the previous snapshot."""
+    """Write a table that states how each page changed since the previous snapshot."""
     rows: list[tuple[object, ...]] = []
     count = count_pages(params, snapshot)
     for start in range(0, count, PAGES_PER_BATCH):
@@ -80,7 +80,17 @@ def write_page_changes(out: Path, params: Simulation, snapshot: int, month: Mont
 def _describe_change(
     params: Simulation, before: PageStates, after: PageStates, index: int
 ) -> tuple[str, str, str | None] | None:
-    """Return URL, status and previous URL (if moved) of a page; None if in neither snapshot."""
+    """Return how a page changed between two snapshots.
+
+    Args:
+        params: Parameters of the simulation.
+        before: States of the pages at the earlier snapshot.
+        after: States of the same pages at the later snapshot.
+        index: Index of the page in the states.
+
+    Returns:
+        URL, status, and previous URL if the page moved; None if the page is in neither snapshot.
+    """
     page, moves = int(after.pages[index]), int(after.moves[index])
     existed = bool(before.alive[index])
     url = page_url(params, page, moves)
@@ -98,5 +108,5 @@ def _describe_change(
 
 
 def write_faults(out: Path, faults: list[Fault]) -> None:
-    """Write the file, line number and kind of each malformed line: `truth/malformed.parquet`."""
+    """Write the file, line number and kind of each malformed line to `truth/malformed.parquet`."""
     write_truth_table(out / "truth", "malformed", list(faults), FAULT_SCHEMA)

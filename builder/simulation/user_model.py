@@ -1,7 +1,7 @@
-"""Click behaviour of simulated users: the dynamic Bayesian network of Chapelle & Zhang (2009).
+"""Click behavior of simulated users: the dynamic Bayesian network of Chapelle & Zhang (2009).
 
-A user examines the results from rank 1 on, clicks a result with probability equal to its
-attractiveness, and stops after a click with probability equal to its satisfaction.
+A user examines results from rank 1 downward, clicks an examined result with a probability equal to
+its attractiveness, and stops after a click with a probability equal to its satisfaction.
 """
 
 import numpy as np
@@ -21,8 +21,8 @@ def simulate_clicks(
     """Simulate the clicks of a batch of impressions.
 
     Args:
-        attractiveness: float64[impressions, ranks], in rank order.
-        satisfaction: float64[impressions, ranks].
+        attractiveness: float64[impressions, ranks]; click probability of an examined result.
+        satisfaction: float64[impressions, ranks]; probability of stopping after a click.
         click_draws: float64[impressions, ranks]; uniform random numbers that decide clicks.
         stop_draws: float64[impressions, ranks]; uniform random numbers that decide stops.
 

@@ -24,15 +24,16 @@ from builder.simulation.needs import (
 )
 from builder.simulation.parameters import Simulation
 from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_query
-from builder.simulation.rng import FloatArray, hash_integers, uniform_array
+from builder.simulation.rng import FloatArray, hash_integers, hash_to_uniform_array
 from builder.simulation.write_crawl import crawl_path, write_crawl
 from builder.simulation.write_log import USERS_PER_BOT, log_path, write_log
 
 ProgressCallback = Callable[[str, int, int], None]
-"""Called with a label, the number of finished rows and their total number."""
+"""Function of a label, the number of finished rows and the total number of rows."""
 FIRST_UNWANTED_QUERY = 2**32
 """Number of the first query that does not express an information need."""
 PERSONAL_QUERIES = 30
+"""Number of distinct queries with personal data."""
 
 
 def simulate(
@@ -49,11 +50,11 @@ def simulate(
     Args:
         out: Output folder; created if missing. Existing files are replaced.
         params: Parameters of the simulation.
-        progress: Called with a label, the number of finished rows and their total number.
+        progress: Function that receives a label, the number of finished rows and their total.
         threads: Number of processes that generate pages.
 
     Raises:
-        UsageError: no query has a result, because there are too few documents.
+        UsageError: no query has a result at some snapshot, because there are too few documents.
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
@@ -80,8 +81,9 @@ def _simulate(
         probabilities = query_probabilities(params, queries, snapshot)
         if not probabilities.any():
             raise UsageError(
-                f"simulate: no query has a result in {month.name}, with {params.documents} "
-                "documents; increase the number of documents or queries, or remove fewer documents"
+                f"simulate: expected queries with results in {month.name}, found none with "
+                f"{params.documents} documents; increase the number of documents or queries, or "
+                "remove fewer documents"
             )
         on_crawl = _track_progress(progress, f"crawl {month.name}", params.documents)
         write_crawl(out, params, snapshot, month, faults, on_crawl, limits)
@@ -105,13 +107,13 @@ def _simulate(
 
 
 def create_need_queries(params: Simulation, snapshot: int) -> list[Query]:
-    """Return the queries of all information needs that have results at a snapshot."""
+    """Return the query of each information need that has results at a snapshot."""
     queries = (create_need_query(params, need, snapshot) for need in range(params.queries))
     return [query for query in queries if query.urls]
 
 
 def create_unwanted_queries(params: Simulation, snapshot: int) -> list[Query]:
-    """Return queries that a collection should exclude: off-topic, navigational or personal."""
+    """Return the queries that a collection should exclude: off-topic, navigational or personal."""
     texts = [("off_topic", text) for text in OFF_TOPIC_QUERIES]
     texts += [("navigational", text) for text in NAVIGATIONAL_QUERIES]
     texts += [
@@ -137,18 +139,20 @@ def create_unwanted_queries(params: Simulation, snapshot: int) -> list[Query]:
 
 
 def query_probabilities(params: Simulation, queries: list[Query], snapshot: int) -> FloatArray:
-    """Return the probability of each query at a snapshot, float64[queries].
+    """Return the probability of each query in an impression at a snapshot, float64[queries].
 
-    Information needs follow Zipf's law, with a popularity that drifts from month to month. The
-    first personal query of each kind is more frequent than the others. The probabilities sum to 1,
-    or are all 0 if there is no query to draw.
+    The popularity of information needs follows Zipf's law, and drifts from month to month. In the
+    other kinds of queries, the first few are more frequent than the rest. The probabilities sum to
+    1, or are all 0 if there are no queries.
     """
     numbers = np.array([query.number for query in queries], dtype=np.uint64)
     kinds = np.array([query.kind for query in queries])
     ranks = numbers.astype(np.float64) + 2
     drift = np.zeros(len(queries))
     for step in range(1, snapshot + 1):
-        drift += params.interest_drift * (2 * uniform_array(params.seed, numbers, step, 41) - 1)
+        drift += params.interest_drift * (
+            2 * hash_to_uniform_array(params.seed, numbers, step, 41) - 1
+        )
     weights = ranks**-params.zipf * np.exp(drift)
     shares = {
         "off_topic": params.off_topic / 2,
@@ -172,7 +176,7 @@ def query_probabilities(params: Simulation, queries: list[Query], snapshot: int)
 def _track_progress(
     progress: ProgressCallback | None, label: str, total: int
 ) -> Callable[[int], None]:
-    """Return a callback that sums finished rows and passes the sum to `progress`."""
+    """Return a function that adds up finished rows, and reports their total to `progress`."""
     finished = 0
 
     def advance(count: int) -> None:
@@ -185,7 +189,7 @@ def _track_progress(
 
 
 def write_user_truth(out: Path, params: Simulation) -> None:
-    """Write which simulated users are bots, and which query texts contain personal data."""
+    """Write the ids of simulated bots, and the query texts that contain personal data."""
     users = max(10, params.impressions // params.impressions_per_user)
     bots = [
         (f"bot-{hash_integers(number, 9) % 10**10:010d}",)

@@ -1,4 +1,4 @@
-"""Writes the crawl of a simulated snapshot: every page in the index, some fetched twice."""
+"""Writes the crawl of a simulated snapshot: all pages in the index, some of them twice."""
 
 import gzip
 import html
@@ -19,14 +19,22 @@ from builder.simulation.faults import CRAWL_FAULT_KINDS, Fault, insert_malformed
 from builder.simulation.files import open_gzip
 from builder.simulation.pages import generate_page, page_url
 from builder.simulation.parameters import Simulation
-from builder.simulation.rng import hash_integers, uniform
+from builder.simulation.rng import hash_integers, hash_to_uniform
 
 PAGES_PER_TASK = 2000
 EXTENSIONS = {"jsonl": "jsonl.gz", "qwant": "jsonl.gz", "warc": "warc.gz"}
 
 
 class FetchedPage(NamedTuple):
-    """Version of a page that the crawler fetched, with the time of the fetch in Unix seconds."""
+    """Version of a page that the crawler fetched.
+
+    Args:
+        page: Number of the page.
+        url: URL of the page.
+        time: Time of the fetch, as Unix time in seconds.
+        title: Title of the page, in French.
+        text: Text of the page, in French.
+    """
 
     page: int
     url: str
@@ -36,7 +44,7 @@ class FetchedPage(NamedTuple):
 
 
 def crawl_path(params: Simulation, month: Month) -> str:
-    """Return the path of a crawl file, relative to the output folder."""
+    """Return the path of the crawl file of a month, relative to the output folder."""
     return f"crawls/{month.name}.{EXTENSIONS[params.crawl_format]}"
 
 
@@ -54,11 +62,11 @@ def write_crawl(
     Args:
         out: Output folder.
         params: Parameters of the simulation.
-        snapshot: Number of the snapshot, from 0.
+        snapshot: Zero-based index of the snapshot.
         month: Month of the snapshot.
-        faults: Output list; receives a `Fault` per malformed line.
-        on_progress: Called with the number of pages in each finished task.
-        limits: Executor that generates pages in parallel, and its limits.
+        faults: Output list, to which a `Fault` is appended per malformed line.
+        on_progress: Function that is called with the number of pages of each finished task.
+        limits: Executor and resource limits for generating pages in parallel.
     """
     name = crawl_path(params, month)
     fetches = _fetch_pages(params, snapshot, month, on_progress, limits)
@@ -82,7 +90,7 @@ def _fetch_pages(
     on_progress: Callable[[int], None],
     limits: Limits,
 ) -> Iterator[FetchedPage]:
-    """Yield all pages in the index of a snapshot in order of page number, generated in parallel."""
+    """Generate pages in parallel; yield those in the index of a snapshot, by page number."""
     count = count_pages(params, snapshot)
     ranges = [
         (start, min(start + PAGES_PER_TASK, count)) for start in range(0, count, PAGES_PER_TASK)
@@ -100,7 +108,15 @@ def _fetch_range(
     page_range: tuple[int, int],
     limits: Limits,  # noqa: ARG001 - signature of partition tasks
 ) -> list[FetchedPage]:
-    """Return the existing pages in a range of page numbers; pages fetched twice occur twice."""
+    """Return the fetches of all existing pages in a range of page numbers.
+
+    Args:
+        params: Parameters of the simulation.
+        snapshot: Zero-based index of the snapshot.
+        month: Month of the snapshot.
+        page_range: First page number, and one more than the last.
+        limits: Not used; every partition task receives it.
+    """
     pages = np.arange(*page_range, dtype=np.uint64)
     states = page_states(params, pages, snapshot)
     fetches = []
@@ -110,7 +126,7 @@ def _fetch_range(
         content = generate_page(params, page, int(states.versions[index]), int(states.edits[index]))
         offset = hash_integers(params.seed, page, snapshot, 22) % (20 * 86_400)
         title, time = content.title[0], month.start + 86_400 + offset
-        if uniform(params.seed, page, snapshot, 23) < params.refetched:
+        if hash_to_uniform(params.seed, page, snapshot, 23) < params.refetched:
             earlier_text = content.text + "\nPage en travaux."
             fetches.append(FetchedPage(page, url, time - 3600, title, earlier_text))
         fetches.append(FetchedPage(page, url, time, title, content.text))
@@ -131,7 +147,7 @@ def _to_qwant_record(fetch: FetchedPage) -> dict[str, object]:
 
 
 def _write_warc(path: Path, fetches: Iterator[FetchedPage]) -> None:
-    """Write a WARC file with one gzip member per record, including a few 404 responses."""
+    """Write fetched pages to a WARC file, with a gzip member per record and some 404 responses."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         for fetch in fetches:
@@ -145,7 +161,7 @@ def _write_warc(path: Path, fetches: Iterator[FetchedPage]) -> None:
 
 
 def _create_warc_record(fetch: FetchedPage, status: str, body: bytes) -> bytes:
-    """Create a WARC response record with an HTTP status and body."""
+    """Create a WARC response record for a fetched page with the given HTTP status and body."""
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n"
     http = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
     high, low = hash_integers(fetch.page, fetch.time, len(fetch.url)), hash_integers(fetch.time)

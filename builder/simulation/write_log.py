@@ -27,13 +27,13 @@ from builder.simulation.user_model import simulate_clicks
 IMPRESSIONS_PER_BATCH = 50_000
 USERS_PER_BOT = 500
 VARIANT_PROBABILITIES = (0.35, 0.3, 0.1, 0.15, 0.1)
-"""Probability of the second, third, ... form of a query, given that it is not the first."""
+"""Probabilities that users type the second, third, ... text of a query, and not the first."""
 
 IntArray = npt.NDArray[np.int64]
 
 
 def log_path(params: Simulation, month: Month) -> str:
-    """Return the path of a log file, relative to the output folder."""
+    """Return the path of the query log of a month, relative to the output folder."""
     suffix = "parquet" if params.log_format == "parquet" else "jsonl.gz"
     return f"logs/{month.name}.{suffix}"
 
@@ -53,10 +53,10 @@ def write_log(
         out: Output folder.
         params: Parameters of the simulation.
         queries: Queries to draw from; each has at least one result.
-        probabilities: float64[queries]; probability of each query.
+        probabilities: float64[queries]; probability of each query in an impression.
         month: Month of the snapshot.
-        faults: Output list; receives a `Fault` per malformed line.
-        on_progress: Called with the number of impressions in each finished batch.
+        faults: Output list, to which a `Fault` is appended per malformed line.
+        on_progress: Function that is called with the number of impressions of each finished batch.
     """
     name = log_path(params, month)
     batches = _generate_batches(params, queries, probabilities, month, on_progress)
@@ -94,12 +94,12 @@ def _generate_batches(
 
 @dataclass(frozen=True)
 class _ResultArrays:
-    """Click probabilities on the first result page of every query.
+    """Properties of the results on the first result page of each query.
 
     Args:
-        attractiveness: float64[queries, ranks], padded with 0.
-        satisfaction: float64[queries, ranks], padded with 0.
-        counts: int64[queries]; number of results on the page.
+        attractiveness: float64[queries, ranks]; 0 at ranks without a result.
+        satisfaction: float64[queries, ranks]; 0 at ranks without a result.
+        counts: int64[queries]; number of results on the first result page.
     """
 
     attractiveness: FloatArray
@@ -128,7 +128,18 @@ def _draw_batch(
     start: int,
     size: int,
 ) -> ImpressionBatch:
-    """Draw query, user, result order and clicks of the impressions [start, start + size)."""
+    """Draw the query, user, time, result order and clicks of consecutive impressions.
+
+    Args:
+        params: Parameters of the simulation.
+        queries: Queries to draw from.
+        probabilities: float64[queries]; probability of each query in an impression.
+        results: Properties of the results of each query.
+        month: Month of the snapshot.
+        rng: Random number generator.
+        start: Number of impressions before this batch, which determines their times.
+        size: Number of impressions to draw.
+    """
     query = np.searchsorted(np.cumsum(probabilities)[:-1], rng.random(size), side="right")
     order = _draw_result_orders(params, results.counts[query], rng)
     attractiveness = np.take_along_axis(results.attractiveness[query], order, axis=1)
@@ -158,7 +169,7 @@ def _draw_batch(
 def _draw_times(
     month: Month, seconds: float, start: int, size: int, rng: np.random.Generator
 ) -> IntArray:
-    """Draw ascending Unix times with a mean interval of `seconds`."""
+    """Draw ascending Unix times, int64[size], in intervals of `seconds` on average."""
     time = month.start + (start + np.arange(size) + rng.random(size)) * seconds
     return time.astype(np.int64)
 
@@ -168,11 +179,11 @@ def _draw_result_orders(params: Simulation, counts: IntArray, rng: np.random.Gen
 
     Args:
         params: Parameters of the simulation.
-        counts: int64[impressions]; number of results on the page.
+        counts: int64[impressions]; number of results on the result page.
         rng: Random number generator.
 
     Returns:
-        int64[impressions, ranks]; original index (from 0) of the result at each rank.
+        int64[impressions, ranks]; zero-based original index of the result shown at each rank.
     """
     order = np.tile(np.arange(params.results_per_page), (len(counts), 1))
     upper = np.floor(rng.random(len(counts)) * np.maximum(counts - 1, 1)).astype(np.int64)
@@ -185,7 +196,7 @@ def _draw_result_orders(params: Simulation, counts: IntArray, rng: np.random.Gen
 def _draw_forms(
     params: Simulation, queries: Sequence[Query], query: IntArray, rng: np.random.Generator
 ) -> IntArray:
-    """Draw the text that the user types for the query of each impression."""
+    """Draw the query text that the user types in each impression, as an index of `Query.forms`."""
     counts = np.array([len(queries[q].forms) for q in query.tolist()])
     limits = np.cumsum(VARIANT_PROBABILITIES)
     variant = 1 + np.searchsorted(limits, rng.random(len(query)) * 0.999999)
@@ -196,7 +207,7 @@ def _draw_forms(
 def _to_json_record(
     queries: Sequence[Query], batch: ImpressionBatch, index: int
 ) -> dict[str, object]:
-    """Convert the impression at an index of a batch to a JSON object."""
+    """Convert the impression with the given index in a batch to a JSON object."""
     query = queries[int(batch.query[index])]
     urls = [query.urls[rank] for rank in batch.order[index].tolist() if rank < len(query.urls)]
     if batch.tracked[index]:

@@ -24,8 +24,9 @@ def cohen_kappa(table: Sequence[Sequence[int]], weights: Weights = "none") -> fl
 
     Args:
         table: Square matrix of counts by rating of the first rater (rows) and of the second rater
-            (columns), both ascending.
-        weights: Weight of a disagreement: constant, linear or quadratic in the difference.
+            (columns), with ascending ratings.
+        weights: Weight of a disagreement: constant (`none`), or linear or quadratic in the
+            difference between the ratings.
 
     Returns:
         1 - observed / expected disagreement; None if no disagreement is expected.
@@ -44,14 +45,14 @@ def cohen_kappa(table: Sequence[Sequence[int]], weights: Weights = "none") -> fl
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
-    """Compute Fleiss' kappa of any fixed number of raters (Fleiss 1971).
+    """Compute Fleiss' kappa of a fixed number of raters per unit (Fleiss 1971).
 
     Args:
-        counts: Number of raters by unit (rows) and rating (columns); all rows have the same sum of
-            2 or more.
+        counts: Number of raters by unit (rows) and rating (columns); all rows have the same sum, at
+            least 2.
 
     Returns:
-        (observed - expected) / (1 - expected) agreement; None if there are no units or no
+        (observed - expected agreement) / (1 - expected agreement); None if there are no units or no
         disagreement is expected.
     """
     if not counts:
@@ -77,7 +78,7 @@ def krippendorff_alpha(
         counts: Number of raters by rating (rows, ascending) and unit (columns); units with fewer
             than two ratings are ignored.
         values: Numeric value of each rating; required only for the interval metric.
-        metric: Difference function of two ratings.
+        metric: Function that gives the difference between two ratings.
 
     Returns:
         1 - observed / expected disagreement; None if no disagreement is expected.

@@ -23,7 +23,7 @@ _BLOCK_CELLS = 2**22
 
 
 class QueryScores(Protocol):
-    """Interface of the per-query scores of a snapshot."""
+    """Per-query scores of a snapshot, as an interface for resampling."""
 
     @property
     def query_ids(self) -> Sequence[str]:
@@ -35,13 +35,13 @@ class QueryScores(Protocol):
 
 
 def draw_counts(units: int, resamples: int, seed: int, stream: int = 0) -> Iterator[Floats]:
-    """Yield blocks of resamples: the number of times that each unit is drawn in each resample.
+    """Yield blocks of resamples: how often each unit is drawn in each resample.
 
     Args:
-        units: Number of units, and of draws per resample; 1 or more.
+        units: Number of units, which is also the number of draws per resample; at least 1.
         resamples: Number of resamples.
         seed: First half of the generator's key.
-        stream: Second half of the key, for independent draws with the same seed.
+        stream: Second half of the generator's key, for independent draws with the same seed.
 
     Yields:
         Counts of shape (block, units), with `resamples` rows in total; each row sums to `units`.
@@ -66,11 +66,11 @@ def resampled_means(
         snapshots: Scores of each snapshot, for the same systems and measures.
         resamples: Number of resamples.
         seed: First half of the generator's key.
-        stream: Second half of the generator's key.
+        stream: Second half of the generator's key, for independent draws with the same seed.
 
     Returns:
         Array (resamples, systems, measures) per snapshot; NaN for resamples without a judged query
-        of the snapshot, and everywhere if there are fewer than two queries.
+        of the snapshot, and for all resamples if there are fewer than two queries.
     """
     units = sorted({query for scores in snapshots for query in scores.query_ids})
     means = [np.full((resamples, *scores.values.shape[1:]), np.nan) for scores in snapshots]
@@ -102,14 +102,14 @@ def percentile_interval(
 ) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
     """Compute percentile intervals of samples along the first axis, ignoring NaN.
 
-    An interval is NaN if more than a proportion of 1 - confidence of its samples are NaN.
+    An interval is NaN if the proportion of NaN among its samples exceeds 1 - confidence.
 
     Args:
         samples: Samples of shape (resamples, ...); NaN if undefined.
-        confidence: Coverage, such as 0.95.
+        confidence: Coverage of the intervals, such as 0.95.
 
     Returns:
-        Lower bounds, upper bounds and numbers of defined samples, all of the trailing shape.
+        Lower bounds, upper bounds and numbers of defined samples, each of shape (...).
     """
     if not len(samples):
         undefined = np.full(samples.shape[1:], np.nan)

@@ -27,7 +27,7 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 ComplexVector: TypeAlias = npt.NDArray[np.complex128]
 
 STEP = 1 / 24
-"""Distance between nodes in log u; the error is about exp(-2 pi * strip / STEP)."""
+"""Distance between nodes in log u; the error decreases exponentially with 1 / STEP."""
 NODES_PER_BLOCK = 384
 NEGLIGIBLE = 1e-17
 MAX_GRID_LENGTH = 200.0
@@ -43,7 +43,7 @@ class DurbinWatsonTest:
     Args:
         statistic: d in [0, 4]; 2 means no first-order autocorrelation.
         p: Two-sided p-value; None for fewer than 4 residuals, for which d is constant.
-        p_positive: One-sided p-value against positive autocorrelation (small d).
+        p_positive: One-sided p-value against positive autocorrelation (small d); None like p.
     """
 
     statistic: float
@@ -57,8 +57,8 @@ def durbin_watson(residuals: Vector, precision: Vector, constraint: Vector) -> D
     Args:
         residuals: n residuals in chronological order, not all zero.
         precision: n inverse variances of the errors, up to a common factor.
-        constraint: n x 2 matrix C with columns orthogonal to the residuals: the design matrix with
-            rows multiplied by the weights.
+        constraint: n x 2 matrix C whose columns are orthogonal to the residuals: the design matrix
+            with rows multiplied by the weights.
     """
     steps = np.diff(residuals)
     statistic = float(steps @ steps / (residuals @ residuals))
@@ -93,7 +93,7 @@ def durbin_watson_cdf(value: float, precision: Vector, constraint: Vector) -> fl
 def _log_characteristic(
     nodes: Vector, value: float, precision: Vector, basis: Vector
 ) -> ComplexVector:
-    """Compute the logarithm of the characteristic function of the quadratic form at given nodes."""
+    """Compute the logarithm of the characteristic function of the quadratic form at each node."""
     log_k, log_s = _log_determinants(nodes, value, precision, basis)
     zero = np.zeros(1)
     log_k0, log_s0 = _log_determinants(zero, value, precision, basis)
@@ -104,7 +104,7 @@ def _log_characteristic(
 def _log_determinants(
     nodes: Vector, value: float, precision: Vector, basis: Vector
 ) -> tuple[ComplexVector, ComplexVector]:
-    """Compute two log determinants of the characteristic function at each node in one pass."""
+    """Compute log det K and log det C'K^-1 C of the characteristic function at each node."""
     last = len(precision) - 1
     off = 2j * nodes
     log_k = np.zeros(len(nodes), dtype=np.complex128)

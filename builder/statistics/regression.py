@@ -1,4 +1,4 @@
-"""Weighted least squares line through the scores of time batches, and tests of slopes.
+"""Weighted least squares line through scores over time, and tests of its slope.
 
 Follows Kenter, Balog & de Rijke (2015), sections 5.1-5.3 and equations 3 and 4. The line and its
 HC3 standard errors (Long and Ervin 2000) are computed by statsmodels.
@@ -15,7 +15,7 @@ from builder.statistics.significance import Floats, normal_p_value, student_t_p_
 
 MIN_POINTS = 3
 ROUNDING_ERROR = 1e-12
-"""Maximum residual of an exact fit, relative to the largest score."""
+"""Maximum absolute residual of an exact fit, relative to the largest absolute score."""
 MAX_LEVERAGE = 1 - 1e-8
 """For a higher leverage h_i, e_i / (1 - h_i) has fewer than 8 correct digits."""
 
@@ -28,7 +28,7 @@ class Line:
         level: Value of the line at `centre`.
         slope: Change of the score per unit of time.
         centre: Weighted mean of the times.
-        residuals: n differences of score and fitted value.
+        residuals: Score minus fitted value of each of the n points.
         slope_se: HC3 standard error of the slope; NaN if one point has nearly all the weight.
         is_exact: Whether all points lie on the line, up to rounding errors.
     """
@@ -52,7 +52,7 @@ class SlopeTest:
     Args:
         statistic: t or z; None if undefined.
         p: Two-sided p-value; None if undefined.
-        reason: Why statistic and p-value are undefined; None otherwise.
+        reason: Why statistic and p-value are undefined; None if they are defined.
     """
 
     statistic: float | None
@@ -90,7 +90,7 @@ def fit_line(times: Floats, scores: Floats, weights: Floats) -> Line:
 
 
 def slope_test(line: Line) -> SlopeTest:
-    """Test a slope against zero with a t-test with n - 2 degrees of freedom (equation 3)."""
+    """Test a slope against zero by a t-test of n - 2 degrees of freedom (Kenter et al., eq. 3)."""
     if line.is_exact:
         return SlopeTest(None, None, "all scores lie on the line, so there is no residual variance")
     if math.isnan(line.slope_se):
@@ -104,7 +104,7 @@ def slope_test(line: Line) -> SlopeTest:
 
 
 def compare_slopes(first: float, first_se: float, second: float, second_se: float) -> SlopeTest:
-    """Test the difference between two slopes with a z-test (equation 4).
+    """Test the difference between two slopes by a z-test (Kenter et al. 2015, equation 4).
 
     Args:
         first: Slope of the first line.

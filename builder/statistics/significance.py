@@ -1,13 +1,13 @@
 """Significance tests: t-tests of mean scores, Holm's correction and a normality test.
 
-The first axis of arrays of scores is the query. Tests return the statistic and the two-sided
-p-value of scipy for all other axes; NaN if a test is undefined (too few queries or no variance).
+The first axis of score arrays is the query. Tests return the statistic and the two-sided p-value of
+scipy for all other axes; NaN if a test is undefined (too few queries or no variance).
 
 - Unpaired t-test with pooled variance (Student): a system in two snapshots (Breuer et al. 2020;
   Keller et al. 2024, table 1, column p-val). Welch's test does not pool the variance.
 - Paired t-test: a system and the pivot in one snapshot (Keller et al. 2024, table 1, asterisk).
-- Fisher's exact test: shares of rows in two snapshots; exact binomial test: missing queries of a
-  topic (drift checks).
+- Fisher's exact test: shares of rows in two snapshots (drift checks).
+- Exact binomial test: missing queries of a topic (drift checks).
 - Holm's correction (Holm 1979) controls the family-wise error rate over all systems compared with
   a pivot. statsmodels only supports one family per call without missing p-values, and takes 337 ms
   per family instead of 0.03 ms.
@@ -25,14 +25,14 @@ from scipy import special, stats
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 MAX_ROUNDING_DEVIATION = 1e-12
-"""Maximum standard deviation that is attributed to rounding errors of scores in [0, 1]."""
+"""Maximum standard deviation of scores in [0, 1] that is attributed to rounding errors."""
 P_VALUE_SEGMENTS = (
     (0.200, (-13.436, 101.14, -223.73), True),
     (0.340, (-8.318, 42.796, -59.938), True),
     (0.600, (0.9177, -4.279, -1.38), False),
     (13.0, (1.2937, -5.709, 0.0186), False),
 )
-"""Upper bound of A*, coefficients of the exponent, and whether p is 1 minus the exponential."""
+"""Upper bound of A*, coefficients of the exponent, and whether to subtract the result from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ def unpaired_t_test(before: Floats, after: Floats, *, pooled: bool = True) -> tu
 
     Args:
         before: Scores of shape (n, ...).
-        after: Scores of shape (m, ...), the same trailing shape.
+        after: Scores of shape (m, ...), with the same trailing axes as `before`.
         pooled: Whether to pool the variance (Student's test); otherwise Welch's test, which needs
             two values in each sample.
 
     Returns:
-        t (positive if `before` has the higher mean) and p, both of the trailing shape.
+        t (positive if `before` has the higher mean) and p, each of shape (...).
     """
     n, m = len(before), len(after)
     min_size = 1 if pooled else 2
@@ -80,7 +80,7 @@ def paired_t_test(differences: Floats) -> tuple[Floats, Floats]:
         differences: Score of the system minus score of the pivot, shape (n, ...).
 
     Returns:
-        t (positive if the system is better) and p, both of the trailing shape.
+        t (positive if the system is better) and p, each of shape (...).
     """
     if len(differences) < 2:
         return _undefined_test(differences)
@@ -105,7 +105,7 @@ def holm_adjust(p: Floats) -> Floats:
     """Adjust p-values along the first axis by Holm's step-down method, ignoring NaN.
 
     Args:
-        p: p-values of shape (tests, ...), with a family of tests per trailing index.
+        p: p-values of shape (tests, ...); each family of tests lies along the first axis.
     """
     order = np.argsort(p, axis=0, kind="stable")
     ascending = np.take_along_axis(p, order, axis=0)
@@ -126,11 +126,11 @@ def fisher_exact_p_value(first: tuple[int, int], second: tuple[int, int]) -> flo
     """Return the two-sided p-value of Fisher's exact test that two proportions are equal.
 
     Args:
-        first: Number of rows with a property, and of all rows.
-        second: The same for other rows.
+        first: Number of rows with a property in the first group, and of all its rows.
+        second: Number of rows with the property in the second group, and of all its rows.
 
     Returns:
-        1 if a side has no rows.
+        p-value; 1 if a group has no rows.
     """
     table = np.array([[part, rows - part] for part, rows in (first, second)])
     return float(stats.fisher_exact(table).pvalue)
@@ -165,10 +165,12 @@ def anderson_darling(values: Floats) -> AndersonDarlingTest:
     n = len(values)
     test = stats.anderson(values, "norm", method="interpolate")  # type: ignore[call-overload]
     statistic = float(test.statistic)
-    return AndersonDarlingTest(statistic, _p_value(statistic * (1.0 + 0.75 / n + 2.25 / n**2)))
+    return AndersonDarlingTest(
+        statistic, _anderson_darling_p_value(statistic * (1.0 + 0.75 / n + 2.25 / n**2))
+    )
 
 
-def _p_value(adjusted: float) -> float:
+def _anderson_darling_p_value(adjusted: float) -> float:
     for bound, (constant, linear, square), upper in P_VALUE_SEGMENTS:
         if adjusted < bound:
             power = math.exp(constant + linear * adjusted + square * adjusted**2)

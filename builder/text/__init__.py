@@ -1,1 +1,1 @@
-"""Text normalization and identity: folded queries, canonical URLs, keys, ids and names."""
+"""Normalizes and identifies texts: folded queries, canonical URLs, keys, ids and valid names."""

@@ -1,7 +1,7 @@
-"""Identity of queries and documents: folded text, canonical URLs, 64-bit keys, printable ids.
+"""Identifiers of queries and documents: folded text, canonical URLs, 64-bit keys, printable ids.
 
-A key is the first 8 bytes of the MD5 of a text as a big-endian integer, so that keys sort like
-their hexadecimal ids. It depends only on the bytes of the text.
+A key consists of the first 8 bytes of the MD5 hash of a text, as a big-endian integer, so that keys
+have the same order as their hexadecimal ids. A key depends only on the bytes of the text.
 """
 
 import hashlib
@@ -32,22 +32,22 @@ ACCENTS = (
     (0x610, 0x61A), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
     (0x6EA, 0x6ED),
 )  # fmt: skip
-"""Combining marks that searchers omit: accents of Latin, Greek and Cyrillic letters, Hebrew and
-Arabic points, variation selectors. Marks of other scripts, such as Thai and Indic vowels or
-Japanese voicing, count as letters."""
+"""Code point ranges of combining marks that users omit in queries: accents of Latin, Greek and
+Cyrillic letters, Hebrew and Arabic points, variation selectors. Marks of other scripts, such as
+Thai and Indic vowels or Japanese voicing marks, are kept like letters."""
 _ACCENTS = "[" + "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in ACCENTS) + "]+"
 _NO_ACCENTS = {code: None for first, last in ACCENTS for code in range(first, last + 1)}
 _HYPHENATION = r"[\x{ad}\x{2060}]"
-"""Soft hyphens and word joiners, which mark where a line may or may not break."""
+"""Matches soft hyphens and word joiners, which mark where a line may or may not break."""
 LIGATURES = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"}
 
 
 def fold(text: pl.Expr) -> pl.Expr:
     """Fold a text column: remove case, accents, punctuation and extra spaces.
 
-    Removes soft hyphens, applies NFKD, lowercases, removes `ACCENTS`, expands ligatures, and
-    replaces every run of characters other than letters, numbers and their marks with one space.
-    Idempotent.
+    The steps are: remove soft hyphens, apply NFKD, lowercase, remove `ACCENTS`, expand ligatures,
+    and replace every run of characters other than letters, numbers and their marks with one space.
+    Folding is idempotent.
     """
     folded = text.str.replace_all(_HYPHENATION, "")
     folded = folded.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
@@ -57,35 +57,35 @@ def fold(text: pl.Expr) -> pl.Expr:
 
 
 def collapse_runs(text: pl.Expr, characters: str) -> pl.Expr:
-    """Replace every run of certain characters by one space.
+    """Replace every run of certain characters in a text column with one space.
 
-    The pattern does not match single spaces, the most frequent run, which makes it three times as
-    fast.
+    The pattern does not match single spaces, which are the most frequent runs; this makes it three
+    times as fast.
 
     Args:
-        text: The column.
-        characters: Regular expression character class that includes the space.
+        text: Text column.
+        characters: Character class of a regular expression; must include the space.
     """
     return text.str.replace_all(f"{characters}{{2,}}|[{characters}--[ ]]", " ")
 
 
 def strip_accents(text: str) -> str:
-    """Remove `ACCENTS` from a string; the result is in NFD."""
+    """Remove accents (see `ACCENTS`) from a string; the result is in NFD."""
     return unicodedata.normalize("NFD", text).translate(_NO_ACCENTS)
 
 
 def fold_texts(texts: Iterable[str]) -> list[str]:
-    """Fold strings: remove case, accents, punctuation and extra spaces."""
+    """Fold each string: remove case, accents, punctuation and extra spaces; see `fold`."""
     return fold_series(pl.Series(list(texts), dtype=pl.String)).to_list()
 
 
 def fold_series(texts: pl.Series) -> pl.Series:
-    """Fold a string series: remove case, accents, punctuation and extra spaces."""
+    """Fold a string series: remove case, accents, punctuation and extra spaces; see `fold`."""
     return texts.to_frame("text").select(fold(pl.col("text")))["text"]
 
 
 def key64(text: str) -> int:
-    """Return the 64-bit key of a text: the first 8 bytes of its MD5, big-endian."""
+    """Return the 64-bit key of a text: the first 8 bytes of its MD5 hash, big-endian."""
     digest = hashlib.md5(text.encode(), usedforsecurity=False).digest()
     return int.from_bytes(digest[:8], "big")
 
@@ -98,17 +98,17 @@ def keys64(texts: pl.Series) -> npt.NDArray[np.uint64]:
 
 
 def _is_tracking(parameter: str) -> bool:
-    """Whether a URL parameter only serves to track visitors."""
+    """Whether a URL parameter such as `utm_source=x` only serves to track visitors."""
     name = parameter.partition("=")[0].lower()
     return name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)
 
 
 def url_key(url: str) -> str:
-    """Return the canonical form of a URL: the identity of a document.
+    """Return the canonical form of a URL, which identifies a document.
 
-    Scheme and host are lowercased; credentials, default port, fragment and tracking parameters
-    removed; query parameters sorted; escapes normalized; dot segments resolved. The rest of the
-    path and of the parameters is unchanged.
+    Scheme and host are lowercased. Credentials, the default port, the fragment and tracking
+    parameters are removed. Query parameters are sorted, percent-encoding is normalized, and dot
+    segments are resolved. The rest of the path and of the parameters remains unchanged.
 
     Raises:
         ValueError: the text is not an absolute http or https URL.
@@ -122,22 +122,27 @@ def url_key(url: str) -> str:
 
 
 def doc_id(key: int) -> str:
-    """Return the printable id of a document key: `d` and 16 hexadecimal digits."""
+    """Return the printable id for a document key: `d` followed by 16 hexadecimal digits."""
     return f"d{key:016x}"
 
 
 def query_id(key: int) -> str:
-    """Return the printable id of a query key: `q` and 16 hexadecimal digits."""
+    """Return the printable id for a query key: `q` followed by 16 hexadecimal digits."""
     return f"q{key:016x}"
 
 
 def id_to_key(column: str) -> pl.Expr:
-    """Return an expression for the 64-bit keys (UInt64) in a column of printable ids."""
+    """Return an expression that converts a column of printable ids to 64-bit keys (UInt64)."""
     return pl.col(column).str.slice(1).str.to_integer(base=16, dtype=pl.UInt64)
 
 
 def key_to_id(column: str, prefix: str) -> pl.Expr:
-    """Return an expression for the printable ids of a column of 64-bit keys."""
+    """Return an expression that converts a column of 64-bit keys to printable ids.
+
+    Args:
+        column: Name of the column.
+        prefix: First character of the ids: `d` for documents, `q` for queries.
+    """
     digits = pl.col(column).map_batches(_hexadecimal, return_dtype=pl.String, is_elementwise=True)
     return pl.lit(prefix) + digits
 
@@ -149,10 +154,16 @@ def _hexadecimal(keys: pl.Series) -> pl.Series:
 
 
 def in_sample(ids: str | pl.Expr, share: float, seed: str) -> pl.Expr:
-    """Return an expression for whether printable ids belong to a hash-based sample.
+    """Return a Boolean expression for whether ids belong to a hash-based sample.
 
-    A larger share contains the smaller one. Only id and seed decide, so an id is in the sample of
-    every snapshot or of none.
+    For the same seed, a sample with a larger share contains any sample with a smaller share.
+    Membership depends only on the id, the share and the seed, so that an id is in the samples of
+    all snapshots or of none.
+
+    Args:
+        ids: Name of a column of printable ids, or an expression for ids.
+        share: Expected share of ids in the sample, from 0 to 1.
+        seed: Seed of the sample.
     """
     threshold = int(share * 2**64)
 

@@ -1,6 +1,6 @@
-"""Patterns of valid names, versions and language codes, and their descriptions in messages.
+"""Patterns for valid names, versions and language codes, and their descriptions in messages.
 
-Names become folder names, so no pattern permits a path separator or a leading dot.
+Since names are used as folder names, no pattern permits a path separator or a leading dot.
 """
 
 from collections.abc import Sequence
@@ -23,19 +23,22 @@ PATTERN_DESCRIPTIONS = {
 
 FRENCH, ENGLISH = "fr", "en"
 SOURCE_SUFFIX, ENGLISH_SUFFIX = "", "_en"
-"""Suffixes of the text columns in the source language and in English."""
+"""Suffixes of the names of text columns in the source language and in English."""
 
 
 def to_valid_text(name: str) -> str:
-    """Convert a file name to valid Unicode; bytes that are not UTF-8 are escaped.
+    """Convert a file name to valid Unicode; escape bytes that are not UTF-8.
 
-    Python represents those bytes as lone surrogates, which Arrow rejects.
+    Python represents such bytes as lone surrogates, which Arrow rejects.
     """
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 def column_suffixes(languages: Sequence[str]) -> dict[str, str]:
-    """Return the column suffix of each language of a collection, source language first.
+    """Return the column suffix for each language of a collection.
+
+    Args:
+        languages: Language codes, source language first; empty: French is the only language.
 
     Raises:
         DataError: there are more than two languages, or duplicates.

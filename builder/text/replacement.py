@@ -1,4 +1,4 @@
-"""Replace the values of a series where a mask is true."""
+"""Replaces values of a Polars series where a mask is true."""
 
 import polars as pl
 
@@ -10,9 +10,12 @@ def replace_where(values: pl.Series, mask: pl.Series, replacements: pl.Series) -
     returns a column in which `group_by` treats equal strings as distinct.
 
     Args:
-        values: Series of n rows.
-        mask: n booleans; null counts as false.
-        replacements: Replacement values in row order, one per true value of the mask.
+        values: Series of n values.
+        mask: Boolean series of n values; null counts as false.
+        replacements: New values in row order, one per true value of the mask.
+
+    Raises:
+        ValueError: the number of replacements differs from the number of true values.
     """
     if mask.null_count():
         mask = mask.fill_null(value=False)

@@ -1,4 +1,4 @@
-"""Access the UTF-8 bytes of a string series as NumPy arrays."""
+"""Provides the UTF-8 bytes of Polars string series as NumPy arrays."""
 
 import hashlib
 from typing import NamedTuple
@@ -13,11 +13,12 @@ Positions = npt.NDArray[np.int64]
 
 
 class TextBytes(NamedTuple):
-    """UTF-8 bytes of n texts and their offsets.
+    """UTF-8 bytes of n texts, and the offsets of the texts.
 
     Args:
-        data: Bytes, uint8; may extend beyond the texts on both sides.
-        ends: Offsets, int64[n + 1]; a null is an empty text.
+        data: Bytes, uint8; there may be other bytes before and after the texts.
+        ends: Byte offset of the first text, then the end offset of each text, int64[n + 1]; null
+            texts are empty.
     """
 
     data: Bytes
@@ -31,7 +32,7 @@ class TextBytes(NamedTuple):
 
 
 def to_bytes(texts: pl.Series) -> TextBytes:
-    """Return the UTF-8 bytes and offsets of a string series, without copying."""
+    """Return the UTF-8 bytes and offsets of a string series, without copying the bytes."""
     array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offsets, data = array.buffers()
     ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
@@ -40,13 +41,13 @@ def to_bytes(texts: pl.Series) -> TextBytes:
 
 
 def md5_hex_digests(data: Bytes, starts: Positions, stops: Positions) -> list[str]:
-    """Return the hexadecimal MD5 of each range of bytes."""
+    """Return the hexadecimal MD5 hash of each byte range, given start and stop offsets."""
     view, bounds = data.data, zip(starts.tolist(), stops.tolist(), strict=True)
     return [hashlib.md5(view[a:b], usedforsecurity=False).hexdigest() for a, b in bounds]
 
 
 def is_utf8(data: bytes) -> bool:
-    """Whether bytes are valid UTF-8."""
+    """Whether the bytes are valid UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:

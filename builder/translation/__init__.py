@@ -1,7 +1,7 @@
 """Translation of documents and queries to English with CTranslate2, sentence by sentence.
 
-Splits texts into sentences, translates them with quality flags, and caches translations in a
-translation memory.
+Splits texts into sentences, translates them, flags poor translations, and caches all translations
+in a translation memory.
 """
 
 from builder.translation.adding import add_model

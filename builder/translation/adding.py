@@ -1,9 +1,9 @@
-"""Checks and converts a user's translation model: `longeval translate model add`.
+"""Checks a user's translation model, after conversion if needed: `longeval translate model add`.
 
-Input: a CTranslate2 folder, an OPUS-MT folder as published (Marian: `decoder.yml`), or an OPUS-MT
-or NLLB folder of Transformers (`config.json` with `model_type`). Output: the properties of the
-model, its licence file, and the `[translate]` section that uses it. Only CTranslate2 folders run;
-others are converted into a new folder first.
+Input: a CTranslate2 folder, an OPUS-MT folder in Marian format (with `decoder.yml`), or an OPUS-MT
+or NLLB folder in Transformers format (with `model_type` in `config.json`). Output: the properties
+of the model, its license, and the `[translate]` section that selects it. Only CTranslate2 models
+can be run; models in other formats are first converted into a new folder.
 """
 
 import json
@@ -27,8 +27,8 @@ PREFIXES: tuple[tuple[str, str | None], ...] = (
     ("__fr__", "__en__"),
     (">>eng<<", None),
 )
-"""First tokens of source and target in multilingual models: NLLB, M2M-100, OPUS-MT."""
-LICENCES = ("LICENSE*", "LICENCE*", "COPYING*")
+"""Language tokens that NLLB, M2M-100 and OPUS-MT prepend to source and target (None: no token)."""
+LICENSES = ("LICENSE*", "LICENCE*", "COPYING*")
 _FRONT_MATTER = re.compile(r"^license(?:_name)?:\s*(\S+)", re.MULTILINE)
 
 
@@ -51,33 +51,35 @@ def add_model(
     """Check the folder of a translation model, converting the model first if necessary.
 
     Args:
-        path: A model folder, or the `model.bin` in one.
-        limits: Threads and scratch space.
+        path: A model folder, or the `model.bin` in such a folder.
+        limits: Number of threads, and the folder for temporary files.
         out: New folder for a converted model.
-        compute_type: Compute type that the model is checked with.
+        compute_type: CTranslate2 compute type with which the model is checked.
 
     Returns:
-        The properties of `check_model`, and `kind`, `licence` and `definition`.
+        The properties that `check_model` returns, and `kind` (model format), `licence`, and
+        `definition` (a `[translate]` section in TOML).
 
     Raises:
-        UsageError: no such folder, or a conversion is needed without `out` or without a converter.
-        FormatError: the format is unknown, or the model does not work.
+        UsageError: the folder does not exist, or the model must be converted but `out` is None or
+            the converter is not installed.
+        FormatError: the format is unknown, or the model cannot be converted or loaded.
     """
     folder = path.parent if path.name == WEIGHTS else path
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder")
-    kind = detect_format(folder)
-    if kind is not ModelFormat.CTRANSLATE2:
-        folder = convert(folder, kind, out)
+        raise UsageError(f"{folder}: no such folder; expected the folder of a translation model")
+    model_format = detect_format(folder)
+    if model_format is not ModelFormat.CTRANSLATE2:
+        folder = convert_model(folder, model_format, out)
     prefixes = language_prefixes(read_model(folder).vocabulary)
     params = TranslateParameters.model_validate(
         {"model": folder, "compute_type": compute_type, **prefixes}
     )
     return {
-        "kind": str(kind),
+        "kind": str(model_format),
         **check_model(params, limits),
-        "licence": find_licence(folder),
-        "definition": translate_section(folder, prefixes),
+        "licence": find_license(folder),
+        "definition": render_translate_section(folder, prefixes),
     }
 
 
@@ -102,22 +104,25 @@ def detect_format(folder: Path) -> ModelFormat:
         ) from None
 
 
-def convert(folder: Path, kind: ModelFormat, out: Path | None) -> Path:
-    """Convert a model to CTranslate2 in int8, copying its SentencePiece models and licence.
+def convert_model(folder: Path, model_format: ModelFormat, out: Path | None) -> Path:
+    """Convert a model to the format of CTranslate2, in int8, with its tokenizers and license.
 
     Raises:
-        UsageError: no `out`, `out` exists, or Transformers is not installed.
-        FormatError: the converter does not accept the model.
+        UsageError: `out` is None or exists, or Transformers is not installed.
+        FormatError: CTranslate2 cannot convert the model.
     """
     if out is None:
-        raise UsageError(f"{folder}: an {kind} model must be converted; use --out NEW_FOLDER")
+        raise UsageError(
+            f"{folder}: an {model_format} model must be converted; use --out NEW_FOLDER"
+        )
     if out.exists():
         raise UsageError(f"--out: {out} already exists; use a new folder")
     try:
-        _converter(folder, kind).convert(str(out), quantization="int8")
+        _create_converter(folder, model_format).convert(str(out), quantization="int8")
     except ImportError as error:
         raise UsageError(
-            f"{folder}: to convert an {kind} model, pip install transformers[torch] ({error})"
+            f"{folder}: converting an {model_format} model requires Transformers; run "
+            f"pip install transformers[torch] ({error})"
         ) from None
     except Exception as error:
         shutil.rmtree(out, ignore_errors=True)
@@ -127,29 +132,29 @@ def convert(folder: Path, kind: ModelFormat, out: Path | None) -> Path:
     return out
 
 
-def _converter(folder: Path, kind: ModelFormat) -> Any:
+def _create_converter(folder: Path, model_format: ModelFormat) -> Any:
     from ctranslate2 import converters
 
-    if kind is ModelFormat.OPUS_MT:
+    if model_format is ModelFormat.OPUS_MT:
         return converters.OpusMTConverter(str(folder))
     import_module("transformers")  # the converter reports its absence late and less clearly
     return converters.TransformersConverter(str(folder))
 
 
 def _companion_files(folder: Path) -> list[Path]:
-    """Return the files to copy to the converted model: SentencePiece models, licence, README.md."""
+    """Return the files that a converted model keeps: SentencePiece models, license, README.md."""
     names = [*PAIR, *SHARED, "README.md"]
     found = [folder / name for name in names if (folder / name).is_file()]
-    return found + _licence_files(folder)
+    return found + _license_files(folder)
 
 
-def _licence_files(folder: Path) -> list[Path]:
-    return sorted(path for pattern in LICENCES for path in folder.glob(pattern))
+def _license_files(folder: Path) -> list[Path]:
+    return sorted(path for pattern in LICENSES for path in folder.glob(pattern))
 
 
-def find_licence(folder: Path) -> str:
-    """Return the name of a model's licence file, or the licence stated in its README.md."""
-    files = _licence_files(folder)
+def find_license(folder: Path) -> str:
+    """Return the names of a model's license files, or the license stated in its README.md."""
+    files = _license_files(folder)
     if files:
         return ", ".join(path.name for path in files)
     card = folder / "README.md"
@@ -158,7 +163,11 @@ def find_licence(folder: Path) -> str:
 
 
 def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
-    """Return the tokens with which a multilingual model is asked to translate French to English."""
+    """Return the prefix parameters that make a multilingual model translate French to English.
+
+    Returns:
+        `source_prefix` and, if the model needs it, `target_prefix`; empty for other models.
+    """
     for source, target in PREFIXES:
         if source in vocabulary and (target is None or target in vocabulary):
             named = {"source_prefix": source, "target_prefix": target}
@@ -166,7 +175,7 @@ def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
     return {}
 
 
-def translate_section(folder: Path, prefixes: dict[str, str]) -> str:
-    """Return a section `[translate]` of a definition, in TOML, that selects this model."""
+def render_translate_section(folder: Path, prefixes: dict[str, str]) -> str:
+    """Return the `[translate]` section, in TOML, of a definition that uses a model."""
     values = {"model": str(folder.resolve()), **prefixes}
     return "\n".join(["[translate]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())])

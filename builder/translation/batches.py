@@ -1,9 +1,9 @@
 """Batches of sentences of equal length, so that a translation does not depend on its batch.
 
 Without padding, every matrix product over positions has the same shape whatever else is in the
-batch, and int8 products over the batch are exact. The output of a sentence and the bits of its
-score are then independent of batch size, order and translation memory. With other compute types
-the rounding depends on the batch size, so only batches of one sentence are exact.
+batch, and int8 products over the batch are exact. The translation of a sentence and its score, to
+the last bit, are then independent of batch size, order and translation memory. With other compute
+types, rounding depends on the batch size, so only batches of one sentence are reproducible.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,12 +13,15 @@ from itertools import groupby
 def equal_length_batches(
     lengths: Sequence[int], max_tokens: int, max_sentences: int | None = None
 ) -> Iterator[list[int]]:
-    """Group sentences by length in tokens into batches of limited size, longest sentences first.
+    """Group sentences with equal numbers of tokens into batches, longest sentences first.
 
     Args:
-        lengths: Number of tokens per sentence.
-        max_tokens: Maximum tokens per batch; a longer sentence is a batch by itself.
-        max_sentences: Maximum sentences per batch; None: unlimited.
+        lengths: Number of tokens of each sentence.
+        max_tokens: Maximum number of tokens per batch; a longer sentence is a batch by itself.
+        max_sentences: Maximum number of sentences per batch; None: unlimited.
+
+    Yields:
+        The indices in `lengths` of the sentences of a batch.
     """
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     for length, group in groupby(order, key=lengths.__getitem__):

@@ -1,8 +1,9 @@
 """French sentence boundary detection.
 
-Input: one line of text. Output: the offsets at which its sentences end. A sentence ends at . ! ? or
-an ellipsis, closing quotes and brackets included, before white space and an upper-case letter, a
-digit or an opening mark; not after an abbreviation, initials, or a number that opens the line.
+Input: one line of text. Output: the offsets at which its sentences end. A sentence ends after
+`.`, `!`, `?` or an ellipsis, and after any closing quotes and brackets that follow, if the next
+word starts with an uppercase letter, a digit or an opening mark. A full stop after an abbreviation,
+an initial, or a number at the start of the sentence does not end it.
 """
 
 import re
@@ -18,9 +19,9 @@ ABBREVIATIONS = frozenset(
         "ste sté subst suiv suppl t tabl tél tit trad univ v vols vs x",
     )
 )
-"""Abbreviations, without the full stop, after which a sentence seldom ends."""
+"""Abbreviations, without their full stop, that seldom end a sentence."""
 BEFORE_NUMBERS = frozenset("al art c col d dec doc ex l no nos tom vol".split())
-"""Abbreviations if a number follows, otherwise mostly ordinary words."""
+"""Words that are abbreviations if a number follows, and mostly ordinary words otherwise."""
 
 _CLOSING = r"(?:[”’\")\]]|\s?[»])*"
 _OPENING = r"(?:[\"«“‘(\[]\s?)*"
@@ -36,12 +37,12 @@ _NUMBER = re.compile(r"\s+(?:\d|[IVXLC]+\b(?![’']))")
 
 
 def sentence_ends(line: str) -> list[int]:
-    """Return the end offsets of all sentences of a line except the last one."""
+    """Return the end offset of each sentence in a line, except the last sentence."""
     ends: list[int] = []
     start = 0
     for match in _CANDIDATE.finditer(line):
         end = match.end()
-        if match[0] == "." and _is_abbreviated(line, start, end):
+        if match[0] == "." and _is_abbreviation(line, start, end):
             continue
         quote = _SPACED_QUOTE.match(line, end)
         if quote is not None and line.count('"', start, end) % 2:
@@ -51,8 +52,14 @@ def sentence_ends(line: str) -> list[int]:
     return ends
 
 
-def _is_abbreviated(line: str, start: int, end: int) -> bool:
-    """Whether the full stop before offset `end` belongs to an abbreviation, initial or number."""
+def _is_abbreviation(line: str, start: int, end: int) -> bool:
+    """Whether the full stop before offset `end` belongs to an abbreviation, initial or number.
+
+    Args:
+        line: Line of text.
+        start: Offset at which the sentence starts.
+        end: Offset after the full stop.
+    """
     tail = line[max(start, end - 24) : end]
     found = _LAST_WORD.search(tail)
     if found is not None:

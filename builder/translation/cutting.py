@@ -1,15 +1,16 @@
 """Splits sentences into parts that are translated and parts that are copied.
 
-Long sentences are also split at clause boundaries. The parts concatenate to the sentence; nothing
-is dropped or truncated. A sentence that is too long is halved at the strongest boundary near its
-middle: semicolon, comma before a conjunction, comma, space, and otherwise between characters.
+Concatenated, the parts equal the sentence; nothing is dropped or truncated. A sentence that is too
+long for the model is halved repeatedly at the strongest boundary near its middle: a semicolon,
+colon or dash, else a comma before a conjunction, a comma, a conjunction, any space, or any
+character.
 """
 
 import re
 from collections.abc import Callable
 
 LONGEST_WORD = 80
-"""Maximum length of a word; longer strings without a space are copied."""
+"""Length in characters from which a string without spaces is copied instead of translated."""
 
 _BOUNDARIES = tuple(
     re.compile(pattern)
@@ -31,12 +32,12 @@ _WORD = re.compile(r"(?<![\w$\\/:.@#&=+*-])[^\W\d_]{2,}(?![\w\\/=@*]|:\S|\(\)|\.
 
 
 def is_untranslatable(text: str) -> bool:
-    """Whether a text contains no word to translate, only numbers, URLs, identifiers or symbols."""
+    """Whether a text has no words to translate, only numbers, URLs, identifiers or symbols."""
     return _WORD.search(_COPIED.sub(" ", text)) is None
 
 
 def split_untranslatable(text: str) -> list[tuple[str, bool]]:
-    """Split a text into parts and whether to copy each part untranslated, such as URLs."""
+    """Split a text into parts, each with a flag: true for a part to copy, such as a URL."""
     parts: list[tuple[str, bool]] = []
     start = 0
     for match in _COPIED.finditer(text):
@@ -48,23 +49,27 @@ def split_untranslatable(text: str) -> list[tuple[str, bool]]:
     return [(part, is_untranslatable(part)) for part, _ in parts if part]
 
 
-def split_to_size(text: str, max_size: int, measure: Callable[[str], int]) -> list[str]:
+def split_to_size(text: str, max_size: int, size_of: Callable[[str], int]) -> list[str]:
     """Split a text into parts of limited size, preferably at clause boundaries.
 
     Args:
         text: A sentence with single spaces between words.
-        max_size: Maximum size of a part.
-        measure: Function that returns the size of a text, such as its number of tokens.
+        max_size: Maximum size of a part, in the unit of `size_of`.
+        size_of: Function that returns the size of a text, such as its number of tokens.
     """
-    if len(text) < 2 or measure(text) <= max_size:
+    if len(text) < 2 or size_of(text) <= max_size:
         return [text]
     offset = _find_boundary(text)
     parts = (text[:offset], text[offset:])
-    return [piece for part in parts for piece in split_to_size(part, max_size, measure)]
+    return [piece for part in parts for piece in split_to_size(part, max_size, size_of)]
 
 
 def _find_boundary(text: str) -> int:
-    """Return the offset of the best clause boundary near the middle of a text, before the space."""
+    """Return the offset at which to split a text that is too long.
+
+    It is the offset of the space at the strongest clause boundary in the middle half of the text,
+    or the middle of the text if there are no spaces.
+    """
     low, high = (int(len(text) * share) for share in _MIDDLE)
     middle = len(text) // 2
     for boundary in _BOUNDARIES:

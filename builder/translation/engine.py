@@ -1,8 +1,8 @@
-"""The CTranslate2 engine, which translates sentences.
+"""Translation engine that runs CTranslate2 models.
 
-URLs and other addresses are copied, and long sentences are split at clause boundaries. The parts
-are decoded in batches of equal length (see `batches`) with one worker per thread, and joined again.
-A translation depends neither on other sentences, nor on their order, nor on the number of threads.
+URLs and e-mail addresses are copied, and long sentences are split at clause boundaries. The parts
+are decoded in batches of equal length (see `batches`), one batch per thread, and joined again. A
+translation depends neither on other sentences, nor on their order, nor on the number of threads.
 """
 
 from collections import deque
@@ -24,17 +24,24 @@ from builder.translation.parts import Block, Output, SplitSentence
 
 EOS = "</s>"
 RETRY_DECODING = {"beam_size": 4, "no_repeat_ngram_size": 4}
-"""Options for decoding a sentence again if the first output is defective."""
+"""CTranslate2 options for decoding a sentence again if its first translation is defective."""
 GROWTH, SLACK = 2, 32
-"""Maximum output tokens per source token, and additional tokens for short sentences."""
+"""Maximum number of output tokens per source token, plus a constant for short sentences."""
 BATCHES_AHEAD = 8
 """Maximum number of batches per thread that wait to be decoded."""
 PROBES, PIECES = 12, 16
+"""Number of sequences that test whether outputs depend on the batch, and tokens per sequence."""
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """Batch of sentence parts of equal length that is being decoded."""
+    """Batch of sentence parts with equal numbers of tokens that is being decoded.
+
+    Args:
+        block: Block of sentences to which the parts belong.
+        indices: Positions of the parts in `block.texts`.
+        results: Pending results of CTranslate2, one per part.
+    """
 
     block: Block
     indices: list[int]
@@ -45,9 +52,9 @@ class Engine:
     """Translation model loaded into CTranslate2.
 
     Args:
-        model: The checked model folder.
-        params: Section `[translate]` of the definition.
-        threads: Number of batches decoded in parallel; on a CPU, one thread each.
+        model: Model folder, checked by `read_model`.
+        params: Parameters of the `[translate]` section.
+        threads: Number of CPU threads, each of which decodes one batch at a time.
 
     Raises:
         FormatError: a file of the model cannot be read, or the compute type is not supported.
@@ -77,7 +84,7 @@ class Engine:
 
     @classmethod
     def load(cls, folder: Path, params: TranslateParameters, threads: int) -> "Engine":
-        """Validate the folder of a translation model, and load the model.
+        """Check the folder of a translation model, and load the model.
 
         Raises:
             FormatError: the folder is not a model, or one of its files cannot be read.
@@ -86,7 +93,7 @@ class Engine:
 
     @property
     def identity(self) -> dict[str, str]:
-        """Hash of the model and compute type, which identify the translations of this engine."""
+        """Model hash and compute type; engines with equal values give equal translations."""
         return {"model": self.model.digest, "compute_type": self.translator.compute_type}
 
     def size(self, text: str) -> int:
@@ -98,56 +105,57 @@ class Engine:
 
         Args:
             sentences: Sentences with single spaces between words.
-            is_retry: Whether the first outputs were defective; decodes with `RETRY_DECODING`.
+            is_retry: Whether to decode with `RETRY_DECODING`, because the first translations of
+                these sentences were defective.
 
         Returns:
-            One output per sentence, in order.
+            One output per sentence, in the same order.
         """
         return next(self.translate_blocks([list(sentences)], is_retry=is_retry))
 
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, is_retry: bool = False
     ) -> Iterator[list[Output]]:
-        """Translate blocks of sentences, starting each block before the previous one has finished.
+        """Translate blocks of sentences, starting each block before the previous one is complete.
 
         Args:
-            blocks: Sentences with single spaces between words.
-            is_retry: See `translate`.
+            blocks: Lists of sentences with single spaces between words.
+            is_retry: Whether to decode with `RETRY_DECODING`.
 
         Yields:
-            For each block, one output per sentence, in order.
+            The outputs of a block, one per sentence, in the same order.
 
         Raises:
             CancelledError: `stop` was called.
         """
         queue: deque[_Batch | Block] = deque()
         for sentences in blocks:
-            block = self._block(sentences)
-            for indices in self._batches(block.pieces):
+            block = self._prepare_block(sentences)
+            for indices in self._group_into_batches(block.pieces):
                 queue.append(self._start_batch(block, indices, is_retry))
                 yield from self._finished_outputs(queue, self._ahead)
             queue.append(block)
         yield from self._finished_outputs(queue, 0)
 
     def _finished_outputs(
-        self, queue: "deque[_Batch | Block]", left: int
+        self, queue: "deque[_Batch | Block]", max_queued: int
     ) -> Iterator[list[Output]]:
-        """Yield the outputs of completed blocks, until at most `left` batches are in the queue."""
-        while len(queue) > left:
+        """Yield the outputs of completed blocks until at most `max_queued` queue entries remain."""
+        while len(queue) > max_queued:
             if self._stopped.is_set():
                 raise CancelledError
             first = queue.popleft()
             if isinstance(first, Block):
                 yield first.outputs()
             else:
-                self._collect(first)
+                self._store_outputs(first)
 
     def stop(self) -> None:
-        """Stop a translation that runs in another thread, after the current batch."""
+        """Stop the translation that is running in another thread, after its current batch."""
         self._stopped.set()
 
     def split_sentence(self, sentence: str) -> SplitSentence:
-        """Split a sentence into parts to copy and parts to translate that fit the model."""
+        """Split a sentence into parts to copy, and parts to translate that are short enough."""
         parts: list[tuple[str, bool]] = []
         split = False
         for text, copied in split_untranslatable(sentence):
@@ -158,14 +166,15 @@ class Engine:
             parts += [(part, copied) for part in cut]
         return SplitSentence(tuple(parts), split)
 
-    def _block(self, sentences: Sequence[str]) -> Block:
-        """Split a block of sentences into parts, and tokenize each distinct part."""
-        divided = [self.split_sentence(sentence) for sentence in sentences]
-        texts = sorted({text for d in divided for text, copied in d.parts if not copied})
+    def _prepare_block(self, sentences: Sequence[str]) -> Block:
+        """Split sentences into parts, tokenize each distinct part, and return them as a block."""
+        split_sentences = [self.split_sentence(sentence) for sentence in sentences]
+        texts = sorted({text for d in split_sentences for text, copied in d.parts if not copied})
         pieces = self._source.encode([text.strip() for text in texts], out_type=str)
-        return Block(divided, texts, pieces)
+        return Block(split_sentences, texts, pieces)
 
-    def _batches(self, pieces: Sequence[list[str]]) -> Iterator[list[int]]:
+    def _group_into_batches(self, pieces: Sequence[list[str]]) -> Iterator[list[int]]:
+        """Yield the indices of the tokenized parts of each batch."""
         together = self.invariant or self.params.batching == "fast"
         lengths = [len(p) for p in pieces]
         return equal_length_batches(lengths, self.params.batch_tokens, None if together else 1)
@@ -175,57 +184,59 @@ class Engine:
             results = self._submit([block.pieces[i] for i in indices], is_retry)
         return _Batch(block, indices, results)
 
-    def _collect(self, batch: _Batch) -> None:
-        """Wait until a batch is decoded, and store its outputs in its block."""
+    def _store_outputs(self, batch: _Batch) -> None:
+        """Wait until a batch has been decoded, and store its outputs in its block."""
         block = batch.block
         with self._reraise_engine_errors():
             hypotheses = [result.result().hypotheses[0] for result in batch.results]
-        outputs = self._outputs([block.pieces[i] for i in batch.indices], hypotheses)
-        block.known.update(zip((block.texts[i] for i in batch.indices), outputs, strict=True))
+        outputs = self._convert_hypotheses([block.pieces[i] for i in batch.indices], hypotheses)
+        block.outputs_by_part.update(
+            zip((block.texts[i] for i in batch.indices), outputs, strict=True)
+        )
 
     @contextmanager
     def _reraise_engine_errors(self) -> Iterator[None]:
-        """Context manager that converts errors of CTranslate2 to a `FormatError`.
+        """Convert errors that CTranslate2 raises inside the context to `FormatError`.
 
         Raises:
-            FormatError: the engine failed.
+            FormatError: CTranslate2 failed.
         """
         try:
             yield
         except RuntimeError as error:
             raise FormatError(
                 f"CTranslate2 failed: {error}; if sentences are too long for the model, lower "
-                "translate.max_source_pieces and max_target_pieces",
+                "translate.max_source_pieces and translate.max_target_pieces",
                 self.model.folder,
             ) from None
 
     def _submit(
         self, batch: list[list[str]], is_retry: bool
     ) -> list[ctranslate2.AsyncTranslationResult]:
-        """Submit a batch of equally long parts for decoding; wait while the queue is full."""
+        """Submit parts with equal numbers of tokens for decoding; wait while the queue is full."""
         prefix = self.params.target_prefix
         results: list[ctranslate2.AsyncTranslationResult] = self.translator.translate_batch(
-            [self._tokens(pieces) for pieces in batch],
+            [self._add_special_tokens(pieces) for pieces in batch],
             target_prefix=[[prefix]] * len(batch) if prefix else None,
             asynchronous=True,
             max_input_length=0,
-            max_decoding_length=self._longest(len(batch[0])),
+            max_decoding_length=self._max_output_tokens(len(batch[0])),
             disable_unk=True,
             **(RETRY_DECODING if is_retry else {"beam_size": self.params.beam_size}),
         )
         return results
 
-    def _tokens(self, pieces: list[str]) -> list[str]:
+    def _add_special_tokens(self, pieces: list[str]) -> list[str]:
         prefix = [self.params.source_prefix] if self.params.source_prefix else []
         return [*prefix, *pieces, *([EOS] if self.model.append_eos else [])]
 
-    def _longest(self, pieces: int) -> int:
+    def _max_output_tokens(self, pieces: int) -> int:
         return min(self.params.max_target_pieces, GROWTH * pieces + SLACK)
 
-    def _outputs(
+    def _convert_hypotheses(
         self, pieces: Sequence[list[str]], hypotheses: Sequence[list[str]]
     ) -> Iterator[Output]:
-        """Convert the decoded hypotheses of a batch to outputs."""
+        """Convert the decoded hypotheses of a batch to outputs, in the same order."""
         start = bool(self.params.target_prefix)
         texts = self._target.decode([hypothesis[start:] for hypothesis in hypotheses])
         for source, hypothesis, text in zip(pieces, hypotheses, texts, strict=True):
@@ -233,16 +244,18 @@ class Engine:
             yield Output(
                 bare,
                 len(source),
-                truncated=len(hypothesis) >= self._longest(len(source)),
+                truncated=len(hypothesis) >= self._max_output_tokens(len(source)),
                 unknown=not self.model.vocabulary.issuperset(source),
                 empty=not bare,
             )
 
     def _is_batch_invariant(self) -> bool:
-        """Whether a sentence gets bit-identical scores in a batch of equal length and alone."""
+        """Whether sentences get bit-identical scores alone and in a batch of equal lengths."""
         vocabulary = sorted(self.model.vocabulary)
         probes = [
-            self._tokens([vocabulary[(n * n + 31 * i) % len(vocabulary)] for i in range(PIECES)])
+            self._add_special_tokens(
+                [vocabulary[(n * n + 31 * i) % len(vocabulary)] for i in range(PIECES)]
+            )
             for n in range(PROBES)
         ]
         options = {"beam_size": 1, "max_decoding_length": PIECES, "return_scores": True}

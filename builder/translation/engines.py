@@ -1,9 +1,9 @@
 """Interface of translation engines: CTranslate2, or a plug-in of another package.
 
-A plug-in is an entry point in the group `translators`: a function of a model folder, the section
-`[translate]` and a number of threads that returns a `TranslationEngine`. The translation memory
-stores outputs under the engine's `identity`, which must therefore contain everything that an output
-depends on.
+A plug-in is an entry point in the group `translators`: a function that takes a model folder, the
+`[translate]` parameters and the number of threads, and returns a `TranslationEngine`. The
+translation memory stores outputs under the engine's `identity`, which must therefore contain
+everything on which an output depends.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,52 +23,52 @@ class TranslationEngine(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Values that identify the model; equal values mean equal translations."""
+        """Values that identify the model; engines with equal values give equal translations."""
 
     def size(self, text: str) -> int:
-        """Return the number of source tokens of a text, for progress reports."""
+        """Return the number of source tokens of a text; only progress reports use it."""
 
     def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
-        """Return the translation of each sentence, which must not depend on the other sentences.
+        """Return the translation of each sentence, independent of the other sentences.
 
         Args:
             sentences: Sentences with single spaces between words.
-            is_retry: Whether the first translations of these sentences were defective; an engine
-                that can decode in another way should do so.
+            is_retry: Whether the first translations of these sentences were defective; if so, an
+                engine should decode with different options if it can.
         """
 
 
 @runtime_checkable
 class StreamingEngine(TranslationEngine, Protocol):
-    """Interface of a translation model that starts a block before finishing the previous one."""
+    """Interface of an engine that starts to translate a block before the previous one is done."""
 
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, is_retry: bool = False
     ) -> Iterator[list[Output]]:
-        """Yield the translations of each block of sentences, in order."""
+        """Yield, for each block of sentences, a list of their translations, in order."""
 
     def stop(self) -> None:
-        """Stop a translation that runs in another thread."""
+        """Stop the translation that is running in another thread."""
 
 
-Loader = Callable[[Path, TranslateParameters, int], TranslationEngine]
+EngineLoader = Callable[[Path, TranslateParameters, int], TranslationEngine]
 
 
 def load_engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
-    """Load a translation model with the engine named in the parameters.
+    """Load a translation model into the engine that the parameters name.
 
     Raises:
-        UsageError: the plug-in is not installed, or is not an engine.
+        UsageError: the plug-in is not installed, or does not return a translation engine.
         FormatError: the folder is not a model.
     """
     if params.engine == CTRANSLATE2:
         return Engine.load(folder, params, threads)
-    loader: Loader = load_plugin("translators", params.engine)
+    loader: EngineLoader = load_plugin("translators", params.engine)
     engine = loader(folder, params, threads)
     if not isinstance(engine, TranslationEngine):
         raise UsageError(
-            f"translators: {params.engine!r} does not return a translation engine; "
-            "it must have identity, size and translate"
+            f"plug-in {params.engine!r} of the group translators: expected an engine with "
+            f"identity, size and translate, found {type(engine).__name__}"
         )
     return engine
 
@@ -76,7 +76,15 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
 def translate_blocks(
     engine: TranslationEngine, blocks: Iterable[list[str]], *, is_retry: bool = False
 ) -> Iterator[list[Output]]:
-    """Yield the translations of each block of sentences, streamed if the engine supports it."""
+    """Translate blocks of sentences, and return an iterator over the outputs of each block.
+
+    If the engine supports it, a block is started before the previous one is complete.
+
+    Args:
+        engine: The loaded model.
+        blocks: Lists of sentences with single spaces between words.
+        is_retry: Whether the first translations of these sentences were defective.
+    """
     if isinstance(engine, StreamingEngine):
         return engine.translate_blocks(blocks, is_retry=is_retry)
     return (engine.translate(block, is_retry=is_retry) for block in blocks)

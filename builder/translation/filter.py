@@ -2,8 +2,8 @@
 
 Input: a binary stream of UTF-8 lines, such as standard input. Output: blocks of translations, one
 per line. A block consists of the lines available so far, so that interactive input is translated at
-once and piped input in batches. Each line is a separate text; unlike in a file, a sentence wrapped
-over two lines is not joined, because the next line may not have arrived.
+once and piped input in batches. Each line is a separate text: a sentence wrapped over two lines is
+translated as two texts, because the second line may not have arrived.
 """
 
 from collections.abc import Iterator
@@ -30,26 +30,26 @@ def translate_stream(
     """Translate the lines of a stream as they arrive.
 
     Args:
-        stream: Lines in UTF-8; `read1` returns what has arrived.
-        params: Section `[translate]` of the definition, with a model.
-        limits: Threads and scratch space.
-        kind: `text`, or `query`.
+        stream: Binary stream of UTF-8 lines; its `read1` returns the bytes that have arrived.
+        params: Parameters of the `[translate]` section; must name a model.
+        limits: Number of threads, and the folder for temporary files.
+        kind: Kind of each line: `text` or `query`.
 
     Yields:
         The translations of the lines that have arrived since the last block.
 
     Raises:
-        UsageError: no model.
-        FormatError: the model folder is not a model, or a line is not UTF-8.
+        UsageError: no model is named, or its folder does not exist.
+        FormatError: the folder is not a translation model, or a line is not UTF-8.
     """
     engine = load_engine(model_folder(params), params, limits.threads)
     with TranslationMemory(limits.scratch / MEMORY) as memory:
         translator = Translator(engine, memory, params)
-        for lines in blocks_of_lines(stream):
+        for lines in read_line_blocks(stream):
             yield translator.translate(lines, TextKind(kind))
 
 
-def blocks_of_lines(stream: BinaryIO) -> Iterator[list[str]]:
+def read_line_blocks(stream: BinaryIO) -> Iterator[list[str]]:
     """Yield blocks of lines without line endings, as the lines arrive on a stream.
 
     Raises:
@@ -59,13 +59,13 @@ def blocks_of_lines(stream: BinaryIO) -> Iterator[list[str]]:
     while chunk := stream.read1(CHUNK):  # type: ignore[attr-defined]
         *lines, rest = (rest + chunk).split(b"\n")
         if lines:
-            yield [_text(line, count + n) for n, line in enumerate(lines, 1)]
+            yield [_decode_line(line, count + n) for n, line in enumerate(lines, 1)]
             count += len(lines)
     if rest:
-        yield [_text(rest, count + 1)]
+        yield [_decode_line(rest, count + 1)]
 
 
-def _text(line: bytes, number: int) -> str:
+def _decode_line(line: bytes, number: int) -> str:
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:

@@ -1,46 +1,47 @@
 """Normalizes case before translation, and restores case and final punctuation afterwards.
 
-A translation has no full stop that the source lacks, is uppercase if the whole source is, and
-begins in lowercase if the source does. A lowercase query stays lowercase, including names.
+A translation ends in a full stop only if its source does, is entirely in uppercase if the source
+is, and begins in lowercase if the source does. A query in lowercase stays in lowercase, including
+names.
 """
 
 import re
 
 LEAST_LETTERS = 6
-"""Minimum number of letters of an uppercase text that is not taken for an acronym."""
+"""Minimum number of letters of an uppercase text; shorter ones are taken for acronyms."""
 _STOPPED = re.compile(r"[.!?…:;][\"»”’)\]\s]*$")
 _STOP = re.compile(r"(?<![.])\.$")
 _ABBREVIATION = re.compile(r"(?:\b[A-Za-z]|\betc|\bvs|\bInc|\bLtd|\bNo|\bMr|\bDr|\bSt)\.$")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 
 
-def is_capitals(text: str) -> bool:
-    """Whether a text is entirely in uppercase and not an acronym."""
+def is_all_uppercase(text: str) -> bool:
+    """Whether a text of several words is entirely in uppercase and is not an acronym."""
     return text.isupper() and " " in text and sum(map(str.isalpha, text)) >= LEAST_LETTERS
 
 
-def model_text(text: str) -> str:
-    """Return the text to translate: uppercase text in sentence case, any other text unchanged."""
-    if not is_capitals(text):
+def normalize_case(text: str) -> str:
+    """Return a text as it is given to the model: sentence case if it is entirely in uppercase."""
+    if not is_all_uppercase(text):
         return text
     lower = text.lower()
     return lower[:1].upper() + lower[1:]
 
 
-def match_source_form(output: str, source: str, *, query: bool = False) -> str:
-    """Give a translation the case and final punctuation of its source.
+def match_source_form(output: str, source: str, *, is_query: bool = False) -> str:
+    """Return a translation with the case and final punctuation of its source.
 
     Args:
-        output: Output of the model.
-        source: The sentence or query.
-        query: Whether it is a query.
+        output: Translation by the model.
+        source: Source sentence or query.
+        is_query: Whether the source is a query; if it is in lowercase, so is the result.
     """
     text = " ".join(output.split())
     if not _STOPPED.search(source) and not _ABBREVIATION.search(text):
         text = _STOP.sub("", text)
-    if is_capitals(source):
+    if is_all_uppercase(source):
         return text.upper()
-    if query and source == source.lower():
+    if is_query and source == source.lower():
         return text.lower()
     return _match_initial_case(text, source)
 

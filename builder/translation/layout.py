@@ -1,9 +1,9 @@
 """Splits a text into sentences, and restores its lines after translation.
 
-Input: a text. Output: its sentences, normalized, and everything between them (line ends, blank
-lines, indentation, list markers), so that `fill` puts translations where their sentences stood.
-No text is added to match sentences to their positions. `split_text(t).fill(sentences of t)` is `t`
-up to runs of white space and control characters.
+Input: a text. Output: its sentences, normalized, and the text between them (line ends, blank lines,
+indentation, list markers), so that `Layout.fill` can put each translation in the place of its
+sentence. Filling a layout with its own sentences restores the text, except for runs of white space
+and for control and invisible characters.
 """
 
 import re
@@ -12,7 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from builder.translation.boundaries import sentence_ends
-from builder.translation.wrapping import LONGEST, MARKER, continues_on_next_line, has_margin, rewrap
+from builder.translation.wrapping import (
+    LONGEST,
+    MARKER,
+    continues_on_next_line,
+    is_wrapped_at_margin,
+    rewrap,
+)
 
 _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
@@ -22,12 +28,12 @@ _SPACES = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Segment:
-    """A sentence of a text, with the line breaks that were inside it.
+    """Sentence of a text, with the line breaks that it contained.
 
     Args:
-        text: Composed (NFC), in single spaces, without control and invisible characters.
-        breaks: Line breaks of the source: offset in `text` and original characters.
-        cleaned: Whether control characters were removed.
+        text: Sentence in Unicode NFC, with single spaces, no control or invisible characters.
+        breaks: Line breaks inside the sentence: offset in `text`, and the original characters.
+        cleaned: Whether control characters were removed from the sentence.
     """
 
     text: str
@@ -37,18 +43,21 @@ class Segment:
 
 @dataclass(frozen=True)
 class Layout:
-    """Sentences of a text and the gaps (such as line ends) between them.
+    """Sentences of a text, and the gaps (such as line ends) between them.
 
     Args:
         segments: The sentences.
-        gaps: Text before each sentence, and after the last; n + 1.
+        gaps: Text before each sentence and after the last one; one more than `segments`.
     """
 
     segments: tuple[Segment, ...]
     gaps: tuple[str, ...]
 
     def fill(self, texts: Sequence[str]) -> str:
-        """Return the text with each sentence replaced by its translation, on as many lines."""
+        """Return the text with each sentence replaced by the corresponding one of `texts`.
+
+        The number of lines stays the same.
+        """
         parts = [self.gaps[0]]
         for segment, gap, text in zip(self.segments, self.gaps[1:], texts, strict=True):
             parts += [rewrap(text, segment.breaks, len(segment.text)), gap]
@@ -56,7 +65,7 @@ class Layout:
 
 
 def normalize(text: str) -> str:
-    """Normalize a text: NFC, single spaces, no control or invisible characters."""
+    """Normalize a text: Unicode NFC, single spaces, no control or invisible characters."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
     return _SPACES.sub(" ", _CONTROL.sub(" ", text)).strip()
@@ -67,12 +76,12 @@ def split_text(text: str) -> Layout:
     segments: list[Segment] = []
     gaps = [""]
     for lines, ends in _logical_lines(text):
-        _add_line(lines, ends, segments, gaps)
+        _append_sentences(lines, ends, segments, gaps)
     return Layout(tuple(segments), tuple(gaps))
 
 
-def single_segment(text: str) -> Layout:
-    """Return the layout of a text that is one sentence, such as a query."""
+def single_sentence_layout(text: str) -> Layout:
+    """Return the layout of a text, such as a query, as a single sentence."""
     normal = normalize(text)
     if not normal:
         return Layout((), ("",))
@@ -80,13 +89,13 @@ def single_segment(text: str) -> Layout:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield each logical line as one or more wrapped lines and their line endings."""
+    """Yield the wrapped lines that form each logical line, and their line endings."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]
     lines = [text[start:stop] for start, stop in zip(starts, stops, strict=True)]
     ends = [*(match[0] for match in matches), ""]
-    margin = has_margin(lines)
+    margin = is_wrapped_at_margin(lines)
     first, size = 0, 0
     for number, line in enumerate(lines):
         size += len(line)
@@ -96,9 +105,18 @@ def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
             first, size = number + 1, 0
 
 
-def _add_line(lines: list[str], ends: list[str], segments: list[Segment], gaps: list[str]) -> None:
-    """Split a logical line into sentences; append the sentences and gaps to the lists."""
-    body, breaks = _join(lines, ends)
+def _append_sentences(
+    lines: list[str], ends: list[str], segments: list[Segment], gaps: list[str]
+) -> None:
+    """Split a logical line into sentences, and append them and their gaps to the lists.
+
+    Args:
+        lines: The wrapped lines of the logical line.
+        ends: Their line endings.
+        segments: Output list, to which the sentences are appended.
+        gaps: Output list, whose last item is extended, and to which the other gaps are appended.
+    """
+    body, breaks = _join_wrapped_lines(lines, ends)
     marker = MARKER.match(body, len(body) - len(body.lstrip()))
     start = marker.end() if marker else 0
     gaps[-1] += _visible_text(body[:start])
@@ -107,18 +125,18 @@ def _add_line(lines: list[str], ends: list[str], segments: list[Segment], gaps: 
         text = normalize(raw)
         left = len(raw) - len(raw.lstrip()) if text else len(raw)
         right = len(raw.rstrip()) if text else len(raw)
-        gaps[-1] += _gap(body, breaks, start, start + left)
+        gaps[-1] += _gap_text(body, breaks, start, start + left)
         if text:
             inner = [(at, mark) for at, mark in breaks if start + left <= at < start + right]
             places = tuple((len(normalize(body[start:at])), mark) for at, mark in inner)
             segments.append(Segment(text, places, bool(_CONTROL.search(raw))))
-            gaps.append(_gap(body, breaks, start + right, end))
+            gaps.append(_gap_text(body, breaks, start + right, end))
         start = end
     gaps[-1] += ends[-1]
 
 
-def _join(lines: list[str], ends: list[str]) -> tuple[str, list[tuple[int, str]]]:
-    """Join wrapped lines into one; return the line and its former line ends with their offsets."""
+def _join_wrapped_lines(lines: list[str], ends: list[str]) -> tuple[str, list[tuple[int, str]]]:
+    """Join wrapped lines; return the joined line, and the offset and characters of each break."""
     body = lines[0]
     breaks = []
     for line, end in zip(lines[1:], ends[:-1], strict=True):
@@ -130,8 +148,8 @@ def _join(lines: list[str], ends: list[str]) -> tuple[str, list[tuple[int, str]]
     return body, breaks
 
 
-def _gap(body: str, breaks: list[tuple[int, str]], start: int, stop: int) -> str:
-    """Return the text between two sentences, including line endings."""
+def _gap_text(body: str, breaks: list[tuple[int, str]], start: int, stop: int) -> str:
+    """Return the text between two offsets of a joined line, with the original line breaks."""
     text, last = "", start
     for at, mark in breaks:
         if start <= at < stop:

@@ -1,8 +1,8 @@
 """Translation memory: each distinct sentence is translated only once per model and options.
 
-Keys are 128-bit hashes of model hash, decoding options and normalized sentence, so that several
-models can share a file. Each block is one transaction; if the process is killed, complete blocks
-remain. The memory never changes a translation, it only saves time.
+A key is a 128-bit hash of the model hash, the decoding options and the normalized sentence, so that
+several models can share a file. Each block of sentences is stored in one transaction; if the
+process is killed, complete blocks remain. The memory saves time; it never changes a translation.
 """
 
 import zlib
@@ -31,21 +31,21 @@ class TranslationMemory(SqliteCache):
     """
 
     def lookup(self, scope: str, sentences: Sequence[str]) -> dict[str, Output]:
-        """Return the stored translations by sentence; sentences without one are left out.
+        """Return the stored translations by sentence; sentences that are not stored are omitted.
 
         Args:
-            scope: Model hash and decoding options.
+            scope: Model hash and decoding options, as a string.
             sentences: Normalized sentences.
         """
         keys = {cache_key(scope, sentence): sentence for sentence in sentences}
         return {
-            keys[row[0]]: _output(*row[1:4])
-            for row in self._rows(_SELECT, keys)
+            keys[row[0]]: _decode_output(*row[1:4])
+            for row in self._select_rows(_SELECT, keys)
             if row[4] == _checksum(*row[:4])
         }
 
     def add(self, scope: str, outputs: Mapping[str, Output]) -> None:
-        """Store the translations of sentences in one transaction."""
+        """Store translations by sentence, in one transaction."""
         rows = [
             (cache_key(scope, sentence), output.text, output.pieces, _encode_flags(output))
             for sentence, output in outputs.items()
@@ -65,5 +65,5 @@ def _encode_flags(output: Output) -> int:
     return sum(getattr(output, name) << bit for bit, name in enumerate(_MARKS))
 
 
-def _output(text: str, pieces: int, marks: int) -> Output:
+def _decode_output(text: str, pieces: int, marks: int) -> Output:
     return Output(text, pieces, **{name: bool(marks >> bit & 1) for bit, name in enumerate(_MARKS)})

@@ -1,9 +1,9 @@
 """Reads and checks the folder of a CTranslate2 translation model.
 
 Input: a folder with `model.bin`, `config.json`, a vocabulary, and either `source.spm` and
-`target.spm` (as OPUS-MT has them) or one shared SentencePiece model. Output: a `ModelFolder` with
-its files, its vocabulary, its hash, and whether the engine or the caller appends `</s>` to a source
-sentence: the engine if `config.json` sets `add_source_eos`, otherwise the caller.
+`target.spm` (as in OPUS-MT) or one shared SentencePiece model. Output: a `ModelFolder` with its
+files, its vocabulary, its hash, and whether the engine or the caller appends `</s>` to source
+sentences: the engine if `config.json` sets `add_source_eos`, otherwise the caller.
 """
 
 import hashlib
@@ -27,21 +27,21 @@ SHARED = (
     "spiece.model",
 )
 LEAST_KNOWN = 0.5
-"""Minimum share of the SentencePiece pieces that must be in the vocabulary of the model."""
+"""Minimum share of the SentencePiece tokens that must be in the vocabulary of the model."""
 
 Processor = sentencepiece.SentencePieceProcessor
 
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """Folder of a translation model, with its files checked.
+    """Folder of a translation model whose files have been checked.
 
     Args:
         folder: Path of the folder.
-        config: Contents of `config.json`.
-        spm: SentencePiece models of source and target; the same path twice if shared.
-        vocabulary: Source pieces that the model knows.
-        digest: SHA-256 over the names and bytes of all files that an output depends on.
+        config: Content of `config.json`.
+        spm: Paths of the SentencePiece models of source and target; the same path twice if shared.
+        vocabulary: Source tokens that the model knows.
+        digest: SHA-256 of the names and contents of all files on which a translation depends.
     """
 
     folder: Path
@@ -52,49 +52,52 @@ class ModelFolder:
 
     @property
     def append_eos(self) -> bool:
-        """Whether the caller must append `</s>` to source sentences, since the engine does not."""
+        """Whether the caller must append `</s>` to source sentences, as the engine does not."""
         return not self.config.get("add_source_eos", False)
 
     def processors(self) -> tuple[Processor, Processor]:
         """Load the SentencePiece tokenizers of the source and the target language.
 
         Raises:
-            FormatError: A file is not a SentencePiece model, or belongs to a different model.
+            FormatError: a file is not a SentencePiece model, or belongs to a different model.
         """
-        source, target = (_load(path) for path in self.spm)
+        source, target = (_load_tokenizer(path) for path in self.spm)
         known = self.vocabulary_coverage(source)
         if known < LEAST_KNOWN:
             raise FormatError(
-                f"only {known:.0%} of the pieces are in the model's vocabulary; the SentencePiece "
-                "model belongs to a different model",
+                f"expected at least {LEAST_KNOWN:.0%} of the tokens in the vocabulary of the "
+                f"translation model, found {known:.0%}; this SentencePiece model belongs to a "
+                "different translation model",
                 self.spm[0],
             )
         return source, target
 
-    def vocabulary_coverage(self, source: Processor) -> float:
-        """Return the fraction of a tokenizer's pieces that are in the model's vocabulary."""
-        pieces = [source.id_to_piece(i) for i in range(source.get_piece_size())]
+    def vocabulary_coverage(self, tokenizer: Processor) -> float:
+        """Return the fraction of a tokenizer's tokens that are in the model's vocabulary."""
+        pieces = [tokenizer.id_to_piece(i) for i in range(tokenizer.get_piece_size())]
         return sum(piece in self.vocabulary for piece in pieces) / len(pieces)
 
 
 def read_model(folder: Path) -> ModelFolder:
-    """Check the folder of a translation model and return its description.
+    """Check the folder of a translation model, and describe it.
 
     Raises:
         FormatError: a file is missing or invalid; the message names it.
     """
-    spm = _sentence_pieces(folder)
+    spm = _sentencepiece_models(folder)
     if not (folder / WEIGHTS).is_file():
-        raise FormatError(f"no {WEIGHTS}: this folder is not a CTranslate2 model", folder)
-    config = _json(folder / CONFIG)
+        raise FormatError(
+            f"expected {WEIGHTS}, found none; this folder is not a CTranslate2 model", folder
+        )
+    config = _read_json(folder / CONFIG)
     if not isinstance(config, dict):
-        raise FormatError("expected a JSON object", folder / CONFIG)
-    files, vocabulary = _vocabulary(folder)
+        raise FormatError(f"expected a JSON object, found {type(config).__name__}", folder / CONFIG)
+    files, vocabulary = _read_vocabulary(folder)
     paths = sorted({folder / WEIGHTS, folder / CONFIG, *files, *spm})
-    return ModelFolder(folder, config, spm, vocabulary, _digest(paths))
+    return ModelFolder(folder, config, spm, vocabulary, _hash_files(paths))
 
 
-def _sentence_pieces(folder: Path) -> tuple[Path, Path]:
+def _sentencepiece_models(folder: Path) -> tuple[Path, Path]:
     source, target = (folder / name for name in PAIR)
     if source.is_file() and target.is_file():
         return source, target
@@ -107,36 +110,42 @@ def _sentence_pieces(folder: Path) -> tuple[Path, Path]:
     )
 
 
-def _vocabulary(folder: Path) -> tuple[list[Path], frozenset[str]]:
+def _read_vocabulary(folder: Path) -> tuple[list[Path], frozenset[str]]:
     """Return the vocabulary files of a model, and the set of source tokens in them."""
     files = sorted([*folder.glob("*vocabulary.json"), *folder.glob("*vocabulary.txt")])
     for kind in ("source", "shared"):
         for path in files:
             if path.name.startswith(kind):
-                pieces = _json(path) if path.suffix == ".json" else _lines(path)
+                pieces = _read_json(path) if path.suffix == ".json" else _read_lines(path)
                 return files, frozenset(pieces)
-    raise FormatError("no source_vocabulary or shared_vocabulary (.json or .txt)", folder)
+    raise FormatError(
+        "expected source_vocabulary or shared_vocabulary (.json or .txt), found neither", folder
+    )
 
 
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     return path.read_text("utf-8").split("\n")
 
 
-def _json(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     try:
         return orjson.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise FormatError(f"expected a JSON file of a CTranslate2 model: {error}", path) from None
+        raise FormatError(
+            f"expected the JSON file of a CTranslate2 model, cannot read it: {error}", path
+        ) from None
 
 
-def _load(path: Path) -> Processor:
+def _load_tokenizer(path: Path) -> Processor:
     try:
         return Processor(model_file=str(path))
     except (OSError, RuntimeError) as error:
-        raise FormatError(f"not a SentencePiece model: {error}", path) from None
+        raise FormatError(
+            f"expected a SentencePiece model, cannot load it: {error}", path
+        ) from None
 
 
-def _digest(paths: list[Path]) -> str:
+def _hash_files(paths: list[Path]) -> str:
     total = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:

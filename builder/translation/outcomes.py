@@ -1,4 +1,4 @@
-"""Quality of translated sentences: choice between two translations, and fallback policies."""
+"""Assesses translated sentences: quality flags, better of two translations, fallback policy."""
 
 import re
 from dataclasses import dataclass, replace
@@ -9,9 +9,9 @@ from builder.translation.parts import Output
 from builder.translation.quality import output_flags
 
 RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_source")
-"""Flags of outputs to be decoded again, most serious first."""
+"""Flags of translations so poor that the sentence is decoded again, most serious first."""
 POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
-"""Flags whose policy is a parameter `on_<flag>`."""
+"""Flags for which a parameter `on_<flag>` sets the fallback policy."""
 BROKEN_CHARACTERS = re.compile(r"\s*\ufffd+\s*")
 """Remains of characters that the model spells in bytes, such as emoji, and did not complete."""
 
@@ -25,16 +25,16 @@ class Outcome:
 
     @property
     def is_unusable(self) -> bool:
-        """Whether the translation is so poor that the sentence should be translated again."""
+        """Whether the translation is so poor that the sentence should be decoded again."""
         return not self.flags.isdisjoint(RETRIED)
 
 
 def evaluate_output(text: str, output: Output) -> Outcome:
-    """Determine the quality flags of a translation, and return both, without broken characters.
+    """Return a translation, without broken characters, and its quality flags.
 
     Args:
-        text: Source text as decoded.
-        output: Output of the model.
+        text: Source sentence, as given to the model.
+        output: Translation by the model.
     """
     if BROKEN_CHARACTERS.search(output.text):
         whole = BROKEN_CHARACTERS.sub(" ", output.text).strip()
@@ -50,18 +50,22 @@ def evaluate_output(text: str, output: Output) -> Outcome:
 
 
 def choose_better(first: Outcome, second: Outcome) -> Outcome:
-    """Return the second translation, flagged as retried, if it is better; otherwise the first."""
+    """Return the better translation: the first, or the second with the flag `retried`."""
     if _severity(second) < _severity(first):
         return Outcome(second.output, second.flags | {"retried"})
     return first
 
 
 def fallback_policy(flags: frozenset[str], params: TranslateParameters) -> str:
-    """Return the strictest fallback policy of the flags: `drop`, `source` or `keep`."""
+    """Return the strictest policy that the parameters set for any of the given quality flags.
+
+    The policies are, strictest first: `drop` (empty translation), `source` (copy of the source)
+    and `keep` (the translation).
+    """
     asked = {getattr(params, f"on_{flag}") for flag in POLICIES if flag in flags}
     return next((answer for answer in ("drop", "source") if answer in asked), "keep")
 
 
-def _severity(found: Outcome) -> tuple[bool, ...]:
-    """Return a sort key: the most serious defects of a translation; lower is better."""
-    return tuple(flag in found.flags for flag in (*RETRIED, "numbers_differ"))
+def _severity(outcome: Outcome) -> tuple[bool, ...]:
+    """Return a sort key of a translation by its defects, most serious first; lower is better."""
+    return tuple(flag in outcome.flags for flag in (*RETRIED, "numbers_differ"))

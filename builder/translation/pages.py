@@ -1,7 +1,7 @@
 """Translates documents in groups: decodes one group while others are split and written.
 
-Decoding uses all cores and runs in a background thread; splitting and joining is Python and uses
-the main thread. The translation of an unchanged document is looked up as a whole (see
+Decoding runs in a background thread and uses all cores; the Python code that splits and joins texts
+runs in the main thread. The translation of an unchanged document is looked up as a whole (see
 `text_cache`).
 """
 
@@ -19,9 +19,9 @@ from builder.translation.translator import PreparedTexts, Translator
 
 FIELDS = ("text", "title")
 CHUNK_BYTES = 1 << 17
-"""Approximate bytes of text that are looked up in the cache at once."""
+"""Approximate number of bytes of text that are looked up in the cache at once."""
 NEW_BYTES, HELD_BYTES = 1 << 20, 1 << 24
-"""Bytes of text to translate, and of all text, at which a group is full."""
+"""Bytes of text without a cached translation, and of all text, at which a group is full."""
 
 Fields = dict[str, list[Translation]]
 
@@ -32,33 +32,39 @@ class _Group:
 
     Args:
         chunks: The documents, in order.
-        known: Cached translations, by text.
+        cached: Cached translations, by text.
         missing: Distinct texts without a cached translation, in order.
-        new: Bytes of the missing texts.
-        held: Bytes of all texts.
+        missing_bytes: Number of bytes of the missing texts.
+        total_bytes: Number of bytes of all texts.
     """
 
     chunks: list[pl.DataFrame] = field(default_factory=list)
-    known: dict[str, Translation] = field(default_factory=dict)
+    cached: dict[str, Translation] = field(default_factory=dict)
     missing: dict[str, None] = field(default_factory=dict)
-    new: int = 0
-    held: int = 0
+    missing_bytes: int = 0
+    total_bytes: int = 0
 
     @property
     def is_full(self) -> bool:
         """Whether the group has enough text to be translated."""
-        return self.new >= NEW_BYTES or self.held >= HELD_BYTES
+        return self.missing_bytes >= NEW_BYTES or self.total_bytes >= HELD_BYTES
 
-    def add(self, pages: pl.DataFrame, texts: TextCache, scope: str) -> None:
-        """Append documents to the group, and note which of the texts have no cached translation."""
+    def add(self, pages: pl.DataFrame, cache: TextCache, scope: str) -> None:
+        """Append documents to the group, and look up the translations of their texts.
+
+        Args:
+            pages: Documents with `text` and `title`.
+            cache: Cache of translated texts.
+            scope: Cache scope: the model, all options and the code version, as a string.
+        """
         wanted = {text: None for name in FIELDS for text in pages[name].to_list()}
-        asked = [t for t in wanted if t not in self.known and t not in self.missing]
-        self.known |= texts.lookup(scope, asked)
-        missing = {text: None for text in asked if text not in self.known}
+        asked = [t for t in wanted if t not in self.cached and t not in self.missing]
+        self.cached |= cache.lookup(scope, asked)
+        missing = {text: None for text in asked if text not in self.cached}
         self.chunks.append(pages)
         self.missing |= missing
-        self.new += _total_bytes(missing)
-        self.held += _total_bytes(wanted)
+        self.missing_bytes += _count_bytes(missing)
+        self.total_bytes += _count_bytes(wanted)
 
 
 @dataclass(frozen=True)
@@ -71,38 +77,38 @@ class _InFlightGroup:
 
 
 def translate_pages(
-    pages: Iterable[pl.DataFrame], translator: Translator, texts: TextCache
+    pages: Iterable[pl.DataFrame], translator: Translator, cache: TextCache
 ) -> Iterator[tuple[pl.DataFrame, Fields]]:
     """Translate the title and text of documents.
 
     Args:
-        pages: Frames with `text` and `title`.
-        translator: The translator; a background thread uses its memory until the end.
-        texts: Cache of translated texts.
+        pages: Data frames of documents with `text` and `title`.
+        translator: The translator; a background thread uses it until the last batch is yielded.
+        cache: Cache of translated texts.
 
     Yields:
-        Batches of documents in order, with the translations of each field.
+        A data frame of documents, in order, with the translations by field (`text`, `title`).
     """
-    scope = _scope(translator)
+    scope = _cache_scope(translator)
     waiting: deque[_InFlightGroup] = deque()
-    with ThreadPoolExecutor(1, thread_name_prefix="translate") as beside:
+    with ThreadPoolExecutor(1, thread_name_prefix="translate") as background:
         try:
-            for group in _groups(_chunks(pages), texts, scope):
+            for group in _group_chunks_by_size(_split_into_chunks(pages), cache, scope):
                 prepared = translator.prepare(list(group.missing))
-                decoded = beside.submit(translator.decode, prepared)
+                decoded = background.submit(translator.decode, prepared)
                 waiting.append(_InFlightGroup(group, prepared, decoded))
                 if len(waiting) > 1:
-                    yield from _finish(waiting.popleft(), translator, texts, scope)
+                    yield from _finish_group(waiting.popleft(), translator, cache, scope)
             while waiting:
-                yield from _finish(waiting.popleft(), translator, texts, scope)
+                yield from _finish_group(waiting.popleft(), translator, cache, scope)
         except BaseException:
             translator.stop()
-            beside.shutdown(wait=False, cancel_futures=True)
+            background.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _chunks(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Split frames into chunks of about `CHUNK_BYTES` of text."""
+def _split_into_chunks(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Split data frames into chunks with about `CHUNK_BYTES` bytes of text each."""
     size = pl.sum_horizontal(pl.col(name).str.len_bytes().cast(pl.Int64) for name in FIELDS)
     for frame in frames:
         number = frame.select((size.cum_sum() - size) // CHUNK_BYTES).to_series()
@@ -112,11 +118,13 @@ def _chunks(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
             place += rows
 
 
-def _groups(chunks: Iterable[pl.DataFrame], texts: TextCache, scope: str) -> Iterator[_Group]:
-    """Collect chunks into groups with enough text to decode, in order."""
+def _group_chunks_by_size(
+    chunks: Iterable[pl.DataFrame], cache: TextCache, scope: str
+) -> Iterator[_Group]:
+    """Collect consecutive chunks into groups with enough text to decode, and yield each group."""
     group = _Group()
     for chunk in chunks:
-        group.add(chunk, texts, scope)
+        group.add(chunk, cache, scope)
         if group.is_full:
             yield group
             group = _Group()
@@ -124,24 +132,24 @@ def _groups(chunks: Iterable[pl.DataFrame], texts: TextCache, scope: str) -> Ite
         yield group
 
 
-def _finish(
-    begun: _InFlightGroup, translator: Translator, texts: TextCache, scope: str
+def _finish_group(
+    in_flight: _InFlightGroup, translator: Translator, cache: TextCache, scope: str
 ) -> Iterator[tuple[pl.DataFrame, Fields]]:
-    """Wait until a group is decoded, and yield its documents with their translations."""
-    made = translator.finish(begun.prepared, begun.decoded.result())
-    new = dict(zip(begun.group.missing, made, strict=True))
-    texts.add(scope, new)
-    found = begun.group.known | new
-    for pages in begun.group.chunks:
+    """Wait until a group has been decoded, and yield its documents with their translations."""
+    made = translator.finish(in_flight.prepared, in_flight.decoded.result())
+    new = dict(zip(in_flight.group.missing, made, strict=True))
+    cache.add(scope, new)
+    found = in_flight.group.cached | new
+    for pages in in_flight.group.chunks:
         yield pages, {name: [found[t] for t in pages[name].to_list()] for name in FIELDS}
 
 
-def _total_bytes(texts: Iterable[str]) -> int:
+def _count_bytes(texts: Iterable[str]) -> int:
     return sum(len(text.encode()) for text in texts)
 
 
-def _scope(translator: Translator) -> str:
-    """Return a cache key of everything that a translation depends on except the text."""
+def _cache_scope(translator: Translator) -> str:
+    """Return the cache scope of texts: the model, all options and the code version, as a string."""
     return " ".join(
         (translator.scope(), translator.params.model_dump_json(exclude={"model"}), code_digest())
     )

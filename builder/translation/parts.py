@@ -1,7 +1,7 @@
-"""Joins the translations of the parts into which sentences were split.
+"""Joins the translations of sentence parts into translations of sentences.
 
-Input: sentences split by `cutting`, and the outputs of their parts. Output: one output per
-sentence, with the copied parts and the spaces between parts restored.
+Input: sentences split by `cutting`, and the translations of their parts. Output: one translation
+per sentence, with the copied parts and the spaces between parts restored.
 """
 
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from builder.translation.forms import match_source_form
 
 @dataclass(frozen=True)
 class Output:
-    """Translation of a sentence by the model, with the state of the decoder.
+    """Translation of a sentence by the model, with what the decoder reported.
 
     Args:
-        text: The output; may be empty.
-        pieces: Source pieces that were decoded.
+        text: The translation; may be empty.
+        pieces: Number of source tokens that were decoded.
         split: Whether the sentence was too long and was decoded in parts.
-        truncated: Whether an output reached the maximum length.
-        unknown: Whether a source piece is unknown to the model.
-        empty: Whether the output of a part is empty.
+        truncated: Whether the translation of any part reached the maximum length.
+        unknown: Whether any source token is unknown to the model.
+        empty: Whether the translation of any part is empty.
     """
 
     text: str
@@ -32,7 +32,12 @@ class Output:
 
 @dataclass(frozen=True)
 class SplitSentence:
-    """Sentence split into parts, each with a flag whether it is copied instead of translated."""
+    """Sentence split into parts.
+
+    Args:
+        parts: Text of each part, and a flag that is true if it is copied instead of translated.
+        split: Whether any text was too long for the model and was split.
+    """
 
     parts: tuple[tuple[str, bool], ...]
     split: bool
@@ -43,33 +48,33 @@ class Block:
     """Block of sentences that are translated together, with the distinct parts to decode.
 
     Args:
-        divided: The split sentences.
+        split_sentences: The sentences, split into parts.
         texts: Distinct parts to decode.
-        pieces: Source pieces of each part.
-        known: Outputs received so far, by part.
+        pieces: Source tokens of each of `texts`.
+        outputs_by_part: Outputs received so far, by part.
     """
 
-    divided: list[SplitSentence]
+    split_sentences: list[SplitSentence]
     texts: list[str]
     pieces: list[list[str]]
-    known: dict[str, Output] = field(default_factory=dict)
+    outputs_by_part: dict[str, Output] = field(default_factory=dict)
 
     def outputs(self) -> list[Output]:
-        """Return one translation per sentence, after all parts have been decoded."""
-        return [join_parts(sentence, self.known) for sentence in self.divided]
+        """Return one translation per sentence; all parts must have been decoded."""
+        return [join_parts(sentence, self.outputs_by_part) for sentence in self.split_sentences]
 
 
-def join_parts(sentence: SplitSentence, known: dict[str, Output]) -> Output:
-    """Join the translated and copied parts of a sentence, with the spaces between them."""
+def join_parts(sentence: SplitSentence, outputs_by_part: dict[str, Output]) -> Output:
+    """Join the parts of a sentence, translated or copied, with the spaces between them."""
     if len(sentence.parts) == 1 and not sentence.parts[0][1]:
-        return known[sentence.parts[0][0]]
+        return outputs_by_part[sentence.parts[0][0]]
     text = ""
     for part, copied in sentence.parts:
         bare = part.strip()
-        output = bare if copied else match_source_form(known[part].text, bare)
+        output = bare if copied else match_source_form(outputs_by_part[part].text, bare)
         lead, trail = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
         text += lead + output + trail
-    outputs = [known[part] for part, copied in sentence.parts if not copied]
+    outputs = [outputs_by_part[part] for part, copied in sentence.parts if not copied]
     return Output(
         text.strip(),
         sum(output.pieces for output in outputs),

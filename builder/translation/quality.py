@@ -1,7 +1,7 @@
-"""Quality flags of a translated sentence, from its source, translation and decoder state.
+"""Quality flags of a translated sentence, from a comparison with its source.
 
-Input: a sentence, its output, and the decoder state. Output: flags of `SENTENCE_FLAGS`. Bounds are
-those that fewer than 1 in 500 of 33,000 real sentence pairs cross (length ratio 0.4 to 1.9).
+Input: a source sentence and its translation. Output: flags of `SENTENCE_FLAGS`. The bounds are such
+that fewer than 1 in 500 of 33,000 real sentence pairs exceed them (length ratio 0.4 to 1.9).
 """
 
 import re
@@ -12,12 +12,13 @@ from builder.translation.language import count_function_words
 SHORTER, LONGER = 0.4, 1.9
 """Minimum and maximum ratio of the English to the French length in characters."""
 LESS, MORE = 6, 12
-"""Number of characters by which short sentences may be outside these bounds."""
+"""Number of characters by which a translation may be shorter or longer than these bounds."""
 LONGEST_UNIT = 12
-"""Maximum number of words of a phrase whose repetitions are counted."""
+"""Maximum number of words in a phrase whose repetitions are counted."""
 REPEATS = 4
-"""Number of consecutive occurrences of a word that marks a faulty output; one less for a phrase."""
+"""Minimum consecutive occurrences of a word in a defective translation; one fewer for phrases."""
 REPEATED_CHARACTERS = re.compile(r"([^\W\d_]{1,6}?)\1{7,}")
+"""Pattern of one to six letters that occur at least eight times in a row."""
 
 _WORD = re.compile(r"[^\W_]+")
 _DIGITS = re.compile(r"\d")
@@ -30,9 +31,10 @@ def has_markup(text: str) -> bool:
 
 
 def max_repetitions(text: str) -> int:
-    """Return the maximum number of consecutive occurrences of a phrase; 1 if none is repeated.
+    """Return the maximum number of consecutive occurrences of a word or phrase; at least 1.
 
-    Phrases of several words count one extra, because they are suspicious after fewer repetitions.
+    One is added for a repeated phrase of several words, as it is suspicious after fewer
+    repetitions.
     """
     words = [word.lower() for word in _WORD.findall(text)]
     most = 1
@@ -46,7 +48,7 @@ def max_repetitions(text: str) -> int:
 
 
 def is_repetitive(output: str, source: str) -> bool:
-    """Whether a translation repeats a phrase more often than its source does."""
+    """Whether a translation repeats letters, words or phrases more often than its source does."""
     if REPEATED_CHARACTERS.search(output) and not REPEATED_CHARACTERS.search(source):
         return True
     again = max_repetitions(output)
@@ -54,13 +56,13 @@ def is_repetitive(output: str, source: str) -> bool:
 
 
 def has_length_mismatch(output: str, source: str) -> bool:
-    """Whether the length of a translation relative to its source is outside the usual range."""
+    """Whether the ratio of the lengths of translation and source is outside the usual range."""
     low, high = SHORTER * len(source) - LESS, LONGER * len(source) + MORE
     return not low <= len(output) <= high
 
 
 def is_untranslated(output: str, source: str) -> bool:
-    """Whether a translation is still French, or equal to the source."""
+    """Whether a translation is mostly French, or is a copy of a French source."""
     french, english = count_function_words(output)
     if french >= 2 and french > 2 * english:
         return True
@@ -68,12 +70,12 @@ def is_untranslated(output: str, source: str) -> bool:
 
 
 def has_number_mismatch(output: str, source: str) -> bool:
-    """Whether source and translation contain different digits, ignoring order and separators."""
+    """Whether source and translation have different digits, ignoring order and separators."""
     return Counter(_DIGITS.findall(output)) != Counter(_DIGITS.findall(source))
 
 
 def output_flags(output: str, source: str) -> set[str]:
-    """Return the quality flags that result from comparing a translation with its source."""
+    """Return the quality flags from the comparison of a translation with its source."""
     if not output:
         return {"empty_output"}
     checks = {

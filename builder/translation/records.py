@@ -11,15 +11,15 @@ from schemas import Sentences, Translations
 COPIED = frozenset({"untranslatable", "english"})
 
 Fields = Mapping[str, Sequence[Translation]]
-"""Translations of the same rows, by name of the field."""
+"""Translations of the same documents or queries, by field name."""
 
 
 def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
     """Return one row per sentence of the given documents or queries.
 
     Args:
-        ids: Their ids, in order.
-        fields: Their fields, sorted by name.
+        ids: Ids of the documents or queries.
+        fields: Translations by field name, each list in the order of `ids`.
     """
     rows = [
         (row_id, name, number, sentence.source, sentence.english, list(sentence.flags))
@@ -27,11 +27,16 @@ def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
         for name in sorted(fields)
         for number, sentence in enumerate(fields[name][place].sentences)
     ]
-    return _table(rows, arrow_schema(Sentences))
+    return _to_arrow_table(rows, arrow_schema(Sentences))
 
 
 def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
-    """Return one row per document or query, with counts of its sentences by outcome."""
+    """Return one row per document or query, with counts of its sentences by outcome.
+
+    Args:
+        ids: Ids of the documents or queries.
+        fields: Translations by field name, each list in the order of `ids`.
+    """
     rows = []
     for place, row_id in enumerate(ids):
         sentences = [s for name in fields for s in fields[name][place].sentences]
@@ -44,7 +49,7 @@ def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
         rows.append(
             (row_id, len(sentences), translated, copied, kept, dropped, list(sort_flags(flags)))
         )
-    return _table(rows, arrow_schema(Translations))
+    return _to_arrow_table(rows, arrow_schema(Translations))
 
 
 def _count_flagged_sentences(
@@ -53,7 +58,7 @@ def _count_flagged_sentences(
     return sum(not flags.isdisjoint(sentence.flags) for sentence in sentences)
 
 
-def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
+def _to_arrow_table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
     arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)

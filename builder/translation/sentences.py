@@ -1,4 +1,4 @@
-"""Data classes for translated texts and for sentences with quality flags."""
+"""Data classes of translated texts, and of their sentences with quality flags."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from schemas import SENTENCE_FLAGS
 
 
 class TextKind(StrEnum):
-    """Kind of text: running text with any number of lines, or a query, which is one sentence."""
+    """Kind of text: running text of any number of lines, or a query, which is one sentence."""
 
     TEXT = "text"
     QUERY = "query"
@@ -19,8 +19,8 @@ class Sentence:
     """Source sentence with its English translation.
 
     Args:
-        source: The sentence, normalized.
-        english: Its translation, or the copied source; may be empty.
+        source: Source sentence, normalized.
+        english: Translation, or a copy of the source; may be empty.
         flags: Quality flags, in the order of `SENTENCE_FLAGS`.
     """
 
@@ -34,8 +34,8 @@ class Translation:
     """English translation of a text.
 
     Args:
-        text: The translated text, with the lines of the source.
-        sentences: The sentences of the source in order, each with its translation and flags.
+        text: The translated text, with as many lines as the source.
+        sentences: The sentences of the source, in order, each with its translation and flags.
     """
 
     text: str

@@ -1,8 +1,8 @@
 """Persistent cache: rows with 128-bit keys in a SQLite file.
 
 A row with a wrong checksum counts as missing; a damaged file is recreated. Each call that adds rows
-is one transaction, so that either all or none of them survive a crash. A cache may be used by one
-thread at a time, not necessarily the same one.
+is one transaction, so that either all or none of its rows survive a crash. Different threads may
+use a cache, but only one at a time.
 """
 
 import hashlib
@@ -13,15 +13,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-KEYS_A_QUERY = 500
-"""Maximum number of SQL parameters that every version of SQLite accepts."""
+MAX_KEYS_PER_QUERY = 500
+"""Maximum number of keys per SQL query; all versions of SQLite accept that many parameters."""
 
 
 class SqliteCache:
-    """Persistent cache: a SQLite file with rows by 128-bit key.
+    """Base class of persistent caches: a SQLite file whose rows have 128-bit keys.
 
     Args:
-        path: The file; created if missing.
+        path: Path of the file; created if missing.
     """
 
     TABLE: ClassVar[str]
@@ -33,22 +33,27 @@ class SqliteCache:
         self._path = path
         self._connection = self._connect()
         with self._rebuild_if_corrupt():
-            self._prepare()
+            self._initialize()
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        connection.text_factory = _text
+        connection.text_factory = _decode_text
         return connection
 
-    def _prepare(self) -> None:
+    def _initialize(self) -> None:
         self._connection.execute(f"PRAGMA page_size = {self.PAGE}")
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(self.TABLE)
 
-    def _rows(self, select: str, keys: Iterable[bytes]) -> Iterator[tuple[Any, ...]]:
-        """Return the rows with the given keys, selected by a statement that ends in `IN ({})`."""
-        for part in _split_into_chunks(keys, KEYS_A_QUERY):
+    def _select_rows(self, select: str, keys: Iterable[bytes]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows with the given keys.
+
+        Args:
+            select: SELECT statement that ends in `IN ({})`.
+            keys: 128-bit keys.
+        """
+        for part in _split_into_chunks(keys, MAX_KEYS_PER_QUERY):
             with self._rebuild_if_corrupt():
                 asked = select.format(",".join("?" * len(part)))
                 yield from self._connection.execute(asked, part)
@@ -60,7 +65,7 @@ class SqliteCache:
 
     @contextmanager
     def _rebuild_if_corrupt(self) -> Iterator[None]:
-        """Context manager that recreates the file if it is corrupt, and re-raises other errors."""
+        """Recreate the file if SQLite reports that it is corrupt; re-raise other errors."""
         try:
             yield
         except sqlite3.OperationalError:
@@ -70,7 +75,7 @@ class SqliteCache:
             for end in ("", "-wal", "-shm"):
                 self._path.with_name(self._path.name + end).unlink(missing_ok=True)
             self._connection = self._connect()
-            self._prepare()
+            self._initialize()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -91,12 +96,12 @@ class SqliteCache:
 
 
 def cache_key(scope: str, text: str) -> bytes:
-    """Return the 128-bit key of a text in a scope."""
+    """Return the 128-bit hash of a scope (such as a model and its options) and a text."""
     return hashlib.sha256(f"{scope}\n{text}".encode()).digest()[:16]
 
 
-def _text(value: bytes) -> str:
-    """Decode the text of a row; invalid bytes are replaced, and the checksum detects them."""
+def _decode_text(value: bytes) -> str:
+    """Decode a text column; invalid bytes are replaced, so that the row's checksum fails."""
     return value.decode("utf-8", errors="replace")
 
 

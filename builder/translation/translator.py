@@ -1,11 +1,12 @@
-"""Translation of French texts sentence by sentence, with quality flags per sentence.
+"""Translates French texts sentence by sentence, with quality flags per sentence.
 
-A sentence is copied (no words, or already English) or decoded. Sentences with defective outputs
-(`outcomes`) are decoded again in a slower way if the parameters enable it. The policies of the
-remaining flags determine whether an output is kept, replaced by its source, or dropped.
+A sentence is copied (if it has no words or is already English) or decoded. If the translation is
+defective (see `outcomes`), the sentence is decoded again with slower options, if the parameters
+enable it. The policies of the remaining flags determine whether a translation is kept, replaced by
+its source, or dropped.
 
-The steps `prepare`, `decode` and `finish` can be called separately, since only `decode` uses the
-engine and the others may run in another thread.
+The steps `prepare`, `decode` and `finish` can be called separately: only `decode` uses the engine,
+so the other steps may run in another thread.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,9 +18,9 @@ from builder.parameters import TranslateParameters
 from builder.translation.cutting import is_untranslatable
 from builder.translation.engine import RETRY_DECODING
 from builder.translation.engines import StreamingEngine, TranslationEngine, translate_blocks
-from builder.translation.forms import match_source_form, model_text
-from builder.translation.language import english_sentences
-from builder.translation.layout import Layout, Segment, single_segment, split_text
+from builder.translation.forms import match_source_form, normalize_case
+from builder.translation.language import flag_english_sentences
+from builder.translation.layout import Layout, Segment, single_sentence_layout, split_text
 from builder.translation.memory import TranslationMemory
 from builder.translation.outcomes import Outcome, choose_better, evaluate_output, fallback_policy
 from builder.translation.parts import Output
@@ -27,9 +28,10 @@ from builder.translation.quality import has_markup
 from builder.translation.sentences import Sentence, TextKind, Translation, sort_flags
 
 Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[Output]]]
+"""Function of blocks of sentences and of `is_retry` that yields the outputs of each block."""
 
 BLOCK = 2048
-"""Sentences decoded between commits, and therefore the maximum work lost in a crash."""
+"""Number of sentences per transaction; a crash loses at most this many translations."""
 
 
 @dataclass(frozen=True)
@@ -38,20 +40,27 @@ class PreparedTexts:
 
     Args:
         layouts: Sentences and gaps of each text.
-        copied: Flag of each sentence that is copied; None if it is decoded.
+        copy_reasons: For each text, a list with the reason to copy each sentence (`untranslatable`
+            or `english`), or None if it is decoded.
         wanted: Distinct sentences to decode.
-        form: Kind of the texts.
+        kind: Kind of the texts.
     """
 
     layouts: tuple[Layout, ...]
-    copied: tuple[list[str | None], ...]
+    copy_reasons: tuple[list[str | None], ...]
     wanted: frozenset[str]
-    form: TextKind
+    kind: TextKind
 
 
 @dataclass
 class Counts:
-    """Counts of the sentences requested, and of the sentences and source tokens decoded."""
+    """Counts of the sentences and tokens that a translator has processed.
+
+    Args:
+        asked: Number of distinct sentences requested.
+        decoded: Number of sentences decoded, because they were not in the translation memory.
+        pieces: Number of source tokens decoded.
+    """
 
     asked: int = 0
     decoded: int = 0
@@ -65,8 +74,8 @@ class Translator:
         engine: The loaded model.
         memory: Translation memory.
         params: Parameters of the `[translate]` section.
-        advance: Called with the number of source pieces of each decoded block.
-        decoder: Function that decodes blocks of sentences; default: the engine.
+        advance: Function that is called after each block with its number of source tokens.
+        decoder: Function that decodes blocks of sentences; None: with the engine.
     """
 
     def __init__(
@@ -85,79 +94,84 @@ class Translator:
         self._decoder: Decoder = decoder or self._decode_with_engine
         self._advance = advance
 
-    def translate(self, texts: Sequence[str], form: TextKind = TextKind.TEXT) -> list[Translation]:
+    def translate(self, texts: Sequence[str], kind: TextKind = TextKind.TEXT) -> list[Translation]:
         """Translate texts from French to English.
 
         Args:
-            texts: Texts of any number of lines; under `TextKind.QUERY`, each is one sentence.
-            form: Kind of the texts: running text or queries.
+            texts: Texts of any number of lines, or queries.
+            kind: Kind of the texts; a query is translated as a single sentence.
         """
-        prepared = self.prepare(texts, form)
+        prepared = self.prepare(texts, kind)
         return self.finish(prepared, self.decode(prepared))
 
-    def prepare(self, texts: Sequence[str], form: TextKind = TextKind.TEXT) -> PreparedTexts:
-        """Split texts into sentences, and determine which sentences must be translated."""
-        take_apart = split_text if form is TextKind.TEXT else single_segment
-        layouts = tuple(map(take_apart, texts))
-        copied = tuple(self._copy_reasons(layouts, form))
+    def prepare(self, texts: Sequence[str], kind: TextKind = TextKind.TEXT) -> PreparedTexts:
+        """Split texts into sentences, and determine which sentences must be decoded."""
+        split = split_text if kind is TextKind.TEXT else single_sentence_layout
+        layouts = tuple(map(split, texts))
+        copy_reasons = tuple(self._copy_reasons(layouts, kind))
         wanted = frozenset(
-            model_text(segment.text)
-            for layout, flags in zip(layouts, copied, strict=True)
+            normalize_case(segment.text)
+            for layout, flags in zip(layouts, copy_reasons, strict=True)
             for segment, flag in zip(layout.segments, flags, strict=True)
             if flag is None
         )
-        return PreparedTexts(layouts, copied, wanted, form)
+        return PreparedTexts(layouts, copy_reasons, wanted, kind)
 
     def decode(self, prepared: PreparedTexts) -> dict[str, Outcome]:
-        """Return the best translation of each distinct sentence of prepared texts."""
-        best = self._outcomes(prepared.wanted, is_retry=False)
+        """Return the best translation of each distinct sentence to decode, by sentence."""
+        best = self._lookup_or_decode(prepared.wanted, is_retry=False)
         bad = (
             [text for text, found in best.items() if found.is_unusable] if self.params.retry else []
         )
-        for text, second in self._outcomes(frozenset(bad), is_retry=True).items():
+        for text, second in self._lookup_or_decode(frozenset(bad), is_retry=True).items():
             best[text] = choose_better(best[text], second)
         return best
 
     def finish(self, prepared: PreparedTexts, best: Mapping[str, Outcome]) -> list[Translation]:
-        """Return the translated texts, assembled from the translated sentences."""
+        """Assemble the translated texts from their translated sentences.
+
+        Args:
+            prepared: The texts, split into sentences.
+            best: Translation of each distinct sentence, as returned by `decode`.
+        """
         found = []
-        for layout, flags in zip(prepared.layouts, prepared.copied, strict=True):
+        for layout, flags in zip(prepared.layouts, prepared.copy_reasons, strict=True):
             sentences = tuple(
-                self._sentence(segment, flag, best, prepared.form)
+                self._translated_sentence(segment, flag, best, prepared.kind)
                 for segment, flag in zip(layout.segments, flags, strict=True)
             )
             found.append(Translation(layout.fill([s.english for s in sentences]), sentences))
         return found
 
     def stop(self) -> None:
-        """Stop a translation that runs in another thread; finished blocks stay in the memory."""
+        """Stop the translation that runs in another thread; the memory keeps finished blocks."""
         self._stopped.set()
         if isinstance(self.engine, StreamingEngine):
             self.engine.stop()
 
     def _copy_reasons(
-        self, layouts: Sequence[Layout], form: TextKind
+        self, layouts: Sequence[Layout], kind: TextKind
     ) -> Iterator[list[str | None]]:
-        """Yield per text a list: the reason to copy each sentence, or None if it is decoded."""
+        """Yield, for each text, a list with the reason to copy each sentence, or None."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
-        if self.params.on_english == "keep" or form is TextKind.QUERY:
+        if self.params.on_english == "keep" or kind is TextKind.QUERY:
             english = [[False] * len(texts) for texts in sentences]
         else:
-            english = english_sentences(sentences)
+            english = flag_english_sentences(sentences)
         for texts, are_english in zip(sentences, english, strict=True):
             yield [
                 "untranslatable" if is_untranslatable(text) else "english" if is_english else None
                 for text, is_english in zip(texts, are_english, strict=True)
             ]
 
-    def _outcomes(self, texts: frozenset[str], *, is_retry: bool) -> dict[str, Outcome]:
-        """Return the translation of each sentence, from the memory or by the engine."""
+    def _lookup_or_decode(self, texts: frozenset[str], *, is_retry: bool) -> dict[str, Outcome]:
+        """Return the translation of each sentence, from the translation memory or the engine."""
         scope = self.scope(is_retry=is_retry)
         found = self.memory.lookup(scope, sorted(texts))
         outcomes = {text: evaluate_output(text, output) for text, output in found.items()}
         self.counts.asked += len(texts)
         missing = sorted(texts - found.keys(), key=lambda text: (-len(text), text))
-        blocks = list(_blocks(missing))
+        blocks = list(_split_into_blocks(missing))
         for block, decoded in zip(blocks, self._decoder(blocks, is_retry), strict=True):
             outputs = dict(zip(block, decoded, strict=True))
             self.memory.add(scope, outputs)
@@ -176,7 +190,7 @@ class Translator:
         return translate_blocks(self.engine, blocks, is_retry=is_retry)
 
     def scope(self, *, is_retry: bool = False) -> str:
-        """Return a cache key of everything that a translation depends on except the sentence."""
+        """Return the cache scope of sentences: the model and all options, as a string."""
         p = self.params
         options = {
             **self.engine.identity,
@@ -189,8 +203,8 @@ class Translator:
         }
         return " ".join(f"{name}={value}" for name, value in options.items())
 
-    def _sentence(
-        self, segment: Segment, copied: str | None, best: Mapping[str, Outcome], form: TextKind
+    def _translated_sentence(
+        self, segment: Segment, copied: str | None, best: Mapping[str, Outcome], kind: TextKind
     ) -> Sentence:
         source = segment.text
         flags = {"control_characters"} if segment.cleaned else set()
@@ -198,17 +212,17 @@ class Translator:
             flags.add("markup")
         if copied is not None:
             return Sentence(source, source, sort_flags(flags | {copied}))
-        found = best[model_text(source)]
+        found = best[normalize_case(source)]
         flags |= found.flags
         answer = fallback_policy(found.flags, self.params)
         if answer == "source":
             return Sentence(source, source, sort_flags(flags | {"source_kept"}))
         if answer == "drop":
             return Sentence(source, "", sort_flags(flags | {"dropped"}))
-        text = match_source_form(found.output.text, source, query=form is TextKind.QUERY)
+        text = match_source_form(found.output.text, source, is_query=kind is TextKind.QUERY)
         return Sentence(source, text, sort_flags(flags))
 
 
-def _blocks(texts: list[str]) -> Iterator[list[str]]:
+def _split_into_blocks(texts: list[str]) -> Iterator[list[str]]:
     for start in range(0, len(texts), BLOCK):
         yield texts[start : start + BLOCK]

@@ -1,7 +1,7 @@
 """Translates blocks of sentences in worker processes, each of which loads the model once.
 
-A translation does not depend on the worker (see `engine`), so that the caller can store it in its
-translation memory.
+A translation does not depend on the worker process (see `engine`), so the caller can store it in
+its translation memory.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,26 +23,29 @@ def decode_blocks(
     *,
     is_retry: bool,
 ) -> Iterator[list[Output]]:
-    """Translate blocks of sentences in the workers of an executor, and yield the results in order.
+    """Translate blocks of sentences in the worker processes of an executor.
 
     Args:
-        folder: Model folder, at the same path for every worker.
-        params: Section `[translate]` of the definition.
-        limits: Limits with the executor.
-        blocks: Sentences in single spaces.
-        is_retry: See `Engine.translate`.
+        folder: Model folder; every worker must find it at this path.
+        params: Parameters of the `[translate]` section.
+        limits: Executor, and resource limits.
+        blocks: Lists of sentences with single spaces between words.
+        is_retry: Whether to decode with the options for sentences with defective translations.
+
+    Yields:
+        The outputs of each block, one per sentence, in the order of the blocks.
     """
-    task = partial(_decode, folder=folder, params=params, is_retry=is_retry)
+    task = partial(_decode_block, folder=folder, params=params, is_retry=is_retry)
     return map_partitions(task, blocks, limits)
 
 
-def _decode(
+def _decode_block(
     block: list[str], limits: Limits, folder: Path, params: TranslateParameters, is_retry: bool
 ) -> list[Output]:
-    return _engine(folder, params, limits.threads).translate(block, is_retry=is_retry)
+    return _cached_engine(folder, params, limits.threads).translate(block, is_retry=is_retry)
 
 
 @lru_cache(maxsize=1)
-def _engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
-    """Return the engine, which is loaded once per process."""
+def _cached_engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
+    """Return the translation engine of this worker process, which is loaded only once."""
     return load_engine(folder, params, threads)

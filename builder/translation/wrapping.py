@@ -1,7 +1,7 @@
-"""Detects lines that were wrapped at a margin, and wraps their translation again.
+"""Detects sentences that were wrapped over several lines, and wraps their translations again.
 
-Input: the lines of a text. Output: which of them belong together, so that half a sentence is never
-translated alone; and a translation broken again into as many lines as its source had.
+Input: the lines of a text. Output: which lines continue on the next one, so that half a sentence is
+never translated alone; and translations, each wrapped into as many lines as its source.
 """
 
 import re
@@ -14,14 +14,15 @@ BOUND = frozenset(
 )
 """French words that do not end a phrase."""
 MARGIN = 100
-"""Maximum length of the lines of a text that was wrapped at a margin."""
+"""Maximum length of a line, in characters, in a text that was wrapped at a margin."""
 WIDE_SHARE = 50
-"""Of this many lines, one may be longer in a text that was wrapped at a margin."""
+"""In a text that was wrapped at a margin, at most one line in this many exceeds `MARGIN`."""
 LEAST_WIDTH = 45
-"""Minimum length of a wrapped line; shorter lines end where their author ended them."""
+"""Minimum length in characters of a line that was wrapped; its author ended a shorter line."""
 LEAST_SPACES = 4
+"""Minimum number of spaces in a wrapped line."""
 LONGEST = 4000
-"""Maximum number of characters of lines that are joined."""
+"""Maximum total number of characters of the lines that are joined."""
 
 MARKER = re.compile(
     r"(?:[-–—•*·▪◦►»>+#]+|\d{1,3}(?:\.\d{1,3})*[.)]|\d{1,3}(?:\.\d{1,3})+|\(?[a-zA-Z]\))\s+(?=\S)"
@@ -33,45 +34,44 @@ _PHRASE_START = re.compile(r"[\"«“(\[]?\s?[\w$]")
 _ENDED = ".!?:;…"
 
 
-def has_margin(lines: Sequence[str]) -> bool:
-    """Whether the lines of a text were wrapped at a right margin."""
+def is_wrapped_at_margin(lines: Sequence[str]) -> bool:
+    """Whether a text was wrapped at a right margin, given its lines."""
     written = [line for line in lines if line.strip()]
     wide = sum(len(line) > MARGIN for line in written)
     return wide * WIDE_SHARE <= len(written)
 
 
-def continues_on_next_line(line: str, following: str, margin: bool) -> bool:
+def continues_on_next_line(line: str, following: str, is_wrapped: bool) -> bool:
     """Whether the sentence at the end of a line continues on the next line.
 
     Args:
-        line: A stripped line.
+        line: The line, stripped.
         following: The next line, stripped.
-        margin: Whether the text was wrapped at a margin.
+        is_wrapped: Whether the text was wrapped at a right margin.
     """
     if not line or not following or line[-1] in _ENDED or MARKER.match(following):
         return False
     last = _LAST_WORD.search(line)
     if last is not None and last[1] in BOUND and " " in line:
         return _PHRASE_START.match(following) is not None
-    wrapped = margin and len(line) >= LEAST_WIDTH and line.count(" ") >= LEAST_SPACES
+    wrapped = is_wrapped and len(line) >= LEAST_WIDTH and line.count(" ") >= LEAST_SPACES
     return wrapped and following[0].islower()
 
 
-def rewrap(text: str, breaks: Sequence[tuple[int, str]], length: int) -> str:
+def rewrap(text: str, breaks: Sequence[tuple[int, str]], source_length: int) -> str:
     """Wrap a translation at positions proportional to the line breaks of its source.
 
     Args:
         text: The translation.
-        breaks: Offsets in the source, with line end and indentation.
-        length: Length of the source in characters.
+        breaks: Line breaks of the source: offset, and characters (line end and indentation).
+        source_length: Length of the source in characters.
 
     Returns:
-        The text with one line end per break; if there are too few spaces to break at, the remaining
-        line ends are appended.
+        The translation with all line breaks. Breaks in excess of its spaces are appended.
     """
     lines, start, rest = "", 0, ""
     for offset, separator in breaks:
-        place = _nearest_space(text, start, offset * len(text) // max(length, 1))
+        place = _nearest_space(text, start, offset * len(text) // max(source_length, 1))
         if place is None:
             rest += separator
         else:

@@ -1,4 +1,4 @@
-"""Read and write TREC files (runs, qrels, scores) with size limits and strict validation."""
+"""Reads and writes TREC files (runs, qrels, scores) with size limits and strict validation."""
 
 from builder.trec.released import to_release_ids
 from builder.trec.runs import Run, read_run, write_run

@@ -1,4 +1,4 @@
-"""Read user-supplied files, plain or compressed with gzip or zstd, up to a size limit.
+"""Reads user-supplied files, plain or compressed with gzip or zstd, up to a size limit.
 
 Input: a path. Output: the decompressed bytes. The compression is detected from the first bytes, not
 from the file name. Truncated or damaged streams raise an error, as do files larger than the limit.
@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from builder.errors import FormatError, UsageError
+from builder.io.file_types import HEAD_BYTES, check_file_type
 from builder.io.sources import Source
 
 MAX_BYTES = 4 * 2**30
@@ -25,12 +26,12 @@ def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     """Read a plain or compressed file up to a size limit, without a byte order mark.
 
     Args:
-        path: A plain, gzip or zstd file.
+        path: Path of a plain, gzip or zstd file.
         max_bytes: Maximum decompressed size in bytes.
 
     Raises:
-        UsageError: the path is not a readable file.
-        FormatError: the compressed stream is damaged, or decompresses to more than `max_bytes`.
+        UsageError: The path is not a readable file.
+        FormatError: The compressed stream is damaged, or decompresses to more than `max_bytes`.
     """
     compression = detect_compression(path)
     if compression is None:
@@ -51,12 +52,12 @@ def read_text(source: Source, max_bytes: int = MAX_TEXT_BYTES) -> str:
     """Read a plain or compressed UTF-8 text file.
 
     Args:
-        source: The file to read.
+        source: File to read.
         max_bytes: Maximum decompressed size in bytes.
 
     Raises:
-        UsageError: the path is not a readable file.
-        FormatError: the file is not UTF-8, is damaged, or is larger than `max_bytes`.
+        UsageError: The path is not a readable file.
+        FormatError: The file is not UTF-8, is damaged, or is larger than `max_bytes`.
     """
     try:
         return read_bounded(source.path, max_bytes).decode()
@@ -81,16 +82,18 @@ def detect_compression(path: Path) -> str | None:
     """Return `gzip`, `zstd` or None (uncompressed), detected from the first bytes of a file.
 
     Raises:
-        UsageError: the path is not a readable file.
+        UsageError: The path is not a readable file.
+        FormatError: The file has another compression, or is of a type that is not text.
     """
     if path.exists() and not path.is_file():
         raise UsageError(f"{path}: expected a regular file, found a directory or special file")
     try:
         with path.open("rb") as file:
-            start = file.read(4)
+            head = file.read(HEAD_BYTES)
     except OSError as error:
         raise UsageError(f"{path}: cannot open file: {error.strerror}") from error
-    return next((name for magic, name in _MAGIC_BYTES.items() if start.startswith(magic)), None)
+    check_file_type(head, path)
+    return next((name for magic, name in _MAGIC_BYTES.items() if head.startswith(magic)), None)
 
 
 def _decompress(stream: pa.NativeFile, max_bytes: int) -> bytes:

@@ -36,7 +36,7 @@ class TrecFormat:
         name: Name of the format in error messages.
         columns: Column names, in order.
         value_column: Name of the numeric column to parse.
-        is_integer: Whether that column is Int32; otherwise Float64.
+        is_integer: Whether the numeric column is Int32; otherwise, it is Float64.
     """
 
     name: str
@@ -58,11 +58,11 @@ SCORES = TrecFormat("scores file", ("query_id", "doc_id", "score"), "score")
 
 
 def parse_trec(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame:
-    """Parse a TREC file and return a data frame, in file order.
+    """Parse the content of a TREC file into a data frame with one row per line, in file order.
 
     Args:
-        data: The decompressed bytes of the file.
-        trec_format: The columns of the file.
+        data: Decompressed bytes of the file.
+        trec_format: Columns of the file.
         path: Path of the file, for error messages.
 
     Returns:
@@ -70,7 +70,7 @@ def parse_trec(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame
         (`query_id`, `doc_id`) pair is unique.
 
     Raises:
-        FormatError: a line is malformed or repeats a pair; the error has file and line.
+        FormatError: A line is malformed or repeats a pair; the error names file and line.
     """
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
@@ -121,7 +121,7 @@ def first_nonblank_line(data: bytes) -> bytes:
 
 
 def _count_single_separators(data: bytes) -> int | None:
-    """Count the separator bytes of a file; return None if two of them are adjacent."""
+    """Return the number of separator bytes of a file; None if two of them are adjacent."""
     is_separator = np.frombuffer(data, dtype=np.uint8) <= _SPACE
     if (
         not len(is_separator)

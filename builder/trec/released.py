@@ -1,4 +1,4 @@
-"""Converts document ids of runs and imported releases to and from the ids of all snapshots.
+"""Converts the ids of runs and imported releases to and from keys that all snapshots share.
 
 An imported snapshot has the file `release_ids.parquet`, which maps each id of the release to the
 key that identifies the same query or document in every snapshot. In snapshots built from raw data,
@@ -28,8 +28,8 @@ def read_snapshot_run(path: Path, depth: int | None, snapshot: Path | None) -> R
     """Read a run and convert its document ids to those of the qrels of a snapshot.
 
     Args:
-        path: The run file.
-        depth: Maximum documents per query; None keeps all.
+        path: Path of the run file.
+        depth: Maximum number of documents per query; None keeps all documents.
         snapshot: Folder of the snapshot; None leaves the ids unchanged.
     """
     if snapshot is None or not (snapshot / RELEASE_IDS_FILE).is_file():
@@ -40,10 +40,11 @@ def read_snapshot_run(path: Path, depth: int | None, snapshot: Path | None) -> R
 def to_release_ids(run: Run, snapshot: Path) -> Run:
     """Convert the document ids of a run to those of the qrels, for example `doc12` to `12`.
 
-    Documents that are neither judged nor imported are converted, too: ids break ties of scores.
+    Ids of documents that are neither judged nor imported are converted as well, because ids break
+    ties between equal scores.
 
     Args:
-        run: The run to convert.
+        run: Run to convert.
         snapshot: Folder of the snapshot; if it was not imported, the run is returned unchanged.
     """
     ids = read_release_ids(snapshot)
@@ -76,7 +77,7 @@ def read_query_keys(snapshot: Path) -> dict[str, str]:
 
 
 def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
-    """Replace `query_id` and `doc_id` with ids that are equal in all snapshots."""
+    """Replace the ids in `query_id` and `doc_id` with keys that are the same in all snapshots."""
     return _replace_ids(rows, snapshot, "id", "key")
 
 
@@ -89,7 +90,7 @@ def replace_keys_with_ids(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
 
 
 def _replace_ids(rows: pl.DataFrame, snapshot: Path, old: str, new: str) -> pl.DataFrame:
-    """Translate `query_id` and `doc_id` from column `old` of the release ids to column `new`."""
+    """Convert `query_id` and `doc_id` from column `old` of the release ids to column `new`."""
     ids = read_release_ids(snapshot)
     if ids is None:
         return rows

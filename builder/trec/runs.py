@@ -1,4 +1,4 @@
-"""Read, rank, truncate and write TREC runs.
+"""Reads, ranks, truncates and writes TREC runs.
 
 Input: run files (plain, gzip, zstd) or frames of scored documents. Output: `Run`, with documents
 unique per query and in the order of trec_eval: descending by score as a 32-bit float, ties in
@@ -27,7 +27,7 @@ class Run:
         tag: Name of the run, as in the last column of its file.
         ranking: `query_id` and `doc_id` (strings), `rank` (UInt32, from 1), `score` (Float64),
             sorted by query and rank.
-        depth: Maximum documents per query; None if the run was not truncated.
+        depth: Maximum number of documents per query; None if the run was not truncated.
     """
 
     tag: str
@@ -41,11 +41,11 @@ class Run:
         Args:
             scores: Columns `query_id`, `doc_id` and `score`, in any order.
             tag: Name of the run, without white space.
-            depth: Maximum documents per query; None keeps all.
+            depth: Maximum number of documents per query; None keeps all.
 
         Raises:
-            DataError: a value is null or NaN, or a query has a duplicate document.
-            UsageError: the tag is empty or contains white space, or the depth is below 1.
+            DataError: A value is null or NaN, or a query has a duplicate document.
+            UsageError: The tag is empty or contains white space, or the depth is below 1.
         """
         check_depth(depth)
         if not tag or len(tag.split()) != 1:
@@ -57,10 +57,10 @@ class Run:
         return cls(tag, rank_documents(frame, depth), depth)
 
     def truncate(self, depth: int | None) -> "Run":
-        """Return the run truncated to a smaller depth.
+        """Return the run, truncated to a smaller depth.
 
         Raises:
-            UsageError: the depth is below 1, or larger than the depth of this run.
+            UsageError: The depth is below 1, or larger than the depth of this run.
         """
         check_depth(depth)
         if depth == self.depth:
@@ -77,7 +77,7 @@ def check_depth(depth: int | None) -> None:
     """Check that a depth is at least 1 or None (unlimited).
 
     Raises:
-        UsageError: the depth is below 1.
+        UsageError: The depth is below 1.
     """
     if depth is not None and depth < 1:
         raise UsageError(f"expected a run depth of at least 1, found {depth}")
@@ -100,7 +100,7 @@ def rank_documents(scores: pl.DataFrame, depth: int | None = None) -> pl.DataFra
 
     Args:
         scores: Columns `query_id`, `doc_id`, `score`; pairs are unique and scores are not NaN.
-        depth: Maximum documents per query; None keeps all.
+        depth: Maximum number of documents per query; None keeps all.
 
     Returns:
         Columns `query_id`, `doc_id`, `rank`, `score`, sorted by query and rank.
@@ -120,13 +120,13 @@ def read_run(path: Path, depth: int | None = DEFAULT_DEPTH, *, max_bytes: int = 
 
     Args:
         path: File with six columns, plain or compressed with gzip or zstd.
-        depth: Maximum documents per query, applied after ranking; None keeps all.
+        depth: Maximum number of documents per query, applied after ranking; None keeps all.
         max_bytes: Maximum decompressed size in bytes.
 
     Raises:
-        UsageError: the path is not a readable file, or the depth is below 1.
-        FormatError: the file is damaged or too large, has a wrong number of columns, a duplicate
-            document or an invalid score (NaN included); the error has file and line.
+        UsageError: The path is not a readable file, or the depth is below 1.
+        FormatError: The file is damaged or too large, or has a wrong number of columns, a duplicate
+            document or an invalid score (including NaN); the error names file and line.
     """
     check_depth(depth)
     data = read_bounded(path, max_bytes)
@@ -141,7 +141,17 @@ def write_run(run: Run, path: Path) -> None:
 
     Scores are written in full precision, so reading the file gives the same ranking. Equal runs
     give identical bytes.
+
+    Raises:
+        DataError: an id is empty or contains white space, which separates the columns of the file.
     """
+    for name in ("query_id", "doc_id"):
+        ids = run.ranking[name]
+        wrong = ids.filter(~ids.str.contains(r"^\S+$"))
+        if len(wrong):
+            raise DataError(
+                f"{path}: expected ids without white space in a run, found {name} {wrong[0]!r}"
+            )
     lines = run.ranking.select(
         pl.format(
             "{} Q0 {} {} {} {}\n",

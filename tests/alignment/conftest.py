@@ -8,20 +8,20 @@ import polars as pl
 import pytest
 
 from builder.alignment import align_snapshots
-from builder.documents.tokens import document_tokens, md5_hex
+from builder.documents.tokens import document_tokens_expr, md5_hex
 from builder.io.tables import Table, write_frame
 from builder.parameters import ChangeParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, url_key
-from schemas import Contract, Documents, Qrels, Queries
+from schemas import Documents, Qrels, Queries, TableSchema
 
 Page = tuple[str, str, str]
 """Address, title, text."""
 
 
-def frame(rows: Iterable[dict[str, Any]], contract: type[Contract]) -> pl.DataFrame:
+def frame(rows: Iterable[dict[str, Any]], contract: type[TableSchema]) -> pl.DataFrame:
     """Rows of a contract; columns that are not given are null."""
     kept = list(rows)
     columns = {name: [row.get(name) for row in kept] for name in contract.dtypes()}
@@ -33,7 +33,7 @@ def describe(pages: Sequence[Page]) -> pl.DataFrame:
     rows = pl.DataFrame(pages, schema=["url", "title", "text"], orient="row").with_columns(
         pl.col("url", "title", "text").cast(pl.String)
     )
-    words = rows.select(document_tokens().alias("w"))["w"]
+    words = rows.select(document_tokens_expr().alias("w"))["w"]
     keys = [url_key(url) for url in rows["url"]]
     return rows.with_columns(
         pl.Series("doc_id", [doc_id(key64(key)) for key in keys], dtype=pl.String),
@@ -66,11 +66,11 @@ def limits(tmp_path: Path) -> Limits:
 
 
 @pytest.fixture
-def stored(tmp_path: Path) -> Callable[[pl.DataFrame, type[Contract]], Table]:
+def stored(tmp_path: Path) -> Callable[[pl.DataFrame, type[TableSchema]], Table]:
     """Write a frame to a table of its own."""
     count = 0
 
-    def store(rows: pl.DataFrame, contract: type[Contract]) -> Table:
+    def store(rows: pl.DataFrame, contract: type[TableSchema]) -> Table:
         nonlocal count
         count += 1
         path = tmp_path / f"table-{count}.parquet"
@@ -83,7 +83,7 @@ def stored(tmp_path: Path) -> Callable[[pl.DataFrame, type[Contract]], Table]:
 
 @pytest.fixture
 def align(
-    tmp_path: Path, limits: Limits, stored: Callable[[pl.DataFrame, type[Contract]], Table]
+    tmp_path: Path, limits: Limits, stored: Callable[[pl.DataFrame, type[TableSchema]], Table]
 ) -> Callable[..., tuple[Ledger, dict[str, pl.DataFrame]]]:
     """Run the stage on pages, queries and qrels of two snapshots."""
     runs = 0

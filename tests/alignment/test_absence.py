@@ -14,10 +14,10 @@ from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import key64
-from schemas import Contract, DocumentChanges, Documents, Pages, Queries, ShownDocuments
+from schemas import DocumentChanges, Documents, Pages, Queries, ShownDocuments, TableSchema
 from tests.alignment.conftest import describe, frame, identifier
 
-Store = Callable[[pl.DataFrame, type[Contract]], Table]
+Store = Callable[[pl.DataFrame, type[TableSchema]], Table]
 URLS = [f"https://site.fr/{name}" for name in "abcdef"]
 NONE, ALL = (DocumentParameters(sample_share=share) for share in (0.0, 1.0))
 

@@ -16,9 +16,9 @@ from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, query_id
-from schemas import Contract, Documents, DocumentsMap, Queries, QueriesMap, Variants
+from schemas import Documents, DocumentsMap, Queries, QueriesMap, TableSchema, Variants
 
-Store = Callable[[pl.DataFrame, type[Contract]], Table]
+Store = Callable[[pl.DataFrame, type[TableSchema]], Table]
 
 
 def documents(*urls: str) -> pl.DataFrame:

@@ -32,8 +32,8 @@ def test_sizes_equal_those_of_python_sets(
 ) -> None:
     sizes = versions([a for a, _ in pairs], [b for _, b in pairs]).overlap(size)
     expected = [(grams(a, size), grams(b, size)) for a, b in pairs]
-    assert sizes.first.tolist() == [len(a) for a, _ in expected]
-    assert sizes.second.tolist() == [len(b) for _, b in expected]
+    assert sizes.earlier.tolist() == [len(a) for a, _ in expected]
+    assert sizes.later.tolist() == [len(b) for _, b in expected]
     assert sizes.common.tolist() == [len(a & b) for a, b in expected]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import duckdb
 
-from builder.explore import Source, open_source
+from builder.explore import CollectionSource, open_collection_source
 from builder.explore.changes import changes_page
 from builder.explore.document import document_page
 from builder.explore.page_request import PageRequest
@@ -44,7 +44,7 @@ def run_bench(quick: bool = False) -> list[Row]:
 
 def bench_pages(version: Path) -> list[Row]:
     """The pages of a version."""
-    source = Recorder(open_source(version).collection)
+    source = Recorder(open_collection_source(version).collection)
     key = str(source.scalar(Statement("SELECT query_id FROM queries_map LIMIT 1 OFFSET 77")))
     doc = str(source.scalar(Statement(CHANGED)))
     journeys: dict[str, tuple[str, Any]] = {
@@ -81,7 +81,7 @@ SELECT doc_id FROM document_changes WHERE band = 'rewritten' ORDER BY doc_id LIM
 """
 
 
-class Recorder(Source):
+class Recorder(CollectionSource):
     """A source that keeps the statements that pages ask."""
 
     def __init__(self, collection: Any) -> None:
@@ -104,7 +104,7 @@ class Recorder(Source):
 class Bare:
     """Statements over plain views in a DuckDB of its own."""
 
-    def __init__(self, source: Source, statements: list[Statement]) -> None:
+    def __init__(self, source: CollectionSource, statements: list[Statement]) -> None:
         self._connection = duckdb.connect()
         self._last = []
         for statement in statements:

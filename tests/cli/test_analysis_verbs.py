@@ -399,7 +399,7 @@ def test_a_change_of_score_is_attributed(
     assert run("attribute", built.root, runs, "--earlier-statistics", other) == 2
     assert (
         "expected a run of bm25 for 2022-07 that was ranked with the statistics of the snapshot "
-        "before it, found other for 2022-07, other for 2022-08; name its folder as that of the "
+        "before it, found other for 2022-07, other for 2022-08; name its folder like that of the "
         "other runs"
     ) in " ".join(capsys.readouterr().err.split())
     only = tmp_path / "only/2022-06.txt.gz"
@@ -452,12 +452,12 @@ def test_queries_are_expanded_by_earlier_judgements(
             ("--fb-docs", "3"),
             (
                 "--fb-docs, --fb-terms, --original-weight: expected --expand rm3 or "
-                "--expand keyquery with these options"
+                "--expand keyquery with these options, found no --expand"
             ),
         ),
         (
             ("--expand", "keyquery", "--original-weight", "0.2"),
-            "--original-weight requires --expand rm3, found --expand keyquery",
+            "--original-weight: expected --expand rm3, found --expand keyquery",
         ),
     ],
 )

@@ -57,7 +57,8 @@ def test_runs_of_any_name_are_evaluated(
     built: BuildReport, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / f"{LATIN}_2022-06.run"
-    path.write_text("q Q0 d 1 1.0 a\n")
+    qrels = builder.open_collection(built.root).snapshot("2022-06").qrels.collect()
+    path.write_text(f"{qrels['query_id'][0]} Q0 d 1 1.0 a\n")
     folder = tmp_path / f"bm25{LATIN}"
     folder.mkdir()
     shutil.copy(path, folder / "2022-06.run")

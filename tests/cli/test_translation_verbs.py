@@ -55,7 +55,7 @@ def test_a_text_goes_to_standard_output(model: Path, tmp_path: Path, capfd: Capt
     table = tmp_path / "a.parquet"
     pl.DataFrame({"text": ["le chat"]}).write_parquet(table)
     assert run("translate", table, "--model", model) == 2
-    message = "a.parquet: expected an output file for a Parquet table, found none; give --out"
+    message = "a.parquet: expected an output file for a Parquet table, found none; use --out"
     assert capfd.readouterr().err == f"longeval: {message}\n"
 
 

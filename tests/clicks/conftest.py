@@ -14,7 +14,7 @@ from builder.parameters import ClickParameters, QrelParameters
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
-from schemas import Candidates, ClickEstimates, Contract, Documents, Impressions, Qrels
+from schemas import Candidates, ClickEstimates, Documents, Impressions, Qrels, TableSchema
 
 Impression = tuple[int | None, int, list[int], list[int]]
 """User, query, results, clicks."""
@@ -29,11 +29,11 @@ def limits(tmp_path: Path) -> Limits:
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Callable[[Sequence[Any], type[Contract]], Table]:
+def table(tmp_path: Path) -> Callable[[Sequence[Any], type[TableSchema]], Table]:
     """Rows written as a table of a contract."""
     numbers = count()
 
-    def write(rows: Sequence[Any], contract: type[Contract]) -> Table:
+    def write(rows: Sequence[Any], contract: type[TableSchema]) -> Table:
         path = tmp_path / f"table-{next(numbers)}.parquet"
         frame = pl.DataFrame(list(rows), schema=contract.dtypes(), orient="row")
         write_frame(frame, path, contract)

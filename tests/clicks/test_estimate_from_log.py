@@ -179,8 +179,10 @@ def test_options_that_need_users(tmp_path: Path, option: dict[str, Any]) -> None
         (
             [None, None],
             [
-                'votes = "user" and pages = "joined" have no effect, because no impression has a '
-                "user; set log.fields.user to the field of the user"
+                (
+                    'votes = "user" and pages = "joined" have no effect, because no impression has '
+                    "a user; set log.fields.user to the field of the user"
+                )
             ],
         ),
     ):

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builder.clicks import held_out
-from builder.clicks.models import Pages, TrainingOptions, get_model
+from builder.clicks.models import Pages, TrainingOptions, get_fit_function
 from builder.parameters import ClickParameters
 from tests.clicks.conftest import Impression
 
@@ -96,7 +96,7 @@ def walkers(queries: int, pages: int) -> tuple[Pages, np.ndarray]:
 def test_sdbn_overestimates_deep_ranks() -> None:
     """It counts a rank as examined only where that rank, or one below it, is clicked."""
     pages, truth = walkers(20, 1000)
-    model = get_model("sdbn")(pages, TrainingOptions(ClickParameters(no_click="skip")))
+    model = get_fit_function("sdbn")(pages, TrainingOptions(ClickParameters(no_click="skip")))
     error = (model.attractiveness.reshape(truth.shape) - truth).mean(axis=0)
     assert error[8] > error[4] > error[0]
     assert error[8] > 0.1

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from builder.clicks.models import Pages
-from builder.clicks.policies import Cuts, assign_grades
+from builder.clicks.policies import GradeThresholds, assign_grades
 from builder.clicks.posterior import Evidence, Posterior
 from builder.clicks.priors import Priors, fit_beta
 from builder.parameters import ClickParameters, QrelParameters, VerdictFilter
@@ -84,7 +84,7 @@ def test_ninety_percent_intervals_cover_ninety_percent() -> None:
 
 def test_grades_are_recovered_at_a_hundred_examinations() -> None:
     params = QrelParameters(min_examinations=100)
-    cuts = Cuts(*params.cuts)
+    cuts = GradeThresholds(*params.cuts)
     for seed in range(5):
         truth = world(seed, pages=600, satisfaction=(3, 2))
         found = posterior(truth)

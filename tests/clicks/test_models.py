@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builder.clicks.models import MIN_PROBABILITY, Pages, TrainingOptions, get_model
+from builder.clicks.models import MIN_PROBABILITY, Pages, TrainingOptions, get_fit_function
 from builder.clicks.models.browsing import BrowsingClicks
 from builder.clicks.models.cascade import CascadeChain
 from builder.clicks.models.ccm import Continuation, examination_chain, posterior_satisfaction
 from builder.clicks.models.dbn_pyclick import (
     _expected_continuations,
-    below_last_click,
-    click_below_probability,
+    click_at_or_below_probability,
+    is_below_last_click,
     no_click_from_top,
 )
 from builder.clicks.models.inference import infer_examination
@@ -222,7 +222,7 @@ def naive_chain(log: Log, name: str, iterations: int) -> list[float]:
 def test_chain_models_equal_training_by_enumeration(name: str) -> None:
     log = [(results[:4], [c for c in clicks if c <= 4]) for results, clicks in random_log(4, 25)]
     params = ClickParameters(prior="beta", iterations=3)
-    model = get_model(name)(encoded(log, 8), TrainingOptions(params))
+    model = get_fit_function(name)(encoded(log, 8), TrainingOptions(params))
     assert model.attractiveness == pytest.approx(naive_chain(log, name, 3), abs=1e-12)
 
 
@@ -230,7 +230,9 @@ def test_chain_models_equal_training_by_enumeration(name: str) -> None:
 def test_browsing_models_are_trained_as_one_result_at_a_time(name: str) -> None:
     log = random_log(6, 80)
     pages = encoded(log, 8)
-    model = get_model(name)(pages, TrainingOptions(ClickParameters(prior="beta", iterations=7)))
+    model = get_fit_function(name)(
+        pages, TrainingOptions(ClickParameters(prior="beta", iterations=7))
+    )
     a, gamma = naive_browsing(log, 7, by_rank_alone=name == "pbm")
     assert model.attractiveness == pytest.approx([a.get(p, 0.5) for p in range(8)], abs=1e-12)
     probabilities = model.predict(pages).conditional(pages)
@@ -258,7 +260,7 @@ TEN_STEPS = ClickParameters(prior="beta", iterations=10)
 def trained(name: str, log: Log, **changes: object) -> object:
     """A model trained with uniform priors."""
     params = UNIFORM.model_copy(update=changes)
-    return get_model(name)(encoded(log), TrainingOptions(params))
+    return get_fit_function(name)(encoded(log), TrainingOptions(params))
 
 
 def test_sdbn_by_hand() -> None:
@@ -337,7 +339,7 @@ def test_ranks_beyond_training_get_the_prior_mean(name: str) -> None:
 
 def test_probabilities_of_dbn_pyclick_by_hand() -> None:
     pages, a = encoded([([0, 1, 2], [])]), np.array([0.3, 0.6, 0.15])
-    here, below = click_below_probability(pages, a, 0.8)
+    here, below = click_at_or_below_probability(pages, a, 0.8)
     second = 0.6 + 0.4 * 0.8 * 0.15
     assert here == pytest.approx([0.3 + 0.7 * 0.8 * second, second, 0.15])
     assert below == pytest.approx([second, 0.15, 0])
@@ -347,7 +349,7 @@ def test_probabilities_of_dbn_pyclick_by_hand() -> None:
     # the same on a page after others, of which one is longer
     several = encoded([([2], []), ([1, 0, 2, 1], []), ([0, 1, 2], [])])
     assert no_click_from_top(several, a[several.pair], 0.8)[-3:] == pytest.approx(expected)
-    assert below_last_click(encoded([([0, 1, 2], [2]), ([0], [])])).tolist() == [
+    assert is_below_last_click(encoded([([0, 1, 2], [2]), ([0], [])])).tolist() == [
         *(False, False, True),
         False,
     ]
@@ -404,7 +406,7 @@ def random_log(seed: int, pages: int = 60) -> Log:
 
 def likelihood(name: str, pages: Pages, iterations: int) -> float:
     """What expectation-maximization increases: data and Beta(2, 2) prior, for PBM and DBN."""
-    model = get_model(name)(
+    model = get_fit_function(name)(
         pages, TrainingOptions(UNIFORM.model_copy(update={"iterations": iterations}))
     )
     return float(np.log(model.predict(pages).conditional(pages)).sum())
@@ -424,14 +426,15 @@ def test_identical_pages_weigh_as_much_as_their_copies(name: str) -> None:
     pages = encoded(log, 8)
     weighted = Pages(pages.pair, pages.clicked, pages.start, pages.weight * 3, pages.latest, 8)
     one, other = (
-        get_model(name)(p, TrainingOptions(TEN_STEPS)).predict(pages) for p in (copies, weighted)
+        get_fit_function(name)(p, TrainingOptions(TEN_STEPS)).predict(pages)
+        for p in (copies, weighted)
     )
     assert one.marginal(pages) == pytest.approx(other.marginal(pages), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", sorted(CLICK_MODELS))
 def test_models_accept_an_empty_log(name: str) -> None:
-    model = get_model(name)(encoded([]), TrainingOptions())
+    model = get_fit_function(name)(encoded([]), TrainingOptions())
     assert len(model.predict(encoded([])).marginal(encoded([]))) == 0
 
 
@@ -439,7 +442,9 @@ def test_models_accept_an_empty_log(name: str) -> None:
 def test_probabilities_are_probabilities(name: str) -> None:
     for prior in ("beta", "empirical_bayes"):
         pages = encoded(random_log(21))
-        model = get_model(name)(pages, TrainingOptions(ClickParameters(prior=prior, iterations=20)))
+        model = get_fit_function(name)(
+            pages, TrainingOptions(ClickParameters(prior=prior, iterations=20))
+        )
         prediction = model.predict(pages)
         for values in (prediction.marginal(pages), prediction.conditional(pages)):
             assert values.min() >= 0

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from builder.clicks.policies import (
     ABOVE_ALL,
     RELEASE_SHARES,
-    Cuts,
+    GradeThresholds,
     assign_grades,
     fit_cuts,
-    stability,
+    grade_stability,
     target_shares,
 )
 from builder.clicks.posterior import Evidence, Posterior
@@ -28,13 +28,15 @@ def posterior(*counts: tuple[int, int]) -> Posterior:
 def test_fixed_cuts_are_minimum_scores() -> None:
     rows = posterior((8, 0), (8, 1), (8, 4), (2, 2), (0, 0))  # a = .1, .2, .5, .75, none
     params = QrelParameters(cuts=(0.2, 0.5), min_examinations=3)
-    assert assign_grades(rows, Cuts(0.2, 0.5), params).tolist() == [0, 1, 2, -1, -1]
+    assert assign_grades(rows, GradeThresholds(0.2, 0.5), params).tolist() == [0, 1, 2, -1, -1]
 
 
 def test_credible_grade_2_needs_a_sure_posterior() -> None:
     rows = posterior((3, 2), (98, 59))  # a = .6 both; P(a >= .5) = .688 and .979
     fixed, credible = (
-        assign_grades(rows, Cuts(0.2, 0.5), QrelParameters(policy=policy, cuts=(0.2, 0.5)))
+        assign_grades(
+            rows, GradeThresholds(0.2, 0.5), QrelParameters(policy=policy, cuts=(0.2, 0.5))
+        )
         for policy in ("fixed", "credible")
     )
     assert fixed.tolist() == [2, 2]
@@ -43,21 +45,21 @@ def test_credible_grade_2_needs_a_sure_posterior() -> None:
 
 def test_stability_is_the_mass_between_the_cuts() -> None:
     rows = posterior((1, 0), (1, 1))  # Beta(1, 2) and Beta(2, 1)
-    found = stability(rows, np.array([0, 2], dtype=np.int8), Cuts(0.2, 0.5))
+    found = grade_stability(rows, np.array([0, 2], dtype=np.int8), GradeThresholds(0.2, 0.5))
     assert found.tolist() == pytest.approx([1 - 0.8**2, 1 - 0.5**2])
-    middle = stability(rows, np.array([1, 1], dtype=np.int8), Cuts(0.2, 0.5))
+    middle = grade_stability(rows, np.array([1, 1], dtype=np.int8), GradeThresholds(0.2, 0.5))
     assert middle.tolist() == pytest.approx([0.8**2 - 0.5**2, 0.5**2 - 0.2**2])
 
 
 def test_fitted_cuts_lie_between_scores() -> None:
     scores, pairs = np.array([0.1, 0.2, 0.4, 0.8]), np.array([70, 3, 21, 6])
-    assert fit_cuts(scores, pairs, (0.73, 0.21, 0.06)) == Cuts(
+    assert fit_cuts(scores, pairs, (0.73, 0.21, 0.06)) == GradeThresholds(
         0.30000000000000004, 0.6000000000000001
     )
 
 
 def test_fitted_cuts_without_scores_exceed_all_scores() -> None:
-    assert fit_cuts(np.zeros(0), np.zeros(0, dtype=np.int64), (0.5, 0.3, 0.2)) == Cuts(
+    assert fit_cuts(np.zeros(0), np.zeros(0, dtype=np.int64), (0.5, 0.3, 0.2)) == GradeThresholds(
         ABOVE_ALL, ABOVE_ALL
     )
 

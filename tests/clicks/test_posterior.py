@@ -108,7 +108,7 @@ def test_intervals_and_tails_are_those_of_draws(by_relevance: bool) -> None:
     rng = np.random.default_rng(3)
     posterior = Posterior(EVIDENCE, PRIORS, by_relevance)
     low, high = posterior.interval(0.9)
-    above = posterior.at_least(0.2)
+    above = posterior.probability_at_least(0.2)
     for row in range(4):
         e, c, last = (
             int(x[row]) for x in (EVIDENCE.examinations, EVIDENCE.clicks, EVIDENCE.last_clicks)
@@ -124,7 +124,9 @@ def test_no_evidence_gives_no_rows() -> None:
     empty = np.zeros(0, dtype=np.int64)
     for by_relevance in (False, True):
         posterior = Posterior(Evidence(empty, empty, empty), Priors(), by_relevance)
-        assert [len(x) for x in (*posterior.interval(0.9), posterior.at_least(0.5))] == [0, 0, 0]
+        assert [
+            len(x) for x in (*posterior.interval(0.9), posterior.probability_at_least(0.5))
+        ] == [0, 0, 0]
 
 
 def test_intervals_of_huge_counts_are_exact() -> None:

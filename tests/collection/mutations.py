@@ -10,7 +10,7 @@ import polars as pl
 
 from builder.io.tables import TableWriter, table_at
 from builder.runtime.publisher import MANIFEST, SUMS, canonical_json, describe_files, sha256
-from builder.runtime.stage import CONTRACTS
+from builder.runtime.stage import SCHEMAS
 from builder.text.keys import doc_id, key64
 
 Mutation = Callable[[Path], None]
@@ -23,7 +23,7 @@ def edit(
 ) -> None:
     """Rewrite a table with other rows, in the order in which they come."""
     home, _, short = table.rpartition("/")
-    contract = CONTRACTS[name or short]
+    contract = SCHEMAS[name or short]
     paths = table_at(folder / home, short, contract).paths
     rows = change(pl.read_parquet(list(paths)))
     for path in paths[1:]:

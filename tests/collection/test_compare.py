@@ -13,7 +13,7 @@ import builder
 from builder import BuildReport
 from builder.collection.compare import VersionDifference, compare
 from builder.collection.compare.changelog import format_changelog, summary_lines
-from builder.collection.compare.changes import find_changes, judged_parts
+from builder.collection.compare.changes import find_changes, parts_affecting_judged_pairs
 from builder.collection.compare.definitions import diff_definitions, diff_values
 from builder.collection.compare.judgements import (
     DefinitionChanges,
@@ -117,8 +117,8 @@ def test_columns_of_another_version_are_named(built: BuildReport, tmp_path: Path
     rows.drop("measure").write_parquet(path)
     with pytest.raises(
         FormatError,
-        match=f"^{table}: expected the same key in both versions, found measure: added; rebuild "
-        "the old version to compare it$",
+        match=f"^{table}: expected the same key columns in both versions, found measure: added; "
+        "rebuild the old version to compare it$",
     ):
         compare(copy, built.version)
 
@@ -195,33 +195,33 @@ def test_a_parameter_that_drops_judgements_attaches_none_to_another_text(
     assert {judged.parameters for judged in found.judgements} == {("qrels.min_examinations",)}
     log = format_changelog(found)
     assert "different query text" not in log
-    assert "judges their document for other queries (cause: parameters)" in log
+    assert "judges their documents for other queries (cause: parameters)" in log
 
 
 def test_causes_of_missing_pairs_by_hand() -> None:
     evidence, thresholds = ("select.min_users",), ("qrels.min_examinations",)
-    assert DefinitionChanges(evidence, inputs=True).judged_pairs_change_cause == "parameters"
-    assert DefinitionChanges(thresholds=thresholds).judged_pairs_change_cause == "parameters"
+    assert DefinitionChanges(evidence, inputs=True).cause_of_judged_pair_changes == "parameters"
+    assert DefinitionChanges(thresholds=thresholds).cause_of_judged_pair_changes == "parameters"
     assert DefinitionChanges(thresholds=thresholds).evidence_change_cause == "unknown"
-    assert DefinitionChanges(inputs=True).judged_pairs_change_cause == "inputs"
-    assert DefinitionChanges(producers=True).judged_pairs_change_cause == "code"
-    assert DefinitionChanges().judged_pairs_change_cause == "unknown"
+    assert DefinitionChanges(inputs=True).cause_of_judged_pair_changes == "inputs"
+    assert DefinitionChanges(producers=True).cause_of_judged_pair_changes == "code"
+    assert DefinitionChanges().cause_of_judged_pair_changes == "unknown"
 
 
 def test_shares_are_of_the_judgements_that_can_be_compared() -> None:
     assert _label_line("unknown", released=True) == (
         "- 2022-06: 5 of 10 comparable judgements of the old version (50%) are attached to a "
         "different query text in the new version; 90 others cannot be compared, because their "
-        "query has no text or their document is not judged in both"
+        "query has no text or their document is not judged in both versions"
     )
 
 
 def test_judgements_that_the_log_lost_are_not_attached_to_another_text() -> None:
     assert _label_line("inputs", released=False) == (
         "- 2022-06: 5 of 10 comparable judgements of the old version (50%) are missing from the "
-        "new version, which judges their document for other queries (cause: inputs); 90 others "
+        "new version, which judges their documents for other queries (cause: inputs); 90 others "
         "cannot be compared, because their query has no text or their document is not judged in "
-        "both"
+        "both versions"
     )
 
 
@@ -290,7 +290,9 @@ def _manifest(
 
 
 def _changes(new: dict[str, Any], *, documents_differ: bool = False) -> DefinitionChanges:
-    return find_changes((_manifest(), new), "2022-07", *judged_parts(documents_differ))
+    return find_changes(
+        (_manifest(), new), "2022-07", *parts_affecting_judged_pairs(documents_differ)
+    )
 
 
 def test_the_text_of_a_list_is_an_input() -> None:
@@ -401,7 +403,7 @@ def test_the_same_queries_of_all_snapshots(built: BuildReport) -> None:
 def test_snapshots_and_reports_in_a_notebook(built: BuildReport) -> None:
     collection = builder.open_collection(built.root)
     page = collection.snapshot(collection.snapshots[0])._repr_html_()
-    _, documents, *_ = collection.sizes()[0]
+    _, documents, *_ = collection.row_counts()[0]
     assert f"<td>documents</td><td>{documents:,}</td><td>doc_id, " in page
     page = built._repr_html_()
     assert page.count("<tr>") == 1 + len(built.steps)
@@ -412,7 +414,7 @@ def test_a_collection_in_a_notebook(built: BuildReport) -> None:
     collection = builder.open_collection(built.root)
     page = collection._repr_html_()
     assert page.count("<tr>") == 1 + len(collection.snapshots)
-    for name, documents, queries, judgements in collection.sizes():
+    for name, documents, queries, judgements in collection.row_counts():
         snapshot = collection.snapshot(name)
         counts = (documents, queries, judgements)
         frames = (snapshot.documents, snapshot.queries, snapshot.qrels)

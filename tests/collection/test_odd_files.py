@@ -170,7 +170,7 @@ def test_a_release_whose_queries_are_elsewhere_is_not_published(tmp_path: Path) 
     with pytest.raises(DataError) as error:
         import_release(tmp_path / "release", "longeval-2023", tmp_path / "out", limits=limits)
     assert str(error.value) == (
-        "2022-06: found no file of queries; expected French/Queries/*.tsv and French/Qrels/*.txt; "
+        "2022-06: found no query file; expected French/Queries/*.tsv and French/Qrels/*.txt; "
         "nothing was published; use --allow-empty if the release has no such data"
     )
     (tmp_path / "again").mkdir()
@@ -262,10 +262,10 @@ def test_validate_names_each_oddity(tmp_path: Path) -> None:
     messages = {finding.message: finding.count for finding in validate(report.version)}
     for message in (
         "lines contain a CR, which may separate two records",
-        "documents have several URLs in a list with one of each",
+        "documents have several URLs in a list with one URL per document",
         "lines of a URL list have no id or no URL",
         "records are not valid UTF-8",
-        "JSON values are not documents",
+        "JSON values are not objects",
         "documents are not valid JSON",
         "publish/French/Queries/train.tsv: ids contain control characters",
         "publish/French/Qrels/train.txt: ids contain control characters",

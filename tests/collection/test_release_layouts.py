@@ -13,7 +13,7 @@ from builder.collection.imports.release import ImportReport
 from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import DataError, FormatError
-from builder.evaluation.attribution import attribute_paths
+from builder.evaluation.attribution import attribute_score_changes
 from builder.judging.pooling import draw_pool
 from builder.text.keys import key64, query_id
 from builder.trec.released import replace_ids_with_keys
@@ -178,7 +178,7 @@ def test_runs_in_ids_of_the_release_are_attributed_and_pooled(tmp_path: Path) ->
         write(tmp_path / f"runs/{month}.txt", "1 Q0 doc11 1 2 x\n2 Q0 doc12 1 1 x\n")
     report = imported(release, "longeval-web")
     collection = opened(report)
-    (found,) = attribute_paths(
+    (found,) = attribute_score_changes(
         {name: collection.snapshot(name).folder / "qrels.parquet" for name in report.rows},
         report.version / "changes/documents.parquet",
         [tmp_path / "runs"],
@@ -204,7 +204,7 @@ def test_changes_of_documents_that_nobody_has_are_not_attributed(tmp_path: Path)
     qrels = {name: report.version / f"snapshots/{name}/qrels.parquet" for name in report.rows}
     changes = report.version / "changes/documents.parquet"
     with pytest.raises(DataError, match="no document changes are recorded from 2022-06 to 2022-07"):
-        attribute_paths(qrels, changes, [tmp_path / "runs"])
+        attribute_score_changes(qrels, changes, [tmp_path / "runs"])
 
 
 @pytest.mark.parametrize("form", ["queries_db.db", "queries.txt"])
@@ -237,7 +237,7 @@ def test_a_database_of_queries_that_is_none(tmp_path: Path) -> None:
     release = _months(tmp_path / "r", {"2022-06": ("1\teau\n", "1 0 7 1\n")})
     write(release / "queries_db.db", "no database")
     with pytest.raises(
-        FormatError, match=r"expected a SQLite database with table queries\(id, query"
+        FormatError, match=r"expected a SQLite database with the table queries\(id, query"
     ):
         imported(release, "longeval-web")
 
@@ -249,6 +249,6 @@ def test_the_report_of_one_snapshot(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     said = CliRunner().invoke(app, ["drift", str(report.version), "--html", str(page)])
     assert said.exit_code == 0, said.output
-    assert "There is only one snapshot, so nothing to compare" in page.read_text()
+    assert "There is only one snapshot, so there is nothing to compare" in page.read_text()
     other = CliRunner().invoke(app, ["drift", str(report.version), "--from", "2022-06"])
     assert other.exit_code != 0

@@ -118,7 +118,12 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
         ("topics =", 'train = ["2023-01"]\ntopics =', "collection.train", "unknown snapshot"),
         ("[clicks]", '[select]\nstop_lists = ["no"]\n[clicks]', "select.stop_lists[0]", "no such"),
         ("[clicks]", '[translate]\nmodel = "no"\n[clicks]', "translate.model", "no such folder"),
-        ("[clicks]", "[qrels]\ncuts = [0.5, 0.2]\n[clicks]", "qrels", "cuts must ascend"),
+        (
+            "[clicks]",
+            "[qrels]\ncuts = [0.5, 0.2]\n[clicks]",
+            "qrels",
+            "expected cuts in ascending order",
+        ),
         ("[clicks]", "[clicks", None, "not valid TOML"),
         (
             "[clicks]",
@@ -312,7 +317,7 @@ def test_languages_and_translation_say_the_same(
         ('"fr", "de"', MODEL, "collection.languages: expected the target language 'en'"),
         ('"en", "en"', MODEL, "collection.languages: expected two distinct languages"),
         ('"../fr"', "", r"collection.languages\[0\]: expected an ISO 639 code"),
-        ('"de", "en"', "", "translate.model: a model is required, because the bundled one does"),
+        ('"de", "en"', "", "translate.model: a model is required, because the bundled model does"),
     ],
 )
 def test_languages_that_contradict_the_translation(
@@ -346,5 +351,7 @@ def test_a_snapshot_overrides_how_its_files_are_written(folder: Path) -> None:
 
 def test_a_snapshot_does_not_override_which_records_are_kept(folder: Path) -> None:
     text = GOOD.replace("[clicks]", "[snapshots.overrides.log]\nbot_rate = 5\n\n[clicks]")
-    with pytest.raises(DefinitionError, match=r"cannot override bot_rate .* set it in \[log\]"):
+    with pytest.raises(
+        DefinitionError, match=r"cannot override bot_rate .* use section \[log\] instead"
+    ):
         _load(folder, text)

@@ -8,7 +8,7 @@ import polars as pl
 
 from builder.documents import build_documents, collect_shown
 from builder.documents.language import detect_languages
-from builder.documents.row_groups import row_groups
+from builder.documents.row_groups import iter_row_groups
 from builder.documents.tokens import tokens
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import DocumentParameters
@@ -57,7 +57,7 @@ def _gather(
 
 
 def test_pages_that_are_left_out_are_not_held(tmp_path: Path) -> None:
-    (group,) = row_groups(*_pages(tmp_path, 1000, "x" * 4000))
+    (group,) = iter_row_groups(*_pages(tmp_path, 1000, "x" * 4000))
     addresses = group.read_pages()
     numbers = pl.col("number")
     none, few = (group.add_texts(addresses.filter(numbers % share == 7)) for share in (7, 100))

@@ -21,14 +21,14 @@ MENU = "Menu 1 2 3 | Blog | Contact | FAQ | "
 def _looked_at(monkeypatch: pytest.MonkeyPatch, texts: list[str]) -> list[int]:
     """How many characters of texts were looked at, in turn."""
     seen: list[int] = []
-    detect = language._detect
+    detect = language._detect_language
 
     def noted(head: str) -> language.DetectedLanguage:
         seen.append(len(head))
         return detect(head)
 
     with monkeypatch.context() as patch:
-        patch.setattr(language, "_detect", noted)
+        patch.setattr(language, "_detect_language", noted)
         detect_languages(texts)
     return seen
 

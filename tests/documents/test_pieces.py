@@ -10,7 +10,7 @@ import pytest
 
 from builder.documents import build_documents, fingerprint_store
 from builder.documents.fingerprint_store import build_fingerprint_store
-from builder.documents.row_groups import row_groups
+from builder.documents.row_groups import iter_row_groups
 from builder.documents.rules import PageRules
 from builder.io.tables import Table
 from builder.parameters import DocumentParameters
@@ -71,7 +71,7 @@ def test_threads_and_processes_change_nothing(
 
 def test_a_task_names_its_row_group(tmp_path: Path) -> None:
     """A worker that dies is reported with its task."""
-    last = list(row_groups(*several_parts(tmp_path)))[-1]
+    last = list(iter_row_groups(*several_parts(tmp_path)))[-1]
     accepted = fingerprint_store.AcceptedPages(last, pl.DataFrame(), Counter())
     assert str(accepted) == "row group 4 of fetches.parquet"
 
@@ -85,7 +85,7 @@ def test_pages_that_are_all_left_out(
     rules = PageRules(pl.Series([], dtype=pl.UInt64), params)
     limits = Limits(tmp_path, threads=2, memory=2**30)
     store = build_fingerprint_store(
-        list(row_groups(*several_parts(tmp_path))), rules, params, limits, NoProgress()
+        list(iter_row_groups(*several_parts(tmp_path))), rules, params, limits, NoProgress()
     )
     assert store.excluded == {"not_in_sample": 30}
     with limits.connect() as connection:

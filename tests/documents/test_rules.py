@@ -153,7 +153,7 @@ def test_a_line_that_is_no_entry(tmp_path: Path, line: str) -> None:
         read_url_list([Source(path, "deny.txt")])
     assert str(caught.value) == (
         "deny.txt, line 2: expected a host (example.fr), a URL prefix without tracking parameters "
-        f"(example.fr/forum/) or a URL with scheme, found {line!r}"
+        f"(example.fr/forum/) or a URL with a scheme, found {line!r}"
     )
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(FormatError, match="UTF-8"):

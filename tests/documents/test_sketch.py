@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from builder.documents import token_buffer
-from builder.documents.sketch import BINS, Sketches, estimate_jaccard, sketch
+from builder.documents.sketch import BINS, Sketches, estimate_jaccard, sketch_texts
 from builder.documents.token_buffer import tokenize_chunks
 from tests.documents.test_duplicates import edited, text
 
@@ -24,7 +24,7 @@ def jaccard(left: str, right: str, shingle: int = 5) -> float:
 def test_sketches_estimate_jaccard() -> None:
     base = text(1000)
     texts = [" ".join(edited(base, list(range(0, 1000, step)))) for step in (1000, 100, 50, 20, 9)]
-    signatures = sketch(tokenize_chunks(pl.Series(texts)), 5).signatures
+    signatures = sketch_texts(tokenize_chunks(pl.Series(texts)), 5).signatures
     for other, row in zip(texts, signatures, strict=True):
         estimate = estimate_jaccard(signatures[:1], row[np.newaxis])[0]
         assert estimate == pytest.approx(jaccard(texts[0], other), abs=0.16)
@@ -62,7 +62,7 @@ def by_hand(words: str, shingle: int = 5) -> list[int]:
 
 def sketched(texts: pl.Series, chunk: int = 2**18, shingle: int = 5) -> Sketches:
     with patch.object(token_buffer, "CHUNK", chunk):
-        return sketch(tokenize_chunks(texts), shingle)
+        return sketch_texts(tokenize_chunks(texts), shingle)
 
 
 @pytest.mark.parametrize("chunk", [1, 20, 2**18])

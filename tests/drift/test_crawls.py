@@ -14,7 +14,7 @@ import pytest
 import builder
 from builder import Simulation
 from builder.documents import key_order
-from builder.documents.tokens import document_tokens
+from builder.documents.tokens import document_tokens_expr
 from builder.drift import compare_crawls
 from builder.errors import FormatError, UsageError
 from builder.parameters import ChangeParameters
@@ -111,7 +111,7 @@ def test_a_file_that_does_not_exist(plain: tuple[Path, Path], tmp_path: Path) ->
 def test_a_file_without_any_page(plain: tuple[Path, Path], tmp_path: Path) -> None:
     other = tmp_path / "queries.txt"
     other.write_text("1\teau\n2\tpain\n")
-    with pytest.raises(FormatError, match=r"queries\.txt.*none of its records is a page"):
+    with pytest.raises(FormatError, match=r"queries\.txt.*found only rejected records"):
         compare(plain[0], other, tmp_path / "scratch")
 
 
@@ -150,7 +150,7 @@ def shingles(words: list[str]) -> set[tuple[str, ...]]:
 
 
 def tokens_of(pages: pl.DataFrame) -> dict[str, list[str]]:
-    return dict(pages.select("url_key", document_tokens()).iter_rows())
+    return dict(pages.select("url_key", document_tokens_expr()).iter_rows())
 
 
 @pytest.mark.parametrize(

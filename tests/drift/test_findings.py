@@ -11,7 +11,7 @@ from tests.drift.handwritten import documents, handwritten, words
 SENTENCES = (
     ("80.0 % of the 1,000 pages of 2022-06 are still in 2022-08; 20 pages are in every snapshot."),
     (
-        "20 pages of 2022-06 left the collection with 2022-07: 15 are no longer in the crawl,"
+        "20 pages of 2022-06 left the collection in 2022-07: 15 are no longer in the crawl,"
         " 4 are crawled but not shown for any selected query, 1 is crawled but excluded by a "
         "rule."
     ),
@@ -83,7 +83,7 @@ def test_one_of_each_in_the_singular() -> None:
     pair["queries"] |= {"kept": 3, "gone": 1}
     found = facts(drift)
     assert found[1] == (
-        "1 page of 2022-06 left the collection with 2022-07: 1 is no longer in the crawl."
+        "1 page of 2022-06 left the collection in 2022-07: 1 is no longer in the crawl."
     )
     assert found[2].startswith("Pages changed most from 2022-06 to 2022-07: 100.0 % of the common")
     assert found[4].endswith("75.0 % of 4 were kept, and 1 query was added.")
@@ -103,7 +103,7 @@ def test_pages_that_left_while_none_was_removed() -> None:
     for pair in drift["pairs"]:
         pair["documents"] = documents(unchanged=5, not_sampled=2)
     assert (
-        "2 pages of 2022-06 left the collection with 2022-07: 0 are no longer in the crawl, "
+        "2 pages of 2022-06 left the collection in 2022-07: 0 are no longer in the crawl, "
         "2 are crawled but not sampled."
     ) in facts(drift)
 

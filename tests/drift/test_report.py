@@ -198,7 +198,7 @@ def test_no_check_found_anything(drift: dict[str, Any]) -> None:
         "No check found a change of construction. A change that is smaller than the checks can "
         "detect, or of a kind that none of them covers, would still look like a change in the web "
         "or in its users. The section on checks lists the smallest change that each check would "
-        "have detected; checks with too little data are listed here."
+        "have detected; checks that cannot tell are listed here."
     ) in text
 
 

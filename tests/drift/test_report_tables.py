@@ -41,7 +41,7 @@ EXPECTED = {
         ["2022-07", "1,100", "110,000", "22", "40", "30", "100", "50.0 %", "30.0 %", "20.0 %"],
         ["2022-08", "1,200", "120,000", "24", "40", "30", "2", "50.0 %", "0.0 %", "50.0 %"],
     ],
-    "Jaccard coefficient of addresses": [
+    "Jaccard coefficient of URLs": [
         ["2022-06", "1,000", "0.750", "0.500"],
         ["2022-07", "0.750", "1,100", "0.625"],
         ["2022-08", "0.500", "0.625", "1,200"],
@@ -190,7 +190,7 @@ def test_sections_without_data_say_so() -> None:
         "There are no judgements.",
     ]
     drift["pairs"] = []
-    assert "There is only one snapshot, so nothing to compare." in render_report(drift)
+    assert "There is only one snapshot, so there is nothing to compare." in render_report(drift)
 
 
 def test_pages_none_of_which_was_updated() -> None:

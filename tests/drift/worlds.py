@@ -21,10 +21,10 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, query_id
 from schemas import (
-    Contract,
     Documents,
     Qrels,
     Queries,
+    TableSchema,
 )
 
 SYLLABLES = ("ba", "ce", "di", "fo", "gu", "la", "me", "ni", "po", "ru", "sa", "te", "vi", "zo")
@@ -66,7 +66,7 @@ def word(number: int) -> str:
     return "".join(draw.choice(SYLLABLES, 2 + number % 3))
 
 
-def frame(rows: list[dict[str, Any]], contract: type[Contract]) -> pl.DataFrame:
+def frame(rows: list[dict[str, Any]], contract: type[TableSchema]) -> pl.DataFrame:
     """Rows of a contract; columns that are not given are null."""
     columns = {name: [row.get(name) for row in rows] for name in contract.dtypes()}
     return pl.DataFrame(columns, schema=contract.dtypes())

@@ -23,6 +23,7 @@ SNAPSHOTS = ["2022-06", "2022-07", "2022-06-15"]
         ("2022-06/run.txt", "run", "2022-06"),
         ("run_2022-06.txt", "run", "2022-06"),
         ("fr/2022-06/run.txt", "run", "2022-06"),
+        ("team/bm25/2022-06/fr/run.txt", "bm25", "2022-06"),
         ("bm25.2022-06-15.txt", "bm25", "2022-06-15"),
         ("2022-07/bm25_2022-06.txt", "bm25", "2022-06"),
         ("bm25v2022-06", "bm25v", "2022-06"),
@@ -53,7 +54,7 @@ def test_paths(path: str, system: str, snapshot: str) -> None:
         (["a_2022-06_2022-07.txt"], "names several snapshots: 2022-06, 2022-07"),
         (["bm25/2022-06.txt", "bm25_2022-06.txt"], "both runs of 'bm25' for 2022-06"),
         (["2022-06/2022-06.txt"], "expected the name of a system"),
-        ([], "no run files were given"),
+        ([], "expected at least one run file, found none"),
     ],
 )
 def test_what_cannot_be_assigned(paths: list[str], message: str) -> None:
@@ -88,6 +89,24 @@ def test_folders_stand_for_their_files(tmp_path: Path) -> None:
     for wrong in ("BM25", str(tmp_path), str(tmp_path / "rrf" / "2022-07.txt")):
         with pytest.raises(UsageError, match="expected a run file or one of the systems bm25, rrf"):
             find_pivot(wrong, runs)
+
+
+def test_linked_folders_are_searched_and_loops_and_backups_are_not(tmp_path: Path) -> None:
+    for name in ("elsewhere/2022-06.txt", "runs/bm25/2022-06.txt", "runs/bm25/2022-07.txt~"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    runs = tmp_path / "runs"
+    (runs / "mono").symlink_to(tmp_path / "elsewhere")
+    (runs / "again").symlink_to(runs / "bm25")
+    (runs / "bm25" / "loop").symlink_to(runs)
+    (runs / "gone_2022-07.txt").symlink_to(runs / "absent.txt")
+    found = [(run.system, run.snapshot) for run in assign_runs([runs], SNAPSHOTS)]
+    assert found == [
+        ("again", "2022-06"),
+        ("bm25", "2022-06"),
+        ("gone", "2022-07"),
+        ("mono", "2022-06"),
+    ]
 
 
 def test_a_submission_has_more_than_runs(tmp_path: Path) -> None:

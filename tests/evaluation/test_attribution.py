@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, UsageError
-from builder.evaluation.attribution import attribute_paths, unchanged_documents
+from builder.evaluation.attribution import attribute_score_changes, unchanged_documents
 
 CHANGES = {"from_snapshot": "2022-06", "to_snapshot": "2022-07"}
 
@@ -39,7 +39,7 @@ def files(tmp_path: Path, make_qrels) -> tuple[dict[str, Path], Path, Path]:
 def test_contributions_of_a_change(files: tuple[dict[str, Path], Path, Path]) -> None:
     """P@1 changes from 1 to (0 + 1) / 2; with q1 only by -1; with June's judgement of a by 0."""
     qrels, changes, runs = files
-    (change,) = attribute_paths(qrels, changes, [runs], ["P@1"])
+    (change,) = attribute_score_changes(qrels, changes, [runs], ["P@1"])
     expected = {"system": "s", "measure": "P@1", "from": "2022-06", "to": "2022-07", "change": -0.5}
     expected |= {"documents": 0, "queries": 0.25, "judgements": -0.75, "statistics_and_system": 0}
     assert change.row() == {**expected, "least_queries": 1}
@@ -69,8 +69,19 @@ def test_a_system_needs_runs_for_consecutive_snapshots(
 ) -> None:
     qrels, changes, runs = files
     with pytest.raises(UsageError) as caught:
-        attribute_paths(qrels, changes, [runs / "2022-06.txt"], ["P@1"])
+        attribute_score_changes(qrels, changes, [runs / "2022-06.txt"], ["P@1"])
     assert str(caught.value) == (
         "expected a system with runs for two consecutive snapshots of 2022-06, 2022-07, found s "
         "for 2022-06"
     )
+
+
+def test_a_run_without_judged_queries_is_an_error(
+    files: tuple[dict[str, Path], Path, Path],
+) -> None:
+    qrels, changes, runs = files
+    path = runs / "2022-07.txt"
+    path.write_text("z1 Q0 a 1 1 s\n")
+    with pytest.raises(DataError, match="expected results for judged queries of 2022-07") as caught:
+        attribute_score_changes(qrels, changes, [runs], ["P@1"])
+    assert str(caught.value).startswith(f"{path}: ")

@@ -280,7 +280,7 @@ def test_wrong_use(make_qrels, make_run) -> None:
     with pytest.raises(UsageError, match="largest cutoff"):
         evaluate(qrels, shallow, EvaluationParameters(("P@20",), depth=10))
     twice = {"2022-06": pl.concat([qrels["2022-06"]] * 2)}
-    with pytest.raises(DataError, match="qrels of 2022-06: several grades"):
+    with pytest.raises(DataError, match="qrels of 2022-06: expected one grade"):
         evaluate(twice, {"bm25": {"2022-06": runs["bm25"]["2022-06"]}})
 
 
@@ -375,7 +375,7 @@ def test_splits(tmp_path: Path, make_qrels, make_run) -> None:
     assert set(found.query_scores["query_id"]) == {"q2", "q3", "q4"}
     assert set(found.effectiveness["unjudged"]) == {1, 2}
     assert "|splits:test|" in found.signature()
-    with pytest.raises(UsageError, match="filter the frames"):
+    with pytest.raises(UsageError, match="filter the judgements"):
         evaluate(qrels, runs, parameters)
 
 

@@ -57,6 +57,11 @@ def test_wrong_tables(tmp_path: Path) -> None:
     pl.DataFrame(twice).write_parquet(path)
     with pytest.raises(DataError, match="several grades for query 'q' and document 'd'"):
         read_qrels(path)
+    half = {"query_id": ["q", "q"], "doc_id": ["d", "e"], "grade": [1.0, 0.5]}
+    pl.DataFrame(half).write_parquet(path)
+    message = "qrels.parquet: expected integers as grades, found 0.5 for query 'q' and document 'e'"
+    with pytest.raises(DataError, match=message):
+        read_qrels(path)
     text = tmp_path / "qrels.txt"
     text.write_text("q 0 d 1\n")
     with pytest.raises(UsageError, match=r"only supported for the qrels\.parquet"):

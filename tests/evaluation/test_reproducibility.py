@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from builder.errors import UsageError
+from builder.errors import DataError, UsageError
 from builder.evaluation.tables.reproducibility import reproducibility
 
 
@@ -47,3 +47,6 @@ def test_lists_are_compared_over_documents_of_both_snapshots(tmp_path: Path) -> 
     assert found["same", "kendall_tau_b"]["over_pivot"] == 0.0
     with pytest.raises(UsageError, match="two snapshots"):
         reproducibility(snapshots, documents, [runs / "same" / "2022-06.txt"], ["RR"])
+    run(runs / "same" / "2022-07.txt", "ab", query="Q")
+    with pytest.raises(DataError, match="expected results for judged queries of 2022-07"):
+        reproducibility(snapshots, documents, [runs], ["RR"])

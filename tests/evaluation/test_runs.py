@@ -114,3 +114,18 @@ def test_frames_are_checked() -> None:
     for tag in ("", "two words"):
         with pytest.raises(UsageError, match="without white space"):
             Run.from_scores(scored(), tag)
+
+
+@pytest.mark.parametrize(
+    ("query", "document", "found"),
+    [("q", "a b", "doc_id 'a b'"), ("", "a", "query_id ''"), ("q\n", "a", "query_id 'q\\n'")],
+)
+def test_ids_with_white_space_cannot_be_written(
+    tmp_path: Path, query: str, document: str, found: str
+) -> None:
+    scores = {"query_id": ["p", query], "doc_id": ["c", document], "score": [1.0, 0.5]}
+    path = tmp_path / "run.txt"
+    with pytest.raises(DataError) as error:
+        write_run(Run.from_scores(pl.DataFrame(scores), "t"), path)
+    assert str(error.value) == f"{path}: expected ids without white space in a run, found {found}"
+    assert not path.exists()

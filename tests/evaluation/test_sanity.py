@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builder.cli.evaluation import format_sanity_rows
 from builder.collection.read import Snapshot
 from builder.evaluation.baselines.sanity import SanityRow, rotate_judgements, sanity_table
 
@@ -35,6 +36,15 @@ def test_bm25_finds_every_document_and_no_document_of_another_query(tmp_path: Pa
         SanityRow("fr", "2022-07", 3, 1.0, pytest.approx(0.1), 0.0),
         SanityRow("en", "2022-06", 3, 1.0, pytest.approx(0.1), 0.0),
     ]
+
+
+def test_a_snapshot_without_judgements_has_no_means(tmp_path: Path) -> None:
+    june = write_snapshot(tmp_path, "2022-06", ["cat", "dog", "rabbit"])
+    path = june.folder / "qrels.parquet"
+    pl.read_parquet(path).head(0).write_parquet(path)
+    rows = sanity_table([june], {"fr": ""})
+    assert rows == [SanityRow("fr", "2022-06", 0, None, None, None)]
+    assert format_sanity_rows(rows).splitlines()[1].split() == ["fr", "2022-06", "0", "-", "-", "-"]
 
 
 def test_judgements_move_to_the_next_query(make_qrels) -> None:

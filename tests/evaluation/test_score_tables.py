@@ -37,7 +37,7 @@ def test_a_table_is_evaluated_as_its_run(tmp_path: Path, name: str, text: str) -
     assert by_table.effectiveness.equals(by_run.effectiveness)
     assert by_table.query_scores.equals(by_run.query_scores)
     assert by_table.effectiveness["value"][0] == pytest.approx(1 / 3)
-    with pytest.raises(UsageError, match=r"no scores for RR; found AP, P@1"):
+    with pytest.raises(UsageError, match=r"expected scores for RR, found AP, P@1"):
         evaluate_paths({"2022-06": qrels}, [table], EvaluationParameters(measures=("RR",)))
 
 
@@ -59,3 +59,11 @@ def test_a_damaged_table_is_refused(tmp_path: Path, text: str, message: str) -> 
     path.write_text(text)
     with pytest.raises(FormatError, match=message):
         read_score_table(path)
+
+
+def test_a_query_with_only_some_of_the_measures_is_refused(tmp_path: Path) -> None:
+    qrels, table = tmp_path / "2022-06.qrels", tmp_path / "s_2022-06.eval"
+    qrels.write_text(QRELS)
+    table.write_text("map\tq1\t0.5\nP_1\tq1\t1.0\nmap\tq2\t0.5\n")
+    with pytest.raises(FormatError, match=r"expected a score of P@1 for query 'q2', found none"):
+        evaluate_paths({"2022-06": qrels}, [table], PARAMETERS)

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 
 import builder
 from builder import Simulation
-from builder.explore import Source, open_source
+from builder.explore import CollectionSource, open_collection_source
 from builder.explore.application import create_application
 from builder.explore.runs import load_runs
 from builder.trec.runs import Run, write_run
@@ -50,9 +50,9 @@ def runs(explored: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def source(explored: Path, runs: Path) -> Iterator[Source]:
+def source(explored: Path, runs: Path) -> Iterator[CollectionSource]:
     """The collection with its runs."""
-    opened = open_source(explored)
+    opened = open_collection_source(explored)
     load_runs(opened, runs)
     opened.restrict_access()
     yield opened
@@ -60,7 +60,7 @@ def source(explored: Path, runs: Path) -> Iterator[Source]:
 
 
 @pytest.fixture(scope="session")
-def app(source: Source) -> ASGIApp:
+def app(source: CollectionSource) -> ASGIApp:
     """The application of the collection."""
     return create_application(source, PORT)
 
@@ -80,7 +80,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def imported_app(release: Path) -> Iterator[ASGIApp]:
     """The application of the imported release."""
-    opened = open_source(release)
+    opened = open_collection_source(release)
     opened.restrict_access()
     yield create_application(opened, PORT)
     opened.close()

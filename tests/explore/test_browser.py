@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 import builder
 from builder import Simulation
-from builder.explore import Source, open_source
+from builder.explore import CollectionSource, open_collection_source
 from builder.explore.application import create_application
 from builder.explore.serve import bind_socket
 from tests.security.explorer import hostile_copy, hostile_runs
@@ -52,7 +52,7 @@ def served(make: Callable[[int], ASGIApp]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def site(source: Source) -> Iterator[str]:
+def site(source: CollectionSource) -> Iterator[str]:
     """The collection in two languages, with runs."""
     with served(lambda port: create_application(source, port)) as address:
         yield address
@@ -63,7 +63,7 @@ def opened(path: Path, runs: Path | None = None) -> Iterator[str]:
     """Another collection."""
     from builder.explore.runs import load_runs
 
-    source = open_source(path)
+    source = open_collection_source(path)
     if runs is not None:
         load_runs(source, runs)
     source.restrict_access()

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 import builder
 from builder.collection.read import Collection
-from builder.explore import Source
+from builder.explore import CollectionSource
 from tests.explore.client import Reader, ask, number
 from tests.thorough import examples
 
@@ -150,14 +150,14 @@ def _judgements(read: Reader, judged: pl.DataFrame) -> None:
         assert row["Source"] == qrel["source"]
 
 
-def _scores(source: Source) -> Iterator[tuple[str, str, str, float]]:
+def _scores(source: CollectionSource) -> Iterator[tuple[str, str, str, float]]:
     from builder.explore.statements import Statement
 
     for row in source.rows(Statement("SELECT * FROM scores WHERE measure = 'nDCG@10'")):
         yield row["system"], row["snapshot"], row["query_key"], row["score"]
 
 
-def test_scores_are_those_of_evaluate(source: Source, explored: Path, runs: Path) -> None:
+def test_scores_are_those_of_evaluate(source: CollectionSource, explored: Path, runs: Path) -> None:
     from builder.evaluation import EvaluationParameters, evaluate_paths
 
     collection = builder.open_collection(explored)

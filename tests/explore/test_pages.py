@@ -10,7 +10,7 @@ import pytest
 from starlette.types import ASGIApp
 
 import builder
-from builder.explore import Source, open_source
+from builder.explore import CollectionSource, open_collection_source
 from builder.explore import changes as changed
 from builder.explore.application import create_application
 from builder.explore.queries import GROUPS, ORDERS
@@ -145,7 +145,7 @@ def test_rejects_name_file_and_line(app: ASGIApp, explored: Path) -> None:
     assert total == rows["rows"].sum()
 
 
-def test_two_systems_are_compared(app: ASGIApp, source: Source) -> None:
+def test_two_systems_are_compared(app: ASGIApp, source: CollectionSource) -> None:
     read = Reader(ask(app, "/systems?first=clicks&second=ids&snapshot=2022-07").text)
     over = read.table("Differences by snapshot").records()
     assert [row["Snapshot"] for row in over] == list(source.snapshots)
@@ -176,7 +176,7 @@ def test_a_release_says_what_it_lacks(imported_app: ASGIApp) -> None:
     assert "Impressions" not in listed.heads
     assert ask(imported_app, "/queries?sort=impressions").status == 400
     assert "no texts of pages" in ask(imported_app, "/pages").text
-    assert "start with --runs" in ask(imported_app, "/systems").text
+    assert "with --runs FOLDER" in ask(imported_app, "/systems").text
     for address in (*ADDRESSES, *filter(_is_local, Reader(text).links)):
         assert ask(imported_app, address).status == 200, address
 
@@ -228,7 +228,7 @@ def test_a_release_with_texts_is_compared(tmp_path: Path) -> None:
         write(home / "documents/documents_000001.jsonl", json.dumps(page) + "\n")
         write(home / "queries.txt", "ab-1\twater\n")
         write(home / "qrels.txt", "ab-1 0 11 2\n")
-    source = open_source(imported(tmp_path / "r", "longeval-sci").version)
+    source = open_collection_source(imported(tmp_path / "r", "longeval-sci").version)
     source.restrict_access()
     app = create_application(source, PORT)
     listed = Reader(ask(app, "/pages").text)
@@ -263,7 +263,7 @@ def test_loose_matches_lead_to_each_other(explored: Path, tmp_path: Path) -> Non
     first, second = pages["doc_id"][3], pages["doc_id"][7]
     loose = pl.when(pl.col("doc_id").is_in([first, second])).then(pl.lit(first))
     pages.with_columns(loose_id=loose).write_parquet(copy / "documents_map.parquet")
-    source = open_source(copy)
+    source = open_collection_source(copy)
     source.restrict_access()
     app = create_application(source, PORT)
     assert f"/page/{second}" in Reader(ask(app, f"/page/{first}").text).links

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import DataError
-from builder.explore import Source, open_source
+from builder.explore import CollectionSource, open_collection_source
 from builder.explore.statements import Statement
 from builder.text.keys import fold_texts
 
@@ -20,13 +20,13 @@ LETTERS = st.text(
 
 
 @given(text=LETTERS)
-def test_search_folds_as_identity_does(text: str, source: Source) -> None:
+def test_search_folds_as_identity_does(text: str, source: CollectionSource) -> None:
     found = source.scalar(Statement("SELECT folded($text) AS folded", {"text": text}))
     assert found == fold_texts([text])[0]
 
 
 def test_stopping_interrupts_what_runs(explored: Path) -> None:
-    source = open_source(explored)
+    source = open_collection_source(explored)
     errors: list[str] = []
 
     def ask() -> None:
@@ -50,7 +50,7 @@ def test_stopping_interrupts_what_runs(explored: Path) -> None:
 
 
 def test_a_statement_that_needs_more_memory_is_an_error(explored: Path) -> None:
-    source = open_source(explored, memory_limit="16MiB")
+    source = open_collection_source(explored, memory_limit="16MiB")
     statement = "SELECT max(len(l)) AS m FROM (SELECT list(range) AS l FROM range(30000000))"
     with pytest.raises(DataError, match="memory limit of 16MiB"):
         source.rows(Statement(statement))
@@ -59,7 +59,7 @@ def test_a_statement_that_needs_more_memory_is_an_error(explored: Path) -> None:
 
 
 def test_tables_that_are_not_there_are_empty(explored: Path) -> None:
-    source = open_source(explored)
+    source = open_collection_source(explored)
     assert source.rows(Statement("SELECT * FROM release_ids")) == []
     assert source.has_rows("documents")
     names = {row["snapshot"] for row in source.rows(Statement("SELECT snapshot FROM documents"))}
@@ -70,7 +70,7 @@ def test_tables_that_are_not_there_are_empty(explored: Path) -> None:
 
 
 def test_ids_of_a_release_are_aligned(release: Path) -> None:
-    source = open_source(release)
+    source = open_collection_source(release)
     rows = source.rows(Statement("SELECT snapshot, query_id, query_key, text FROM queries"))
     keys = (
         pl.DataFrame(rows)

@@ -101,7 +101,7 @@ def _definition(folder: Path, _: bytes, __: str) -> None:
 
 def _manifest(folder: Path, data: bytes, _: str) -> None:
     (folder / "manifest.json").write_bytes(data)
-    _ = open_collection(folder).sizes()
+    _ = open_collection(folder).row_counts()
     validate(folder)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.runtime.stage import CONTRACTS
+from builder.runtime.stage import SCHEMAS
 from tests.golden.tables import outputs, read_output
 
 SHOWN = 3
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
 
 def _differences(before: Path, after: Path) -> list[str]:
     """Rows on one side alone, then each column that differs, with some of its rows."""
-    keys = CONTRACTS[before.stem].primary_key()
+    keys = SCHEMAS[before.stem].primary_key()
     one, other = read_output(before), read_output(after)
     if not keys or one.select(keys).is_duplicated().any():
         keys = sorted({*one.columns} & {*other.columns})

@@ -22,7 +22,7 @@ def read(path: Path, most: int = 1000) -> tuple[list[bytes | None], list[str]]:
     found: list[bytes | None] = []
     faults = []
     for block in read_blocks(Source(path, path.name), most):
-        assert block.first == len(found) + 1
+        assert block.first_line_number == len(found) + 1
         found += block.lines
         faults += [block.fault] if block.fault else []
     return found, faults

@@ -1,14 +1,18 @@
 """Lists and tables of text that people hand in: what a line is, and what is refused."""
 
+import bz2
 import gzip
+import lzma
 from pathlib import Path
 
 import pytest
 import zstandard
 
 from builder.errors import FormatError, UsageError
+from builder.evaluation.textlines import numbered_lines
 from builder.io.sources import Source
 from builder.trec.bounded import read_text_lines
+from builder.trec.runs import read_run
 
 TEXT = "\ufeffprix\u2028eau\r\nd'été\x0b\rà\x85b\n\n"
 LINES = ["prix\u2028eau", "d'été\x0b", "à\x85b", ""]
@@ -36,3 +40,33 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"eau\n" * 99))
     with pytest.raises(FormatError, match="at most 99 bytes"):
         read_text_lines(source, max_bytes=99)
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (
+            bz2.compress(b"q1 Q0 d1 1 1 x\n"),
+            "text, found a bzip2 file; decompress it, or compress it with gzip or zstd",
+        ),
+        (
+            lzma.compress(b"q1 Q0 d1 1 1 x\n"),
+            "text, found an xz file; decompress it, or compress it with gzip or zstd",
+        ),
+        (
+            b"PK\x03\x04" + bytes(40),
+            "text, found a zip archive; extract it and list its files",
+        ),
+        (
+            "q1 Q0 d1 1 1 x\n".encode("utf-16"),
+            "text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
+        ),
+    ],
+)
+def test_other_file_types_are_named(tmp_path: Path, data: bytes, found: str) -> None:
+    path = tmp_path / "2022-06.run"
+    path.write_bytes(data)
+    for read in (read_run, lambda file: list(numbered_lines(file))):
+        with pytest.raises(FormatError) as error:
+            read(path)
+        assert str(error.value) == f"{path}: expected {found}"

@@ -230,11 +230,15 @@ def test_sheets_have_one_line_per_pair_and_no_formula(tmp_path: Path) -> None:
             "line 2: grade: expected",
         ),
         (
-            f"query_id\tdoc_id\tassessor\tgrade\tnote\n"
-            f'{query_id(1)}\t{doc_id(1)}\tann\t1\t\n{query_id(1)}\t{doc_id(2)}\tann\t1\t"why\n'
-            f"{query_id(1)}\t{doc_id(3)}\tann\t2\t\n",
-            "line 3: expected a closing quote in every cell that begins with a quote: unexpected end "
-            "of data; remove the quotes, or save the sheet with a spreadsheet program",
+            (
+                f"query_id\tdoc_id\tassessor\tgrade\tnote\n{query_id(1)}\t{doc_id(1)}\tann\t1\t\n"
+                f'{query_id(1)}\t{doc_id(2)}\tann\t1\t"why\n{query_id(1)}\t{doc_id(3)}\tann\t2\t\n'
+            ),
+            (
+                "line 3: expected a closing quote in every cell that begins with a quote: "
+                "unexpected end of data; remove the quotes, or save the sheet with a spreadsheet "
+                "program"
+            ),
         ),
         (
             f"query_id\tdoc_id\tassessor\tgrade\tgrade\n{query_id(1)}\t{doc_id(1)}\tann\t1\t\n",

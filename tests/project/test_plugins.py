@@ -8,7 +8,7 @@ import pytest
 
 import builder
 from builder import BuildReport
-from builder.clicks.models import get_model
+from builder.clicks.models import get_fit_function
 from builder.collection.validate import validate
 from builder.commands.doctor import doctor
 from builder.errors import UsageError
@@ -60,9 +60,9 @@ def test_a_check_runs_with_the_others(example: Path, built: BuildReport) -> None
 
 
 def test_a_click_model_has_a_name(example: Path) -> None:
-    assert get_model("top-only").__name__ == "top_only"
+    assert get_fit_function("top-only").__name__ == "top_only"
     with pytest.raises(UsageError, match="unknown click model 'top-onli'; did you mean 'top-only'"):
-        get_model("top-onli")
+        get_fit_function("top-onli")
 
 
 def test_verdicts_are_asked_for_by_name(example: Path, world: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from builder.queries.topics import HEADER
 DAMAGED = {
     "not.parquet": b"PAR1 not",
     "empty.csv": b"",
-    "cut.csv": gzip.compress(b"label,month,count\na,2022-01,5\n" * 9)[:-9],
+    "cut.csv": gzip.compress(b"label,month,count\na,2022-01,5\n" * 9, mtime=0)[:-9],
     "latin.csv": b"label,month,count\n\xe9,2022-01,5\n",
     "nul.csv": b"label,month,count\na\x00,2022-01\n",
 }

@@ -41,7 +41,7 @@ class Exports:
     @property
     def sizes(self) -> dict[str, int]:
         """Its documents, queries and judgements."""
-        found = {name: sizes for name, *sizes in self.collection.sizes()}
+        found = {name: sizes for name, *sizes in self.collection.row_counts()}
         return dict(zip(("documents", "queries", "qrels"), found[self.snapshot], strict=True))
 
     def parquet(self, table: str) -> list[str]:

@@ -13,7 +13,6 @@ from builder.reporting.parts import (
     decimal_cell,
     empty_note,
     figure,
-    figure_pair,
     grid,
     heat_map,
     html_table,
@@ -21,6 +20,7 @@ from builder.reporting.parts import (
     paragraph,
     section,
     share_cell,
+    side_by_side_figures,
     span,
     stacked_bars,
     subheading,
@@ -175,7 +175,7 @@ def test_elements() -> None:
     ]
     assert "note" not in figure("T", "b")
     assert str(grid("a", "b")) == '<div class="grid">ab</div>\n'
-    assert str(figure_pair("a", "b")) == '<div class="twins">ab</div>\n'
+    assert str(side_by_side_figures("a", "b")) == '<div class="twins">ab</div>\n'
     assert str(empty_note("x")) == '<p class="nothing">x</p>\n'
     assert str(paragraph("x", "note")) == '<p class="note">x</p>\n'
     assert str(subheading("x")) == "<h3>x</h3>\n"

@@ -10,7 +10,7 @@ from jinja2 import UndefinedError
 from builder.reporting.render import (
     join_markup,
     markdown_table,
-    render_document,
+    render_html_document,
     render_markdown,
     render_page,
 )
@@ -53,7 +53,7 @@ def test_a_page_allows_its_own_script_alone() -> None:
 
 
 def test_a_judging_page_allows_its_own_style_and_script_alone() -> None:
-    document = render_document(
+    document = render_html_document(
         "judge.html", "judge", "default-src 'none'; style-src {style}", title="t", pool="<"
     )
     (script,), (style,) = (source_hashes(document, name) for name in ("script", "style"))

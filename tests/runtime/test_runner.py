@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from builder.definition.model import Definition
-from builder.errors import ContractError, DataError, LedgerError, UsageError
+from builder.errors import DataError, LedgerError, SchemaError, UsageError
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import ClickParameters
@@ -20,11 +20,11 @@ from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.references import All, Files, From, Same, To
-from builder.runtime.runner import Runner, Step, _alternatives
+from builder.runtime.runner import Runner, Step, _join_with_or
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
 from builder.runtime.store import Store
-from schemas import Contract
+from schemas import TableSchema
 
 DEFINITION = """
 [collection]
@@ -48,7 +48,7 @@ prior_alpha = 1.0
 """
 
 
-class Words(Contract):
+class Words(TableSchema):
     """Numbered words."""
 
     number = dy.UInt32(primary_key=True)
@@ -221,7 +221,7 @@ def test_a_parameter_runs_only_what_depends_on_it(folder: Path) -> None:
     ("names", "text"), [(["a"], "a"), (["a", "b"], "a or b"), (["a", "b", "c"], "a, b or c")]
 )
 def test_alternatives_are_joined(names: list[str], text: str) -> None:
-    assert _alternatives(names) == text
+    assert _join_with_or(names) == text
 
 
 def test_explain_writes_nothing(folder: Path) -> None:
@@ -330,7 +330,7 @@ def test_a_broken_contract_is_a_fault(folder: Path) -> None:
         pl.read_parquet(path).rename({"word": "mot"}).write_parquet(path)
         return ledger
 
-    with pytest.raises(ContractError, match="table words has the columns"):
+    with pytest.raises(SchemaError, match="table words has the columns"):
         run(folder, toy(words=rename))
 
 
@@ -366,7 +366,7 @@ def test_a_table_that_nobody_writes() -> None:
 
 def test_a_table_with_two_writers() -> None:
     first, second = (stage(n, version="1", writes=(Words,))(read_words) for n in ("a", "b"))
-    with pytest.raises(TypeError, match=r"stage b: \['words'\] has another writer"):
+    with pytest.raises(TypeError, match=r"stage b: another stage already writes \['words'\]"):
         Pipeline((first, second))
 
 

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 import builder
 from builder import BuildReport
 from builder.errors import DataError
-from builder.explore import open_source
+from builder.explore import open_collection_source
 from builder.explore.application import MAX_URL_LENGTH, create_application
 from builder.explore.runs import load_runs
 from builder.explore.statements import Statement
@@ -29,7 +29,7 @@ def hostile(built: BuildReport, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """A hostile collection, and the application of it."""
     folder = tmp_path_factory.mktemp("hostile")
     copy = hostile_copy(built.version, folder)
-    source = open_source(copy)
+    source = open_collection_source(copy)
     load_runs(source, hostile_runs(built.version, folder / "runs"))
     source.restrict_access()
     yield copy, create_application(source, PORT)
@@ -122,7 +122,7 @@ def test_the_explorer_only_reads(hostile: Explored, method: str) -> None:
         "SET enable_external_access = true",
         "SET memory_limit = '100GB'",
     ):
-        source = open_source(version)
+        source = open_collection_source(version)
         source.restrict_access()
         if statement.startswith("CREATE"):
             source.rows(Statement(statement))  # in the memory of the engine alone
@@ -165,7 +165,7 @@ def test_the_explorer_reads_no_file_outside_the_collection(
     version, _ = hostile
     secret = tmp_path / "secret.parquet"
     pl.DataFrame({"a": [1]}).write_parquet(secret)
-    source = open_source(version)
+    source = open_collection_source(version)
     source.restrict_access()
     for path in (secret, Path("/etc/passwd"), version / ".." / ".." / "secret.parquet"):
         for reader in ("read_parquet", "read_text", "read_csv"):
@@ -207,7 +207,7 @@ def test_a_damaged_table_is_a_page_of_the_explorer(built: BuildReport, tmp_path:
     middle = bytearray(qrels.read_bytes())
     middle[len(middle) // 4 : len(middle) // 2] = b"\xff" * (len(middle) // 2 - len(middle) // 4)
     queries.write_bytes(whole[: len(whole) // 2])
-    source = open_source(tmp_path)
+    source = open_collection_source(tmp_path)
     source.restrict_access()
     app = create_application(source, PORT)
     answer = ask(app, "/queries")
@@ -228,7 +228,7 @@ def test_a_drift_file_is_not_believed_by_the_explorer(built: BuildReport, tmp_pa
     shutil.copytree(built.version, tmp_path / "1.0.0")
     for content in ("{", "[]", "{}", json.dumps({"snapshots": [], "pairs": 1, "checks": "x"})):
         (tmp_path / "1.0.0/drift.json").write_text(content, encoding="utf-8")
-        source = open_source(tmp_path)
+        source = open_collection_source(tmp_path)
         source.restrict_access()
         app = create_application(source, PORT)
         answer = ask(app, "/")

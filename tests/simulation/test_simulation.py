@@ -21,7 +21,13 @@ from builder.simulation import sentence_pairs
 from builder.simulation.lexicon import Noun, domains, subjects
 from builder.simulation.pages import generate_page, nth_page_about, page_subject
 from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_query
-from builder.simulation.rng import Rng, hash_arrays, hash_integers, uniform, uniform_array
+from builder.simulation.rng import (
+    Rng,
+    hash_arrays,
+    hash_integers,
+    hash_to_uniform,
+    hash_to_uniform_array,
+)
 from builder.simulation.text_variants import add_typo, normalize_text, pluralize
 from builder.simulation.user_model import simulate_clicks
 from builder.simulation.world import (
@@ -198,11 +204,11 @@ def test_certain_clicks_by_hand() -> None:
 def test_scalars_and_arrays_mix_alike(parts: list[int]) -> None:
     arrays = [np.array([part], dtype=np.uint64) for part in parts]
     assert int(hash_arrays(*arrays)[0]) == hash_integers(*parts)
-    assert float(uniform_array(*arrays)[0]) == uniform(*parts)
+    assert float(hash_to_uniform_array(*arrays)[0]) == hash_to_uniform(*parts)
 
 
 def test_units_are_uniform() -> None:
-    values = uniform_array(7, np.arange(100_000, dtype=np.uint64))
+    values = hash_to_uniform_array(7, np.arange(100_000, dtype=np.uint64))
     counts, _ = np.histogram(values, bins=10, range=(0, 1))
     assert counts.min() > 9_600
     assert counts.max() < 10_400
@@ -291,7 +297,7 @@ def test_no_query_finds_a_document(tmp_path: Path) -> None:
     few = {"documents": 1, "queries": 1, "impressions": 5, "snapshots": 1}
     unasked = {"off_topic": 0.0, "personal_rate": 0.0}
     for params in (Simulation(seed=4, **few), Simulation(seed=1, **few, **unasked)):
-        with pytest.raises(UsageError, match=r"no query has a result in 2022"):
+        with pytest.raises(UsageError, match=r"expected queries with results in 2022"):
             simulate(tmp_path / "world", params)
 
 
@@ -346,7 +352,7 @@ def test_over_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         simulate_over(tmp_path / "w", [tmp_path / "none.jsonl"], Simulation())
     (tmp_path / "empty.jsonl").touch()
-    with pytest.raises(UsageError, match="found no title"):
+    with pytest.raises(UsageError, match="found none"):
         simulate_over(tmp_path / "w", [tmp_path / "empty.jsonl"], Simulation())
 
 

@@ -17,7 +17,7 @@ from builder.errors import FormatError, UsageError
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.translation import add_model, check_model
-from builder.translation.adding import find_licence, language_prefixes
+from builder.translation.adding import find_license, language_prefixes
 
 MANUAL = Path(__file__).parents[2] / "docs/translation.md"
 WITHOUT = "the converter of Transformers models needs transformers and torch"
@@ -96,11 +96,11 @@ def test_languages_of_multilingual_models() -> None:
 
 
 def test_the_licence_is_a_file_or_named_by_the_card(tmp_path: Path) -> None:
-    assert find_licence(tmp_path) == "no licence file"
+    assert find_license(tmp_path) == "no licence file"
     (tmp_path / "README.md").write_text("---\nlanguage: fr\nlicense: apache-2.0\n---\n")
-    assert find_licence(tmp_path) == "apache-2.0 (README.md)"
+    assert find_license(tmp_path) == "apache-2.0 (README.md)"
     (tmp_path / "COPYING").write_text("GPL")
-    assert find_licence(tmp_path) == "COPYING"
+    assert find_license(tmp_path) == "COPYING"
 
 
 def _transformers() -> None:

@@ -9,7 +9,7 @@ from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.translation import translate_stream
-from builder.translation.filter import blocks_of_lines
+from builder.translation.filter import read_line_blocks
 
 
 def _blocks(*written: bytes) -> list[list[str]]:
@@ -17,7 +17,7 @@ def _blocks(*written: bytes) -> list[list[str]]:
     reader, writer = os.pipe()
     blocks = []
     with os.fdopen(reader, "rb") as stream:
-        found = blocks_of_lines(stream)
+        found = read_line_blocks(stream)
         for chunk in written:
             os.write(writer, chunk)
             if b"\n" in chunk:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from builder.translation.boundaries import sentence_ends
 from builder.translation.cutting import is_untranslatable, split_to_size, split_untranslatable
-from builder.translation.layout import normalize, single_segment, split_text
+from builder.translation.layout import normalize, single_sentence_layout, split_text
 
 
 @pytest.mark.parametrize(
@@ -79,11 +79,11 @@ def test_sentence_ends_ascend_within_the_line(line: str) -> None:
 
 
 def test_a_query_is_one_sentence() -> None:
-    layout = single_segment("  qui est M. Roux ?  Où\tva-t-il\x00 ")
+    layout = single_sentence_layout("  qui est M. Roux ?  Où\tva-t-il\x00 ")
     (segment,) = layout.segments
     assert segment.text == "qui est M. Roux ? Où va-t-il"
     assert segment.cleaned
-    assert single_segment(" \x00").segments == ()
+    assert single_sentence_layout(" \x00").segments == ()
 
 
 @given(st.text(alphabet="ab ,;é", max_size=80), st.integers(1, 9))

@@ -27,7 +27,8 @@ from builder.runtime.progress import NoProgress
 from builder.simulation import Simulation, simulate
 from builder.text.keys import id_to_key
 from schemas import TABLES, Pages, Qrels
-from tests.truth.planted import Cause, World
+from tests.truth.month import World
+from tests.truth.planted import Cause
 
 SIZES = {
     "2,500": {"documents": 300, "queries": 30, "impressions": 2_500},

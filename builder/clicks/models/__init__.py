@@ -10,8 +10,8 @@ from builder.parameters import CLICK_MODELS
 from builder.plugins import find_plugins, load_plugin
 
 
-def get_model(name: str) -> FitFunction:
-    """Return a click model by name: built-in, or a plug-in of the group `click_models`.
+def get_fit_function(name: str) -> FitFunction:
+    """Return the fit function of a built-in click model or of a plug-in (group `click_models`).
 
     Raises:
         UsageError: no click model has this name.
@@ -35,5 +35,5 @@ __all__ = [
     "Pages",
     "TrainedModel",
     "TrainingOptions",
-    "get_model",
+    "get_fit_function",
 ]

@@ -1,4 +1,4 @@
-"""Click probabilities of models in which examination depends on rank and previous click.
+"""Click probabilities of models in which examination depends on rank and previous clicked rank.
 
 Conditional: P(click) = a gamma(rank, previous click). Marginal: the sum over all ranks of the
 previous click (Dupret & Piwowarski 2008, equation 9), computed from the top down.
@@ -16,9 +16,9 @@ class BrowsingClicks:
     """Click probabilities of browsing models such as UBM.
 
     Args:
-        attractiveness: float64[m], of each shown result.
-        examination: float64[r, r]; row: 0-based rank; column: 1-based rank of the previous click, 0
-            if there is none.
+        attractiveness: float64[m]; attractiveness of each shown result.
+        examination: float64[r, r]; examination probability by 0-based rank (row) and 1-based
+            rank of the previous click (column; 0 if there is none).
         default_examination: Examination probability at ranks greater than r.
     """
 
@@ -47,12 +47,9 @@ class BrowsingClicks:
         click = self.attractiveness * gamma[pages.rank - 1, pages.previous_click]
         return np.where(pages.clicked, click, 1 - click)
 
-    def _examination(self, ranks: int) -> Floats:
-        """Return the examination probabilities of ranks up to `ranks`, float64[ranks, ranks].
-
-        Rows and columns are those of `examination`.
-        """
-        known = min(len(self.examination), ranks)
-        gamma = np.full((ranks, ranks), self.default_examination)
+    def _examination(self, num_ranks: int) -> Floats:
+        """Crop or pad `examination` to a given number of ranks, float64[num_ranks, num_ranks]."""
+        known = min(len(self.examination), num_ranks)
+        gamma = np.full((num_ranks, num_ranks), self.default_examination)
         gamma[:known, :known] = self.examination[:known, :known]
         return gamma

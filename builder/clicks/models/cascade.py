@@ -2,15 +2,15 @@
 
 Ranks up to the first click are examined, and every click satisfies, so examinations are counted up
 to the first click instead of the last. Below the first click, skips have probability 1 and clicks
-probability 0. PyClick instead assigns the minimum probability to both, and the marginal probability
-to the ranks above; scores under its convention follow it.
+probability 0. PyClick instead assigns the minimum probability to all results below the first click,
+and the marginal probability to all others; `pyclick_conditional` reproduces this.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from builder.clicks.models.pages import Floats, Pages, count_by_group
+from builder.clicks.models.pages import Floats, Pages, sum_by_group
 from builder.clicks.models.probabilities import MIN_PROBABILITY, ExaminationChain
 from builder.clicks.models.training import TrainedModel, TrainingOptions
 
@@ -33,8 +33,8 @@ def cascade(pages: Pages, training: TrainingOptions) -> TrainedModel:
     if training.params.no_click == "skip":
         examined &= (pages.deepest > 0)[page]
     weights = pages.weight[page]
-    clicks = count_by_group(pages.pair, weights, examined & pages.clicked, pages.pairs)
-    examinations = count_by_group(pages.pair, weights, examined, pages.pairs)
+    clicks = sum_by_group(pages.pair, weights, examined & pages.clicked, pages.pairs)
+    examinations = sum_by_group(pages.pair, weights, examined, pages.pairs)
     a = training.estimate_by_pair(clicks, examinations)
     return TrainedModel(
         lambda p: CascadeChain(a[p.pair], np.zeros(len(p.pair))),

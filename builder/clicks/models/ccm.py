@@ -35,7 +35,7 @@ class Continuation(NamedTuple):
 
 
 def ccm(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Fit the click chain model: attractiveness `a` per pair and continuation; relevance is a²."""
+    """Fit the click chain model: attractiveness a per pair (relevance: a²), and continuation."""
     weights = pages.weight[pages.page].astype(np.float64)
     clicks = pages.sum_by_pair(weights * pages.clicked)
     a, continuation = np.full(pages.pairs, 0.5), Continuation()
@@ -79,7 +79,7 @@ def _update_continuation(
 ) -> Continuation:
     """Return posterior means of the continuation probabilities.
 
-    They are estimated from all ranks but the last of each page.
+    They are estimated from all ranks of a page except its last rank.
     """
     satisfied = posterior_satisfaction(pages, a, continuation, hidden)
     after_click = (1 - a) * continuation.unsatisfied + a * continuation.satisfied

@@ -1,8 +1,8 @@
 """Click chain model fitted as in PyClick, only for comparison with published results.
 
 Chuklin, Markov & de Rijke (2015), section 4.2.5, with deviations 1 to 4 of `dbn_pyclick`. In
-addition, the parameter of a pair counts as satisfaction at the last click with weight
-a / (1 - c d), where c is the continuation probability and d the probability of a click below. For
+addition, the last click counts as a satisfying click with weight a / (1 - c d) when attractiveness
+a is updated, where c is the continuation probability and d the probability of a click below. For
 the exact procedure, see `ccm`.
 """
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from builder.clicks.models.ccm import Continuation, examination_chain
 from builder.clicks.models.dbn_pyclick import (
-    below_last_click,
-    click_below_probability,
+    click_at_or_below_probability,
+    is_below_last_click,
     no_click_from_top,
 )
 from builder.clicks.models.pages import Floats, Pages
@@ -25,14 +25,14 @@ from builder.clicks.models.training import (
 
 
 def ccm_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Fit the click chain model as PyClick does: attractiveness per pair and continuation."""
+    """Fit the click chain model as PyClick does: attractiveness per pair, and continuation."""
     weights = pages.weight[pages.page].astype(np.float64)
     shown, clicks = pages.sum_by_pair(weights), pages.sum_by_pair(weights * pages.clicked)
-    below = below_last_click(pages)
+    below = is_below_last_click(pages)
     a, continuation = np.full(pages.pairs, 0.5), Continuation()
     for _ in range(training.iterations):
         chain = examination_chain(pages, a, continuation)
-        ahead, after = click_below_probability(pages, chain.attractiveness, continuation.skip)
+        ahead, after = click_at_or_below_probability(pages, chain.attractiveness, continuation.skip)
         examined = chain.marginal(pages) / chain.attractiveness
         missed = (1 - examined) * chain.attractiveness / (1 - examined * ahead)
         content = chain.attractiveness / (1 - chain.after_click * after)

@@ -7,7 +7,7 @@ import numpy as np
 
 from builder.clicks.models.pages import Pages
 from builder.clicks.models.probabilities import IndependentClicks
-from builder.clicks.models.training import TrainedModel, TrainingOptions, values_at_rank
+from builder.clicks.models.training import TrainedModel, TrainingOptions, gather_by_rank
 
 
 def global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
@@ -23,7 +23,7 @@ def rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)))
     rates = training.estimate_by_group(ranks.clicks, ranks.impressions)
     return TrainedModel(
-        lambda p: _independent_clicks(values_at_rank(rates, p, training.fixed_prior.mean))
+        lambda p: _independent_clicks(gather_by_rank(rates, p, training.fixed_prior.mean))
     )
 
 
@@ -35,5 +35,5 @@ def document_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 
 def _independent_clicks(rates: np.ndarray) -> IndependentClicks:
-    """Return click probabilities of results clicked independently with the given rates."""
+    """Return the click probabilities of results that are clicked independently at given rates."""
     return IndependentClicks(rates, np.ones(len(rates)))

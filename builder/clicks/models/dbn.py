@@ -40,5 +40,5 @@ def dbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 
 def _examination_chain(pages: Pages, a: Floats, s: Floats, persistence: float) -> ExaminationChain:
-    """Return the examination chain on these pages, given the parameters of each pair."""
+    """Return the examination chain of the pages, given the parameters of all pairs."""
     return ExaminationChain(a[pages.pair], persistence * (1 - s[pages.pair]), persistence)

@@ -1,10 +1,10 @@
 """Dynamic Bayesian network fitted as in PyClick, only for comparison with published results.
 
-Chuklin, Markov & de Rijke (2015), section 4.2.4, with the deviations of that program:
+Chuklin, Markov & de Rijke (2015), section 4.2.4, with these deviations, as in PyClick:
 
 1. Below the last click, examination has its marginal probability (`_get_session_exam`) instead of
    the one conditional on the clicks above.
-2. On a page without clicks, attraction is taken as 0 instead of hidden: the "last click"
+2. On a page without clicks, attraction is assumed to be 0 instead of unknown: the "last click"
    (`get_last_click_rank`) lies beyond the page, so `DBNAttrEM.update` adds nothing.
 3. For the results below rank r, persistence uses the parameters of ranks 1, 2, ... instead of
    r + 1, r + 2, ..., because `_get_tail_clicks` numbers the sliced page from 0. By deviation 2,
@@ -12,7 +12,8 @@ Chuklin, Markov & de Rijke (2015), section 4.2.4, with the deviations of that pr
 4. The user also continues or stops after the last rank (`DBNContEM.update`).
 
 On the pages of TianGong-ST, this reproduces PyClick's published likelihood to six digits; `dbn`
-gives -0.254750 and a perplexity of 1.325774. For the exact procedure, see `dbn`.
+gives a log-likelihood of -0.254750 and a perplexity of 1.325774. For the exact procedure, see
+`dbn`.
 """
 
 import numpy as np
@@ -28,15 +29,15 @@ from builder.clicks.models.training import (
 
 
 def dbn_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Fit the DBN model as PyClick does: attractiveness, satisfaction, global persistence."""
+    """Fit the DBN model as PyClick does: attractiveness, satisfaction and a global persistence."""
     weights = pages.weight[pages.page].astype(np.float64)
     shown, clicks = pages.sum_by_pair(weights), pages.sum_by_pair(weights * pages.clicked)
-    below = below_last_click(pages)
+    below = is_below_last_click(pages)
     a, s, persistence = np.full(pages.pairs, 0.5), np.full(pages.pairs, 0.5), 0.5
     for _ in range(training.iterations):
         a_shown, s_shown = a[pages.pair], s[pages.pair]
         chain = ExaminationChain(a_shown, persistence * (1 - s_shown), persistence)
-        ahead, after = click_below_probability(pages, a_shown, persistence)
+        ahead, after = click_at_or_below_probability(pages, a_shown, persistence)
         examined = chain.marginal(pages) / a_shown
         hidden = np.where(below, (1 - examined) * a_shown / (1 - examined * ahead), 0.0)
         content = s_shown / (1 - (1 - s_shown) * persistence * after)
@@ -56,14 +57,16 @@ def dbn_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
     )
 
 
-def below_last_click(pages: Pages) -> Flags:
+def is_below_last_click(pages: Pages) -> Flags:
     """Whether each result is below the last click of its page, bool[m]."""
     last = pages.deepest[pages.page]
     return np.asarray((last > 0) & (pages.rank > last))
 
 
-def click_below_probability(pages: Pages, a: Floats, persistence: float) -> tuple[Floats, Floats]:
-    """Return P(click here or below | examined), and the same for the next result, float64[m]."""
+def click_at_or_below_probability(
+    pages: Pages, a: Floats, persistence: float
+) -> tuple[Floats, Floats]:
+    """Return P(click at or below | examined) of each result and of its next result, float64[m]."""
     here, below = np.zeros(len(a)), np.zeros(len(a))
     after = np.zeros(len(pages))
     for page, shown in reversed(pages.by_rank()):
@@ -76,7 +79,7 @@ def click_below_probability(pages: Pages, a: Floats, persistence: float) -> tupl
 def _expected_continuations(
     pages: Pages, chain: ExaminationChain, s: Floats, persistence: float
 ) -> tuple[Floats, Floats]:
-    """Return the probabilities of continuing, and of a choice whether to continue, float64[m]."""
+    """Return P(user continues) and P(user decides whether to continue), float64[m] each."""
     examined = chain.forward(pages)[1]
     last, rank = pages.deepest[pages.page], pages.rank
     on_last = rank == last
@@ -94,9 +97,8 @@ def _expected_continuations(
 def no_click_from_top(pages: Pages, a: Floats, persistence: float) -> Floats:
     """Return P(no click at ranks 1..k | rank 1 examined), float64[m].
 
-    Here k is the number of results below each result.
-
-    PyClick uses it as the probability of no click below (deviation 3).
+    k is the number of results below each result. PyClick uses this value as the probability of
+    no click below the result (deviation 3).
     """
     silent, examined = np.ones(len(pages)), np.ones(len(pages))
     top = pages.start[:-1] + np.arange(len(pages))

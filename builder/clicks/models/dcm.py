@@ -1,13 +1,13 @@
 """Dependent click model (Guo, Liu & Wang 2009): after a click, continuation depends on the rank.
 
 Assuming that the last click ends the search (section 3.2 of the paper), the maximum-likelihood
-estimates are ratios of counts: a = clicks / examinations per pair, and continuation = clicks other
-than the last / clicks per rank.
+estimates are ratios of counts: a = clicks / examinations per pair, and continuation =
+(clicks other than the last click) / clicks per rank.
 """
 
 from builder.clicks.models.pages import Pages
 from builder.clicks.models.probabilities import ExaminationChain
-from builder.clicks.models.training import TrainedModel, TrainingOptions, values_at_rank
+from builder.clicks.models.training import TrainedModel, TrainingOptions, gather_by_rank
 
 
 def dcm(pages: Pages, training: TrainingOptions) -> TrainedModel:
@@ -18,7 +18,7 @@ def dcm(pages: Pages, training: TrainingOptions) -> TrainedModel:
     a = training.estimate_by_pair(pairs.clicks, pairs.examinations)
     go_on = training.estimate_by_group(ranks.clicks - ranks.last_clicks, ranks.clicks)
     return TrainedModel(
-        lambda p: ExaminationChain(a[p.pair], values_at_rank(go_on, p, training.fixed_prior.mean)),
+        lambda p: ExaminationChain(a[p.pair], gather_by_rank(go_on, p, training.fixed_prior.mean)),
         attractiveness=a,
         relevance=a,
         has_evidence=pairs.examinations > 0,

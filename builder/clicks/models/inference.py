@@ -1,11 +1,11 @@
 """Posterior probabilities of the hidden variables of an `ExaminationChain`, given the clicks.
 
 Let a be the attractiveness, and c and k the continuation probabilities after a click and after a
-skip. All ranks down to the last click are examined; below lies a chain without clicks. With
+skip. All ranks down to the last click are examined; below it, the chain has no clicks. With
 b_r = P(no click from rank r on | r examined) = (1 - a_r)(1 - k + k b_{r+1}), the posterior of the
 chain is its forward weight times b_r, divided by the evidence Z, the probability of no click below
 the last one. This is the forward-backward recursion of Chapelle & Zhang (2009, appendix), in closed
-form because there is no click in the tail.
+form because there is no click below the last one.
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from builder.clicks.models.probabilities import ExaminationChain
 
 @dataclass(frozen=True)
 class ExaminationPosterior:
-    """Posterior probabilities of examination, float64[m] each, given the clicks.
+    """Posterior probabilities of examination given the clicks, float64[m] each.
 
     Args:
-        examined: P(examined).
+        examined: P(result examined).
         continued: P(next result examined); 0 at the last rank.
-        no_click_below: b of the next result; 1 at the last rank.
-        evidence: Z of the page of the result.
+        no_click_below: P(no click below | next result examined); 1 at the last rank.
+        evidence: P(no click below the last click) on the page that contains the result.
     """
 
     examined: Floats
@@ -38,7 +38,7 @@ def infer_examination(pages: Pages, chain: ExaminationChain) -> ExaminationPoste
 
     Args:
         pages: n pages with m results.
-        chain: Parameters of the chain on these pages.
+        chain: Examination chain of these pages.
     """
     silence, below, evidence = _backward_pass(pages, chain)
     deepest, k = pages.deepest, chain.after_skip
@@ -58,10 +58,10 @@ def infer_examination(pages: Pages, chain: ExaminationChain) -> ExaminationPoste
 
 
 def _backward_pass(pages: Pages, chain: ExaminationChain) -> tuple[Floats, Floats, Floats]:
-    """Compute the probabilities that no click follows, from the last rank to the first.
+    """Compute the probabilities of no further click, from the last rank to the first.
 
     Returns:
-        b of each result and of the next one, float64[m] each; Z of each page, float64[n].
+        b of each result and b of its next result, float64[m] each; Z of each page, float64[n].
     """
     silence, below = np.ones(len(pages.pair)), np.ones(len(pages.pair))
     after, evidence = np.ones(len(pages)), np.ones(len(pages))

@@ -29,15 +29,15 @@ class ClickCounts:
 
 @dataclass(frozen=True)
 class Pages:
-    """n distinct result pages with m shown results in total.
+    """Distinct result pages: n pages with m shown results in total.
 
     Args:
         pair: int64[m]; query-document pair of each shown result, by page and rank.
-        clicked: bool[m].
+        clicked: bool[m]; whether each shown result was clicked.
         start: int64[n + 1]; offset of the first shown result of each page, followed by m.
         weight: int64[n]; number of impressions of each page.
         latest: int64[n]; rank of the latest click in time; 0 if there is none.
-        pairs: Number of pairs.
+        pairs: Number of query-document pairs.
     """
 
     pair: Integers
@@ -118,7 +118,7 @@ class Pages:
         weights = self.weight[page]
         return ClickCounts(
             *(
-                count_by_group(groups, weights, used & flags, num_groups)
+                sum_by_group(groups, weights, used & flags, num_groups)
                 for flags in (used, examined, self.clicked, self.clicked & final)
             )
         )
@@ -127,8 +127,8 @@ class Pages:
         """Sum the values of shown results for each query-document pair, float64[pairs]."""
         return np.bincount(self.pair, weights=values, minlength=self.pairs).astype(np.float64)
 
-    def select(self, weight: Integers) -> "Pages":
-        """Return the pages with new weights; pages of weight 0 are removed."""
+    def reweight(self, weight: Integers) -> "Pages":
+        """Return the pages with new weights, int64[n]; pages of weight 0 are removed."""
         kept = weight > 0
         shown = np.repeat(kept, self.lengths)
         start = np.concatenate([[0], np.cumsum(self.lengths[kept])]).astype(np.int64)
@@ -142,9 +142,9 @@ class Pages:
         )
 
     def by_rank(self) -> list[tuple[Integers, Integers]]:
-        """Return two index arrays per rank, from the top.
+        """Return two index arrays for each rank, from the top.
 
-        The first contains the pages with a result at that rank, the second these results.
+        The first selects the pages with a result at that rank, the second selects these results.
         """
         lengths = self.lengths
         found = []
@@ -154,7 +154,7 @@ class Pages:
         return found
 
 
-def count_by_group(groups: Integers, weights: Integers, flags: Flags, num_groups: int) -> Integers:
+def sum_by_group(groups: Integers, weights: Integers, flags: Flags, num_groups: int) -> Integers:
     """Sum integer weights of the flagged elements of each group, int64[num_groups]."""
-    sum_by_pair = np.bincount(groups[flags], weights=weights[flags], minlength=num_groups)
-    return np.rint(sum_by_pair).astype(np.int64)
+    sums = np.bincount(groups[flags], weights=weights[flags], minlength=num_groups)
+    return np.rint(sums).astype(np.int64)

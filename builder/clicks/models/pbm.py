@@ -12,8 +12,8 @@ from builder.clicks.models.training import (
     MAX_PROBABILITY,
     TrainedModel,
     TrainingOptions,
+    gather_by_rank,
     posterior_mean,
-    values_at_rank,
 )
 
 
@@ -40,7 +40,7 @@ def pbm(pages: Pages, training: TrainingOptions) -> TrainedModel:
             posterior_mean(examined_ranks, shown_at_rank, training.fixed_prior), MAX_PROBABILITY
         )
     return TrainedModel(
-        lambda p: IndependentClicks(a[p.pair], values_at_rank(e, p, training.fixed_prior.mean)),
+        lambda p: IndependentClicks(a[p.pair], gather_by_rank(e, p, training.fixed_prior.mean)),
         a,
         None,
         a,

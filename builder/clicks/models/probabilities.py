@@ -1,9 +1,9 @@
-"""Click probabilities predicted by click models: marginal and conditional click probabilities.
+"""Marginal and conditional click probabilities predicted by click models.
 
-`IndependentClicks`: every result is clicked independently with probability a e (attractiveness,
-examination). `ExaminationChain`: the user scans the page from the top, and examination depends on
-the clicks above (Chuklin, Markov & de Rijke 2015, chapter 3). Starting from e = 1,
-conditional: p = a e, then e = c after a click, and e = k (1 - a) e / (1 - p) after a skip;
+`IndependentClicks`: every result is clicked independently with probability a e, the product of
+attractiveness and examination. `ExaminationChain`: the user scans the page from the top, and
+examination depends on the clicks above (Chuklin, Markov & de Rijke 2015, chapter 3). Starting from
+e = 1, conditional: p = a e, then e = c after a click, and e = k (1 - a) e / (1 - p) after a skip;
 marginal: p = a e, then e = e (c a + k (1 - a)).
 """
 
@@ -36,8 +36,8 @@ class IndependentClicks:
     """Click probabilities if results are clicked independently of each other.
 
     Args:
-        attractiveness: float64[m], of each shown result.
-        examination: float64[m], of each shown result.
+        attractiveness: float64[m]; attractiveness of each shown result.
+        examination: float64[m]; examination probability of each shown result.
     """
 
     attractiveness: Floats
@@ -59,9 +59,9 @@ class ExaminationChain:
     """Click probabilities for a user who scans the page from the top.
 
     Args:
-        attractiveness: a, float64[m], of each shown result.
+        attractiveness: a, float64[m]; attractiveness of each shown result.
         after_click: c, float64[m]; probability of examining the next result after a click.
-        after_skip: k; probability of examining the next result after a skip.
+        after_skip: k; probability of examining the next result after a skip, the same everywhere.
     """
 
     attractiveness: Floats
@@ -84,7 +84,7 @@ class ExaminationChain:
         return self.forward(pages)[0]
 
     def forward(self, pages: Pages) -> tuple[Floats, Floats]:
-        """Return P(click or skip) and P(examined), both given the clicks above, float64[m]."""
+        """Return P(observed outcome) and P(examined) given the clicks above, float64[m] each."""
         result, examinations = np.empty(len(pages.pair)), np.empty(len(pages.pair))
         examined = np.ones(len(pages))
         for page, shown in pages.by_rank():

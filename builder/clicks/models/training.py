@@ -40,21 +40,21 @@ class TrainingOptions:
         return Beta(self.params.prior_alpha, self.params.prior_beta)
 
     def estimate_by_pair(self, successes: Integers, trials: Integers) -> Floats:
-        """Return the posterior mean of one probability per pair, under the configured prior."""
+        """Return each pair's posterior mean of a probability, under the configured prior."""
         prior = self.fixed_prior
         if self.params.prior == "empirical_bayes":
             prior = fit_beta(successes, trials, np.ones(len(trials), dtype=np.int64))
         return posterior_mean(successes, trials, prior)
 
     def estimate_by_group(self, successes: Integers, trials: Integers) -> Floats:
-        """Return the posterior mean of one probability per group of results, such as a rank.
+        """Return each group's posterior mean of a probability; a group is, for example, a rank.
 
-        Groups have ample evidence, so that the fixed prior suffices.
+        Groups have ample evidence, so the fixed prior suffices.
         """
         return posterior_mean(successes, trials, self.fixed_prior)
 
     def estimate_global(self, successes: Floats, trials: Floats) -> float:
-        """Return the posterior mean of one probability, from expected counts per shown result."""
+        """Return the posterior mean of a global probability, given expected counts per result."""
         prior = self.fixed_prior
         won, total = float(successes.sum()), float(trials.sum())
         return min((won + prior.alpha) / (total + prior.alpha + prior.beta), MAX_PROBABILITY)
@@ -65,12 +65,12 @@ class TrainedModel:
     """A trained click model.
 
     Args:
-        predict: Returns the click probabilities of the results on given pages.
-        attractiveness: P(click | examined) per pair, float64[pairs]; None if not modelled.
-        satisfaction: P(satisfied | clicked) per pair, float64[pairs]; None if not modelled.
-        relevance: Ranking score per pair, float64[pairs]; None if not modelled.
-        has_evidence: Whether the estimates of a pair rest on data and not only on the prior,
-            bool[pairs]; None: all do.
+        predict: Function that returns the click probabilities of the results on pages.
+        attractiveness: P(click | examined) per pair, float64[pairs]; None if not modeled.
+        satisfaction: P(satisfied | clicked) per pair, float64[pairs]; None if not modeled.
+        relevance: Ranking score per pair, float64[pairs]; None if not modeled.
+        has_evidence: Whether the estimates of each pair are based on data and not only on the
+            prior, bool[pairs]; None if all are based on data.
     """
 
     predict: Callable[[Pages], ClickProbabilities]
@@ -81,7 +81,7 @@ class TrainedModel:
 
 
 FitFunction = Callable[[Pages, TrainingOptions], TrainedModel]
-"""Trains a click model on pages."""
+"""Function that trains a click model on pages."""
 
 
 def posterior_mean(successes: Integers | Floats, trials: Integers | Floats, prior: Beta) -> Floats:
@@ -89,6 +89,6 @@ def posterior_mean(successes: Integers | Floats, trials: Integers | Floats, prio
     return np.asarray((successes + prior.alpha) / (trials + prior.alpha + prior.beta))
 
 
-def values_at_rank(values: Floats, pages: Pages, default: float) -> Floats:
-    """Return the value for the rank of each shown result, float64[m]; `default` if missing."""
+def gather_by_rank(values: Floats, pages: Pages, default: float) -> Floats:
+    """Look up the value of each result's rank, float64[m]; `default` beyond the known ranks."""
     return np.append(values, default)[np.minimum(pages.rank - 1, len(values))]

@@ -18,7 +18,7 @@ from builder.clicks.models.training import (
 
 
 def ubm(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Fit the user browsing model: attractiveness per pair, examination per rank and last click."""
+    """Fit the UBM: attractiveness per pair, and examination per rank and previous click."""
     ranks = int(pages.lengths.max(initial=0))
     context = (pages.rank - 1) * ranks + pages.previous_click
     cells, inverse = np.unique(pages.pair * ranks**2 + context, return_inverse=True)

@@ -1,6 +1,6 @@
-"""All checks of `longeval validate`, in order of id.
+"""All checks of `longeval validate`, ordered by id.
 
-A check takes the `ValidationContext` of a collection and yields findings. Check ids are never
+A check takes the `ValidationContext` of a collection and yields defects. Check ids are never
 reused: `LB0xx` checks files, `LB1xx` checks tables and their references, `LB2xx` checks for
 defects that were found in published collections.
 """

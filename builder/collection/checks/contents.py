@@ -8,11 +8,11 @@ from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
 
 BOILERPLATE_SHARE = 0.01
-"""A text shared by more than this share of the documents is boilerplate."""
+"""A text that occurs in more than this fraction of the documents is boilerplate."""
 MARKUP_SHARE = 0.05
-"""If more texts than this share contain HTML tags, the crawl was probably read as plain text."""
+"""Fraction of texts with HTML tags above which a crawl was probably read as plain text."""
 MIN_BOILERPLATE_DOCUMENTS = 50
-"""A text shared by at most this number of documents is not boilerplate."""
+"""A text that occurs in at most this number of documents is not boilerplate."""
 
 
 def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
@@ -32,12 +32,12 @@ def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
             )
 
 
-def _text_fault_finder(
+def _create_text_fault_finder(
     *faults: str, min_share: float = 0
 ) -> Callable[[ValidationContext], Iterable[Defect]]:
-    """Return a check that reports texts with any of the given faults.
+    """Return a function that finds the tables whose texts have any of the given faults.
 
-    A fault is reported if the share of texts with it exceeds `min_share`.
+    A fault is reported if the fraction of affected texts exceeds `min_share`.
     """
     messages = {
         "empty_english": "English texts are empty",
@@ -58,7 +58,7 @@ def _text_fault_finder(
 
 
 def _find_incomplete_exports(context: ValidationContext) -> Iterator[Defect]:
-    """Report TREC exports whose number of documents differs from that of the table."""
+    """Report TREC exports and document tables that contain different numbers of documents."""
     for name in context.collection.snapshots:
         documents = context.table_summaries.get(f"snapshots/{name}/documents")
         for folder in sorted((context.collection.path / "trec" / name).glob("*/documents")):
@@ -89,7 +89,7 @@ CHECKS = (
         "337,348 of 1,790,028 English documents were empty",
         'translate again with `translate.on_empty_output = "source"`, which keeps and marks '
         "the source text",
-        _text_fault_finder("empty_english"),
+        _create_text_fault_finder("empty_english"),
     ),
     Check(
         "LB217",
@@ -97,7 +97,7 @@ CHECKS = (
         "warning",
         "French texts left untranslated without a warning",
         "translate again with `translate.retry = true`, which marks texts that remain untranslated",
-        _text_fault_finder("untranslated"),
+        _create_text_fault_finder("untranslated"),
     ),
     Check(
         "LB218",
@@ -105,7 +105,7 @@ CHECKS = (
         "warning",
         'the word "leg" repeated 108 times',
         'translate again with `translate.beam_size = 4` and `translate.on_repetition = "source"`',
-        _text_fault_finder("runaway_english"),
+        _create_text_fault_finder("runaway_english"),
     ),
     Check(
         "LB219",
@@ -121,7 +121,7 @@ CHECKS = (
         "warning",
         "published queries with the operator site:",
         'set `select.operators = "drop"`',
-        _text_fault_finder("search_operator"),
+        _create_text_fault_finder("search_operator"),
     ),
     Check(
         "LB226",
@@ -129,6 +129,6 @@ CHECKS = (
         "warning",
         "HTML pages imported as plain text, with their tags as words",
         'set `crawl.text_format = "html"`',
-        _text_fault_finder("markup", min_share=MARKUP_SHARE),
+        _create_text_fault_finder("markup", min_share=MARKUP_SHARE),
     ),
 )

@@ -1,4 +1,4 @@
-"""Reads all tables of a version once, row group by row group, for the checks.
+"""Reads all tables of a version once, one row group at a time, for the validation checks.
 
 Input: a published version. Output: a summary of each table (row count, rule violations, sort order,
 duplicate keys, text faults), and lazy frames of its columns. Texts are examined during the same
@@ -23,8 +23,8 @@ from builder.io import parquet
 from builder.io.tables import Table, arrow_schema, table_at
 from builder.runtime.executors import ordered_map
 from builder.runtime.limits import usable_cores
-from builder.runtime.stage import CONTRACTS
-from schemas import RELEASED, Contract
+from builder.runtime.stage import SCHEMAS
+from schemas import RELEASED, TableSchema
 
 EXAMPLE_KEYS = 3
 
@@ -34,17 +34,17 @@ class TableSummary:
     """Summary of a table for the checks.
 
     Args:
-        contract: Contract of the table.
+        schema: Schema of the table.
         paths: Parquet files of the table.
-        problems: Unreadable or wrong files, as message and examples.
+        problems: Unreadable files and files with the wrong columns, as (message, examples).
         rows: Number of rows.
-        rule_violations: Number of rows that violate a rule of the contract, by file and rule.
-        is_sorted: Whether the rows are sorted by the sort key of the contract.
-        duplicate_keys: Number of rows with a duplicate key, and the first such keys.
-        text_faults: Number of rows with each text fault, and their first keys.
+        rule_violations: Number of rows that violate a rule of the schema, by file and rule.
+        is_sorted: Whether the rows are sorted by the sort key of the schema.
+        duplicate_keys: Number of rows with a duplicate key, and examples of such keys.
+        text_faults: Number of rows with each text fault, and examples of their keys.
     """
 
-    contract: type[Contract]
+    schema: type[TableSchema]
     paths: tuple[Path, ...]
     problems: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     rows: int = 0
@@ -80,13 +80,13 @@ class ValidationContext:
     def table_summaries(self) -> dict[str, TableSummary]:
         """Summaries of all tables of the collection, by path relative to the version folder."""
         return {
-            where: _summarise_table(TableSummary(table.contract, table.paths), where)
+            where: _summarize_table(TableSummary(table.schema, table.paths), where)
             for where, table in self._list_tables()
         }
 
     def _list_tables(self) -> Iterator[tuple[str, Table]]:
         expected = self.manifest["tables"] if self.is_imported else None
-        contracts = {**CONTRACTS, **(RELEASED if self.is_imported else {})}
+        schemas = {**SCHEMAS, **(RELEASED if self.is_imported else {})}
         collection = {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}
         tables = [
             (table_path, self.collection.path, table_path, name)
@@ -94,31 +94,34 @@ class ValidationContext:
         ]
         for snapshot in self.collection.snapshots:
             folder = layout.snapshot_folder(self.collection.path, snapshot)
-            contract_names = {**layout.SNAPSHOT_TABLES, "rejects": "rejects"}
-            contract_names |= layout.RELEASE_TABLES if self.is_imported else {}
+            table_paths = {**layout.SNAPSHOT_TABLES, "rejects": "rejects"}
+            table_paths |= layout.RELEASE_TABLES if self.is_imported else {}
             tables += [
                 (f"snapshots/{snapshot}/{table_path}", folder, table_path, name)
-                for name, table_path in contract_names.items()
+                for name, table_path in table_paths.items()
             ]
         for where, folder, table_path, name in tables:
-            table = table_at(folder, table_path, contracts[name])
+            table = table_at(folder, table_path, schemas[name])
             if expected is None or where in expected or table.paths:
                 yield where, table
 
-    def scan(self, where: str) -> pl.LazyFrame | None:
+    def scan(self, table_path: str) -> pl.LazyFrame | None:
         """Scan a table as a lazy frame; None if it cannot be read."""
-        summary = self.table_summaries.get(where)
+        summary = self.table_summaries.get(table_path)
         return parquet.scan(*summary.paths) if summary and summary.is_readable else None
 
     def scan_snapshots(self, *tables: str) -> Iterator[tuple[str, Any]]:
-        """Yield each snapshot whose given tables are all readable, with a lazy frame of each."""
+        """Yield the name and the lazy frames of each snapshot whose given tables are all readable.
+
+        For a single table, its frame is yielded instead of a tuple of frames.
+        """
         for name in self.collection.snapshots:
             frames = [self.scan(f"snapshots/{name}/{table}") for table in tables]
             if all(frame is not None for frame in frames):
                 yield name, frames[0] if len(frames) == 1 else tuple(frames)
 
     def replace_ids_with_keys(self, rows: pl.LazyFrame, snapshot: str, column: str) -> pl.LazyFrame:
-        """Replace the ids of an imported release with keys that are equal in all snapshots."""
+        """Replace the ids of an imported release with keys that are the same in all snapshots."""
         ids = self.scan(f"snapshots/{snapshot}/release_ids") if self.is_imported else None
         if ids is None:
             return rows
@@ -127,20 +130,20 @@ class ValidationContext:
         return rows.join(keys, on=column).drop(column).rename({"key": column})
 
 
-def _summarise_table(summary: TableSummary, where: str) -> TableSummary:
-    """Fill in the summary of a table by reading its files."""
-    expected = arrow_schema(summary.contract)
+def _summarize_table(summary: TableSummary, table_path: str) -> TableSummary:
+    """Read the files of a table, and return its summary with all fields filled in."""
+    expected = arrow_schema(summary.schema)
     for path in summary.paths:
         schema = _read_schema(path)
         if isinstance(schema, str):
             summary.problems.append((f"cannot read {path.name}: {schema}", ()))
         elif schema != expected:
             columns = _column_faults(schema, expected)[:EXAMPLE_KEYS]
-            message = f"columns of {path.name} differ from contract {summary.contract.signature()}"
+            message = f"columns of {path.name} differ from schema {summary.schema.signature()}"
             summary.problems.append((message, columns))
     if summary.is_readable:
         try:
-            _scan_row_groups(summary, _text_fault_expressions(where))
+            _scan_row_groups(summary, _text_fault_expressions(table_path))
         except (OSError, pa.ArrowException, pl.exceptions.PolarsError) as error:
             summary.problems.append(
                 (f"cannot read a file of the table: {str(error).splitlines()[0]}", ())
@@ -149,7 +152,10 @@ def _summarise_table(summary: TableSummary, where: str) -> TableSummary:
 
 
 def _column_faults(found: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
-    """Return how the columns differ, such as `crawled: missing`, or that their order differs."""
+    """Return one description per differing column, such as `crawled: missing`.
+
+    If the columns differ only in their order, return the order found.
+    """
     names = dict.fromkeys((*expected.names, *found.names))
     faults = tuple(
         f"{name}: missing"
@@ -165,9 +171,9 @@ def _column_faults(found: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
     return faults or (f"order: {', '.join(found.names)}",)
 
 
-def _text_fault_expressions(where: str) -> dict[str, pl.Expr]:
-    """Return expressions that are true for texts with a fault, by name of the fault."""
-    folder, _, name = where.rpartition("/")
+def _text_fault_expressions(table_path: str) -> dict[str, pl.Expr]:
+    """Return the Boolean expressions of the text faults of a table, by fault name."""
+    folder, _, name = table_path.rpartition("/")
     return TEXT_FAULTS.get(name, {}) if folder.startswith("snapshots/") else {}
 
 
@@ -191,22 +197,22 @@ class _RowGroupSummary:
 
 def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> None:
     """Read each row group once, in parallel, and add the results to the summary."""
-    key = list(summary.contract.sort_key())
+    key = list(summary.schema.sort_key())
     total = sum(pq.read_metadata(path).num_rows for path in summary.paths)
     sample_interval = max(1, total // SAMPLE_ROWS)
 
-    def summarise_row_group(row_group: tuple[Path, int]) -> _RowGroupSummary:
+    def summarize_row_group(row_group: tuple[Path, int]) -> _RowGroupSummary:
         path, number = row_group
         with parquet.open_file(path) as file:
             rows = pl.DataFrame(file.read_row_group(number))
-        rule_violations = summary.contract.filter(rows, cast=True)[1].counts()
+        rule_violations = summary.schema.filter(rows, cast=True)[1].counts()
         rule_violations.pop("primary_key", None)
         faults = TextFaults()
         faults.add(rows, text_faults, key, sample_interval)
         return _RowGroupSummary(path.name, rows.height, rule_violations, rows.select(key), faults)
 
     previous_key: pl.DataFrame | None = None
-    for group in ordered_map(summarise_row_group, _row_groups(summary.paths), usable_cores()):
+    for group in ordered_map(summarize_row_group, _row_groups(summary.paths), usable_cores()):
         summary.rows += group.rows
         for rule, count in group.rule_violations.items():
             summary.rule_violations[group.part, rule] += count
@@ -214,8 +220,8 @@ def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> 
         summary.is_sorted &= keys.equals(keys.sort(key, maintain_order=True))
         previous_key = keys.tail(1)
         summary.text_faults.merge(group.faults)
-    if summary.contract.primary_key():
-        summary.duplicate_keys = _find_duplicate_keys(summary, summary.contract.primary_key())
+    if summary.schema.primary_key():
+        summary.duplicate_keys = _find_duplicate_keys(summary, summary.schema.primary_key())
 
 
 def _row_groups(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
@@ -225,7 +231,7 @@ def _row_groups(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
 
 
 def _find_duplicate_keys(summary: TableSummary, key: list[str]) -> tuple[int, tuple[str, ...]]:
-    """Count rows with a duplicate key, and return the first keys that occur twice."""
+    """Return the number of rows with a duplicate key, and examples of such keys."""
     keys = parquet.scan(*summary.paths).select(key)
     if summary.is_sorted:
         equals_previous = pl.struct(key).eq_missing(pl.struct(key).shift(1)) & (

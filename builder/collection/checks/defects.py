@@ -28,7 +28,7 @@ MAX_SUBSTRING_SHARE = 0.2
 def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
     """Report changes in how snapshots were built, according to the drift report."""
     try:
-        changes = list(_construction_changes(context.collection.path))
+        changes = list(_read_construction_changes(context.collection.path))
     except (FormatError, KeyError, TypeError):
         yield "drift.json", "the checks of consecutive snapshots cannot be read", 1, ()
         return
@@ -36,8 +36,8 @@ def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
         yield f"snapshots/{after}", f"{evidence} ({name})", 1, (before, after)
 
 
-def _construction_changes(version: Path) -> Iterator[tuple[tuple[str, str], str, str]]:
-    """Yield the snapshots, the evidence and the name of each check that found a change."""
+def _read_construction_changes(version: Path) -> Iterator[tuple[tuple[str, str], str, str]]:
+    """Yield snapshots, evidence and name of each drift check that found a construction change."""
     for check in (read_drift(version) or {"checks": ()})["checks"]:
         if check["verdict"] == "construction" and len(check["snapshots"]) == 2:
             yield tuple(check["snapshots"]), check["evidence"], check["check"]

@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Check:
-    """Check that one condition holds for a collection.
+    """Validation check of one condition that a collection must satisfy.
 
     Args:
         id: Unique id, never reused.

@@ -10,7 +10,7 @@ from builder.collection.checks.finding import Check, Defect
 OUTLIER_FACTOR = 5
 """A query with more judgements than this multiple of the 99th percentile is an outlier."""
 MIN_JUDGEMENTS = 100
-"""Minimum number of judgements for outliers and for grade changes."""
+"""Minimum number of judgements of an outlier query, and of snapshots checked for grade changes."""
 MAX_FLIP_SHARE = 0.15
 """Maximum share of pairs whose grade changes between 0 and 2 from one snapshot to the next."""
 MAX_UNCLICKED_SHARE = 0.5
@@ -62,7 +62,7 @@ def _find_unstable_grades(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_unclicked_relevant_pairs(context: ValidationContext) -> Iterator[Defect]:
-    """Report documents graded as relevant without a click, because of the click prior alone."""
+    """Report snapshots in which most of the documents graded as relevant were never clicked."""
     for name, qrels in context.scan_snapshots("qrels"):
         graded = qrels.filter((pl.col("source") == "click") & (pl.col("grade") > 0))
         pairs = graded.select("query_id", "doc_id", unclicked=pl.col("clicks") == 0).collect()

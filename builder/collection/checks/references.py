@@ -8,11 +8,11 @@ import polars as pl
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
 
-Finder = Callable[[ValidationContext], Iterable[Defect]]
+DefectFinder = Callable[[ValidationContext], Iterable[Defect]]
 
 
 def _anti_join_keys(left: pl.LazyFrame, right: pl.LazyFrame, key: str) -> pl.DataFrame:
-    """Return the keys of one frame that are missing in another, with the number of rows."""
+    """Return the keys of `left` that are missing from `right`, with their row counts in `left`."""
     keys = left.group_by(key).len()
     return keys.join(right.select(key), on=key, how="anti").sort(key).collect(engine="streaming")
 
@@ -49,12 +49,14 @@ def _find_missing_queries(context: ValidationContext) -> Iterator[Defect]:
             )
 
 
-def _describe_missing_texts(missing: pl.DataFrame, unknown: pl.DataFrame) -> str:
+def _describe_missing_texts(missing: pl.DataFrame, without_text: pl.DataFrame) -> str:
     """Describe how many of the missing queries have a text in another snapshot."""
-    unknown_texts = f"the query text is unknown for {int(unknown['len'].sum()):,} of the judgements"
-    if unknown.height == missing.height:
+    unknown_texts = (
+        f"the query text is unknown for {int(without_text['len'].sum()):,} of the judgements"
+    )
+    if without_text.height == missing.height:
         return unknown_texts
-    if unknown.is_empty():
+    if without_text.is_empty():
         return "their texts occur only in other snapshots"
     return f"{unknown_texts}; the other texts occur in other snapshots"
 
@@ -126,8 +128,8 @@ def _find_map_mismatches(context: ValidationContext) -> Iterator[Defect]:
         both = pl.concat(present).join(
             rows.with_columns(mapped=True), on=[key, "snapshots"], how="full", coalesce=True
         )
-        here = pl.concat(present).with_columns(present=True)
-        wrong = both.join(here, on=[key, "snapshots"], how="left")
+        in_snapshots = pl.concat(present).with_columns(present=True)
+        wrong = both.join(in_snapshots, on=[key, "snapshots"], how="left")
         wrong = wrong.filter(pl.col("mapped").is_null() | pl.col("present").is_null())
         found = wrong.select(key).unique().sort(key).collect(engine="streaming")
         if found.height:

@@ -7,11 +7,15 @@ import polars as pl
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
 
-Finder = Callable[[ValidationContext], Iterable[Defect]]
+DefectFinder = Callable[[ValidationContext], Iterable[Defect]]
 
 
-def _reject_finder(messages: dict[str, str]) -> Finder:
-    """Return a check that reports records rejected by the import, with a message per reason."""
+def _create_reject_finder(messages: dict[str, str]) -> DefectFinder:
+    """Return a function that finds records rejected by the import.
+
+    Args:
+        messages: Message for each reject reason.
+    """
 
     def find_rejects(context: ValidationContext) -> Iterator[Defect]:
         for name, frame in context.scan_snapshots("rejects"):
@@ -26,8 +30,12 @@ def _reject_finder(messages: dict[str, str]) -> Finder:
     return find_rejects
 
 
-def _irregularity_finder(messages: dict[str, str]) -> Finder:
-    """Return a check that reports irregular lines of a release, with a message per kind."""
+def _create_irregularity_finder(messages: dict[str, str]) -> DefectFinder:
+    """Return a function that finds irregular lines of a release.
+
+    Args:
+        messages: Message for each kind of irregularity.
+    """
 
     def find_irregularities(context: ValidationContext) -> Iterator[Defect]:
         for name, frame in context.scan_snapshots("irregularities"):
@@ -62,7 +70,9 @@ def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
             yield f"snapshots/{name}/qrels", message, wrong.height, first
 
 
-def _combine_finders(*finders: Finder) -> Finder:
+def _combine_defect_finders(*finders: DefectFinder) -> DefectFinder:
+    """Return a function that yields the defects found by all given functions."""
+
     def find_with_all(context: ValidationContext) -> Iterator[Defect]:
         for finder in finders:
             yield from finder(context)
@@ -70,8 +80,12 @@ def _combine_finders(*finders: Finder) -> Finder:
     return find_with_all
 
 
-def _query_text_finder(messages: dict[str, str]) -> Finder:
-    """Return a check that reports faults of query texts, with a message per fault."""
+def _create_query_text_finder(messages: dict[str, str]) -> DefectFinder:
+    """Return a function that finds faulty query texts.
+
+    Args:
+        messages: Message for each text fault.
+    """
 
     def find_query_texts(context: ValidationContext) -> Iterator[Defect]:
         for where, summary in context.table_summaries.items():
@@ -91,7 +105,7 @@ _DUPLICATE_MESSAGES = {
     "contradicting_document": "documents with the same id have different texts",
     "repeated_query_id": "query ids are listed more than once",
     "repeated_address": "URLs of documents are listed more than once",
-    "contradicting_address": "documents have several URLs in a list with one of each",
+    "contradicting_address": "documents have several URLs in a list with one URL per document",
 }
 _UNREADABLE_MESSAGES = {
     "not_four_columns": "lines of qrels do not have four columns",
@@ -99,11 +113,11 @@ _UNREADABLE_MESSAGES = {
     "not_utf8": "records are not valid UTF-8",
     "lone_surrogate": "documents contain lone surrogates",
     "line_too_long": "lines exceed the maximum length",
-    "no_tab": "lines of queries have no id or no tab separator",
+    "no_tab": "query lines have no id or no tab separator",
     "empty_query": "queries have no text",
     "empty_text": "documents have no text",
     "document_without_id": "documents have no id",
-    "document_without_text": "documents have no text, or a text field that is no text",
+    "document_without_text": "documents have no text, or a text field that is not a string",
     "unknown_document_format": "document files are neither TREC (<DOC>) nor JSON",
     "document_without_end": "documents have no end tag",
     "english_without_french": "English documents have no French original",
@@ -113,7 +127,7 @@ _UNREADABLE_MESSAGES = {
     "carriage_return": "lines contain a CR, which may separate two records",
     "no_address": "lines of a URL list have no id or no URL",
     "not_json": "documents are not valid JSON",
-    "not_an_object": "JSON values are not documents",
+    "not_an_object": "JSON values are not objects",
     "document_too_long": "documents exceed the maximum size",
 }
 _LINE_END_MESSAGES = {
@@ -137,13 +151,13 @@ CHECKS = (
         "error",
         "6,002 duplicate (query, document) pairs in the qrels of one month",
         "write each judgement once; join by id, not by text",
-        _reject_finder(_DUPLICATE_MESSAGES),
+        _create_reject_finder(_DUPLICATE_MESSAGES),
     ),
     Check(
         "LB202",
         "queries with the same text share an id",
         "warning",
-        "one text under two ids, so that 135 topics of a snapshot were only 124 in the next",
+        "one text with two ids, so that 135 topics of a snapshot became 124 in the next",
         "derive query ids from folded texts",
         _find_duplicate_query_texts,
     ),
@@ -151,9 +165,9 @@ CHECKS = (
         "LB203",
         "line endings are consistent",
         "warning",
-        "20,767 CRLF lines in a file with LF",
+        "20,767 CRLF lines in a file whose other lines end with LF",
         "write LF only",
-        _irregularity_finder(_LINE_END_MESSAGES),
+        _create_irregularity_finder(_LINE_END_MESSAGES),
     ),
     Check(
         "LB204",
@@ -161,9 +175,9 @@ CHECKS = (
         "warning",
         "leaked CSV quotes, repeated spaces, a query of 3,947 characters",
         "write queries without a CSV writer; limit their length",
-        _combine_finders(
-            _irregularity_finder(_QUERY_TEXT_MESSAGES | _ID_MESSAGES),
-            _query_text_finder(_QUERY_TEXT_MESSAGES),
+        _combine_defect_finders(
+            _create_irregularity_finder(_QUERY_TEXT_MESSAGES | _ID_MESSAGES),
+            _create_query_text_finder(_QUERY_TEXT_MESSAGES),
         ),
     ),
     Check(
@@ -172,6 +186,6 @@ CHECKS = (
         "error",
         "files whose content does not match their extension, truncated archives",
         "request an intact file from the publisher",
-        _reject_finder(_UNREADABLE_MESSAGES),
+        _create_reject_finder(_UNREADABLE_MESSAGES),
     ),
 )

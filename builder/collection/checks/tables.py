@@ -11,10 +11,10 @@ from builder.text.keys import doc_id, fold, key64, query_id
 REBUILD = "rebuild the version from its definition"
 
 
-def _find_contract_violations(context: ValidationContext) -> Iterator[Defect]:
+def _find_schema_violations(context: ValidationContext) -> Iterator[Defect]:
     for where, summary in context.table_summaries.items():
         if not summary.paths:
-            yield where, f"the table is missing ({summary.contract.__name__})", 1, ()
+            yield where, f"the table is missing ({summary.schema.__name__})", 1, ()
         for message, examples in summary.problems:
             yield where, message, 1, examples
 
@@ -29,14 +29,14 @@ def _find_duplicate_keys(context: ValidationContext) -> Iterator[Defect]:
     for where, summary in context.table_summaries.items():
         count, examples = summary.duplicate_keys
         if count:
-            names = ", ".join(summary.contract.primary_key())
+            names = ", ".join(summary.schema.primary_key())
             yield where, f"rows have a duplicate key ({names})", count, examples
 
 
 def _find_unsorted_tables(context: ValidationContext) -> Iterator[Defect]:
     for where, summary in context.table_summaries.items():
         if summary.is_readable and not summary.is_sorted:
-            key = ", ".join(summary.contract.sort_key())
+            key = ", ".join(summary.schema.sort_key())
             yield where, f"rows are not sorted by {key}", 1, ()
 
 
@@ -63,7 +63,7 @@ def _find_missing_values(context: ValidationContext) -> Iterator[Defect]:
     }
     for kind, condition in missing_conditions.items():
         for name, frame in context.scan_snapshots(kind):
-            key = list(context.table_summaries[f"snapshots/{name}/{kind}"].contract.primary_key())
+            key = list(context.table_summaries[f"snapshots/{name}/{kind}"].schema.primary_key())
             found = frame.filter(condition).select(key).collect()
             if found.height:
                 examples = tuple(" ".join(row) for row in found.head(3).iter_rows())
@@ -96,7 +96,7 @@ CHECKS = (
         "error",
         "files whose content does not match their extension, so that readers skip or misread them",
         REBUILD,
-        _find_contract_violations,
+        _find_schema_violations,
     ),
     Check(
         "LB102",

@@ -10,13 +10,13 @@ from builder.queries.text_audit import FAULTS
 
 MAX_EXAMPLES = 3
 MIN_CLOSING_TAGS = 5
-"""Minimum number of closing HTML tags in a text that counts as markup."""
+"""Number of closing HTML tags from which a text counts as markup."""
 MAX_IDENTICAL_LENGTH = 40
 """Maximum length in characters of a text that may be identical in English and French."""
 
 
 MIN_EXTRA_REPETITIONS = 8
-"""Minimum number of additional word repetitions that indicates a runaway translation."""
+"""Minimum number of word repetitions by which a runaway translation exceeds its source."""
 
 
 def _is_runaway(text: pl.Expr, source: pl.Expr) -> pl.Expr:
@@ -54,7 +54,7 @@ TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
         "search_operator": pl.col("text").str.contains(OPERATOR),
     },
 }
-"""Expressions by table and fault name."""
+"""Boolean expressions that are true for faulty texts, by table and fault name."""
 SAMPLED_FAULTS = ("runaway_english",)
 """Faults with slow expressions, which are evaluated on a sample of large tables."""
 SAMPLE_ROWS = 20_000
@@ -63,7 +63,7 @@ SAMPLE_ROWS = 20_000
 
 @dataclass
 class TextFaults:
-    """Number of rows with each text fault, with the keys of the first such rows."""
+    """Number of rows with each text fault, and the keys of example rows."""
 
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
@@ -71,7 +71,14 @@ class TextFaults:
     def add(
         self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str], sample_interval: int
     ) -> None:
-        """Count the text faults in a batch of rows."""
+        """Count the text faults in a batch of rows.
+
+        Args:
+            rows: Rows of the table.
+            faults: Boolean expressions by fault name.
+            key: Key columns, whose values are kept as examples.
+            sample_interval: Interval of the rows on which `SAMPLED_FAULTS` are evaluated.
+        """
         checked = {name: fault for name, fault in faults.items() if name not in SAMPLED_FAULTS}
         self._count(rows, checked, key)
         sampled = {name: fault for name, fault in faults.items() if name in SAMPLED_FAULTS}
@@ -80,7 +87,7 @@ class TextFaults:
             self._count(sample, sampled, key)
 
     def merge(self, other: "TextFaults") -> None:
-        """Add the counts and examples of text faults in later rows."""
+        """Add the counts and examples that `other` collected from later rows."""
         self.counts += other.counts
         for name, keys in other.examples.items():
             examples = self.examples.setdefault(name, [])

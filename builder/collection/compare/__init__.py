@@ -17,7 +17,7 @@ from builder.collection.compare.changes import (
     EVIDENCE,
     find_changes,
     find_grading_changes,
-    judged_parts,
+    parts_affecting_judged_pairs,
 )
 from builder.collection.compare.definitions import diff_definitions, diff_drift, diff_producers
 from builder.collection.compare.judgements import (
@@ -38,7 +38,7 @@ from builder.collection.manifest import producer_versions
 from builder.collection.read import Collection, Snapshot, open_collection
 from builder.io import parquet
 from builder.io.tables import Table, table_at
-from builder.runtime.stage import CONTRACTS
+from builder.runtime.stage import SCHEMAS
 from builder.trec.released import read_release_ids
 
 
@@ -120,9 +120,9 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
 def _release_ids(
     old: Collection, new: Collection, path: str
 ) -> tuple[ReleaseIdFrame, ReleaseIdFrame]:
-    """Return the mapping of release ids for a table in the old and in the new version.
+    """Return the release ids of the snapshot of a table, in the old and in the new version.
 
-    None for a version that is not an imported release.
+    A version that is not an imported release yields None.
     """
     before, after = (read_release_ids((side.path / path).parent) for side in (old, new))
     return before, after
@@ -131,7 +131,7 @@ def _release_ids(
 def _omitted_data(layout: str) -> tuple[str, ...]:
     """Return descriptions of the data that the layout of a release does not contain.
 
-    For a layout without an exporter, those of LongEval Web are returned.
+    A layout without an exporter is described like LongEval Web.
     """
     return LAYOUTS[layout].omitted if layout in LAYOUTS else OMITTED
 
@@ -148,7 +148,7 @@ def _content_hash(manifest: dict[str, Any], path: str) -> str | None:
 def _iter_table_pairs(
     old: Collection, new: Collection, *, only_main: bool
 ) -> Iterator[tuple[str, str, tuple[Table, Table]]]:
-    """Yield path, name and both versions of every table that may exist in either version."""
+    """Yield path, name and (old, new) tables for each table that may exist in either version."""
     if not only_main:
         for name, path in {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}.items():
             yield path, name, _open_table_pair((old.path, new.path), path, name)
@@ -161,8 +161,8 @@ def _iter_table_pairs(
 
 
 def _open_table_pair(folders: tuple[Path, ...], path: str, name: str) -> tuple[Table, Table]:
-    first, second = (table_at(home, path, CONTRACTS[name]) for home in folders)
-    parquet.check(*first.paths, *second.paths)
+    first, second = (table_at(home, path, SCHEMAS[name]) for home in folders)
+    parquet.check_readable(*first.paths, *second.paths)
     return first, second
 
 
@@ -179,11 +179,11 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
         grading = find_grading_changes(manifests, name, differ)
         evidence = find_changes(manifests, name, EVIDENCE)
         causes = count_grade_changes(before.qrels, after.qrels, evidence, grading)
-        texts = count_text_mismatches(_with_text_keys(before), _with_text_keys(after))
+        texts = count_text_mismatches(_scan_with_text_keys(before), _scan_with_text_keys(after))
         if causes or texts[1]:
-            judged = find_changes(manifests, name, *judged_parts(differ[name]))
+            judged = find_changes(manifests, name, *parts_affecting_judged_pairs(differ[name]))
             shown = judged if texts[1] else grading
-            cause = "unknown" if imported else judged.judged_pairs_change_cause
+            cause = "unknown" if imported else judged.cause_of_judged_pair_changes
             yield JudgementDifference(
                 name,
                 before.qrels.select(pl.len()).collect().item(),
@@ -196,14 +196,14 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
 
 
 def _judged_documents_differ(before: Snapshot, after: Snapshot) -> bool:
-    """Whether a document that one version judges is missing from the documents of the other."""
+    """Whether either version lacks a document that the other version judges."""
     return any(
         not judges.qrels.join(other.documents, on="doc_id", how="anti").head(1).collect().is_empty()
         for judges, other in ((before, after), (after, before))
     )
 
 
-def _with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+def _scan_with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Return the queries and qrels of a snapshot, identified by query text instead of query id."""
     ids = read_release_ids(snapshot.folder)
     if ids is None:

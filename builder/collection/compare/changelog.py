@@ -19,7 +19,7 @@ def format_changelog(difference: VersionDifference) -> str:
     lines = [f"# {title}", "", f"Since {difference.old.partition('|')[0]}.", ""]
     lines += _format_section("Rows", [_format_counts(table) for table in difference.tables])
     lines += _format_section(
-        "Labels", [line for j in difference.judgements for line in _label_lines(j)]
+        "Labels", [line for j in difference.judgements for line in _format_judgement_lines(j)]
     )
     lines += _format_section("Drift statistics", [code_span(key) for key in difference.drift])
     lines += _format_section("Definition", [code_span(line) for line in difference.definition])
@@ -31,13 +31,13 @@ def format_changelog(difference: VersionDifference) -> str:
 
 
 def summary_lines(difference: VersionDifference) -> list[str]:
-    """Return one plain-text line per change that is not a change of rows."""
+    """Return one plain-text line per difference, except differences in rows."""
     columns = [
         f"{table.table}: columns differ ({'; '.join(table.columns)})"
         for table in difference.tables
         if table.columns
     ]
-    labels = [line for found in difference.judgements for line in _label_lines(found)]
+    labels = [line for found in difference.judgements for line in _format_judgement_lines(found)]
     drift = [f"drift.json differs: {', '.join(difference.drift)}"] if difference.drift else []
     return [*columns, *labels, *drift, *difference.definition[:MAX_LINES], *difference.tools]
 
@@ -58,7 +58,7 @@ def _format_counts(difference: TableDifference) -> str:
     return f"{counts} (columns: {columns})" if columns else counts
 
 
-def _label_lines(difference: JudgementDifference) -> list[str]:
+def _format_judgement_lines(difference: JudgementDifference) -> list[str]:
     snapshot = difference.snapshot
     lines = [
         f"{snapshot}: {pluralize(n, 'grade')} changed (cause: {c})"
@@ -81,11 +81,12 @@ def _describe_other_texts(difference: JudgementDifference) -> str:
     found = (
         "are attached to a different query text in the new version"
         if difference.released
-        else "are missing from the new version, which judges their document for other queries "
+        else "are missing from the new version, which judges their documents for other queries "
         f"(cause: {difference.other_text_cause})"
     )
     return (
         f"{difference.other_text:,} of {difference.compared:,} comparable judgements of the old "
         f"version ({share:.0%}) {found}; {difference.judged - difference.compared:,} others cannot "
-        "be compared, because their query has no text or their document is not judged in both"
+        "be compared, because their query has no text or their document is not judged in both "
+        "versions"
     )

@@ -1,7 +1,7 @@
 """Finds changes to the definition, the input files and the program that can affect judgements.
 
-Reads the manifests of two versions. Parameters and the hashes of input files are those that the
-stages recorded for a snapshot, so that overrides and the contents of lists are compared, too.
+Reads the manifests of two versions. Parameters and hashes of input files are taken from the records
+of a snapshot's stages, which include overrides and the contents of list files.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from builder.collection.compare.judgements import DefinitionChanges
 from builder.collection.manifest import (
     LISTS,
     STAGE_PREFIX,
-    list_hashes,
+    list_file_hashes,
     producer_versions,
     snapshot_parameters,
 )
@@ -24,7 +24,7 @@ Manifests = tuple[Manifest, Manifest]
 
 @dataclass(frozen=True)
 class DefinitionPart:
-    """Part of a definition: sections of parameters, raw files of a snapshot, and lists."""
+    """Part of a definition: parameter sections, raw files of a snapshot, and list files."""
 
     sections: tuple[str, ...]
     files: tuple[str, ...]
@@ -36,13 +36,13 @@ EVIDENCE = DefinitionPart(
     ("log",),
     ("select.stop_lists", "verdicts.files", "variants.files"),
 )
-"""Parts from which click counts and scores are computed."""
+"""Part of a definition that determines click counts and scores."""
 DOCUMENTS = DefinitionPart(
     ("crawl", "documents"), ("crawl",), ("documents.deny", "documents.allow")
 )
-"""Parts that determine which documents a snapshot has, and thus which pairs are judged."""
+"""Part of a definition that determines the documents of a snapshot, and thus the judged pairs."""
 GRADING = DefinitionPart(("qrels",), ("judgements",))
-"""How scores and manual judgements become grades."""
+"""Part of a definition that determines how scores and manual judgements become grades."""
 
 STAGES = frozenset(
     ("topics", "log", "verdicts", "select", "variants", "clicks", "grades", "qrels")
@@ -59,18 +59,21 @@ SAMPLE_KEYS = frozenset(
 def find_changes(manifests: Manifests, snapshot: str, *parts: DefinitionPart) -> DefinitionChanges:
     """Return the changes between two versions in some parts of the definition of a snapshot.
 
-    The variant sets of earlier snapshots are kept. If the sets of the snapshot differ, the log and
-    the lists of the earlier snapshots are therefore compared, too.
+    Variant sets are carried over from earlier snapshots. If those of the snapshot differ, the
+    logs and lists of the earlier snapshots are compared as well.
 
     Args:
         manifests: Manifests of the old and the new version.
         snapshot: Name of a snapshot of both versions.
         parts: Parts of the definition that are compared.
     """
-    before, after = (_inputs(manifest, snapshot, parts) for manifest in manifests)
-    if _variants(manifests[0], snapshot) != _variants(manifests[1], snapshot):
+    before, after = (_snapshot_inputs(manifest, snapshot, parts) for manifest in manifests)
+    if _variant_sets_hash(manifests[0], snapshot) != _variant_sets_hash(manifests[1], snapshot):
         for found, manifest in zip((before, after), manifests, strict=True):
-            found += [_inputs(manifest, name, (EVIDENCE,)) for name in _earlier(manifest, snapshot)]
+            found += [
+                _snapshot_inputs(manifest, name, (EVIDENCE,))
+                for name in _earlier_snapshots(manifest, snapshot)
+            ]
     upstream = tuple(s for part in parts if part is not GRADING for s in part.sections)
     producers = (
         {
@@ -94,19 +97,22 @@ def find_grading_changes(
     """Return the changes that can alter a grade even if its click counts and score are equal.
 
     Under the policy `target_shares`, thresholds are fitted to the scores of the first snapshot, so
-    that changes to that snapshot and to the set of judged documents are included.
+    changes to that snapshot and to the set of judged documents are included.
 
     Args:
         manifests: Manifests of the old and the new version.
         snapshot: Name of a snapshot of both versions.
-        documents_differ: For each snapshot of both versions, whether either version lacks judged
-            documents of the other.
+        documents_differ: For each snapshot that both versions contain, whether either version lacks
+            documents that the other version judges.
     """
     if snapshot_parameters(manifests[1], snapshot).get("qrels.policy") != "target_shares":
         return find_changes(manifests, snapshot, EVIDENCE, GRADING)
     firsts = {manifest["definition"]["snapshots"][0]["name"] for manifest in manifests}
     names = dict.fromkeys((snapshot, *(firsts & documents_differ.keys())))
-    found = [find_changes(manifests, name, *judged_parts(documents_differ[name])) for name in names]
+    found = [
+        find_changes(manifests, name, *parts_affecting_judged_pairs(documents_differ[name]))
+        for name in names
+    ]
     return DefinitionChanges(
         tuple(dict.fromkeys(key for changes in found for key in changes.evidence)),
         found[0].thresholds,
@@ -115,11 +121,11 @@ def find_grading_changes(
     )
 
 
-def judged_parts(documents_differ: bool) -> tuple[DefinitionPart, ...]:
+def parts_affecting_judged_pairs(documents_differ: bool) -> tuple[DefinitionPart, ...]:
     """Return the parts of a definition that can change the set of judged pairs.
 
     Args:
-        documents_differ: Whether either version lacks judged documents of the other.
+        documents_differ: Whether either version lacks documents that the other version judges.
     """
     return (EVIDENCE, DOCUMENTS, GRADING) if documents_differ else (EVIDENCE, GRADING)
 
@@ -129,8 +135,10 @@ def _changed_parameters(
 ) -> tuple[str, ...]:
     """Return the dotted keys of the parameters that differ and can affect judgements."""
     before, after = (snapshot_parameters(manifest, snapshot) for manifest in manifests)
-    old_lists, new_lists = (list_hashes(manifest) for manifest in manifests)
-    ignored = {key for key in LISTS if _digests(old_lists, key) == _digests(new_lists, key)}
+    old_lists, new_lists = (list_file_hashes(manifest) for manifest in manifests)
+    ignored = {
+        key for key in LISTS if _sorted_hashes(old_lists, key) == _sorted_hashes(new_lists, key)
+    }
     if not (_drops_duplicates(before) or _drops_duplicates(after)):
         ignored |= SAMPLE_KEYS
     return tuple(
@@ -147,29 +155,32 @@ def _drops_duplicates(parameters: Mapping[str, Any]) -> bool:
     return any(value in ("keep_first", "drop") for value in values)
 
 
-def _inputs(manifest: Manifest, name: str, parts: tuple[DefinitionPart, ...]) -> list[Any]:
+def _snapshot_inputs(
+    manifest: Manifest, snapshot_name: str, parts: tuple[DefinitionPart, ...]
+) -> list[Any]:
     """Return the interval and the hashes of the input files of a snapshot, without file names."""
     definition = manifest["definition"]
-    (snapshot,) = (s for s in definition["snapshots"] if s["name"] == name)
-    lists = list_hashes(manifest)
+    (snapshot,) = (s for s in definition["snapshots"] if s["name"] == snapshot_name)
+    lists = list_file_hashes(manifest)
     return [
         snapshot["start"],
         snapshot["end"],
-        _digests(definition, "topics"),
-        *(_digests(snapshot, kind) for part in parts for kind in part.files),
-        *(_digests(lists, key) for part in parts for key in part.lists),
+        _sorted_hashes(definition, "topics"),
+        *(_sorted_hashes(snapshot, kind) for part in parts for kind in part.files),
+        *(_sorted_hashes(lists, key) for part in parts for key in part.lists),
     ]
 
 
-def _digests(files: Mapping[str, Any], kind: str) -> list[str]:
+def _sorted_hashes(files: Mapping[str, Any], kind: str) -> list[str]:
+    """Return the sorted hashes of the files of one kind, without their names."""
     return sorted(files.get(kind, {}).values())
 
 
-def _variants(manifest: Manifest, snapshot: str) -> Any:
+def _variant_sets_hash(manifest: Manifest, snapshot: str) -> Any:
     """Return the hash of the variant sets of a snapshot; None if it is not recorded."""
     return manifest["units"].get(f"clicks {snapshot}", {}).get("inputs", {}).get("variants")
 
 
-def _earlier(manifest: Manifest, snapshot: str) -> list[str]:
+def _earlier_snapshots(manifest: Manifest, snapshot: str) -> list[str]:
     names = [s["name"] for s in manifest["definition"]["snapshots"]]
     return names[: names.index(snapshot)]

@@ -1,17 +1,17 @@
-"""Compare definitions, `drift.json` and the versions of stages and libraries of two versions."""
+"""Compares the definitions, `drift.json`, stages and libraries of two collection versions."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from builder.collection.drift_file import read_drift
-from builder.collection.manifest import STAGE_PREFIX, list_hashes, snapshot_parameters
+from builder.collection.manifest import STAGE_PREFIX, list_file_hashes, snapshot_parameters
 
 
 def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
     """Return one line per changed key, such as `parameters.select.min_users: 5 -> 6`.
 
-    A mapping that is missing on one side is treated as empty.
+    A mapping that only one of the values contains is compared with an empty mapping.
 
     Args:
         old: Old value, of JSON types.
@@ -41,21 +41,21 @@ def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
 def diff_definitions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return one line per changed key of the definitions in two manifests.
 
-    Overrides of snapshots and hashes of lists are those that the stages recorded, because older
-    manifests do not have them in their definition.
+    Overrides of snapshots and hashes of list files are taken from the stage records, because the
+    definitions in older manifests lack them.
     """
     before, after = (_recorded_definition(manifest) for manifest in (old, new))
     return diff_values(before, after)
 
 
 def _recorded_definition(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a definition with the overrides of snapshots and the hashes of lists."""
+    """Return the definition in a manifest, with snapshot overrides and hashes of list files."""
     definition = manifest["definition"]
     snapshots = [
         {**s, "overrides": _recorded_overrides(manifest, s["name"])}
         for s in definition["snapshots"]
     ]
-    return {**definition, "snapshots": snapshots, "lists": list_hashes(manifest)}
+    return {**definition, "snapshots": snapshots, "lists": list_file_hashes(manifest)}
 
 
 def _recorded_overrides(manifest: Mapping[str, Any], snapshot: str) -> dict[str, Any]:
@@ -72,13 +72,13 @@ def _recorded_overrides(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
 
 
 def diff_producers(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Return one line per stage or library of another version, such as `stage clicks: 4 -> 5`.
+    """Return one line per stage or library whose version differs, such as `stage clicks: 4 -> 5`.
 
-    Stages that only one side has are omitted: they depend on the number of snapshots.
+    Stages recorded in only one version are omitted, because they depend on the number of snapshots.
 
     Args:
         old: `producer_versions` of the old version.
-        new: Those of the new version.
+        new: `producer_versions` of the new version.
     """
     before, after = (
         {k: v for k, v in side.items() if k in other or not k.startswith(STAGE_PREFIX)}

@@ -1,4 +1,4 @@
-"""Compares the judgements of two versions: why grades changed, and whether texts match."""
+"""Compares the judgements of two versions: why grades changed, and whether query texts match."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ CAUSES = ("parameters", "threshold", "inputs", "code", "unknown")
 
 @dataclass(frozen=True)
 class DefinitionChanges:
-    """Changes of the definition that affect the judgements of a snapshot.
+    """Changes to the definition that affect the judgements of a snapshot.
 
     Args:
         evidence: Changed parameters that affect click counts and scores, as dotted keys.
         thresholds: Changed parameters that affect how scores are converted to grades, as dotted
             keys.
         inputs: Whether the input files differ.
-        producers: Whether stages or libraries have other versions.
+        producers: Whether the versions of stages or libraries differ.
     """
 
     evidence: tuple[str, ...] = ()
@@ -32,13 +32,13 @@ class DefinitionChanges:
         return "parameters" if self.evidence else self.cause_apart_from_parameters
 
     @property
-    def judged_pairs_change_cause(self) -> str:
-        """Why the sets of judged pairs differ; grading parameters are also a possible cause."""
+    def cause_of_judged_pair_changes(self) -> str:
+        """Cause of differing sets of judged pairs, which grading parameters can also change."""
         return "parameters" if self.thresholds else self.evidence_change_cause
 
     @property
     def cause_apart_from_parameters(self) -> str:
-        """Cause if no parameter changed: inputs that differ, then code that differs."""
+        """Cause if no parameter changed: `inputs`, else `code`, else `unknown`."""
         if self.inputs:
             return "inputs"
         return "code" if self.producers else "unknown"
@@ -58,10 +58,10 @@ class JudgementDifference:
             is also judged in the new version.
         other_text: Number of `compared` judgements whose document is judged only for other query
             texts in the new version.
-        other_text_cause: Cause of `other_text`, one of `CAUSES`; `unknown` if a version is an
-            imported release, None if `other_text` is 0.
-        released: Whether a version is an imported release, whose judgements may be attached to the
-            wrong queries.
+        other_text_cause: Cause of `other_text`, one of `CAUSES`; `unknown` if either version is
+            an imported release, None if `other_text` is 0.
+        released: Whether either version is an imported release, whose judgements may be attached to
+            the wrong queries.
     """
 
     snapshot: str
@@ -83,17 +83,18 @@ def count_grade_changes(
     """Count the query-document pairs whose grade changed, by cause.
 
     If click counts or score differ, the cause is `parameters` if any parameter that affects them
-    changed, else `inputs` if the input files differ, else `code` if stages or libraries have other
-    versions, else `unknown`. Parameters take precedence because they can change both the counts and
-    the fitted prior. If click counts and score are equal, the cause is `threshold` if a grading
-    parameter changed, else one of the above. Imported releases contain no click evidence, so the
-    cause is `unknown`.
+    changed, else `inputs` if the input files differ, else `code` if the versions of stages or
+    libraries differ, else `unknown`. Parameters take precedence because they can change both the
+    counts and the fitted prior. If click counts and score are equal, the cause is `threshold` if a
+    grading parameter changed, else one of the above. Imported releases contain no click evidence,
+    so the cause is `unknown`.
 
     Args:
         old: Judgements of the old version.
         new: Judgements of the new version.
         changes: Changes that can affect click counts and scores.
-        grading: Changes that can affect grades of equal counts and scores; default: `changes`.
+        grading: Changes that can affect grades even if counts and scores are equal; default:
+            `changes`.
     """
     grading = grading or changes
     key = ["query_id", "doc_id"]
@@ -117,7 +118,7 @@ def count_grade_changes(
 def count_text_mismatches(
     old: tuple[pl.LazyFrame, pl.LazyFrame], new: tuple[pl.LazyFrame, pl.LazyFrame]
 ) -> tuple[int, int]:
-    """Count judgements whose document is judged for other query texts only in the new version.
+    """Count judgements whose document is judged only for other query texts in the new version.
 
     Query ids are expected to be keys of the query texts, so that equal ids mean equal texts.
 

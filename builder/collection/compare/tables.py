@@ -20,7 +20,7 @@ RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
     "queries": {"text": pl.col("text"), "text_en": pl.col("text_en")},
     "qrels": {"grade": pl.col("grade")},
 }
-"""Columns, apart from the key, that every release layout contains; compared for releases."""
+"""Non-key columns that every release layout contains; imported releases are compared by these."""
 TIME_COLUMNS = {"fetched_at": pl.col("fetched_at")}
 """Additional document columns contained in the layout `longeval-web`."""
 
@@ -38,8 +38,8 @@ class TableDifference:
         removed: Number of rows whose key is only in the old table.
         changed: Number of rows whose key is in both tables, with different values.
         examples: Keys of the first differing rows, at most three.
-        columns: Columns that only one version has, or has with another type, one line each; the
-            rows are compared by the other columns.
+        columns: One line per column that exists in only one version or whose type differs; rows
+            are compared by the remaining columns.
     """
 
     table: str
@@ -74,19 +74,19 @@ def compare_tables(
             before rows are matched.
 
     Raises:
-        FormatError: a column of the key differs, so that rows cannot be matched.
+        FormatError: A key column differs, so rows cannot be matched.
     """
-    contract = old.contract
-    keys = list(contract.sort_key() if not contract.primary_key() else contract.primary_key())
+    schema = old.schema
+    keys = list(schema.sort_key() if not schema.primary_key() else schema.primary_key())
     columns = {} if values else _column_differences(old, new)
     if not columns.keys().isdisjoint(keys):
         lines = "; ".join(line for name, line in columns.items() if name in keys)
         raise FormatError(
-            f"expected the same key in both versions, found {lines}; rebuild the old version to "
-            "compare it",
+            f"expected the same key columns in both versions, found {lines}; rebuild the old "
+            "version to compare it",
             path,
         )
-    names = [name for name in contract.columns() if name not in (*keys, *columns)]
+    names = [name for name in schema.columns() if name not in (*keys, *columns)]
     compared = values or {name: pl.col(name) for name in names}
     sides = [
         _hash_rows(*side, keys, compared) for side in zip((old, new), release_ids, strict=True)
@@ -111,10 +111,10 @@ def compare_tables(
 def _column_differences(old: Table, new: Table) -> dict[str, str]:
     """Return the columns that differ, with a description such as `crawled: added`.
 
-    A table without files has all columns of its schema.
+    A table without files is assumed to have all columns of its schema.
     """
     before, after = (
-        side.scan().collect_schema() if side.paths else pl.Schema(side.contract.dtypes())
+        side.scan().collect_schema() if side.paths else pl.Schema(side.schema.dtypes())
         for side in (old, new)
     )
     return {
@@ -133,7 +133,7 @@ def _hash_rows(
 ) -> pl.LazyFrame:
     """Return the key columns and a hash of all other values of each row."""
     if not table.paths:
-        empty = pl.DataFrame(schema=table.contract.dtypes()).lazy().select(keys)
+        empty = pl.DataFrame(schema=table.schema.dtypes()).lazy().select(keys)
         return empty.with_columns(row=pl.lit(None, dtype=pl.UInt64))
     columns = [value.alias(name) for name, value in values.items()]
     row = pl.struct(columns).hash() if columns else pl.lit(1, dtype=pl.UInt64)

@@ -42,7 +42,7 @@ class Layout:
 
     Args:
         write: Function that writes a collection in this layout.
-        omitted: Data that the layout cannot represent, in words.
+        omitted: Descriptions of the data that the layout cannot represent.
     """
 
     write: Writer

@@ -17,7 +17,7 @@ from builder.collection.export.markup import (
     normalize_lines,
     single_line,
 )
-from builder.collection.export.numeric_ids import replace_ids
+from builder.collection.export.numeric_ids import replace_ids_with_numbers
 from builder.io.tables import Table
 from builder.runtime.executors import ordered_map
 from builder.runtime.progress import Progress
@@ -31,7 +31,7 @@ THREADS = 2
 class PartWriter:
     """Writer of documents to a sequence of files, each of limited size.
 
-    Without documents, no file is written, because readers may not accept an empty file.
+    No file is written if there are no documents, because readers may not accept an empty file.
 
     Args:
         folder: Output folder; created if it does not exist.
@@ -125,8 +125,9 @@ def render_trec(
         documents: Table with schema `schemas.Documents`.
         suffix: Column suffix of the language, such as `""` or `"_en"`.
         progress: Progress display; advanced by the number of documents.
-        doc_numbers: Columns `id`, `number`: write `doc<number>` instead of the `doc_id`.
-        keep_lines: Keep blank lines and spaces at the end of lines, as releases have them.
+        doc_numbers: Frame with columns `id` and `number`; if given, `doc<number>` is written
+            instead of the `doc_id`.
+        keep_lines: Whether to keep blank lines and trailing spaces, as in the original releases.
     """
     number = pl.col("docno")
 
@@ -141,7 +142,7 @@ def render_trec(
             pl.when(pl.col("body") != "").then(pl.lit("\n")).otherwise(pl.lit("")),
             pl.lit("</TEXT>\n</DOC>\n"),
         )
-        body = escape_series(_bodies(frame, keep_lines=keep_lines))
+        body = escape_series(_document_bodies(frame, keep_lines=keep_lines))
         return frame.with_columns(body=body).select(text)["literal"]
 
     return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
@@ -162,14 +163,14 @@ def render_json(
     number = pl.col("docno")
 
     def render(frame: pl.DataFrame) -> pl.Series:
-        named = frame.with_columns(contents=_bodies(frame, keep_lines=keep_lines))
+        named = frame.with_columns(contents=_document_bodies(frame, keep_lines=keep_lines))
         objects = named.select(pl.struct("contents", id=number).struct.field("id", "contents"))
         return objects.select(pl.struct("id", "contents").struct.json_encode()).to_series()
 
     return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
 
 
-def _bodies(documents: pl.DataFrame, *, keep_lines: bool) -> pl.Series:
+def _document_bodies(documents: pl.DataFrame, *, keep_lines: bool) -> pl.Series:
     bodies = documents.select(document_body("title", "text")).to_series()
     return bodies if keep_lines else normalize_lines(bodies)
 
@@ -192,7 +193,9 @@ def iter_documents(
             if doc_numbers is None:
                 yield with_text.rename({"doc_id": "docno"})
             else:
-                numbered = replace_ids(with_text.lazy(), "doc_id", doc_numbers).collect()
+                numbered = replace_ids_with_numbers(
+                    with_text.lazy(), "doc_id", doc_numbers
+                ).collect()
                 yield numbered.with_columns(docno=pl.format("doc{}", "doc_id"))
 
 
@@ -228,8 +231,8 @@ def write_longeval_topics(path: Path, queries: pl.DataFrame, id_column: str = "q
 def write_trec_topics(path: Path, queries: pl.DataFrame, id_column: str) -> None:
     """Write topics in TREC ad hoc format, readable by ir_datasets and Anserini.
 
-    Both expect four fields without end tags; Anserini also requires ids that are Java integers and
-    a colon before the title. See `write_queries` for the arguments.
+    Both tools expect four fields without end tags; Anserini also requires ids that are Java
+    integers and a colon before the title. See `write_queries` for the arguments.
     """
     fields = "<num> Number: {}\n<title> Topic: {}\n<desc> Description:\n\n<narr> Narrative:\n"
     text = escape_expr(single_line(pl.col("text")))

@@ -7,7 +7,7 @@
 <snapshot>/metadata.json                    base, snapshot, timestamp, folders of prior snapshots
 ```
 The layout supports one language: English if it is among the exported languages, otherwise the
-first of them.
+first exported language.
 """
 
 import json

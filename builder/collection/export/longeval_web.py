@@ -32,7 +32,7 @@ from builder.collection.export.files import (
 from builder.collection.export.numeric_ids import (
     assign_document_numbers,
     assign_query_numbers,
-    replace_ids,
+    replace_ids_with_numbers,
 )
 from builder.collection.export.source import SnapshotTables
 from builder.collection.read import Collection
@@ -152,13 +152,13 @@ def _write_snapshot(
     }
     metadata["timestamp"] = snapshot.name[:7]
     (folder / "Trec" / name / "metadata.json").write_text(json.dumps(metadata) + "\n", "utf-8")
-    queries = replace_ids(
+    queries = replace_ids_with_numbers(
         snapshot.query_texts(suffix).lazy(), "query_id", numeric_ids.queries
     ).collect()
     write_queries(folder / "queries" / f"{snapshot.name}_queries.txt", queries)
     if (rows := snapshot.qrel_rows()).height:
-        qrels = replace_ids(rows.lazy(), "query_id", numeric_ids.queries)
-        qrels = replace_ids(qrels, "doc_id", numeric_ids.documents)
+        qrels = replace_ids_with_numbers(rows.lazy(), "query_id", numeric_ids.queries)
+        qrels = replace_ids_with_numbers(qrels, "doc_id", numeric_ids.documents)
         write_qrels(folder / "qrels" / name / "qrels_processed.txt", qrels.collect())
 
 
@@ -198,7 +198,7 @@ def _write_url_database(
         .group_by("doc_id", maintain_order=True)
         .agg(pl.col("url").last(), "fetched_at", "snapshot")
     )
-    rows = replace_ids(pages, "doc_id", numeric_ids.documents).collect()
+    rows = replace_ids_with_numbers(pages, "doc_id", numeric_ids.documents).collect()
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(_CREATE_MAPPING)

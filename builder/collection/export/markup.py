@@ -16,7 +16,7 @@ ESCAPING_RULE = (
 )
 """Description of the escaping, recorded in `longeval-export.json`."""
 NOT_ESCAPED = "none"
-"""Recorded there if the texts of a layout are not escaped."""
+"""Value recorded in `longeval-export.json` if the texts of a layout are not escaped."""
 
 _TAGS = "DOC|DOCNO|DOCID|TEXT|TITLE|HEADLINE|top|num|title|desc|narr"
 _ESCAPED_TAG = rf"(?i)&((?:amp;)*lt;/?(?:{_TAGS})\b)"
@@ -60,9 +60,9 @@ def join_lines(*texts: pl.Expr) -> pl.Expr:
 
 
 def document_body(title: str, text: str) -> pl.Expr:
-    """Return an expression that joins a title column with a text column with LF.
+    """Return an expression that joins a title column and a text column with LF.
 
-    The title is the first line; blank lines and spaces at the end of lines remain.
+    The title becomes the first line. Blank lines and trailing spaces within the text are kept.
     """
     return pl.concat_str(title, text, separator="\n", ignore_nulls=True).str.strip_chars()
 
@@ -87,5 +87,5 @@ def _apply_where(texts: pl.Series, mask: pl.Series, expr: pl.Expr) -> pl.Series:
 
 
 def single_line(text: pl.Expr) -> pl.Expr:
-    """Return an expression that replaces each run of white space by a single space."""
+    """Return an expression that replaces each run of whitespace with a single space."""
     return collapse_runs(text, r"[\s\x1c-\x1f]").str.strip_chars()

@@ -53,13 +53,15 @@ def assign_query_numbers(ids: pl.Series) -> pl.DataFrame:
     return frame.cast({"id": pl.String, "number": pl.Int64}).sort("id")
 
 
-def replace_ids(frame: pl.LazyFrame, column: str, numbers: pl.DataFrame) -> pl.LazyFrame:
+def replace_ids_with_numbers(
+    frame: pl.LazyFrame, column: str, numbers: pl.DataFrame
+) -> pl.LazyFrame:
     """Replace the ids in a column with numbers, preserving the order of rows.
 
     Args:
         frame: Frame with the id column.
         column: Name of the id column.
-        numbers: Columns `id`, `number`.
+        numbers: Frame with columns `id` and `number`.
     """
     named = numbers.lazy().rename({"id": column})
     joined = frame.join(named, on=column, how="left", maintain_order="left")
@@ -75,6 +77,6 @@ def _parse_numbers(ids: pl.Series, bits: int) -> list[int] | None:
 
 
 def _leading_key_bits(id_text: str, bits: int) -> int:
-    """Return the first bits of the hash in an id or, if the id contains none, of a new hash."""
+    """Return the leading bits of the hash in an id or, if it contains none, of a hash of the id."""
     is_key = len(id_text) == 17 and set(id_text[1:]) <= set("0123456789abcdef")
     return (int(id_text[1:], 16) if is_key else key64(id_text)) >> (64 - bits)

@@ -21,13 +21,13 @@ class SnapshotTables:
     collection: Collection
     name: str
 
-    def _open_table(self, name: str, contract: type[Documents | Queries | Qrels]) -> Table:
+    def _open_table(self, name: str, schema: type[Documents | Queries | Qrels]) -> Table:
         snapshot = self.collection.snapshot(self.name)
-        table = table_at(snapshot.folder, name, contract)
+        table = table_at(snapshot.folder, name, schema)
         if name == "documents":
-            parquet.check(*snapshot.document_files())
+            parquet.check_readable(*snapshot.document_files())
         else:
-            parquet.check(snapshot.folder / f"{name}.parquet")
+            parquet.check_readable(snapshot.folder / f"{name}.parquet")
         return table
 
     @property

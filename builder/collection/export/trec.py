@@ -27,7 +27,7 @@ from builder.collection.export.files import (
     write_trec_topics,
     write_urls,
 )
-from builder.collection.export.numeric_ids import assign_query_numbers, replace_ids
+from builder.collection.export.numeric_ids import assign_query_numbers, replace_ids_with_numbers
 from builder.io.tables import Table
 from builder.parameters import ExportParameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -92,11 +92,11 @@ def write_trec(
         rows = max(rows, count)
         frame = query_texts(queries, suffix).collect()
         write_queries(folder / "topics.tsv", frame)
-        plain = replace_ids(frame.lazy(), "query_id", numbers).collect()
+        plain = replace_ids_with_numbers(frame.lazy(), "query_id", numbers).collect()
         write_trec_topics(folder / "topics.trec", plain, "query_id")
     judged = qrel_rows(qrels)
     write_qrels(out / "qrels.txt", judged)
-    plain = replace_ids(judged.lazy(), "query_id", numbers).collect()
+    plain = replace_ids_with_numbers(judged.lazy(), "query_id", numbers).collect()
     write_qrels(out / "qrels.numbers.txt", plain.sort("query_id", "doc_id"))
     write_queries(
         out / "query_numbers.tsv", numbers.sort("number").rename({"id": "text"}), "number"

@@ -1,8 +1,8 @@
 """Imports the documents of a released snapshot in bounded memory.
 
 Input: document files of each language, and URLs. Output: `documents/part-*.parquet` sorted by
-document id; each row has a document and its English translation. Documents are staged on disk, then
-joined and sorted by DuckDB, so memory use does not depend on the size of the release.
+document id; each row contains a document and its English translation. Documents are staged on disk,
+then joined and sorted by DuckDB, so memory use does not depend on the size of the release.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.lines import read_url_list
 from builder.collection.imports.origin import Release
 from builder.collection.imports.pages import read_documents
-from builder.documents.fingerprints import analyse_texts
+from builder.documents.fingerprints import analyze_texts
 from builder.ingest.texts import normalize_texts, to_single_lines
 from builder.io import parquet
 from builder.io.tables import TableWriter
@@ -71,7 +71,7 @@ class DocumentImporter:
     Args:
         snapshot: Files of the snapshot.
         release: Release of the snapshot.
-        log: Collects rejects.
+        log: Log to which rejects are added.
     """
 
     def __init__(self, snapshot: SnapshotFiles, release: Release, log: ImportLog) -> None:
@@ -100,9 +100,9 @@ class DocumentImporter:
 
         Args:
             out: Existing output folder, in which `documents/` is created.
-            judged_ids: Ids of judged documents.
+            judged_ids: Ids of the judged documents; may contain duplicates.
             limits: Memory and scratch space.
-            progress: Counts documents.
+            progress: Progress display; advanced by the number of documents.
         """
         shown = judged_ids.unique().sort()
         for doc_id in shown:
@@ -190,7 +190,7 @@ class DocumentImporter:
         urls = [
             self._urls.get(doc_id) or key for doc_id, key in zip(doc_ids, canonical, strict=True)
         ]
-        completed = analyse_texts(documents).pages.with_columns(
+        completed = analyze_texts(documents).pages.with_columns(
             pl.Series("url_key", canonical, dtype=pl.String),
             pl.Series("url", urls, dtype=pl.String),
             pl.Series(

@@ -1,4 +1,4 @@
-"""Files of a snapshot in a release, and the snapshot's month in file names and metadata."""
+"""Lists the files of a released snapshot, and finds its month in file names and metadata."""
 
 import os
 import re
@@ -14,18 +14,18 @@ MONTH_PATTERN = r"\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?"
 FOLDER_MONTH_PATTERN = r"(?<!\d)\d{4}[-_](?:0[1-9]|1[0-2])(?:[-_]\d{2})?(?!\d)"
 """Month or day in the name of a release folder: `2022-06`, `2023_01`."""
 COMPRESSION_SUFFIX = r"(?:\.(?:gz|zst|xz|bz2|lz4|zip))?"
-"""Suffix of a compressed file; a kind that cannot be read is refused when the file is opened."""
+"""Optional suffix of a compressed file; opening an unsupported format raises an error."""
 LANGUAGE_FOLDERS = {"french": "fr", "english": "en"}
 NON_DOCUMENT = re.compile(r"(metadata\.json|docstore.*|.*\.pklz4|\..*)$")
 
 
 @dataclass
 class SnapshotFiles:
-    """Files of one snapshot of a release, by content.
+    """Files of one snapshot of a release, grouped by content.
 
     Args:
         name: Name of the snapshot, such as `2022-06`.
-        queries: Query files with their language and split.
+        queries: Path, language and split of each query file.
         qrels: Qrels files.
         documents: Document files by language.
         url_list: Text file with the URL of each document id.
@@ -62,11 +62,11 @@ def unknown_month_error(folder: Path, label: str, example: str, metadata_file: s
     )
 
 
-def read_agreeing_month(folder: Path, metadata_file: Path) -> str | None:
-    """Return `read_metadata_month` of a file that describes a folder.
+def read_consistent_month(folder: Path, metadata_file: Path) -> str | None:
+    """Return the month in the metadata file of a folder; see `read_metadata_month`.
 
     Raises:
-        UsageError: The name of the folder has a different month.
+        UsageError: The name of the folder contains a different month.
     """
     named, recorded = parse_month(folder.name), read_metadata_month(metadata_file)
     if named and recorded and named[:7] != recorded[:7]:
@@ -84,10 +84,10 @@ def parse_month(text: str) -> str | None:
 
 
 def read_metadata_month(metadata_file: Path) -> str | None:
-    """Return the snapshot name in a metadata file; None if there is none.
+    """Return the snapshot name in a metadata file, which is a month or a day.
 
     Returns:
-        None if the file or the name is missing; an empty string if the name is not a valid month.
+        None if the file or the name is missing; an empty string if the name is not valid.
     """
     candidates = [read_metadata_value(metadata_file, key) for key in ("snapshot", "timestamp")]
     names = [str(name) for name in candidates if name]

@@ -14,7 +14,7 @@ from builder.collection.imports.files import (
     NON_DOCUMENT,
     SnapshotFiles,
     parse_month,
-    read_agreeing_month,
+    read_consistent_month,
     unknown_month_error,
 )
 
@@ -31,7 +31,7 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
         files: Files of the release, sorted.
 
     Raises:
-        UsageError: the month of a snapshot cannot be determined.
+        UsageError: The month of a snapshot cannot be determined.
     """
     snapshots: dict[str, SnapshotFiles] = {}
     names_by_folder: dict[Path, str] = {}
@@ -75,11 +75,11 @@ def _snapshot_month(language_folder: Path) -> str:
     """Return the month of a language folder, from its metadata or the name of its parent.
 
     Raises:
-        UsageError: the month cannot be determined, or two different ones are given.
+        UsageError: The month cannot be determined, or folder name and metadata differ.
     """
     label = language_folder.parent.name
     metadata_file = language_folder / "etc" / "metadata.json"
-    name = read_agreeing_month(language_folder.parent, metadata_file)
+    name = read_consistent_month(language_folder.parent, metadata_file)
     if name is None:
         name = parse_month(label) or KNOWN_MONTHS.get(label.lower())
     if not name:
@@ -103,7 +103,7 @@ def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> 
 
 
 def _prefer_trec(paths: list[Path], root: Path) -> list[Path]:
-    """Drop the files in folders `json`, which repeat TREC files, unless there are no others."""
+    """Drop files in `json` folders, which duplicate the TREC files, unless there are no others."""
     trec = [path for path in paths if not _is_in_json_folder(path, root)]
     return trec or paths
 
@@ -116,7 +116,7 @@ def _is_in_json_folder(path: Path, root: Path) -> bool:
 
 
 def _drop_combined_files(snapshot: SnapshotFiles) -> None:
-    """Drop files that combine the queries or qrels of all splits, which have their own files."""
+    """Drop files that combine all splits if there are separate files of each split."""
     splits = {split for _, _, split in snapshot.queries}
     if splits & {"train", "heldout"}:
         snapshot.queries = [q for q in snapshot.queries if q[2] in ("train", "heldout")]

@@ -14,7 +14,7 @@ from builder.collection.imports.files import (
     NON_DOCUMENT,
     SnapshotFiles,
     parse_month,
-    read_agreeing_month,
+    read_consistent_month,
     relative_name,
     unknown_month_error,
 )
@@ -54,7 +54,7 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         files: Files of the release, sorted.
 
     Raises:
-        UsageError: the month of a file cannot be determined.
+        UsageError: The month of a file cannot be determined.
     """
     snapshots: dict[str, SnapshotFiles] = {}
     month_by_number = SNAPSHOT_MONTHS if _is_2026_release(root, files) else {}
@@ -84,7 +84,7 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
 
 
 def _is_2026_release(root: Path, files: list[Path]) -> bool:
-    """Whether a release is that of 2026, judging by folder and file names."""
+    """Whether folder and file names indicate that a release is the one of 2026."""
     names = [root.resolve().name, *(relative_name(path, root) for path in files)]
     years = {year for name in names for year in RELEASE_YEAR.findall(name)}
     return max(years) == "2026" if years else any(ADHOC_PREFIX in path.name for path in files)
@@ -105,7 +105,7 @@ def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> 
         None if the file belongs to all snapshots.
 
     Raises:
-        UsageError: the month cannot be determined, or two different ones are given.
+        UsageError: The month cannot be determined, or folder name and metadata differ.
     """
     is_document = _file_kind(path) == DOCUMENTS
     folder = path.parent.parent if is_document else path.parent
@@ -115,7 +115,7 @@ def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> 
         if number[1] == "test":
             return None
         name = month_by_number.get(number[1])
-    recorded = read_agreeing_month(folder, folder / "metadata.json")
+    recorded = read_consistent_month(folder, folder / "metadata.json")
     name = name or recorded
     if name is None:
         parents = folder.relative_to(root).parents if folder.is_relative_to(root) else ()
@@ -123,7 +123,7 @@ def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> 
         named = (_folder_month(folder.name, month_by_number) for folder in folders)
         name = next(filter(None, named), None)
     if not name:
-        raise unknown_month_error(folder, folder.name, "2024-11", "metadata.json there")
+        raise unknown_month_error(folder, folder.name, "2024-11", "its metadata.json")
     return name
 
 
@@ -140,17 +140,15 @@ def _folder_month(folder_name: str, month_by_number: dict[str, str]) -> str | No
 
 
 def detect_qrels_variant(path: Path) -> str | None:
-    """Return the variant of a qrels file, such as `dctr`; None for other files."""
-    snapshots = VARIANT_SUFFIX.search(path.name.lower()) if _file_kind(path) == "qrels" else None
-    return snapshots[1] if snapshots else None
+    """Return the variant of a qrels file, such as `dctr`; None if it has none."""
+    match = VARIANT_SUFFIX.search(path.name.lower()) if _file_kind(path) == "qrels" else None
+    return match[1] if match else None
 
 
 def _select_qrels_variant(paths: list[Path]) -> list[Path]:
     """Return the qrels files of the preferred variant, and qrels files without a variant."""
     variants = {detect_qrels_variant(path) for path in paths}
-    selected = next(
-        (qrels_variant for qrels_variant in QRELS_VARIANTS if qrels_variant in variants), None
-    )
+    selected = next((variant for variant in QRELS_VARIANTS if variant in variants), None)
     return [path for path in paths if detect_qrels_variant(path) in (None, selected)]
 
 

@@ -15,7 +15,7 @@ from builder.collection.imports.files import (
     MONTH_PATTERN,
     NON_DOCUMENT,
     SnapshotFiles,
-    read_agreeing_month,
+    read_consistent_month,
     relative_name,
 )
 
@@ -75,7 +75,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
     """Return the month of each label in file and folder names, using metadata if necessary.
 
     Raises:
-        UsageError: a folder name and its metadata have different months.
+        UsageError: A folder name and its metadata have different months.
     """
     months_by_label: dict[str, str] = {}
     for path in files:
@@ -84,7 +84,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
         labels = [folder[0]] if folder else [query_file[1]] if query_file else []
         months_by_label |= {label: label for label in labels if re.fullmatch(MONTH_PATTERN, label)}
         if folder and path.name == "metadata.json":
-            month = read_agreeing_month(path.parent, path)
+            month = read_consistent_month(path.parent, path)
             if month and folder[0] not in months_by_label:
                 months_by_label[folder[0]] = month
     return months_by_label
@@ -93,7 +93,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
 def _document_files(
     root: Path, files: list[Path], months_by_label: dict[str, str]
 ) -> dict[tuple[str, str], list[Path]]:
-    """Return the document files by month and language, preferring TREC files to JSON files."""
+    """Return the document files by month and language; TREC files take precedence over JSON."""
     paths_by_kind: dict[tuple[str, str, str], list[Path]] = {}
     for path in files:
         folder = _parse_snapshot_folder(Path(relative_name(path, root)).parts[:-1])
@@ -114,7 +114,7 @@ def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | Non
 
 
 def _select_main_qrels(paths: list[Path]) -> list[Path]:
-    """Return the main qrels files: processed if possible, and without a language in the name."""
+    """Return the main qrels files, preferring processed ones and names without a language."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 

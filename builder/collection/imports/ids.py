@@ -1,7 +1,7 @@
 """Ids of a release, and the keys that identify the same query or document in all snapshots.
 
 Queries and documents keep the ids of the release. In addition, each id gets a key, the id that a
-built collection would use: a hash of the folded text for queries, of the canonical URL for
+built collection would use: a hash of the folded text for queries, and of the canonical URL for
 documents. If the text or URL is unknown, or another id of the snapshot already uses that key, the
 key is derived from the id itself and, if the layout has no stable ids, from the snapshot name.
 """
@@ -25,9 +25,9 @@ UPDATE_TIME_COLUMN = "last_updated_at"
 
 
 class KeyAssigner:
-    """Assigns a unique key to each query or document id of a snapshot.
+    """Assigner of unique keys to the query or document ids of a snapshot.
 
-    Args:
+    Attributes:
         keys: Key of each id assigned so far.
     """
 
@@ -36,7 +36,7 @@ class KeyAssigner:
         self._used: set[str] = set()
 
     def assign(self, release_id: str, *candidates: str) -> str:
-        """Return the key of an id: for a new id, the first candidate key that is not in use."""
+        """Return the key of an id; a new id gets the first candidate key that is not in use."""
         if release_id not in self.keys:
             self.keys[release_id] = next(key for key in candidates if key not in self._used)
             self._used.add(self.keys[release_id])
@@ -49,7 +49,7 @@ def text_keys(texts: Sequence[str]) -> list[str | None]:
 
 
 def fallback_query_keys(release_id: str, id_scope: str) -> tuple[str, ...]:
-    """Return keys for a query id without text, in order of preference."""
+    """Return candidate keys for a query whose text is unknown, in order of preference."""
     generated = query_id(key64(f"query {release_id} of {id_scope}"))
     return (release_id, generated) if re.fullmatch(QUERY_ID_PATTERN, release_id) else (generated,)
 
@@ -57,7 +57,7 @@ def fallback_query_keys(release_id: str, id_scope: str) -> tuple[str, ...]:
 def document_key_candidates(
     release_id: str, url: str | None, id_scope: str
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the URL of a document, or a substitute, and keys in order of preference."""
+    """Return the canonical URL of a document, or a substitute, and its candidate keys."""
     scoped_id = f"{id_scope}:{release_id}"
     release_key = (release_id,) if re.fullmatch(DOC_ID_PATTERN, release_id) else ()
     canonical = canonical_url(url) if url else None
@@ -67,17 +67,17 @@ def document_key_candidates(
 
 
 def read_url_database(path: Path, snapshot: str) -> Iterator[tuple[str, str, int]]:
-    """Read document numbers, URLs and update times from a SQLite database of a release.
+    """Yield document numbers, URLs and update times from a SQLite database of a release.
 
     Args:
-        path: The database; the columns with times are optional.
+        path: Path of the database; its time columns are optional.
         snapshot: Snapshot whose update times are read.
 
-    Returns:
-        Document number, URL, and last update before the snapshot in Unix seconds, 0 if unknown.
+    Yields:
+        Document number, URL, and update time for the snapshot in Unix seconds (0 if unknown).
 
     Raises:
-        FormatError: the file is not a SQLite database with the expected table.
+        FormatError: The file is not a SQLite database with the expected table.
     """
     columns = {
         row[1] for row in _query_sqlite(path, "PRAGMA table_info(mapping)", "mapping(id, url, ...)")
@@ -90,10 +90,10 @@ def read_url_database(path: Path, snapshot: str) -> Iterator[tuple[str, str, int
         path, sql, "mapping(id, url, ...)"
     ):
         if isinstance(url, str):
-            yield str(number), url, _update_time(times_json, snapshots_json, snapshot)
+            yield str(number), url, _parse_update_time(times_json, snapshots_json, snapshot)
 
 
-def _update_time(times_json: object, snapshots_json: object, snapshot: str) -> int:
+def _parse_update_time(times_json: object, snapshots_json: object, snapshot: str) -> int:
     """Return the update time for a snapshot in Unix seconds; 0 if it is unknown.
 
     Args:
@@ -114,10 +114,10 @@ def _update_time(times_json: object, snapshots_json: object, snapshot: str) -> i
 
 
 def read_query_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """Read query ids and texts from a SQLite database of a release.
+    """Yield query ids and texts from a SQLite database of a release.
 
     Raises:
-        FormatError: the file is not a SQLite database with the expected table.
+        FormatError: The file is not a SQLite database with the expected table.
     """
     sql = "SELECT id, query FROM queries ORDER BY id"
     for number, text in _query_sqlite(path, sql, "queries(id, query, ...)"):
@@ -127,12 +127,12 @@ def read_query_texts(path: Path) -> Iterator[tuple[str, str]]:
 
 def _query_sqlite(path: Path, sql: str, expected_table: str) -> Iterator[tuple[object, ...]]:
     try:
-        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-        with closing(sqlite3.connect(address, uri=True)) as connection:
+        uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
             yield from connection.execute(sql)
     except sqlite3.Error as error:
         raise FormatError(
-            f"expected a SQLite database with table {expected_table}: {error}", path
+            f"expected a SQLite database with the table {expected_table}: {error}", path
         ) from None
 
 

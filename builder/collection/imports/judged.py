@@ -39,11 +39,11 @@ def read_shared_queries(path: Path | None, root: Path) -> pl.DataFrame:
     """Read the queries that a release lists once for all snapshots.
 
     Args:
-        path: `SnapshotFiles.query_texts`; None gives an empty frame.
+        path: Path from `SnapshotFiles.query_texts`; None returns an empty frame.
         root: Folder of the release.
 
     Raises:
-        FormatError: the database cannot be read.
+        FormatError: The database cannot be read.
     """
     if path is None:
         return pl.DataFrame(schema=QUERY_COLUMNS)
@@ -95,7 +95,7 @@ def assign_query_keys(
 
 
 def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]:
-    """Return the key of each query id's text, or of the first text if an id has several."""
+    """Map each query id to the key of its text, or of its first text if it has several."""
     first = queries.unique("query_id", keep="first", maintain_order=True)
     keys = text_keys(first["text"].to_list())
     return {
@@ -110,13 +110,13 @@ def read_unique_qrels(
     """Read the qrels of a snapshot, with one judgement per query-document pair.
 
     The last judgement of a pair is kept, as in pytrec_eval, ir_measures and ranx, which load qrels
-    into a dictionary; earlier ones are rejects.
+    into a dictionary; earlier judgements are rejected.
 
     Args:
         snapshot: Files of the snapshot.
         root: Folder of the release.
-        log: Collects rejects.
-        normalize_doc_id: Converts a document id to the form used in qrels.
+        log: Log to which rejects are added.
+        normalize_doc_id: Function that converts a document id to the form used in qrels.
 
     Returns:
         Columns `query_id`, `doc_id`, `grade`.

@@ -24,7 +24,7 @@ class ReleaseLayout:
     """File layout of published releases.
 
     Args:
-        find: Groups files by snapshot.
+        find: Function that groups files by snapshot.
         expected_files: Description of the files of a snapshot, for error messages.
         has_stable_ids: Whether a document has the same id in every snapshot.
         qrels_omit_doc_prefix: Whether qrels omit the prefix `doc` of document ids.
@@ -62,7 +62,7 @@ def find_snapshots(
         qrels_variant: Qrels variant to import, such as `dctr`; None: the default of the layout.
 
     Raises:
-        UsageError: the layout or the qrels variant does not exist, no snapshot was found, or the
+        UsageError: The layout or the qrels variant does not exist, no snapshot was found, or the
             month of a snapshot cannot be determined.
     """
     if layout not in LAYOUTS:
@@ -76,7 +76,11 @@ def find_snapshots(
 
 
 def _find_in_layout(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
-    """Find the snapshots of a release in a layout; raise an error if another layout fits."""
+    """Find the snapshots of a release in a layout.
+
+    Raises:
+        UsageError: No snapshot was found; the message names a layout that fits, if any.
+    """
     month_error = None
     try:
         snapshots = _list_snapshots(root, files, layout)
@@ -112,7 +116,7 @@ def _list_snapshots(root: Path, files: list[Path], layout: str) -> list[Snapshot
 
 
 def _has_queries_in_layout(root: Path, files: list[Path], layout: str) -> bool:
-    """Whether the release has query files in a layout."""
+    """Whether the release has query files in the given layout."""
     try:
         return any(snapshot.queries for snapshot in _list_snapshots(root, files, layout))
     except UsageError:
@@ -120,7 +124,7 @@ def _has_queries_in_layout(root: Path, files: list[Path], layout: str) -> bool:
 
 
 def _drop_duplicate_links(snapshot: SnapshotFiles) -> None:
-    """Keep only one path of each file to which several links point."""
+    """Keep only one path for each file that is listed under several links."""
     seen: set[Path] = set()
 
     def is_first(path: Path) -> bool:
@@ -169,7 +173,7 @@ def find_unread_files(release: ReleaseFiles, snapshots: Sequence[SnapshotFiles])
     """Return the number of files that the import does not read, by path or folder.
 
     Returns:
-        Number of files by path; several unread files in one folder are counted by folder.
+        Counts by file path, or by folder if a folder has several unread files.
     """
     root = release.root
     read = {path for snapshot in snapshots for path in snapshot.paths}

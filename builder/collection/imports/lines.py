@@ -1,7 +1,7 @@
 """Reads the lines of query, qrels and URL files, and logs malformed lines.
 
 Input: text files, plain or compressed. Output: rows with their line numbers. Lines that cannot be
-read are rejects; lines that are read despite an irregularity are counted by file.
+read are rejected; lines that are read despite an irregularity are counted by file.
 """
 
 import re
@@ -28,7 +28,7 @@ REPORTED_TEXT_FAULTS = (
 )
 """Faults of query texts that are logged as irregularities."""
 _GRADE = re.compile(r"([+-]?\d{1,4})(?:\.0{1,4})?", re.ASCII)
-"""An integer, possibly written as a float such as `1.0`, as trec_eval reads it too."""
+"""Integer grade, possibly written as a float such as `1.0`, which trec_eval also accepts."""
 _HEADER = re.compile(
     r"(?i)(?:q|query|topic)?[ _-]?id\t(?:query|topic|text|title)(?:[ _-]?text)?\s*"
 )
@@ -51,8 +51,8 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
     Args:
         path: The query file.
         name: Name of the file in rejects and irregularities.
-        split: Split of all its queries.
-        log: Collects rejects and irregularities.
+        split: Split of all queries in the file.
+        log: Log to which rejects and irregularities are added.
 
     Returns:
         Columns `query_id`, `text` (cleaned), `split`, `file`, `line`.
@@ -129,7 +129,7 @@ def _log_control_characters(rows: pl.DataFrame, ids: Sequence[str], log: ImportL
 def read_url_list(path: Path, name: str, log: ImportLog) -> Iterator[tuple[str, str]]:
     """Yield document ids and URLs from a file with lines `document<TAB>url`.
 
-    The first URL of a document is kept; later ones are rejects.
+    The first URL of a document is kept; later URLs are rejected.
     """
     urls: dict[str, str] = {}
     for number, line in _numbered_lines(path, name, log):
@@ -149,13 +149,13 @@ def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int
     line_end_counts = [0, 0]
     for chunk in read_chunks(Source(path, name), MAX_LINE_BYTES):
         lines = [] if chunk.data is None else bytes(chunk.data).split(b"\n")
-        for number, raw in enumerate(lines, chunk.first):
+        for number, raw in enumerate(lines, chunk.first_line_number):
             log.records_read += 1
             line_end_counts[raw.endswith(b"\r")] += 1
             if raw.endswith(b"\r"):
                 log.add_irregularity("crlf", name, number, raw.decode("utf-8", "replace").strip())
             is_too_long = len(raw) > MAX_LINE_BYTES or (
-                chunk.starts_mid_line and number == chunk.first
+                chunk.starts_mid_line and number == chunk.first_line_number
             )
             line, reason = _decode_line(raw, number == 1, is_too_long)
             if reason is None:
@@ -164,7 +164,7 @@ def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int
                 log.add_reject(reason, name, number)
         if chunk.fault is not None:
             log.records_read += 1
-            log.add_reject(chunk.fault, name, chunk.first + len(lines))
+            log.add_reject(chunk.fault, name, chunk.first_line_number + len(lines))
     if all(line_end_counts):
         log.add_irregularity(
             "mixed_line_ends",

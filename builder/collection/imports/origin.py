@@ -1,4 +1,4 @@
-"""Properties that all snapshots of a release share."""
+"""Defines `Release`: the properties that all snapshots of a release share."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reads the documents of a release from TREC files, JSON arrays or JSON lines.
+"""Reads the documents of a release from TREC files, JSON arrays or JSON Lines.
 
 Input: files, plain or compressed. Output: id, title and text of each document, and its position in
 the file. The format is detected from the first byte.
@@ -24,7 +24,7 @@ _DOCID = re.compile(rb"<DOCID>\s*([^<>\s]{1,200})\s*</DOCID>")
 _JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
 """Characters between values, including the brackets and commas of an array."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-"""A lone surrogate; a byte that is not UTF-8 is decoded to one from U+DC80 to U+DCFF."""
+"""Lone surrogate; bytes that are not UTF-8 are decoded to code points U+DC80 to U+DCFF."""
 _DOC_END = re.compile(rb"</DOC>[ \t\r]*$", re.MULTILINE)
 
 SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
@@ -55,8 +55,8 @@ def read_documents(
     Args:
         path: The document file.
         name: Name of the file in rejects.
-        log: Collects rejects.
-        is_markup_escaped: Whether markup in texts is escaped, as in our exports.
+        log: Log to which rejects are added.
+        is_markup_escaped: Whether markup in texts is escaped, as in exports of this package.
     """
     chunks = _read_chunks(path, name, log)
     head = next(chunks, b"")
@@ -84,7 +84,7 @@ def _parse_trec_documents(
         has_content = has_content or bool(chunk.strip())
         buffer = remainder + chunk
         start, scanned = 0, max(0, len(remainder) - len(b"</DOC>"))
-        for end in _document_ends(buffer, scanned):
+        for end in _find_document_ends(buffer, scanned):
             number += 1
             log.records_read += 1
             document = _parse_trec_document(
@@ -108,8 +108,8 @@ def _parse_trec_documents(
         log.add_reject("unknown_document_format", name, 1)
 
 
-def _document_ends(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
-    """Yield the end tags that are alone on a line, or follow the end of the text."""
+def _find_document_ends(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
+    """Yield the `</DOC>` tags that are alone on a line or directly after `</TEXT>`."""
     for end in _DOC_END.finditer(buffer, start):
         line_start = buffer.rfind(b"\n", 0, end.start()) + 1
         before = buffer[line_start : end.start()].rstrip(b" \t")
@@ -139,7 +139,7 @@ def _parse_trec_document(
 def _parse_json_documents(
     chunks: Iterator[bytes], name: str, log: ImportLog
 ) -> Iterator[ReleaseDocument]:
-    for number, record in enumerate(_json_values(chunks), 1):
+    for number, record in enumerate(_iter_json_values(chunks), 1):
         log.records_read += 1
         document = "not_json" if record is None else _parse_json_document(record, number)
         if isinstance(document, str):
@@ -148,8 +148,8 @@ def _parse_json_documents(
             yield document
 
 
-def _json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
-    """Yield the values of a JSON array or of JSON lines; None for a damaged value."""
+def _iter_json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
+    """Yield the values of a JSON array or JSON Lines file; None for a damaged value."""
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     parse = json.JSONDecoder().raw_decode
     text, offset = "", 0
@@ -177,7 +177,7 @@ def _parse_json_document(record: object, number: int) -> ReleaseDocument | str:
     doc_id = record.get("id")
     if not isinstance(doc_id, str | int) or isinstance(doc_id, bool):
         return "document_without_id"
-    texts = _title_and_text(record)
+    texts = _extract_title_and_text(record)
     if texts is None:
         return "document_without_text"
     surrogates = _SURROGATE.findall(f"{doc_id}{''.join(texts)}")
@@ -187,7 +187,7 @@ def _parse_json_document(record: object, number: int) -> ReleaseDocument | str:
     return ReleaseDocument(str(doc_id), *texts, number)
 
 
-def _title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
+def _extract_title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
     """Return title and text of a JSON document; a title without text becomes the text.
 
     Returns:
@@ -203,7 +203,7 @@ def _title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _join_texts(value: object) -> str | None:
-    """Return a text, or a list of texts as lines; empty for null, and None for other values."""
+    """Return a string, or a list of strings joined with LF; "" for null, None for other values."""
     if value is None or isinstance(value, str):
         return value or ""
     is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -54,7 +54,7 @@ def plan_import(
         qrels_variant: Qrels variant to import, such as `dctr`; None: the default of the layout.
 
     Raises:
-        UsageError: the version exists, or the release is not a folder, has a different layout or
+        UsageError: The version exists, or the release is not a folder, has a different layout or
             lacks the qrels variant.
     """
     root = Path(release)
@@ -74,7 +74,7 @@ def check_version_is_new(version: Path) -> None:
     """Raise an error if a version folder already exists.
 
     Raises:
-        UsageError: the version folder exists.
+        UsageError: The version folder exists.
     """
     if version.exists():
         raise UsageError(f"{version} already exists; choose another --out or --version")

@@ -91,7 +91,7 @@ SELECT r.* REPLACE (i.key AS query_id, j.key AS doc_id) FROM qrels AS r
 JOIN ids AS i ON i.kind = 'query' AND i.id = r.query_id
 JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
 }
-"""SQL per table that replaces ids with the keys that align snapshots."""
+"""SQL that replaces the ids of each table with keys that are the same in all snapshots."""
 
 
 def _write_keyed_tables(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
@@ -182,6 +182,6 @@ def _describe_tables(folder: Path, names: list[str], limits: Limits) -> dict[str
         if table.paths:
             content = content_hash(table, limits)
             rows = int(content.partition("-")[0])
-            contract = RELEASED.get(name, TABLES[name]).signature()
-            described[path] = {"rows": rows, "content": content, "contract": contract}
+            schema = RELEASED.get(name, TABLES[name]).signature()
+            described[path] = {"rows": rows, "content": content, "contract": schema}
     return described

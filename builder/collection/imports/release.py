@@ -1,4 +1,4 @@
-"""Imports a release: reads all snapshots, compares consecutive ones, publishes a version."""
+"""Imports a release: reads and compares all snapshots, and publishes a version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -70,12 +70,12 @@ def import_release(
         allow_empty: Publish even if a snapshot has no queries, or the files of a table have no
             valid row.
         limits: Memory, threads and scratch space.
-        progress: Receives progress; None disables it.
+        progress: Progress display; default: none.
 
     Raises:
-        UsageError: the release does not have this layout or qrels variant, or the version exists.
-        FormatError: a file cannot be read.
-        DataError: another process is writing to the collection, a snapshot has no queries, or
+        UsageError: The release does not have this layout or qrels variant, or the version exists.
+        FormatError: A file cannot be read.
+        DataError: Another process is writing to the collection, a snapshot has no queries, or
             files yield no rows.
     """
     plan = plan_import(release, layout, Path(out) / version, qrels_variant)
@@ -144,12 +144,12 @@ def _check_tables_not_empty(
     """Raise an error if a snapshot has no queries, or the files of a table have no valid row.
 
     Raises:
-        DataError: a snapshot has no queries, or no row was read from the files of a table.
+        DataError: A snapshot has no queries, or no row was read from the files of a table.
     """
     for snapshot in snapshots:
         if not (snapshot.queries or rows[snapshot.name]["queries"]):
             raise DataError(
-                f"{snapshot.name}: found no file of queries; expected "
+                f"{snapshot.name}: found no query file; expected "
                 f"{LAYOUTS[layout].expected_files}; nothing was published; use --allow-empty if "
                 "the release has no such data"
             )

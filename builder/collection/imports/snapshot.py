@@ -82,13 +82,13 @@ def read_snapshot_queries(
 def map_stable_query_ids(
     release: Release, snapshot_queries: Iterable[SnapshotQueries], shared_queries: pl.DataFrame
 ) -> dict[str, str] | None:
-    """Return the key of the text of each query id that has the same text in every snapshot.
+    """Map each query id that has the same text in all snapshots to the key of that text.
 
-    This gives a key to queries that are judged in one snapshot but listed only in another one.
+    The mapping provides keys for queries that are judged in one snapshot but listed in another.
 
     Returns:
-        None if ids are not stable: the layout does not guarantee it, or most ids listed in several
-        snapshots have different texts.
+        None if ids are not stable: the layout does not guarantee stable ids, or most ids listed in
+        several snapshots have different texts.
     """
     if not LAYOUTS[release.layout].has_stable_ids:
         return None
@@ -123,7 +123,7 @@ def write_snapshot(
         stable_query_keys: Keys of query ids across the release, see `map_stable_query_ids`.
         folder: Output folder.
         limits: Memory and scratch space.
-        progress: Counts documents.
+        progress: Progress display; advanced by the number of documents.
 
     Returns:
         The ledger of the records read, and the row counts of `queries`, `qrels` and `documents`.

@@ -1,4 +1,4 @@
-"""Lists the files of a release, following links and references to earlier datasets.
+"""Lists the files of a release, following links and references to prior datasets.
 
 Links are followed if they lead to a file or folder of the release or of one of its prior datasets;
 other links are listed but not read. A prior dataset is a folder named under `prior-datasets` in
@@ -35,7 +35,7 @@ class ReleaseFiles:
 
 
 def list_release_files(root: Path) -> ReleaseFiles:
-    """List the files of a release and of the earlier datasets to which it refers."""
+    """List the files of a release and of the prior datasets to which its metadata refer."""
     files = ReleaseFiles(root)
     folders = [root]
     for folder in folders:
@@ -51,7 +51,7 @@ def list_release_files(root: Path) -> ReleaseFiles:
 def _find_sibling_datasets(
     metadata: Path, root: Path, folders: list[Path], files: ReleaseFiles
 ) -> list[Path]:
-    """Return the folders of earlier datasets next to the release, and log missing ones."""
+    """Return the prior datasets next to the release, and record missing ones in `files`."""
     names = read_metadata_value(metadata, PRIOR_DATASETS)
     paths = [n for n in names if isinstance(n, str) and "/" in n] if isinstance(names, list) else []
     siblings = []
@@ -59,8 +59,8 @@ def _find_sibling_datasets(
         folder = Path(os.path.normpath(metadata.parent / name.replace("\0", "")))
         target, release_root = folder.resolve(), root.resolve()
         is_within = target.is_relative_to(release_root)
-        is_beside = target.parent == release_root.parent
-        if not (folder / METADATA).is_file() or not (is_within or is_beside):
+        is_sibling = target.parent == release_root.parent
+        if not (folder / METADATA).is_file() or not (is_within or is_sibling):
             files.missing_datasets.append(name)
         elif not is_within and folder not in folders:
             siblings.append(folder)

@@ -6,6 +6,7 @@ their URL. If a site moves, only its own pages do.
 
 import duckdb
 
+from builder.drift.checks.hosts import MIN_HOSTS, MIN_PAGES
 from builder.drift.checks.outcome import (
     HOST,
     Check,
@@ -22,8 +23,8 @@ MIN_REMOVED, MIN_REMOVED_SHARE = 50, 0.05
 MIN_REAPPEARED = 0.3
 """Minimum share of removed pages that reappear under another form of their URL."""
 
-MIN_MOVED, MIN_HOST_PAGES = 0.5, 3
-"""Minimum share of moved pages for a host to count as moved, and minimum number of its pages."""
+MIN_MOVED = 0.5
+"""Minimum share of moved pages for a host to count as moved."""
 
 ADDRESSES = """
 SELECT
@@ -40,7 +41,7 @@ WITH hosts AS (
     FROM documents_from LEFT JOIN document_changes USING (doc_id) GROUP BY host
 )
 SELECT count(*) AS hosts, count(*) FILTER (moved >= {most} * pages) AS moved_hosts
-FROM hosts WHERE pages >= {fewest}
+FROM hosts WHERE host <> '' AND pages >= {fewest}
 """
 
 
@@ -57,10 +58,10 @@ def check_url_forms(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if reappeared < MIN_REAPPEARED or numbers["removed"] < MIN_REMOVED_SHARE * numbers["documents"]:
         sees = f"{format_share(MIN_REAPPEARED)} of removed pages under another form of their URL"
         return Outcome(False, says, numbers, sees)
-    sql = MOVED_HOSTS.format(host=HOST, most=MIN_MOVED, fewest=MIN_HOST_PAGES)
+    sql = MOVED_HOSTS.format(host=HOST, most=MIN_MOVED, fewest=MIN_PAGES)
     hosts = fetch_row(connection, sql)
     says += f"; {hosts['moved_hosts']:,} of {hosts['hosts']:,} hosts moved most of their pages"
-    if hosts["moved_hosts"] > hosts["hosts"] / 2:
+    if hosts["hosts"] >= MIN_HOSTS and hosts["moved_hosts"] > hosts["hosts"] / 2:
         return Outcome(True, f"{says}: the id scheme changed, not the pages", numbers | hosts)
     return Outcome(None, f"{says}: either sites moved or the id scheme changed", numbers | hosts)
 

@@ -67,6 +67,9 @@ MENTIONS = r"""
 WITH
 judged AS (
     SELECT doc_id, query_id FROM qrels_{side}
+    SEMI JOIN (
+        SELECT doc_id FROM documents_from JOIN documents_to USING (doc_id, token_hash)
+    ) USING (doc_id)
     ORDER BY doc_id, query_id LIMIT {pages:d}
 ),
 asked AS (
@@ -128,7 +131,8 @@ def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
 def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the share of judged pages that mention the rarest word of the query.
 
-    Pages of all grades are read, because the relevant ones change with the clicks of users.
+    Pages of all grades are read, because the relevant ones change with the clicks of users, but
+    only those with the same words in both snapshots, because other texts mention other words.
     """
     before, after = (
         fetch_row(connection, MENTIONS.format(side=side, pages=PAGES_READ))
@@ -136,7 +140,9 @@ def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     numbers = {"from": before, "to": after}
     if min(before["pairs"], after["pairs"]) < FEWEST_READ:
-        return cannot_tell(f"fewer than {FEWEST_READ} judged pages have a text")
+        return cannot_tell(
+            f"fewer than {FEWEST_READ} judged pages have the same text in both snapshots"
+        )
     comparison = ShareComparison(
         (before["mentions"], before["pairs"]), (after["mentions"], after["pairs"]), MENTION_DROP
     )

@@ -5,8 +5,17 @@ is partial: the documents are missing from the collection, not from the web. The
 documents shown for selected queries (table `coverage`), in total and per host.
 """
 
+import math
+
 import duckdb
 
+from builder.drift.checks.hosts import (
+    MIN_LOST,
+    MIN_LOST_SHARE,
+    MIN_PARTIAL_PAGES,
+    count_changed_hosts,
+    is_crawl_partial,
+)
 from builder.drift.checks.outcome import (
     Check,
     Outcome,
@@ -21,9 +30,6 @@ SHARE_JUMP = 0.05
 """Minimum difference of coverage that is not noise."""
 
 FEWEST_HOSTS = 5
-HOSTS_LOST = 0.1
-"""Maximum share of compared hosts that may be lost at the same time."""
-
 FEWEST_PAGES = 3
 """Minimum number of pages of a host, shown in both snapshots, to compare the host."""
 
@@ -38,6 +44,10 @@ SELECT
     coalesce(sum(impressions), 0)::BIGINT AS impressions,
     coalesce(sum(impressions_in_crawl), 0)::BIGINT AS impressions_in_crawl
 FROM coverage_{side} WHERE scope = 'kept_queries'
+"""
+
+COVERAGE_OF_HOST = """
+SELECT host, shown AS pages, in_crawl AS part FROM host_coverage_{side} WHERE shown > 0
 """
 
 HOSTS = """
@@ -72,6 +82,13 @@ def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"after ({format_share(comparison.shares[1])})"
     )
     numbers = {"from": before, "to": after}
+    if comparison.is_changed:
+        hosts = count_changed_hosts(connection, COVERAGE_OF_HOST, comparison)
+        if not hosts.are_most:
+            return hosts.undecided(says, numbers)
+        if abs(comparison.shares[1] - comparison.shares[0]) < MIN_PARTIAL_PAGES:
+            reason = "either a crawl is partial or pages ended before it"
+            return Outcome(None, f"{says}: {reason}", numbers)
     return compare_shares(comparison, says, "a crawl is partial", numbers)
 
 
@@ -85,15 +102,19 @@ def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
             f"fewer than {FEWEST_HOSTS} hosts have at least {FEWEST_PAGES} shown pages in both "
             "snapshots"
         )
-    least = max(2, HOSTS_LOST * numbers["compared"])
     says = (
         f"of {numbers['compared']:,} hosts shown in both snapshots, {numbers['lost']:,} were "
         f"crawled only in the earlier one and {numbers['gained']:,} only in the later one"
     )
-    found = max(numbers["lost"], numbers["gained"]) >= least
-    verdict = f" ({', '.join(numbers['examples'][:3])}): a crawl is partial" if found else ""
-    sees = f"{int(-(-least // 1))} hosts lost at the same time"
-    return Outcome(found, says + verdict, numbers, sees)
+    found = is_crawl_partial(max(numbers["lost"], numbers["gained"]), numbers["compared"])
+    if found is False:
+        least = math.ceil(max(MIN_LOST, MIN_LOST_SHARE * numbers["compared"]))
+        return Outcome(False, says, numbers, f"{least} hosts lost at the same time")
+    says += f" ({', '.join(numbers['examples'][:3])})"
+    if found is None:
+        reason = "either a crawl is partial or these hosts could not be crawled"
+        return Outcome(None, f"{says}: {reason}", numbers)
+    return Outcome(True, f"{says}: a crawl is partial", numbers)
 
 
 CHECKS = (

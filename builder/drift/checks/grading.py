@@ -6,7 +6,9 @@ collection has no scores, or scores whose rule cannot be recovered, a jump in th
 common pairs is compared with the grades of equal counts of clicks and examinations in both
 snapshots: users change the counts, but only a change of the rule gives equal counts another grade.
 With scores, other grades for equal counts prove nothing: a few clicks shift the fitted prior, and
-then all pairs with the same counts cross a threshold together.
+then all pairs with the same counts cross a threshold together. If clicks are recorded for another
+impression, or result lists in another order, the grades of common pairs do not agree; neither do
+they if users click at random, or after a change of ranking.
 """
 
 from typing import Any
@@ -34,6 +36,8 @@ first value on, all impressions were counted; up to the second, those without a 
 
 FEWEST_QUERIES = 20
 FEWEST = 100
+MIN_KAPPA = 0.3
+"""Minimum quadratic kappa of the grades of pairs judged in both snapshots."""
 
 COARSE = 0.1
 """Maximum width of the bounds of a threshold; wider bounds rest on too few scores."""
@@ -120,7 +124,8 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"{format_share(after['examined'])} after (medians over queries)"
     )
     if most >= EXAMINED_ALWAYS and least <= EXAMINED_SELDOM:
-        return Outcome(True, f"{says}: examinations are counted differently", numbers)
+        reason = "either examinations are counted differently or first results are not judged"
+        return Outcome(None, f"{says}: {reason}", numbers)
     if least >= EXAMINED_ALWAYS:
         return Outcome(False, says, numbers, "impressions without a click not counted as examined")
     return Outcome(None, says, numbers, "nothing, unless a document is examined in all impressions")
@@ -128,10 +133,8 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the grade shares of pairs in both snapshots, then the grades of equal counts."""
-    table = [[0, 0, 0] for _ in range(3)]
-    for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
-        table[before][after] = pairs
-    total = label_agreement(table)["pairs_common"]
+    table = _count_common_grades(connection)
+    total = sum(map(sum, table))
     if total < FEWEST:
         return cannot_tell(f"fewer than {FEWEST} pairs are judged in both snapshots")
     rows = [sum(table[grade]) / total for grade in range(3)]
@@ -177,6 +180,30 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
 
 
+def _count_common_grades(connection: duckdb.DuckDBPyConnection) -> list[list[int]]:
+    """Count the pairs judged in both snapshots by earlier (row) and later grade (column)."""
+    table = [[0, 0, 0] for _ in range(3)]
+    for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
+        table[before][after] = pairs
+    return table
+
+
+def check_recurring_grades(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Measure how far the grades of pairs judged in both snapshots agree."""
+    agreement = label_agreement(_count_common_grades(connection))
+    pairs, kappa = agreement["pairs_common"], agreement["kappa_quadratic"]
+    if pairs < FEWEST:
+        return cannot_tell(f"fewer than {FEWEST} pairs are judged in both snapshots")
+    if kappa is None:
+        return cannot_tell("all pairs judged in both snapshots have the same grade")
+    says = f"the grades of {pairs:,} common pairs agree with a quadratic kappa of {kappa:.2f}"
+    numbers = {"pairs_common": pairs, "kappa_quadratic": kappa}
+    if kappa >= MIN_KAPPA:
+        return Outcome(False, says, numbers, "grades that agree no better than by chance")
+    reason = "either users or rankings changed, or clicks are attached to other results"
+    return Outcome(None, f"{says}: {reason}", numbers)
+
+
 def _format_shares(values: list[float]) -> str:
     return " / ".join(format_share(value) for value in values)
 
@@ -191,4 +218,5 @@ CHECKS = (
         "Do grade shares change only with clicks?",
         check_grade_shares,
     ),
+    Check("grades_recur", "Do judged pairs keep their grades?", check_recurring_grades),
 )

@@ -165,20 +165,3 @@ def compare_shares(
         chance = f"a difference below {detectable} may be due to chance"
         return Outcome(None, sentence, numbers, chance)
     return Outcome(False, sentence, numbers, f"a difference of {detectable}")
-
-
-def explain_by_host(
-    without: ShareComparison, host: str, fewest: int, sentence: str, numbers: dict[str, Any]
-) -> Outcome | None:
-    """Return an undecided outcome if shares differ because of a single host; otherwise None.
-
-    Args:
-        without: Comparison of the shares without the pages of the host.
-        host: The host that contributes most to the difference.
-        fewest: Minimum number of rows without the host.
-        sentence: Sentence that states the shares with the host.
-        numbers: Counts from which the shares are computed.
-    """
-    if min(without.before[1], without.after[1]) < fewest or without.is_changed:
-        return None
-    return Outcome(None, f"{sentence}; without the host {host}, the shares agree", numbers)

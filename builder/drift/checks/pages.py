@@ -1,14 +1,15 @@
 """Checks that pages were collected and parsed by the same rules.
 
-Languages, repeated texts, uniform edits and the keyed sample depend on how pages are collected,
-not on the web: they do not jump between two months. Unchanged pages and pages in both snapshots
-serve as control.
+Languages, repeated texts, uniform edits and the keyed sample depend on how pages are collected.
+Sites change them, too, but not on most hosts at once (see `hosts`). Unchanged pages and pages in
+both snapshots serve as control.
 """
 
-from typing import Any
+from dataclasses import replace
 
 import duckdb
 
+from builder.drift.checks.hosts import MIN_PAGES, HostCount, count_changed_hosts
 from builder.drift.checks.outcome import (
     HOST,
     Check,
@@ -16,7 +17,6 @@ from builder.drift.checks.outcome import (
     ShareComparison,
     cannot_tell,
     compare_shares,
-    explain_by_host,
     fetch_row,
     format_share,
 )
@@ -60,10 +60,7 @@ FROM documents_from AS f JOIN documents_to AS t
 """
 
 REPEATED = """
-WITH texts AS (
-    SELECT token_hash, count(*) AS pages FROM documents_{side}
-    WHERE {host} IS DISTINCT FROM $without GROUP BY token_hash
-)
+WITH texts AS (SELECT text_hash, count(*) AS pages FROM documents_{side} GROUP BY text_hash)
 SELECT
     coalesce(sum(pages), 0)::BIGINT AS documents,
     coalesce(sum(pages) FILTER (pages > 1), 0)::BIGINT AS repeated,
@@ -74,13 +71,15 @@ FROM texts
 BLOCK = 10
 """Minimum number of words of a block, such as a menu, that is added to pages of any length."""
 
-HOST_OF_REPEATED = """
-SELECT {host} AS host FROM documents_{side}
-SEMI JOIN (
-    SELECT token_hash FROM documents_{side} GROUP BY token_hash HAVING count(*) > 1
-) USING (token_hash)
-GROUP BY host ORDER BY count(*) DESC, host LIMIT 1
+REPEATED_OF_HOST = """
+WITH counted AS (
+    SELECT {host} AS host, count(*) OVER (PARTITION BY {host}, text_hash) AS copies
+    FROM documents_{side}
+)
+SELECT host, count(*) AS pages, count(*) FILTER (copies > 1) AS part FROM counted GROUP BY host
 """
+"""Pages with the text of another page of their host; a site that copies others changes only its
+own."""
 
 UNIFORM_EDITS = """
 WITH edits AS (
@@ -94,6 +93,21 @@ SELECT
     (SELECT count(*) FROM document_changes WHERE status IN ('updated', 'unchanged')) AS common,
     (SELECT arg_max(delta, (pages, -abs(delta), delta)) FROM edits) AS delta,
     (SELECT coalesce(max(pages), 0) FROM edits) AS pages
+"""
+
+UNIFORMLY_EDITED_HOSTS = """
+WITH hosts AS (
+    SELECT
+        {host} AS host,
+        count(*) AS pages,
+        count(*) FILTER (
+            status = 'updated' AND tokens_to::BIGINT - tokens_from::BIGINT = $delta
+        ) AS edited
+    FROM document_changes JOIN documents_from USING (doc_id)
+    WHERE status IN ('updated', 'unchanged') GROUP BY host
+)
+SELECT count(*) AS hosts, count(*) FILTER (edited >= {uniform} * pages) AS hosts_changed
+FROM hosts WHERE host <> '' AND pages >= {pages}
 """
 
 SAMPLED = """
@@ -123,47 +137,33 @@ def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"{format_share(comparison.shares[1])} after are not in the main language "
         f"{numbers['main']!r}"
     )
-    return compare_shares(comparison, says, "the language filter changed", numbers)
+    reason = "either the language filter or the web changed"
+    outcome = compare_shares(comparison, says, reason, numbers)
+    return replace(outcome, found=None) if outcome.found else outcome
 
 
 def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of documents that have the same words as another document."""
-    before, after = _count_repeated(connection, None)
+    """Compare the share of documents that have the same text as another document."""
+    before, after = (fetch_row(connection, REPEATED.format(side=side)) for side in ("from", "to"))
     numbers = {"from": before, "to": after}
     if min(before["documents"], after["documents"]) < FEWEST:
         return cannot_tell(f"fewer than {FEWEST} documents")
-    comparison = _compare_repeated(before, after)
-    says = (
-        f"{format_share(comparison.shares[0])} of documents before and "
-        f"{format_share(comparison.shares[1])} after have the same words as another; the most "
-        f"frequent text occurs {before['most']} and {after['most']} times"
-    )
-    verdict = "boilerplate or duplicates are handled differently"
-    if comparison.is_changed:
-        sql = HOST_OF_REPEATED.format(host=HOST, side=comparison.larger_side)
-        host = fetch_row(connection, sql)["host"]
-        without = _compare_repeated(*_count_repeated(connection, host))
-        if explained := explain_by_host(without, host, FEWEST, says, numbers):
-            return explained
-    return compare_shares(comparison, says, verdict, numbers)
-
-
-def _count_repeated(
-    connection: duckdb.DuckDBPyConnection, without_host: str | None
-) -> list[dict[str, Any]]:
-    """Run the query `REPEATED` on both snapshots, without the pages of a host."""
-    return [
-        fetch_row(connection, REPEATED.format(host=HOST, side=side), {"without": without_host})
-        for side in ("from", "to")
-    ]
-
-
-def _compare_repeated(before: dict[str, Any], after: dict[str, Any]) -> ShareComparison:
-    return ShareComparison(
+    comparison = ShareComparison(
         (before["repeated"], before["documents"]),
         (after["repeated"], after["documents"]),
         SHARE_JUMP,
     )
+    says = (
+        f"{format_share(comparison.shares[0])} of documents before and "
+        f"{format_share(comparison.shares[1])} after have the same text as another; the most "
+        f"frequent text occurs {before['most']} and {after['most']} times"
+    )
+    verdict = "boilerplate or duplicates are handled differently"
+    if comparison.is_changed:
+        hosts = count_changed_hosts(connection, REPEATED_OF_HOST, comparison)
+        if not hosts.are_most:
+            return hosts.undecided(says, numbers)
+    return compare_shares(comparison, says, verdict, numbers)
 
 
 def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -179,9 +179,13 @@ def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"{numbers['pages']:,} of {numbers['common']:,} common pages changed their length by "
         f"exactly {numbers['delta']:+d} words"
     )
-    found = part >= UNIFORM
-    verdict = ": text extraction changed, not the pages" if found else ""
-    return Outcome(found, says + verdict, numbers, SEES_UNIFORM)
+    if part < UNIFORM:
+        return Outcome(False, says, numbers, SEES_UNIFORM)
+    sql = UNIFORMLY_EDITED_HOSTS.format(host=HOST, uniform=UNIFORM, pages=MIN_PAGES)
+    hosts = HostCount(**fetch_row(connection, sql, {"delta": numbers["delta"]}))
+    if not hosts.are_most:
+        return hosts.undecided(says, numbers)
+    return Outcome(True, f"{says}: text extraction changed, not the pages", numbers)
 
 
 def check_sample(connection: duckdb.DuckDBPyConnection) -> Outcome:

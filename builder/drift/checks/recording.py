@@ -29,8 +29,12 @@ MAX_ABSENT, MIN_PRESENT = 0.002, 0.1
 MIN_FULL = 0.5
 """Minimum share of result lists that reach the last rank if lists were cut there."""
 
+HALF = 0.5
+"""Ratio of mean lengths of result lists up to which results were left out."""
+
 MAX_AVOIDED = 0.5
-"""Maximum click rate of a first rank that counts as avoided, relative to the most clicked rank."""
+"""Maximum click rate of a first rank that counts as avoided, relative to the most clicked rank. An
+engine that answers some queries above its results can cause this, but no rank without clicks."""
 
 CLICK_RATES = """
 SELECT rank, count, total FROM click_diagnostics_{side}
@@ -81,6 +85,11 @@ class RecordedClicks:
         """Last rank at which more than the share `MAX_ABSENT` of impressions have a result."""
         return sum(shown > MAX_ABSENT * self.impressions for shown in self.shown)
 
+    @property
+    def mean_length(self) -> float:
+        """Mean number of results of an impression."""
+        return sum(self.shown) / self.impressions
+
     def share_with_rank(self, rank: int) -> float:
         """Share of impressions that have a result at a rank."""
         return self.shown[rank - 1] / self.impressions if rank <= len(self.shown) else 0.0
@@ -94,6 +103,11 @@ class RecordedClicks:
         return (
             rates[0] < MAX_AVOIDED * rates[1] and fisher_exact_p_value(first, most) <= SIGNIFICANCE
         )
+
+    @property
+    def lacks_first_rank(self) -> bool:
+        """Whether the first rank is avoided and has next to no clicks."""
+        return self.avoids_first_rank and self.clicks[0] <= MAX_ABSENT * sum(self.clicks)
 
 
 def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -117,28 +131,40 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
         found.append("clicks after the first one were left out of one log")
     if avoided[0] != avoided[1]:
         when = "before" if avoided[0] else "after"
-        found.append(f"the first rank is hardly clicked {when}: ranks are numbered differently")
+        if both[avoided.index(True)].lacks_first_rank:
+            found.append(f"the first rank has no clicks {when}: ranks are numbered differently")
+        elif not found:
+            reason = "either ranks are numbered differently or the result page changed"
+            avoids = f"the first rank is hardly clicked {when}: {reason}"
+            return Outcome(None, f"{says}; {avoids}", numbers)
     sees = "a log without its impressions without clicks, or with other clicked ranks"
     verdict = f": {'; '.join(found)}" if found else ""
     return Outcome(bool(found), says + verdict, numbers, "" if found else sees)
 
 
 def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether the result lists of only one snapshot are cut at a rank."""
+    """Check whether the result lists of only one snapshot are cut at a rank, or half as long."""
     both = [_read_clicks(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
         return cannot_tell(f"one of the snapshots has fewer than {MIN_IMPRESSIONS} impressions")
     short, long = sorted(both, key=lambda snapshot: snapshot.depth)
     depths = [snapshot.depth for snapshot in both]
-    says = f"result lists end at rank {depths[0]} before and at rank {depths[1]} after"
+    means = [snapshot.mean_length for snapshot in both]
+    numbers = {"depths": depths, "mean_lengths": means}
+    says = (
+        f"result lists end at rank {depths[0]} before and at rank {depths[1]} after, and have "
+        f"{means[0]:.1f} and {means[1]:.1f} results on average"
+    )
     is_cut = (
         short.share_with_rank(short.depth) >= MIN_FULL
         and long.share_with_rank(short.depth + 1) >= MIN_PRESENT
         and short.depth < long.depth
     )
-    verdict = ": the log or the result page was cut, which users cannot cause" if is_cut else ""
-    sees = "result lists that are cut at a rank that most of them reach"
-    return Outcome(is_cut, says + verdict, {"depths": depths}, "" if is_cut else sees)
+    if is_cut or min(means) <= HALF * max(means):
+        reason = "either the log was cut or the engine shows another number of results"
+        return Outcome(None, f"{says}: {reason}", numbers)
+    sees = "lists of half the length, or cut at a rank that most of them reach"
+    return Outcome(False, says, numbers, sees)
 
 
 def _is_in_only_one(shares: Sequence[float]) -> bool:

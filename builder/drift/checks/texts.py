@@ -1,22 +1,20 @@
 """Checks that texts were decoded, extracted and truncated by the same rules.
 
 A length limit leaves many texts of the same length, a wrong decoder leaves characters that pages
-do not contain, and a failed text extraction leaves HTML tags. The web does not cause such a change
-within a month. The checks read up to `TEXTS_READ` texts with the smallest ids, a random sample.
+do not contain, and a failed extraction leaves HTML tags or no title. Sites cause such changes, too,
+but not on most hosts within a month. The checks read up to `TEXTS_READ` texts with the smallest
+ids, a random sample.
 """
-
-from typing import Any
 
 import duckdb
 
+from builder.drift.checks.hosts import count_changed_hosts
 from builder.drift.checks.outcome import (
-    HOST,
     Check,
     Outcome,
     ShareComparison,
     cannot_tell,
     compare_shares,
-    explain_by_host,
     fetch_row,
     format_share,
 )
@@ -33,10 +31,9 @@ HEAP = 0.01
 LENGTHS = """
 WITH
 read AS (
-    SELECT any_value(length) AS length FROM (
-        SELECT token_hash, {length} AS length FROM documents_{side}
-        WHERE {host} IS DISTINCT FROM $without ORDER BY doc_id LIMIT {texts:d}
-    ) GROUP BY token_hash
+    SELECT min({length}) AS length FROM (
+        SELECT text_hash, text, tokens FROM documents_{side} ORDER BY doc_id LIMIT {texts:d}
+    ) GROUP BY text_hash
 ),
 crowded AS (
     SELECT length AS "end" FROM read WHERE length > 0
@@ -62,29 +59,45 @@ FROM heaps
 """
 
 UNCHANGED = """
-SELECT count(*) AS common, count(*) FILTER (status = 'unchanged') AS unchanged
+SELECT count(*) AS common, count(*) FILTER (NOT text_changed) AS unchanged
 FROM document_changes WHERE status IN ('updated', 'unchanged')
 """
 
-HOST_OF_PEAK = """
-SELECT {host} AS host FROM documents_{side}
-WHERE {length} BETWEEN $end - greatest(1, $end * {heap}) AND $end
-GROUP BY host ORDER BY count(*) DESC, host LIMIT 1
+PEAK_OF_HOST = """
+SELECT
+    {{host}} AS host,
+    count(*) AS pages,
+    count(*) FILTER ({length} BETWEEN $end - greatest(1, $end * {heap}) AND $end) AS part
+FROM documents_{{side}} GROUP BY host
 """
 
 UNITS = (("len(text)", "characters"), ("tokens", "words"))
 
-DAMAGE = r"""
-WITH read AS (SELECT text FROM documents_{side} ORDER BY doc_id LIMIT {texts:d})
+DAMAGES = {
+    "misread": r"\x{FFFD}|Ã[\x{80}-\x{BF}]|â€|Â[\x{A0}-\x{BF}]",
+    "with_tags": r"(?i)</?(p|div|a|span|br|html|head|body|ul|li|h[1-6]|table|tr|td|script)"
+    r"(\s[^<>]*)?/?>",
+    "untitled": r"^\s*$",
+}
+"""Patterns of texts with wrongly decoded characters or HTML tags, and of empty titles."""
+
+DAMAGE = """
+WITH read AS (SELECT title, text FROM documents_{side} ORDER BY doc_id LIMIT {texts:d})
 SELECT
     count(*) AS texts,
-    count(*) FILTER (contains(text, chr(65533))
-        OR regexp_matches(text, 'Ã[\x{{80}}-\x{{BF}}]|â€|Â[\x{{A0}}-\x{{BF}}]')) AS misread,
-    count(*) FILTER (regexp_matches(
-        text,
-        '(?i)</?(p|div|a|span|br|html|head|body|ul|li|h[1-6]|table|tr|td|script)(\s[^<>]*)?/?>'
-    )) AS with_tags
+    count(*) FILTER (regexp_matches(text, $misread)) AS misread,
+    count(*) FILTER (regexp_matches(text, $with_tags)) AS with_tags,
+    count(*) FILTER (regexp_matches(title, $untitled)) AS untitled
 FROM read
+"""
+
+DAMAGE_OF_HOST = """
+WITH read AS (
+    SELECT {{host}} AS host, {column} AS value
+    FROM documents_{{side}} ORDER BY doc_id LIMIT $texts
+)
+SELECT host, count(*) AS pages, count(*) FILTER (regexp_matches(value, $pattern)) AS part
+FROM read GROUP BY host
 """
 
 
@@ -99,67 +112,61 @@ def check_text_lengths(connection: duckdb.DuckDBPyConnection) -> Outcome:
 def _compare_length_peaks(
     connection: duckdb.DuckDBPyConnection, length_sql: str, unit: str
 ) -> Outcome:
-    before, after = _find_length_peaks(connection, length_sql, None)
+    before, after = (
+        fetch_row(
+            connection, LENGTHS.format(length=length_sql, side=side, texts=TEXTS_READ, heap=HEAP)
+        )
+        for side in ("from", "to")
+    )
     if min(before["texts"], after["texts"]) < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} documents")
-    comparison = _compare_peaks(before, after)
+        return cannot_tell(f"fewer than {FEWEST} different texts")
+    comparison = ShareComparison(
+        (before["heap"], before["texts"]), (after["heap"], after["texts"]), SHARE_JUMP
+    )
     numbers = {"from": before, "to": after}
     says = (
         f"before, {format_share(comparison.shares[0])} of texts end at {before['end']:,} {unit}; "
         f"after, {format_share(comparison.shares[1])} at {after['end']:,} {unit}"
     )
     if comparison.is_changed:
-        side = comparison.larger_side
-        sql = HOST_OF_PEAK.format(host=HOST, side=side, length=length_sql, heap=HEAP)
-        host = fetch_row(connection, sql, {"end": numbers[side]["end"]})["host"]
-        without = _compare_peaks(*_find_length_peaks(connection, length_sql, host))
-        if explained := explain_by_host(without, host, FEWEST, says, numbers):
-            return explained
+        sql = PEAK_OF_HOST.format(length=length_sql, heap=HEAP)
+        end = {"end": numbers[comparison.larger_side]["end"]}
+        hosts = count_changed_hosts(connection, sql, comparison, end)
+        if not hosts.are_most:
+            return hosts.undecided(says, numbers)
     verdict = "texts are truncated differently"
     return compare_shares(comparison, says, verdict, numbers, max_detectable=0.5)
 
 
-def _find_length_peaks(
-    connection: duckdb.DuckDBPyConnection, length_sql: str, without_host: str | None
-) -> list[dict[str, Any]]:
-    """Run the query `LENGTHS` on both snapshots, without the pages of a host."""
-    return [
-        fetch_row(
-            connection,
-            LENGTHS.format(length=length_sql, side=side, texts=TEXTS_READ, heap=HEAP, host=HOST),
-            {"without": without_host},
-        )
-        for side in ("from", "to")
-    ]
-
-
-def _compare_peaks(before: dict[str, Any], after: dict[str, Any]) -> ShareComparison:
-    return ShareComparison(
-        (before["heap"], before["texts"]), (after["heap"], after["texts"]), SHARE_JUMP
-    )
-
-
 def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of texts that contain wrongly decoded characters or HTML tags."""
+    """Compare the shares of texts with wrongly decoded characters or HTML tags, or no title."""
     before, after = (
-        fetch_row(connection, DAMAGE.format(side=side, texts=TEXTS_READ)) for side in ("from", "to")
+        fetch_row(connection, DAMAGE.format(side=side, texts=TEXTS_READ), DAMAGES)
+        for side in ("from", "to")
     )
     numbers = {"from": before, "to": after}
     if min(before["texts"], after["texts"]) < FEWEST:
         return cannot_tell(f"fewer than {FEWEST} documents")
     outcomes = []
-    for kind, what, verdict in (
-        ("misread", "wrongly decoded characters", "texts are decoded differently"),
-        ("with_tags", "HTML tags", "HTML is not removed from texts"),
+    for kind, column, what, verdict in (
+        ("misread", "text", "contain wrongly decoded characters", "texts are decoded differently"),
+        ("with_tags", "text", "contain HTML tags", "HTML is not removed from texts"),
+        ("untitled", "title", "have no title", "titles are extracted differently"),
     ):
         comparison = ShareComparison(
             (before[kind], before["texts"]), (after[kind], after["texts"]), SHARE_JUMP
         )
         says = (
-            f"before, {format_share(comparison.shares[0])} of texts contain {what}; "
+            f"before, {format_share(comparison.shares[0])} of texts {what}; "
             f"after, {format_share(comparison.shares[1])}"
         )
-        outcomes.append(compare_shares(comparison, says, verdict, numbers, max_detectable=0.5))
+        outcome = compare_shares(comparison, says, verdict, numbers, max_detectable=0.5)
+        if comparison.is_changed:
+            values = {"pattern": DAMAGES[kind], "texts": TEXTS_READ}
+            sql = DAMAGE_OF_HOST.format(column=column)
+            hosts = count_changed_hosts(connection, sql, comparison, values)
+            outcome = outcome if hosts.are_most else hosts.undecided(says, numbers)
+        outcomes.append(outcome)
     found = [outcome for outcome in outcomes if outcome.found]
     blind = [outcome for outcome in outcomes if outcome.found is None]
     return (found or blind or outcomes)[0]

@@ -121,9 +121,8 @@ class MinimumCountModel:
     def smallest_detectable_minimum(self) -> int | None:
         """Return the smallest raised minimum that would be noticed, or None."""
         rise = (FACTOR - 1) * self.minimum
-        for raised_minimum in sorted(
-            {self.minimum - (-rise * n // STEPS) for n in range(1, STEPS + 1)}
-        ):
+        tried = {self.minimum - (-rise * n // STEPS) for n in range(1, STEPS + 1)}
+        for raised_minimum in sorted(tried):
             if self.expected_below(raised_minimum) >= EXPECTED:
                 return raised_minimum
         return None
@@ -181,14 +180,11 @@ def _describe_needed_impressions(
 
 
 def log10_probability(before: Counts, after: Counts) -> float:
-    """Return log10 of the probability that the smallest count rose by chance.
+    """Return log10 of the probability that the smallest count rose by chance; 0 if it did not.
 
     Args:
         before: Earlier counts.
         after: Later counts.
-
-    Returns:
-        log10 of the probability; 0 if the smallest count did not rise.
     """
     least = after[0][0]
     if least <= before[0][0]:
@@ -207,8 +203,10 @@ def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return cannot_tell("a snapshot lists no queries")
     numbers = {"longest_from": -before[0][0], "longest_to": -after[0][0]}
     says = f"the longest query has {-before[0][0]} words before and {-after[0][0]} after"
-    if min(log10_probability(before, after), log10_probability(after, before)) < LOG10_CHANCE:
+    if log10_probability(before, after) < LOG10_CHANCE:
         return Outcome(True, f"{says}, which chance does not explain: a limit was changed", numbers)
+    if log10_probability(after, before) < LOG10_CHANCE:
+        return Outcome(None, f"{says}: either a limit changed or users write more words", numbers)
     limit = _detectable_limit(before, sum(rows for _, rows, _ in after))
     if limit is None:
         return Outcome(None, says, numbers, "no limit from half the longest query up is detectable")
@@ -230,10 +228,9 @@ def _detectable_limit(before: Counts, rows_after: int) -> int | None:
 def _count_values(
     connection: duckdb.DuckDBPyConnection, table: str, value: str
 ) -> tuple[Counts, Counts]:
+    names = {"table": table, "key": KEYS[table], "value": value}
     before, after = (
-        connection.execute(
-            COUNTS.format(table=table, here=here, there=there, key=KEYS[table], value=value)
-        ).fetchall()
+        connection.execute(COUNTS.format(here=here, there=there, **names)).fetchall()
         for here, there in (("from", "to"), ("to", "from"))
     )
     return before, after

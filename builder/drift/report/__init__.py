@@ -1,7 +1,7 @@
-"""Renders the drift report: one HTML file, from `drift.json` alone.
+"""Renders the drift report, a single HTML file, from `drift.json` alone.
 
-The report needs no network, no library and no script to be read; its script only sorts tables and
-switches between light and dark.
+The report can be read without network, libraries or scripts; its own script only sorts tables and
+switches between light and dark colors.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Section of the drift report on click models: predicted and observed click rates."""
+"""Section of the drift report on click models, with predicted and observed click rates."""
 
 from collections.abc import Mapping
 from typing import Any

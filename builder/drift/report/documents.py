@@ -9,8 +9,8 @@ from builder.drift.report.sections import (
     Drift,
     collapse_if_many,
     format_pair,
+    nest_if_many,
     overlap_heat_map,
-    stack_if_few,
     status_chart,
 )
 from builder.drift.summary import count_not_kept
@@ -23,11 +23,11 @@ from builder.reporting.parts import (
     decimal_cell,
     empty_note,
     figure,
-    figure_pair,
     grid,
     integer_cell,
     paragraph,
     section,
+    side_by_side_figures,
     subheading,
     table,
 )
@@ -43,16 +43,16 @@ STATUS_PARTS = (
 
 
 def missing_pages_reason(drift: Drift) -> str | None:
-    """Return why there are no pages to compare; None if there are pages."""
+    """Return the reason why no pages can be compared; None if pages can be compared."""
     if not drift["pairs"]:
-        return "There is only one snapshot, so nothing to compare."
+        return "There is only one snapshot, so there is nothing to compare."
     if not any(snapshot["documents"] for snapshot in drift["snapshots"]):
         return "The collection has queries and judgements, but no pages."
     return None
 
 
 def pages_section(drift: Drift) -> Markup:
-    """Render a report section on which pages were added, removed and updated, and how much."""
+    """Render a report section on added, removed and updated pages, and on how much they changed."""
     pairs = drift["pairs"]
     if (why := missing_pages_reason(drift)) is not None:
         return section("pages", "Pages", None, empty_note(why))
@@ -60,32 +60,32 @@ def pages_section(drift: Drift) -> Markup:
         "pages",
         "Pages",
         "A page is identified by its URL. It is updated if its words differ, and removed if the "
-        "later crawl does not contain it. A page that was crawled but not kept was not sampled, "
-        "not shown for a selected query, or excluded by a rule.",
+        "later crawl does not contain it. A crawled page is not kept if it was not sampled, was "
+        "not shown for any selected query, or was excluded by a rule.",
         status_chart("What happened to pages", pairs, STATUS_PARTS),
         grid(
             figure(
                 "Overlap of pages",
-                overlap_heat_map("Jaccard coefficient of addresses", drift["documents"]["overlap"]),
+                overlap_heat_map("Jaccard coefficient of URLs", drift["documents"]["overlap"]),
                 "On the diagonal: number of pages of the snapshot.",
             ),
             figure("Survival of the first snapshot's pages", _survival_chart(drift)),
         ),
         subheading("How much updated pages changed"),
         paragraph(
-            "Similarity of both versions: by sequences of words (Jaccard coefficient of shingles) "
-            "and by words (Dice coefficient). The latter stays near 1 if a text is only "
-            "rearranged.",
+            "Similarity of the old and the new text, by sequences of words (Jaccard coefficient of "
+            "shingles) and by words (Dice coefficient). The Dice coefficient stays near 1 if a "
+            "text is only rearranged.",
             "note",
         ),
         collapse_if_many("Degree of change", [_similarity_figure(pair) for pair in pairs]),
         _similarity_table(pairs),
         _length_table(pairs),
-        stack_if_few(
+        nest_if_many(
             "Pages that changed most",
             [_most_changed_table(pair) for pair in pairs if pair["documents"]["most_rewritten"]],
         ),
-        stack_if_few(
+        nest_if_many(
             "Hosts",
             [_host_table(pair) for pair in pairs if pair["documents"]["hosts"]["most_changed"]],
         ),
@@ -113,7 +113,7 @@ def _similarity_figure(pair: Mapping[str, Any]) -> Markup:
     jaccard, dice = documents["shingle_jaccard"], documents["dice"]
     return figure(
         title,
-        figure_pair(
+        side_by_side_figures(
             histogram("Sequences in common", jaccard["histogram"], "updated"),
             histogram("Words in common", dice["histogram"], "added"),
         ),

@@ -1,4 +1,4 @@
-"""Summarizes `drift.json` in a few sentences.
+"""Summarizes `drift.json` in a few sentences, called findings.
 
 Construction changes come first, because they affect the meaning of every other number; then the
 largest change of each kind: documents, vocabulary, queries, judgements.
@@ -24,7 +24,12 @@ LEFT = (
 
 @dataclass(frozen=True)
 class Finding:
-    """Sentence about the collection; `is_warning` marks a changed method of construction."""
+    """Sentence about the collection.
+
+    Args:
+        text: The sentence.
+        is_warning: Whether it reports a change in how the collection was built.
+    """
 
     text: str
     is_warning: bool = False
@@ -55,7 +60,7 @@ def list_findings(drift: Drift) -> list[Finding]:
 
 
 def list_undecided_checks(drift: Drift) -> list[str]:
-    """Return a sentence for each check that could not be decided, with the reasons."""
+    """Return a sentence for each question that checks could not decide, with the reasons."""
     found: dict[str, list[str]] = {}
     for check in drift["checks"]:
         if check["verdict"] == "cannot tell":
@@ -81,7 +86,7 @@ def _survival_finding(drift: Drift) -> Iterator[str]:
 
 
 def _departure_finding(drift: Drift) -> Iterator[str]:
-    """Yield a sentence on why pages left the collection, for the pair that lost the most."""
+    """Yield a sentence on why pages left the collection, for the pair that lost the most pages."""
     pairs = [
         p for p in drift["pairs"] if p["documents"]["removed"] + count_not_kept(p["documents"])
     ]
@@ -107,7 +112,7 @@ def _departure_finding(drift: Drift) -> Iterator[str]:
         if documents[name] or name == "removed"
     ]
     yield (
-        f"{pluralize(left, 'page')} of {most['from']} left the collection with {most['to']}: "
+        f"{pluralize(left, 'page')} of {most['from']} left the collection in {most['to']}: "
         f"{', '.join(reasons)}."
     )
 
@@ -202,7 +207,7 @@ def _topic_finding(drift: Drift) -> Iterator[str]:
 def _most_changed_topic(
     mix: Sequence[Mapping[str, Any]], index: int
 ) -> tuple[Mapping[str, Any], float, float]:
-    """Return the topic whose share of impressions changed most, with the share before and after."""
+    """Return the topic whose share of impressions changed most, and its shares before and after."""
     totals = [sum(row["impressions"][at] for row in mix) or 1 for at in (index, index + 1)]
     shares = [
         (row, row["impressions"][index] / totals[0], row["impressions"][index + 1] / totals[1])

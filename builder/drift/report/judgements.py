@@ -27,19 +27,19 @@ from builder.reporting.parts import (
 )
 
 GRADE_NAMES = ("not relevant", "relevant", "highly relevant")
-GRADE_COLOURS = ("unchanged", "updated", "added")
+GRADE_COLORS = ("unchanged", "updated", "added")
 
 
 def judgements_section(drift: Drift) -> Markup:
-    """Render a report section on how grades changed, and how stability depends on evidence."""
+    """Render a report section on changes of grades, and how stability depends on evidence."""
     if not any(sum(s["grades"]) for s in drift["snapshots"]):
         return section("judgements", "Judgements", None, empty_note("There are no judgements."))
     compared = [pair for pair in drift["pairs"] if pair["qrels"]["pairs_common"]]
     return section(
         "judgements",
         "Judgements",
-        "How many pages of each grade are judged, and how often a grade changed, by how often "
-        "its pair was examined.",
+        "How many judgements have each grade, and how often a grade changed, by the number of "
+        "examinations of its query-document pair.",
         figure("Grades", stacked_bars([_grade_bar(s) for s in drift["snapshots"]])),
         _per_query_table(drift["snapshots"]),
         collapse_if_many("Grades of common pairs", [_transition_figure(pair) for pair in compared]),
@@ -57,8 +57,8 @@ def judgements_section(drift: Drift) -> Markup:
 
 def _grade_bar(snapshot: Mapping[str, Any]) -> tuple[str, Sequence[Segment]]:
     return snapshot["snapshot"], [
-        Segment(name, value, colour)
-        for name, value, colour in zip(GRADE_NAMES, snapshot["grades"], GRADE_COLOURS, strict=True)
+        Segment(name, value, color)
+        for name, value, color in zip(GRADE_NAMES, snapshot["grades"], GRADE_COLORS, strict=True)
     ]
 
 

@@ -8,9 +8,9 @@ from markupsafe import Markup
 from builder.drift.report.sections import (
     Drift,
     format_pair,
+    nest_if_many,
     overlap_heat_map,
     snapshot_upset_plot,
-    stack_if_few,
     status_chart,
 )
 from builder.reporting import numbers
@@ -37,7 +37,7 @@ MOVERS = (("new", "New"), ("gone", "Gone"), ("risen", "Risen"), ("fallen", "Fall
 
 
 def queries_section(drift: Drift) -> Markup:
-    """Render a report section on added and removed queries and on changed frequencies."""
+    """Render a report section on added and removed queries, and on changed query frequencies."""
     listed, judged = drift["queries"]["listed"], drift["queries"]["judged"]
     names = [s["snapshot"] for s in drift["snapshots"]]
     if not listed["ids"] and not judged["ids"]:
@@ -71,7 +71,7 @@ def queries_section(drift: Drift) -> Markup:
             ),
         ),
         _frequency_table(drift),
-        stack_if_few(
+        nest_if_many(
             "Queries that changed most",
             [shown for pair in drift["pairs"] if (shown := _mover_tables(pair)) is not None],
         ),

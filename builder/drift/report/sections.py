@@ -1,4 +1,4 @@
-"""Drift report sections on findings, sizes and checks, and charts shared by several sections."""
+"""Drift report sections on findings, sizes and checks, and charts that other sections share."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ from builder.reporting.render import join_markup
 
 Drift = Mapping[str, Any]
 VERDICTS = {"construction": "changed", "clear": "clear", "cannot tell": "unknown"}
-"""CSS class of each verdict."""
+"""CSS class for each verdict."""
 
 MADE_DIFFERENTLY = (
     "These differences were caused by how the collection was built. Do not interpret them, or "
@@ -42,12 +42,12 @@ NOTHING_FOUND = (
     "No check found a change of construction. A change that is smaller than the checks can detect, "
     "or of a kind that none of them covers, would still look like a change in the web or in its "
     "users. The section on checks lists the smallest change that each check would have detected; "
-    "checks with too little data are listed here."
+    "checks that cannot tell are listed here."
 )
 
 
 def format_pair(pair: Mapping[str, Any]) -> str:
-    """Format a pair of snapshots with an arrow between the names."""
+    """Format a pair of snapshots as two names with an arrow between them."""
     return f"{pair['from']} \N{RIGHTWARDS ARROW} {pair['to']}"
 
 
@@ -69,12 +69,12 @@ def overlap_heat_map(caption: str, overlap: Mapping[str, Any]) -> Markup:
 def snapshot_upset_plot(
     caption: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> Markup:
-    """Render an UpSet plot of which snapshots contain the same ids."""
+    """Render an UpSet plot of how many ids occur in each combination of snapshots."""
     return upset_plot(caption, names, [(row["snapshots"], row["ids"]) for row in rows])
 
 
 def findings_section(drift: Drift) -> Markup:
-    """Render a report section with all findings, changes of construction first."""
+    """Render a report section with all findings; those of construction changes come first."""
     found = list_findings(drift)
     names = [snapshot["snapshot"] for snapshot in drift["snapshots"]]
     warnings = [_wrap_snapshot_names(f.text, names) for f in found if f.is_warning]
@@ -119,7 +119,15 @@ def sizes_section(drift: Drift) -> Markup:
         ]
         for s in drift["snapshots"]
     ]
-    columns = ("Snapshot", "Pages", "Words", "Cut pages", "Queries", "Judged queries", "Judgements")
+    columns = (
+        "Snapshot",
+        "Pages",
+        "Words",
+        "Truncated pages",
+        "Queries",
+        "Judged queries",
+        "Judgements",
+    )
     grades = ("Not relevant", "Relevant", "Highly relevant")
     return section(
         "sizes",
@@ -130,7 +138,7 @@ def sizes_section(drift: Drift) -> Markup:
 
 
 def checks_section(drift: Drift) -> Markup:
-    """Render a report section with every check; those without a difference are collapsed."""
+    """Render a report section of all checks; only those that found a change are expanded."""
     checks = drift["checks"]
     found = [check for check in checks if check["verdict"] == "construction"]
     unknown = [check for check in checks if check["verdict"] == "cannot tell"]
@@ -171,22 +179,25 @@ def status_chart(title: str, pairs: Sequence[Mapping[str, Any]], statuses: Seque
     """Render stacked bars of document or query statuses, with one bar per pair of snapshots.
 
     Args:
-        title: Caption.
-        pairs: Pairs of `drift.json`.
-        statuses: Label, colour class, and function from a pair to a count, for each status.
+        title: Caption of the chart.
+        pairs: Entries of `pairs` in `drift.json`.
+        statuses: For each status, its label, color class, and function from a pair to a count.
     """
     rows = [
-        (format_pair(pair), [Segment(label, of(pair), colour) for label, colour, of in statuses])
+        (
+            format_pair(pair),
+            [Segment(label, count(pair), color) for label, color, count in statuses],
+        )
         for pair in pairs
     ]
     return figure(title, stacked_bars(rows))
 
 
 MAX_OPEN_FIGURES = 4
-"""Maximum number of figures shown at once; more are collapsed."""
+"""Maximum number of figures that are initially expanded; a larger set is collapsed."""
 
 MAX_OPEN_ROWS = 36
-"""Maximum number of rows of a table that is shown at once; longer tables are collapsed."""
+"""Maximum number of rows of a table that is initially expanded; longer tables are collapsed."""
 
 
 def collapse_if_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
@@ -194,9 +205,9 @@ def collapse_if_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
     return _collapse_if_many(summary, figures, grid(*figures))
 
 
-def stack_if_few(summary: str, collapsed: Sequence[Markup]) -> Markup | None:
-    """Render collapsed tables, one per pair, behind one summary if there are too many to list."""
-    return _collapse_if_many(summary, collapsed, join_markup(collapsed))
+def nest_if_many(summary: str, tables: Sequence[Markup]) -> Markup | None:
+    """Render collapsed tables, nested in one more if there are more than `MAX_OPEN_FIGURES`."""
+    return _collapse_if_many(summary, tables, join_markup(tables))
 
 
 def _collapse_if_many(summary: str, figures: Sequence[Markup], content: Markup) -> Markup | None:

@@ -21,7 +21,7 @@ from builder.reporting.parts import (
 
 TOPICS_SHOWN = 30
 SNAPSHOTS_SHOWN = 4
-"""Maximum number of snapshots in the topic table; drift.json has all of them."""
+"""Maximum number of snapshots in the topic table; `drift.json` has all snapshots."""
 
 
 def topics_section(drift: Drift) -> Markup:
@@ -72,17 +72,16 @@ def _divergence_table(mix: Mapping[str, Any]) -> Markup:
 
 
 def _select_snapshots(n_snapshots: int) -> list[int]:
-    """Return the indexes of the snapshots to show in a table: the first and the last ones."""
+    """Return the indexes of the snapshots in the table: the first and the most recent ones."""
     if n_snapshots <= SNAPSHOTS_SHOWN:
         return list(range(n_snapshots))
     return [0, *range(n_snapshots - SNAPSHOTS_SHOWN + 1, n_snapshots)]
 
 
-def _topic_shares(mix: Mapping[str, Any], measure: str) -> list[list[float | None]]:
-    """Return the share of each topic (row) in each snapshot, of `queries` or of `impressions`."""
+def _topic_shares(mix: Mapping[str, Any], field: str) -> list[list[float | None]]:
+    """Return the share of each topic (row) in the `queries` or `impressions` of each snapshot."""
     snapshots = range(len(mix["snapshots"]))
-    totals = [sum(row[measure][n] for row in mix["mix"]) for n in snapshots]
+    totals = [sum(row[field][n] for row in mix["mix"]) for n in snapshots]
     return [
-        [row[measure][n] / totals[n] if totals[n] else None for n in snapshots]
-        for row in mix["mix"]
+        [row[field][n] / totals[n] if totals[n] else None for n in snapshots] for row in mix["mix"]
     ]

@@ -11,7 +11,7 @@ from builder.drift.report.sections import (
     Drift,
     collapse_if_long,
     format_pair,
-    stack_if_few,
+    nest_if_many,
 )
 from builder.reporting import numbers
 from builder.reporting.parts import (
@@ -29,11 +29,11 @@ from builder.reporting.parts import (
 )
 
 MAX_PAIRS = 36
-"""Maximum number of pairs in the vocabulary table; if exceeded, only consecutive snapshots."""
+"""Maximum number of pairs in the vocabulary table; beyond it, only consecutive snapshots."""
 
 
 def words_section(drift: Drift) -> Markup:
-    """Render a report section on how vocabularies differ and which words changed most."""
+    """Render a report section on differences of vocabulary, and on words that changed most."""
     everything, core = drift["vocabulary"]["all"], drift["vocabulary"]["core"]
     if (why := missing_pages_reason(drift)) is not None:
         return section("words", "Words", None, empty_note(why))
@@ -53,7 +53,7 @@ def words_section(drift: Drift) -> Markup:
             ),
         ),
         _vocabulary_table(everything, core),
-        stack_if_few(
+        nest_if_many(
             "Words that rose and fell",
             [_word_movement_tables(pair) for pair in everything if pair.get("rising")],
         ),

@@ -2,7 +2,7 @@
 
 Index terms are lowercased words without elisions ("l'eau" becomes "eau"), stop words and accents,
 so that "sante" finds "santé". Languages with a Snowball stemmer are stemmed. Each distinct word is
-analysed only once.
+analyzed only once.
 """
 
 from collections.abc import Callable
@@ -51,8 +51,8 @@ class Analyzer:
     """Text analyzer that converts texts to ids of index terms.
 
     Args:
-        language: Language code. Without a stemmer for the language, words are not stemmed; stop
-            words are only removed for `fr` and `en`.
+        language: Language code, such as `fr`. Words are not stemmed if there is no stemmer for the
+            language; stop words are only removed for `fr` and `en`.
 
     Raises:
         MissingExtraError: PyStemmer is not installed.
@@ -62,7 +62,7 @@ class Analyzer:
         self.vocabulary: dict[str, int] = {}
         self._elision = _ELISIONS.get(language)
         self._stop_words = {strip_accents(word) for word in STOP_WORDS.get(language, ())}
-        self._stem = _stemmer(_STEMMERS[language]) if language in _STEMMERS else str
+        self._stem = _create_stemmer(_STEMMERS[language]) if language in _STEMMERS else str
         self._words: dict[str, int] = {}
 
     def tokenize(self, texts: pl.Series) -> pl.Series:
@@ -78,9 +78,9 @@ class Analyzer:
         """Return the ids of the index terms of each text, in text order and with repetitions.
 
         Args:
-            texts: Texts to analyse.
-            add_terms: Whether to add unknown terms to the vocabulary, as for documents, or to skip
-                them, as for queries.
+            texts: Texts to analyze.
+            add_terms: Whether to add unknown terms to the vocabulary (for documents), or to skip
+                them (for queries).
         """
         words = self.tokenize(texts)
         flat = words.explode(empty_as_null=False, keep_nulls=False)
@@ -106,7 +106,7 @@ class Analyzer:
         return self._words.setdefault(word, self.vocabulary[term])
 
 
-def _stemmer(name: str) -> Callable[[str], str]:
+def _create_stemmer(name: str) -> Callable[[str], str]:
     stemmer = import_optional("Stemmer", "the BM25 baseline", "baseline").Stemmer(name)
     stem: Callable[[str], str] = stemmer.stemWord
     return stem

@@ -33,10 +33,10 @@ class Bm25Parameters:
     """Parameters of the BM25 baseline.
 
     Args:
-        language: Language code of the texts, see `Analyzer`.
+        language: Language code of the texts; see `Analyzer`.
         k1: Saturation of the term frequency.
         b: Strength of document length normalization, from 0 to 1.
-        depth: Documents to retrieve per query.
+        depth: Number of documents to retrieve per query.
 
     Raises:
         UsageError: A value is out of range.
@@ -63,7 +63,7 @@ class Bm25Index:
         parameters: Parameters of BM25; None for the defaults.
         keep_terms: Whether to keep the terms of each document, for `document_terms`.
         progress: Reports the number of indexed documents.
-        statistics: Collection statistics of another collection; None for those of the documents.
+        statistics: Statistics of another collection to score with; None for those of the documents.
 
     Raises:
         DataError: There are no documents, or a document id occurs twice.
@@ -89,7 +89,7 @@ class Bm25Index:
         return len(self.doc_ids)
 
     def query_terms(self, texts: pl.Series) -> list[TermIds]:
-        """Return the ids of the index terms of each text; terms of no document are omitted."""
+        """Return the term ids of each text, without terms that occur in no document."""
         return self.analyzer.term_ids(texts, add_terms=False)
 
     def document_terms(self, document: int) -> TermIds:
@@ -99,11 +99,13 @@ class Bm25Index:
             UsageError: The index was built without `keep_terms`.
         """
         if self._documents is None:
-            raise UsageError("BM25: the index was built without the terms of its documents")
+            raise UsageError(
+                "BM25: the index was built without the terms of its documents; set keep_terms"
+            )
         return np.array(self._documents[document], dtype=np.int32)
 
     def postings(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """Return the documents that contain a term, and its BM25 score in each of them."""
+        """Return the numbers of the documents that contain a term, and its BM25 score in each."""
         matrix = self._model.scores
         start, end = matrix["indptr"][term], matrix["indptr"][term + 1]
         return matrix["indices"][start:end].astype(np.int64), matrix["data"][start:end]
@@ -115,22 +117,22 @@ class Bm25Index:
         return np.asarray(np.log(1 + (len(self) - counts + 0.5) / (counts + 0.5)))
 
     def scores(self, terms: TermIds) -> npt.NDArray[np.float32]:
-        """Score every document; repeated terms count several times."""
+        """Return the BM25 score of every document; a repeated query term counts repeatedly."""
         scores: npt.NDArray[np.float32] = self._model.get_scores_from_ids(terms)
         return scores
 
     def weighted_scores(
         self, terms: TermIds, weights: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Score every document by the weighted sum of the scores of distinct terms."""
+        """Return the weighted sum of the scores of distinct terms, for every document."""
         scores = np.zeros(len(self))
         for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
             documents, values = self.postings(term)
             scores[documents] += weight * values
         return scores
 
-    def hits(self, query_id: str, scores: npt.NDArray[np.floating[Any]]) -> pl.DataFrame:
-        """Return the top `depth` documents with positive scores, and all that tie with the last.
+    def top_hits(self, query_id: str, scores: npt.NDArray[np.floating[Any]]) -> pl.DataFrame:
+        """Return the top `depth` documents with positive scores, and those tied with the last.
 
         Returns:
             Columns `query_id`, `doc_id`, `score`.
@@ -142,7 +144,7 @@ class Bm25Index:
     def top_documents(
         self, scores: npt.NDArray[np.floating[Any]], depth: int
     ) -> npt.NDArray[np.int64]:
-        """Return the indices of the top `depth` documents, with ties broken as in trec_eval."""
+        """Return the numbers of the top `depth` documents, with ties broken as in trec_eval."""
         documents, values = _top_with_ties(scores, depth)
         frame = pl.DataFrame({"document": documents, "score": values.astype(np.float32)})
         ids = frame.with_columns(doc_id=self.doc_ids.gather(documents))
@@ -160,7 +162,7 @@ class Bm25Index:
             Run of the top `depth` documents with positive scores per query, with ties broken as in
             trec_eval. Queries without results are not in the run.
         """
-        return self.run(
+        return self.build_run(
             (
                 (query_id, self.scores(terms))
                 for query_id, terms in zip(
@@ -171,10 +173,12 @@ class Bm25Index:
             tag,
         )
 
-    def run(self, scored: Iterable[tuple[str, npt.NDArray[np.floating[Any]]]], tag: str) -> Run:
-        """Rank the documents of each query by their scores."""
+    def build_run(
+        self, scores_by_query: Iterable[tuple[str, npt.NDArray[np.floating[Any]]]], tag: str
+    ) -> Run:
+        """Build a run from pairs of query id and scores of all documents."""
         results = [pl.DataFrame(schema=_HITS)]
-        results += [self.hits(query_id, scores) for query_id, scores in scored]
+        results += [self.top_hits(query_id, scores) for query_id, scores in scores_by_query]
         return Run.from_scores(pl.concat(results), tag, self.parameters.depth)
 
 
@@ -187,7 +191,7 @@ def bm25(
     progress: Progress | None = None,
     statistics: CollectionStatistics | None = None,
 ) -> Run:
-    """Search documents with queries using BM25; arguments as for `Bm25Index` and its `search`."""
+    """Search documents with BM25; arguments as for `Bm25Index` and `Bm25Index.search`."""
     index = Bm25Index(documents, parameters, progress=progress, statistics=statistics)
     return index.search(queries, tag=tag)
 
@@ -204,15 +208,15 @@ def _analyze_documents(
         progress.advance(batch.height)
     progress.finish()
     if not terms:
-        raise DataError("BM25: there are no documents to search")
+        raise DataError("BM25: expected documents to search, found none")
     all_ids = pl.concat(doc_ids).rechunk()
     if all_ids.n_unique() != len(all_ids):
-        raise DataError("BM25: document ids are not unique")
+        raise DataError("BM25: expected unique document ids, found duplicates")
     return all_ids, terms
 
 
 def _to_arrays(terms: Iterable[TermIds]) -> Iterator["array[int]"]:
-    """Convert to `array.array`, over which bm25s iterates faster than over a NumPy array."""
+    """Convert term ids to `array.array`, which bm25s iterates over faster than NumPy arrays."""
     return (array("i", ids.tobytes()) for ids in terms)
 
 
@@ -222,7 +226,7 @@ def _build_model(
     parameters: Bm25Parameters,
     statistics: CollectionStatistics | None,
 ) -> Any:
-    """Build the index of bm25s; None if no document has an index term."""
+    """Build the bm25s index; None if no document has an index term."""
     bm25s = import_optional("bm25s", "the BM25 baseline", "baseline")
     if not analyzer.vocabulary:
         return None
@@ -238,7 +242,7 @@ def _build_model(
 
 
 def _scale_terms(scores: dict[str, Any], factors: npt.NDArray[np.float64]) -> None:
-    """Multiply the scores of each term, stored in compressed sparse columns, by its factor."""
+    """Multiply the scores of each term, stored in compressed sparse columns, by a factor."""
     sizes = np.diff(scores["indptr"])[: len(factors)]
     scores["data"] *= np.repeat(factors.astype(np.float32), sizes)
 
@@ -246,7 +250,7 @@ def _scale_terms(scores: dict[str, Any], factors: npt.NDArray[np.float64]) -> No
 def _top_with_ties(
     scores: npt.NDArray[np.floating[Any]], depth: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.floating[Any]]]:
-    """Return index and score of the top `depth` documents, and of those that tie with the last."""
+    """Return the indexes and scores of the top `depth` documents and those tied with the last."""
     positive = np.flatnonzero(scores > 0)
     values = scores[positive]
     if len(values) > depth:

@@ -1,7 +1,7 @@
 """Boosting of documents that were judged relevant in earlier snapshots (qrel boost).
 
-Scores are scaled to [0, 1] per query, and `weight` times the mean grade of the query-document pair
-in the earlier snapshots is added. Ids must be the same in all snapshots. Documents that are missing
+Scores are scaled to [0, 1] per query; then `weight` times the mean grade of the query-document pair
+in earlier snapshots is added. Ids must be the same in all snapshots. Documents that are missing
 from the run are not added, because the later snapshot may not contain them.
 """
 
@@ -23,8 +23,8 @@ def qrel_boost(
 
     Args:
         run: Run for the later snapshot.
-        judgements: Columns `query_id`, `doc_id`, `grade` of each earlier snapshot.
-        weight: Amount added to a score for a grade of 1; not negative.
+        judgements: Qrels of each earlier snapshot: columns `query_id`, `doc_id`, `grade`.
+        weight: Amount added to a score per unit of the mean grade; at least 0.
         tag: Name of the new run.
 
     Raises:
@@ -32,7 +32,10 @@ def qrel_boost(
         DataError: The judgements contain nulls or duplicates.
     """
     if not judgements or weight < 0:
-        raise UsageError(f"qrel boost: expected judgements and a weight >= 0, found {weight}")
+        raise UsageError(
+            "qrel boost: expected judgements and a weight >= 0, "
+            f"found {len(judgements)} tables of judgements and weight {weight}"
+        )
     score = pl.col("score")
     low, high = score.min().over("query_id"), score.max().over("query_id")
     scaled = run.ranking.select(

@@ -1,8 +1,8 @@
 """Collection statistics of BM25: number of documents, mean length, and document frequencies.
 
 With the statistics of an earlier snapshot, BM25 scores a later snapshot as it scored the earlier
-one: a document with the same words gets the same score, whatever happened to other documents. That
-separates the change of a score that comes from the statistics of the ranker from the rest.
+one: a document with the same words gets the same score, whatever happened to other documents. This
+separates the effect of changed collection statistics on scores from all other effects.
 """
 
 from array import array
@@ -26,7 +26,7 @@ class CollectionStatistics:
     Args:
         documents: Number of documents.
         mean_length: Mean number of terms per document.
-        frequencies: Number of documents that contain each term.
+        frequencies: Number of documents that contain a term, by term.
     """
 
     documents: int
@@ -34,23 +34,23 @@ class CollectionStatistics:
     frequencies: Mapping[str, int]
 
     def idf(self, term: str) -> float:
-        """Return Lucene's inverse document frequency of a term; a term may be unknown."""
+        """Return Lucene's inverse document frequency of a term, which may be unknown."""
         frequency = self.frequencies.get(term, 0)
         return log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5))
 
     def idf_ratios(
-        self, own: "CollectionStatistics", terms: Iterable[str]
+        self, indexed: "CollectionStatistics", terms: Iterable[str]
     ) -> npt.NDArray[np.float64]:
-        """Return the idf of each term divided by that of the own collection."""
-        return np.array([self.idf(term) / own.idf(term) for term in terms])
+        """Return the idf of each term, divided by its idf in the indexed collection."""
+        return np.array([self.idf(term) / indexed.idf(term) for term in terms])
 
-    def rescale(self, own: "CollectionStatistics", k1: float, b: float) -> tuple[float, float]:
-        """Return k1 and b that make an index of the own collection use this mean length.
+    def rescale(self, indexed: "CollectionStatistics", k1: float, b: float) -> tuple[float, float]:
+        """Return k1 and b with which an index uses this mean length instead of its own.
 
-        BM25 adds k1 (1 - b) + k1 b length / mean length to the term frequency, so that only the
-        second summand is multiplied by the ratio of the mean lengths.
+        BM25 adds k1 (1 - b) + k1 b length / mean length to the term frequency. Only the second
+        summand is multiplied by the ratio of the mean lengths.
         """
-        constant, slope = k1 * (1 - b), k1 * b * own.mean_length / self.mean_length
+        constant, slope = k1 * (1 - b), k1 * b * indexed.mean_length / self.mean_length
         total = constant + slope
         return total, slope / total if total else b
 
@@ -62,7 +62,7 @@ def compute_collection_statistics(
 
     Args:
         documents: Batches with a column `text`.
-        analyzer: Analyzer that gives the terms; its vocabulary grows.
+        analyzer: Analyzer of the texts; new terms are added to its vocabulary.
         progress: Reports the number of documents.
 
     Raises:
@@ -78,7 +78,7 @@ def compute_collection_statistics(
         progress.advance(batch.height)
     progress.finish()
     if not length:
-        raise DataError("BM25: expected documents with words, found none to count statistics of")
+        raise DataError("BM25: expected documents with words for collection statistics, found none")
     known = dict(zip(analyzer.vocabulary, frequencies.tolist(), strict=True))
     return CollectionStatistics(count, length / count, known)
 
@@ -86,7 +86,7 @@ def compute_collection_statistics(
 def statistics_from_term_ids(
     documents: "Sequence[array[int]]", vocabulary: Mapping[str, int]
 ) -> CollectionStatistics:
-    """Compute the statistics of documents given as sequences of term ids of a vocabulary."""
+    """Compute the statistics of documents that are given as sequences of term ids."""
     ids = [np.asarray(text, np.int32) for text in documents]
     frequencies = _add_frequencies(np.zeros(0, np.int64), ids, len(vocabulary))
     known = dict(zip(vocabulary, frequencies.tolist(), strict=True))

@@ -27,7 +27,7 @@ def dense_search(
     Args:
         documents: Parquet file with `doc_id` and `vector`.
         queries: Parquet file with `query_id` and `vector` of the same length.
-        depth: Documents to keep per query.
+        depth: Number of documents to keep per query.
         tag: Name of the run.
 
     Raises:
@@ -39,7 +39,7 @@ def dense_search(
     frame = parquet.read(queries, ["query_id", "vector"])
     query_ids, query_vectors = frame["query_id"].cast(pl.String), _to_matrix(frame, queries, None)
     if query_ids.n_unique() != len(query_ids):
-        raise DataError(f"{queries}: query ids are not unique")
+        raise DataError(f"{queries}: expected unique query ids, found duplicates")
     best = pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64})
     count = 0
     ids: list[pl.Series] = []
@@ -53,12 +53,13 @@ def dense_search(
         ids.append(batch["doc_id"])
         count += batch.height
     if not count or pl.concat(ids).n_unique() != count:
-        raise DataError(f"{documents}: expected documents with unique ids")
+        found = "duplicates" if count else "no documents"
+        raise DataError(f"{documents}: expected documents with unique ids, found {found}")
     return Run.from_scores(best, tag, depth)
 
 
 def _read_batches(path: Path) -> Iterator[pl.DataFrame]:
-    parquet.check(path)
+    parquet.check_readable(path)
     try:
         file = parquet.open_file(path)
     except OSError as error:
@@ -88,7 +89,7 @@ def _merge_top_documents(
     doc_ids: pl.Series,
     depth: int,
 ) -> pl.DataFrame:
-    """Merge the top documents found so far with a batch, keeping all that tie with the last one."""
+    """Merge the top documents so far with those of a batch, keeping ties with the last document."""
     frames = [best]
     for query, row in zip(query_ids, scores, strict=True):
         kept = np.arange(len(row))

@@ -23,18 +23,19 @@ EXPANDED = {
 unchanged); `terms` and `weights`: distinct index terms, null for an unchanged query."""
 
 Floats = npt.NDArray[np.float64]
-Judged = tuple[list[TermIds], list[float], list[str]]
+JudgedDocuments = tuple[list[TermIds], list[float], list[str]]
+"""Term ids, grades and document ids of the relevant documents of a query."""
 
 
 def search_expanded(
     index: Bm25Index, queries: pl.DataFrame, expanded: pl.DataFrame, *, tag: str = "expanded"
 ) -> Run:
-    """Search the documents of an index with expanded queries, or with the query if not expanded.
+    """Search an index with expanded queries; queries without an expansion stay as they are.
 
     Args:
         index: Index of the snapshot.
         queries: Columns `query_id` and `text`.
-        expanded: Schema `EXPANDED`, one row per query.
+        expanded: Expanded queries, schema `EXPANDED`, one row per query.
         tag: Name of the run.
     """
     plain = dict(query_terms(index, queries))
@@ -47,7 +48,7 @@ def search_expanded(
             elif len(plain[query_id]):
                 yield query_id, index.scores(plain[query_id])
 
-    return index.run(scores(), tag)
+    return index.build_run(scores(), tag)
 
 
 def expansion_frame(
@@ -69,14 +70,16 @@ def query_terms(index: Bm25Index, queries: pl.DataFrame) -> Iterator[tuple[str, 
     return zip(queries["query_id"], index.query_terms(queries["text"]), strict=True)
 
 
-def judged_documents(index: Bm25Index, feedback: pl.DataFrame, limit: int) -> dict[str, Judged]:
-    """Return the terms, grades and ids of the first `limit` relevant documents of each query.
+def judged_documents(
+    index: Bm25Index, feedback: pl.DataFrame, limit: int
+) -> dict[str, JudgedDocuments]:
+    """Return the terms, grades and ids of the first `limit` relevant documents, by query id.
 
-    Terms that are not in the index, and documents without any term of it, are omitted.
+    Terms that are not in the index, and documents without a term of the index, are omitted.
     """
     terms = index.query_terms(feedback["text"])
     columns = feedback.select("query_id", "grade", "doc_id").iter_rows()
-    judged: dict[str, Judged] = {}
+    judged: dict[str, JudgedDocuments] = {}
     for (query_id, grade, doc_id), ids in zip(columns, terms, strict=True):
         texts, grades, doc_ids = judged.setdefault(query_id, ([], [], []))
         if len(ids) and len(texts) < limit:

@@ -1,7 +1,8 @@
-"""Relevance feedback from earlier snapshots: texts of the documents that were judged relevant.
+"""Relevance feedback from earlier snapshots: texts of documents that were judged relevant.
 
-Documents keep the text that was judged, even if the later snapshot has another one or no longer
-contains them. Ids are those of the later snapshot, also if both are imported releases.
+Documents have the text that was judged, even if the later snapshot has a different text or no
+longer contains the document. Ids are those of the later snapshot, even between imported releases
+with different ids.
 """
 
 from collections.abc import Sequence
@@ -26,8 +27,8 @@ def earlier_feedback(earlier: Sequence[Snapshot], snapshot: Snapshot, suffix: st
 
     Args:
         earlier: Earlier snapshots in chronological order.
-        snapshot: Snapshot to search.
-        suffix: Suffix of the text columns, see `Collection.languages`.
+        snapshot: Later snapshot, which will be searched.
+        suffix: Suffix of the text columns; see `Collection.languages`.
 
     Returns:
         Schema `FEEDBACK`, one row per query and document, by descending grade. A pair that

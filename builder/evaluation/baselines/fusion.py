@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.errors import UsageError
+from builder.errors import DataError, UsageError
 from builder.trec.bounded import MAX_BYTES, read_bounded
 from builder.trec.lines import RUN, SCORES, first_nonblank_line, parse_trec
 from builder.trec.runs import Run, check_depth
@@ -27,7 +27,7 @@ def reciprocal_rank_fusion(
         runs: One or more runs for the same snapshot.
         k: Smoothing constant; larger values reduce the influence of the top ranks.
         tag: Name of the new run.
-        depth: Documents to keep per query; None for all.
+        depth: Number of documents to keep per query; None for all.
 
     Raises:
         UsageError: There are no runs, or k is negative.
@@ -51,11 +51,11 @@ def read_scores(path: Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:
     """Read scores of query-document pairs from a file.
 
     Args:
-        path: File with lines `query document score`, or TREC run; plain, gzip or zstd.
-        max_bytes: Maximum decompressed size.
+        path: File with lines `query document score`, or a TREC run; plain, gzip or zstd.
+        max_bytes: Maximum decompressed size of the file.
 
     Returns:
-        Columns `query_id`, `doc_id`, `score`, unique by the first two.
+        Columns `query_id`, `doc_id`, `score`, with one row per pair.
 
     Raises:
         UsageError: The path is not a readable file.
@@ -71,7 +71,7 @@ def rerank(
 ) -> Run:
     """Re-rank the top documents of a run by other scores.
 
-    Documents among the `top` ones of a query that have a score are ranked first, by descending
+    Of the first `top` documents of a query, those with a new score are ranked first, by descending
     score; all other documents follow in their original order. Ties keep their original order. The
     scores of the new run are descending integers.
 
@@ -81,14 +81,19 @@ def rerank(
             the run are ignored.
         top: Number of documents per query to re-rank.
         tag: Name of the new run.
-        depth: Documents to keep per query; None for all.
+        depth: Number of documents to keep per query; None for all.
 
     Raises:
         UsageError: `top` is less than 1.
-        DataError: A score is null or NaN, or a pair has several scores.
+        DataError: A score is null or NaN, a pair has several scores, or no pair of the run has one.
     """
     check_depth(top)
     checked = Run.from_scores(scores, tag).ranking
+    if run.ranking.height and run.ranking.join(checked, on=_PAIR, how="semi").is_empty():
+        raise DataError(
+            "expected scores of queries and documents of the run, found none; compare the ids of "
+            "both files"
+        )
     new_scores = checked.select(*_PAIR, new=pl.col("score"))
     order = (
         run.ranking.join(new_scores, on=_PAIR, how="left")

@@ -1,8 +1,8 @@
-"""Keyqueries: short queries that rank the documents known to be relevant on top.
+"""Keyqueries: short queries that rank known relevant documents at the top.
 
 Hagen et al. 2016 (Supporting Scholarly Search with Keyqueries) define a keyquery of documents as a
 minimal query whose results contain them at the top. Keller et al. 2025 (Counterfactual Query
-Rewriting) derive them from documents that were relevant in earlier snapshots.
+Rewriting) derive keyqueries from documents that were relevant in earlier snapshots.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from builder.errors import UsageError
 from builder.evaluation.baselines.bm25 import Bm25Index, TermIds
 from builder.evaluation.baselines.expansion import (
     Floats,
-    Judged,
+    JudgedDocuments,
     expansion_frame,
     judged_documents,
     query_terms,
@@ -26,7 +26,7 @@ from builder.evaluation.baselines.expansion import (
 from builder.evaluation.baselines.rm3 import most_probable, relevance_model
 
 MAX_TERMS = 4
-"""Maximum length of keyqueries; the number of candidates grows with this power."""
+"""Maximum number of terms in a keyquery; the number of candidates grows exponentially with it."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class KeyQueryParameters:
 
     Args:
         fb_docs: Maximum number of relevant documents per query.
-        fb_terms: Maximum number of candidate terms from the query (the rarest first), and again
-            from the relevant documents.
-        max_terms: Maximum number of terms of a keyquery, up to `MAX_TERMS`.
-        top: Last rank that counts as top.
-        min_results: Minimum number of documents that a keyquery retrieves.
+        fb_terms: Maximum number of candidate terms from the query (the rarest), and from the
+            relevant documents.
+        max_terms: Maximum number of terms in a keyquery, up to `MAX_TERMS`.
+        top: Number of ranks that count as the top.
+        min_results: Minimum number of documents that a keyquery must retrieve.
 
     Raises:
         UsageError: A value is out of range.
@@ -68,10 +68,10 @@ def keyquery(
     """Replace queries by keyqueries of the documents that were relevant in earlier snapshots.
 
     Candidates are all sets of up to `max_terms` terms among the `fb_terms` rarest terms of the
-    query and the `fb_terms` best of its relevance model, weighted by idf. Among those with
-    `min_results` results, the keyquery has the highest DCG@`top` of the relevant documents that
-    the index contains, and among these the fewest terms. Documents with equal scores get the lowest
-    rank.
+    query and the `fb_terms` best of its relevance model, weighted by idf. Among the candidates with
+    at least `min_results` results, the keyquery has the highest DCG@`top` of the relevant documents
+    in the index and, if several do, the fewest terms. Tied documents all get the worst of their
+    ranks.
 
     Args:
         index: Index of the snapshot.
@@ -80,8 +80,8 @@ def keyquery(
         parameters: Parameters of keyqueries; None for the defaults.
 
     Returns:
-        Schema `EXPANDED`, one row per query; queries are unchanged if no candidate ranks a
-        relevant document on top.
+        Schema `EXPANDED`, one row per query; a query is unchanged if no candidate ranks a relevant
+        document at the top.
     """
     parameters = parameters or KeyQueryParameters()
     numbers = {doc_id: number for number, doc_id in enumerate(index.doc_ids)}
@@ -100,7 +100,7 @@ def keyquery(
 def _best_candidate(
     index: Bm25Index,
     query: TermIds,
-    documents: Judged,
+    documents: JudgedDocuments,
     targets: Sequence[int],
     parameters: KeyQueryParameters,
 ) -> TermIds:
@@ -121,10 +121,12 @@ def _best_candidate(
     return best
 
 
-def _candidate_terms(index: Bm25Index, query: TermIds, documents: Judged, limit: int) -> TermIds:
+def _candidate_terms(
+    index: Bm25Index, query: TermIds, documents: JudgedDocuments, limit: int
+) -> TermIds:
     """Return the rarest terms of the query, then the other terms with the highest P(w|R) idf(w).
 
-    At most `limit` of each; those of the query are in query order.
+    There are at most `limit` terms of each kind; terms of the query are in query order.
     """
     terms, probabilities = relevance_model(documents[0], np.array(documents[1]))
     new = ~np.isin(terms, query)
@@ -135,7 +137,7 @@ def _candidate_terms(index: Bm25Index, query: TermIds, documents: Judged, limit:
 
 
 def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the documents that contain a term, and their BM25 scores, shape (terms, documents)."""
+    """Return the documents with one of the terms, and BM25 scores of shape (terms, documents)."""
     postings = [index.postings(term) for term in terms.tolist()]
     found = np.unique(np.concatenate([documents for documents, _ in postings]))
     scores = np.zeros((len(terms), len(found)))
@@ -145,7 +147,7 @@ def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int6
 
 
 def _target_dcg(scores: Floats, targets: npt.NDArray[np.int64], top: int) -> float:
-    """Sum 1 / log2(rank + 1) over the targets that are retrieved at the top."""
+    """Return the sum of 1 / log2(rank + 1) over the target documents that are ranked at the top."""
     retrieved = targets[scores[targets] > 0]
     ranks = [np.count_nonzero(scores >= scores[target]) for target in retrieved]
     return fsum(1 / log2(rank + 1) for rank in ranks if rank <= top)

@@ -3,8 +3,8 @@
 Lavrenko & Croft 2001 (Relevance-Based Language Models) define the relevance model, Abdul-Jaleel et
 al. 2004 (UMass at TREC 2004) the interpolation.
 
-Feedback documents are those judged relevant in earlier snapshots. Queries without any use the top
-documents of BM25 (pseudo-relevance feedback).
+Feedback documents were judged relevant in earlier snapshots. Queries without feedback documents use
+the top documents of BM25 (pseudo-relevance feedback).
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,8 +29,8 @@ class Rm3Parameters:
 
     Args:
         fb_docs: Maximum number of feedback documents per query.
-        fb_terms: Number of terms of the relevance model.
-        original_weight: Weight of the original query, from 0 to 1.
+        fb_terms: Number of terms kept from the relevance model.
+        original_weight: Weight of the original query in the interpolation, from 0 to 1.
 
     Raises:
         UsageError: A value is out of range.
@@ -111,7 +111,7 @@ def relevance_model(documents: Sequence[TermIds], weights: Floats) -> tuple[Term
 
 
 def most_probable(terms: TermIds, weights: Floats, limit: int) -> tuple[TermIds, Floats]:
-    """Return the `limit` terms with the highest weights, descending, ties by term id."""
+    """Return the `limit` terms with the highest weights, descending; ties are sorted by term id."""
     order = np.lexsort((terms, -weights))[:limit]
     return terms[order], weights[order]
 

@@ -33,17 +33,17 @@ class SanityRow:
         language: Language of the searched texts.
         snapshot: Name of the snapshot.
         queries: Number of judged queries.
-        ndcg: Mean nDCG@10.
+        ndcg: Mean nDCG@10; None, as the other means, without judged queries.
         precision: Mean P@10.
-        by_chance: Mean nDCG@10 with the judgements of another query for each query.
+        by_chance: Mean nDCG@10 if each query has the judgements of another query.
     """
 
     language: str
     snapshot: str
     queries: int
-    ndcg: float
-    precision: float
-    by_chance: float
+    ndcg: float | None
+    precision: float | None
+    by_chance: float | None
 
 
 def sanity_table(
@@ -52,7 +52,7 @@ def sanity_table(
     *,
     progress: Progress | None = None,
 ) -> list[SanityRow]:
-    """Evaluate BM25 on every snapshot, in each language that has texts of all its queries.
+    """Evaluate BM25 on every snapshot, in each language in which all of its queries have texts.
 
     Args:
         snapshots: Snapshots in chronological order.
@@ -72,7 +72,7 @@ def sanity_table(
 
 
 def _has_texts(folder: Path, suffix: str) -> bool:
-    """Whether every query of a snapshot has a text in the language given by the column suffix."""
+    """Return whether every query of a snapshot has a text in the language of the suffix."""
     texts = parquet.read(folder / "queries.parquet", [f"text{suffix}"])
     return texts.height > 0 and texts.to_series().null_count() == 0
 
@@ -90,7 +90,9 @@ def _sanity_row(
     )
 
 
-def _mean_scores(qrels: pl.DataFrame, run: Run) -> tuple[float, float]:
+def _mean_scores(qrels: pl.DataFrame, run: Run) -> tuple[float | None, float | None]:
+    if qrels.is_empty():
+        return None, None
     values = RunScorer(qrels, parse_measures(MEASURES)).score(run).values.mean(axis=0)
     return float(values[0]), float(values[1])
 

@@ -38,12 +38,12 @@ def bm25_snapshot(
         documents: Parquet files with `doc_id`, title and text columns.
         queries: Parquet file with `query_id` and a text column.
         parameters: Parameters of BM25; None for the defaults.
-        suffix: Suffix of the text columns, see `Collection.languages`; None for the translation if
+        suffix: Suffix of the text columns; see `Collection.languages`. None for the translation if
             the language is English, and for the source text otherwise.
         tag: Name of the run.
         progress: Reports the number of indexed documents.
-        statistics: Collection statistics of another snapshot, see `snapshot_statistics`; None for
-            those of the documents.
+        statistics: Statistics of another snapshot to score with, from `snapshot_statistics`; None
+            for those of the documents.
 
     Raises:
         UsageError: A file is unreadable.
@@ -51,7 +51,7 @@ def bm25_snapshot(
         MissingExtraError: The extra [baseline] is not installed.
     """
     parameters = parameters or Bm25Parameters()
-    suffix = _suffix_of(parameters) if suffix is None else suffix
+    suffix = _default_suffix(parameters) if suffix is None else suffix
     query_texts = read_query_texts(queries, suffix)
     index = Bm25Index(
         read_documents(documents, suffix), parameters, progress=progress, statistics=statistics
@@ -66,7 +66,7 @@ def snapshot_statistics(
     suffix: str | None = None,
     progress: Progress | None = None,
 ) -> CollectionStatistics:
-    """Compute the collection statistics that BM25 uses, for documents of a published snapshot.
+    """Compute the collection statistics of a published snapshot that BM25 uses.
 
     Args:
         documents: Parquet files with `doc_id`, title and text columns.
@@ -80,14 +80,14 @@ def snapshot_statistics(
         MissingExtraError: The extra [baseline] is not installed.
     """
     parameters = parameters or Bm25Parameters()
-    suffix = _suffix_of(parameters) if suffix is None else suffix
+    suffix = _default_suffix(parameters) if suffix is None else suffix
     texts = read_documents(documents, suffix)
     return compute_collection_statistics(
         texts, Analyzer(parameters.language), progress or NoProgress()
     )
 
 
-def _suffix_of(parameters: Bm25Parameters) -> str:
+def _default_suffix(parameters: Bm25Parameters) -> str:
     return ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
 
 
@@ -107,7 +107,7 @@ def expanded_snapshot(
         earlier: Snapshots whose judgements are known, in chronological order.
         expansion: Parameters of RM3 or of keyqueries.
         parameters: Parameters of BM25.
-        suffix: Suffix of the text columns, see `Collection.languages`.
+        suffix: Suffix of the text columns; see `Collection.languages`.
         tag: Name of the run.
 
     Returns:

@@ -1,7 +1,7 @@
-"""Short French and English stop word lists of the BM25 baseline.
+"""Short lists of French and English stop words for the BM25 baseline.
 
-They contain only function words. Function words that are also content words ("été", "or", "car",
-"son", "who", "us") and most single letters ("vitamine c") are not included.
+The lists contain only function words. Function words that are also content words ("été", "or",
+"car", "son", "who", "us") and most single letters ("vitamine c") are not included.
 """
 
 _FRENCH = """

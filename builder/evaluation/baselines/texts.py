@@ -1,6 +1,6 @@
-"""Texts of a published snapshot in one of its languages, for search.
+"""Reads the texts of a published snapshot in one of its languages.
 
-Columns of a language have a suffix, see `Collection.languages`.
+The text columns of a language share a suffix; see `Collection.languages`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,17 +19,20 @@ def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
 
     Raises:
         UsageError: The file is unreadable.
-        DataError: The queries were not translated to the language of the suffix.
+        DataError: The queries have no translation into the language of the suffix, such as `en`.
     """
     column = f"text{suffix}"
     texts = parquet.read(queries, columns=["query_id", column]).rename({column: "text"})
     if texts["text"].null_count():
-        raise DataError(f"{queries}: column {column} is empty; the snapshot was not translated")
+        raise DataError(
+            f"{queries}: expected a text in every row of column {column}, found nulls; "
+            "the snapshot was not translated"
+        )
     return texts
 
 
 def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
-    """Yield batches of `doc_id` and `text`: title and text, separated by a line break.
+    """Yield batches of documents: `doc_id`, and `text` (title and text, separated by a line break).
 
     Raises:
         UsageError: A file is unreadable.
@@ -46,7 +49,8 @@ def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]
                 frame = pl.DataFrame(batch)
                 if frame.height and frame[text].null_count() == frame.height:
                     raise DataError(
-                        f"{path}: column {text} is empty; the documents were not translated"
+                        f"{path}: expected texts in column {text}, found only nulls; "
+                        "the documents were not translated"
                     )
                 yield frame.select("doc_id", text=_full_text(suffix))
 
@@ -56,7 +60,7 @@ def _full_text(suffix: str) -> pl.Expr:
 
 
 def read_document_texts(files: Sequence[Path], doc_ids: pl.Series, suffix: str) -> pl.DataFrame:
-    """Read the texts of some documents as columns `doc_id` and `text`, as in `read_documents`.
+    """Read the given documents as columns `doc_id` and `text`, as in `read_documents`.
 
     Raises:
         UsageError: A file is missing.

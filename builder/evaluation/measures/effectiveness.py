@@ -15,7 +15,7 @@ import polars as pl
 from builder.errors import UsageError
 from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.hits import find_hits
-from builder.evaluation.measures.provided import ir_measures_scores
+from builder.evaluation.measures.ir_measures_adapter import ir_measures_scores
 from builder.evaluation.measures.registry import Measure
 from builder.evaluation.measures.trec_eval import TrecEval
 from builder.evaluation.runs.qrels import check_qrels
@@ -48,7 +48,7 @@ class SnapshotScores:
         query_ids: Sorted ids of the judged queries.
         values: Scores, shape (queries, systems, measures); NaN for systems without a run.
         missing: Whether each judged query is missing from each run, shape (queries, systems).
-        unjudged: Number of queries without judgements in each system's run; -1 without a run.
+        unjudged: Number of queries without judgements in the run of each system; -1 if it has none.
         irrelevant: Whether each query has no relevant document, shape (queries,).
         keys: Aligned id of each query; differs from its id only in imported releases (see
             `schemas.ReleaseIds`).
@@ -91,7 +91,7 @@ class RunScorer:
         qrels: Columns `query_id`, `doc_id`, `grade`; unique by the first two. Negative grades mean
             unjudged, as in trec_eval.
         measures: Measures to compute.
-        name: Name of the judgements, for messages.
+        name: Name of the judgements, for error messages.
 
     Raises:
         DataError: The judgements contain nulls or duplicate pairs.

@@ -1,7 +1,7 @@
 """Expected reciprocal rank (ERR): Chapelle, Metzler, Zhang & Grinspan 2009, equation 4.
 
-R(g) = (2^g - 1) / 2^max. Implemented here because the common implementation (gdeval) has a fixed
-maximum grade and requires numeric query ids.
+R(g) = (2^g - 1) / 2^max. This package implements ERR because the common implementation
+(gdeval) has a fixed maximum grade and requires numeric query ids.
 """
 
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ def expected_reciprocal_rank(grades: "Ints", max_grade: int) -> Floats:
 
     Args:
         grades: Grade at each rank, shape (queries, depth); 0 if unjudged or not retrieved.
-        max_grade: Highest grade of the relevance scale, not of the data.
+        max_grade: Highest grade of the relevance scale, which may exceed that in the data.
 
     Returns:
         ERR of each query, in [0, 1).
@@ -40,7 +40,7 @@ def expected_reciprocal_rank(grades: "Ints", max_grade: int) -> Floats:
     return np.asarray((stop * reach / ranks).sum(axis=1), dtype=np.float64)
 
 
-def _err(measure: "Measure", hits: "Hits") -> Floats:
+def _compute_err(measure: "Measure", hits: "Hits") -> Floats:
     seen = hits.rank <= (measure.cutoff or np.iinfo(np.int64).max)
     depth = int(hits.rank[seen].max(initial=1))
     grades = np.zeros((len(hits.retrieved), depth), dtype=np.int64)
@@ -49,5 +49,5 @@ def _err(measure: "Measure", hits: "Hits") -> Floats:
 
 
 ERR = Family(
-    "ERR", "Chapelle et al. 2009", "optional", {"max": 4}, frozenset({"max"}), compute=_err
+    "ERR", "Chapelle et al. 2009", "optional", {"max": 4}, frozenset({"max"}), compute=_compute_err
 )

@@ -1,4 +1,4 @@
-"""Definition of a family of measures, such as nDCG at any cutoff; also the plug-in interface."""
+"""Family of measures, such as nDCG at any cutoff; also the plug-in interface for measures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Compute = Callable[["Measure", "Hits"], Floats]
-"""Function that computes the score of each judged query from the hits of a run."""
+"""Function that computes the score of each judged query from the measure and a run's hits."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Family:
         source: Paper or description that defines it.
         cutoff: Whether the cutoff `@k` is required, optional or not allowed.
         parameters: Integer parameters with their defaults.
-        shown: Parameters that names of measures always contain, even with the default value.
+        always_in_name: Parameters that measure names always contain, even with the default value.
         compute: Function that computes the scores; None for measures of trec_eval.
     """
 
@@ -33,5 +33,5 @@ class Family:
     source: str
     cutoff: Literal["required", "optional", "none"]
     parameters: Mapping[str, int] = field(default_factory=dict)
-    shown: frozenset[str] = frozenset()
+    always_in_name: frozenset[str] = frozenset()
     compute: Compute | None = None

@@ -1,7 +1,7 @@
 """Finds the judged documents that a run retrieved, with rank and grade.
 
-This is sufficient for all measures of this package: unjudged documents only affect the ranks of
-judged ones.
+These documents are sufficient for all measures of this package: unjudged documents only affect the
+ranks of judged documents.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Hits:
     """Judged documents that a run retrieved, sorted by query and rank.
 
     Args:
-        query: Index of each hit's query in the sorted judged queries.
+        query: Index of the query of each hit, in the sorted list of judged queries.
         doc_id: Document id of each hit.
         rank: Rank of each hit, starting at 1.
         grade: Grade of each hit.

@@ -1,6 +1,6 @@
 """Registry of effectiveness measures, and parsing of measure names such as `nDCG@10`.
 
-A name consists of family, cutoff and parameters, such as `nDCG@10`, `AP`, `P@10(rel=2)` or
+A name consists of a family, a cutoff and parameters, such as `nDCG@10`, `AP`, `P@10(rel=2)` or
 `ERR@20(max=4)`; the order of ir_measures (`AP(rel=2)@100`) is accepted as well. The `str` of a
 `Measure` is its canonical name, which identifies it.
 
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from builder.errors import UsageError, suggest
 from builder.evaluation.measures.err import ERR
 from builder.evaluation.measures.family import Compute, Family
+from builder.evaluation.measures.ir_measures_adapter import PREFIX, parse_ir_measure
 from builder.evaluation.measures.judged import JUDGED
-from builder.evaluation.measures.provided import PREFIX, parse_ir_measure
 from builder.plugins import describe_package, find_plugins, load_plugin
 
 _REL = {"rel": 1}
@@ -67,7 +67,7 @@ class Measure:
         shown = ",".join(
             f"{name}={value}"
             for name, value in self.parameters
-            if name in family.shown or value != family.parameters[name]
+            if name in family.always_in_name or value != family.parameters[name]
         )
         cutoff = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{self.family}{cutoff}" + (f"({shown})" if shown else "")
@@ -87,7 +87,7 @@ class Measure:
 
 
 def find_family(name: str) -> Family:
-    """Return a family of measures by name or alias: built-in, or from a plug-in.
+    """Return the family of measures with a name or alias, built-in or from a plug-in.
 
     Raises:
         UsageError: The name is unknown, or the plug-in does not provide a valid family.
@@ -122,8 +122,8 @@ def parse_measure(text: str) -> Measure:
     if match is None or (match["before"] and match["after"]):
         raise UsageError(f"measure {text!r}: expected a name such as nDCG@10 or ERR@20(max=4)")
     family = find_family(match["family"])
-    cutoff = _cutoff(match["cutoff"], family, text)
-    given = _parameters((match["before"] or match["after"] or "()")[1:-1], family, text)
+    cutoff = _parse_cutoff(match["cutoff"], family, text)
+    given = _parse_parameters((match["before"] or match["after"] or "()")[1:-1], family, text)
     return Measure(family.name, cutoff, tuple(sorted({**family.parameters, **given}.items())))
 
 
@@ -139,7 +139,7 @@ def parse_measures(names: Iterable[str]) -> tuple[Measure, ...]:
     return measures
 
 
-def _cutoff(digits: str | None, family: Family, text: str) -> int | None:
+def _parse_cutoff(digits: str | None, family: Family, text: str) -> int | None:
     if digits is None:
         if family.cutoff == "required":
             raise UsageError(f"measure {text!r}: expected a cutoff, such as {family.name}@10")
@@ -147,20 +147,23 @@ def _cutoff(digits: str | None, family: Family, text: str) -> int | None:
     if family.cutoff == "none":
         raise UsageError(f"measure {text!r}: {family.name} does not support a cutoff")
     if not 1 <= int(digits) <= 10**6:
-        raise UsageError(f"measure {text!r}: expected a cutoff from 1 to 1000000")
+        raise UsageError(f"measure {text!r}: expected a cutoff from 1 to 1000000, found {digits}")
     return int(digits)
 
 
-def _parameters(text: str, family: Family, name: str) -> dict[str, int]:
+def _parse_parameters(text: str, family: Family, name: str) -> dict[str, int]:
     given: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         match = _PARAMETER.fullmatch(part)
         if match is None or match[1] not in family.parameters or match[1] in given:
             known = ", ".join(f"{key}={value}" for key, value in family.parameters.items())
             raise UsageError(
-                f"measure {name!r}: {family.name} has the parameters: {known or 'none'}"
+                f"measure {name!r}: {family.name} has the parameters: {known or 'none'}; "
+                f"found {part!r}"
             )
         given[match[1]] = int(match[2])
         if not 1 <= given[match[1]] <= 30:
-            raise UsageError(f"measure {name!r}: expected {match[1]} from 1 to 30")
+            raise UsageError(
+                f"measure {name!r}: expected {match[1]} from 1 to 30, found {match[2]}"
+            )
     return given

@@ -1,8 +1,8 @@
 """Effectiveness measures computed by trec_eval, through the package pytrec_eval.
 
-pytrec_eval does not get the whole run, but its judged documents at their ranks, with placeholders
-for unjudged documents and nothing after the last relevant document. This does not change the score
-of any measure in `FAMILIES`, and scores a run of a million lines in 0.2 seconds.
+pytrec_eval gets the judged documents of a run at their ranks, with placeholders for unjudged
+documents, up to the last relevant document. This shorter run has the same score for every measure
+in `FAMILIES`, and a run of a million lines is scored in 0.2 seconds.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _TREC_NAMES = {
 
 
 def from_trec_name(name: str) -> str | None:
-    """Convert a measure name of trec_eval such as `ndcg_cut_10` to `nDCG@10`; None if unknown."""
+    """Convert a trec_eval name (`ndcg_cut_10`) to a measure name (`nDCG@10`); None if unknown."""
     stem, _, digits = name.rpartition("_")
     for family, (whole, cut) in _TREC_NAMES.items():
         if name == whole:
@@ -73,7 +73,7 @@ class TrecEval:
     def scores(self, hits: Hits) -> Floats:
         """Return the scores of a run, with shape (judged queries, measures)."""
         values = np.zeros((len(self._queries), len(self._measures)))
-        run = self._placeholder_run(hits)
+        run = self._build_placeholder_run(hits)
         if not run:
             return values
         results = {level: engine.evaluate(run) for level, engine in self._evaluators.items()}
@@ -85,7 +85,7 @@ class TrecEval:
                 values[values[:, column] * measure.cutoff < 1 - 1e-9, column] = 0.0
         return values
 
-    def _placeholder_run(self, hits: Hits) -> dict[str, dict[str, float]]:
+    def _build_placeholder_run(self, hits: Hits) -> dict[str, dict[str, float]]:
         """Build a run for pytrec_eval, with placeholders for unjudged documents."""
         deepest = np.zeros(len(self._queries), dtype=np.int64)
         relevant = hits.grade > 0

@@ -57,7 +57,7 @@ def html_report(evaluation: Evaluation) -> str:
             topic_set,
             f"{topic_set.capitalize()} queries",
             _ABOUT[topic_set],
-            grid(map(grid_cell, _charts(evaluation, topic_set))),
+            grid(map(grid_cell, _topic_set_charts(evaluation, topic_set))),
             _summary_table(
                 f"{topic_set.capitalize()} queries", summary_rows(evaluation, topic_set)
             ),
@@ -81,7 +81,7 @@ def html_report(evaluation: Evaluation) -> str:
     )
 
 
-def _charts(evaluation: Evaluation, topic_set: str) -> list[Markup]:
+def _topic_set_charts(evaluation: Evaluation, topic_set: str) -> list[Markup]:
     charts = [_mean_chart(evaluation, topic_set, m) for m in evaluation.parameters.measures]
     chosen = evaluation.persistence.filter(
         pl.col("topic_set") == topic_set, pl.col("quantity").is_in(["effect_ratio", "delta_ri"])

@@ -7,8 +7,8 @@ later snapshots compared with the first. `to_json` returns all tables in this st
      "effectiveness": [{...}], "significance": [{...}], "persistence": [{...}],
      "agreement": [{...}]}
 
-with the columns of `results` as keys, and optionally with `query_scores` and `query_drops` (columns
-of `perquery`). Undefined values are null and have a `reason`.
+with the columns of `tables.results` as keys, and optionally with `query_scores` and `query_drops`
+(columns of `tables.perquery`). Undefined values are null and have a `reason`.
 """
 
 import json
@@ -78,8 +78,33 @@ def _summary_row(
     }
 
 
+def zero_score_warnings(evaluation: Evaluation) -> list[str]:
+    """Return a warning for each run that scores 0 on every judged query and measure."""
+    reason = (
+        pl.when(pl.col("irrelevant") == pl.col("queries"))
+        .then(pl.lit("no judged document is relevant"))
+        .otherwise(
+            pl.lit(
+                "no relevant document was retrieved; check that the run has the document ids of "
+                "the judgements"
+            )
+        )
+    )
+    return (
+        _filter_topic_set(evaluation.effectiveness, "full")
+        .filter(pl.col("queries") > 0)
+        .with_columns(reason=reason)
+        .group_by("system", "snapshot", "reason", maintain_order=True)
+        .agg(is_zero=(pl.col("value") == 0).all())
+        .filter("is_zero")
+        .select(pl.format("{}, {}: all scores are 0, because {}", "system", "snapshot", "reason"))
+        .to_series()
+        .to_list()
+    )
+
+
 def to_json(evaluation: Evaluation, *, queries: bool = False) -> dict[str, Any]:
-    """Convert an evaluation to JSON values, in the structure described above.
+    """Convert an evaluation to JSON values, with the structure in the docstring of this module.
 
     Args:
         evaluation: Evaluation to convert.

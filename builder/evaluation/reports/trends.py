@@ -15,9 +15,9 @@ _DAY = 86_400
 
 
 def trend_chart(report: TrendReport) -> str:
-    """Draw the trend of each system as an SVG image; of several trends, the best-ranked one.
+    """Draw the trend of each system, or the best-ranked of its trends, as an SVG image.
 
-    Dots are the scores of the batches, lines the fitted trends from the first to the last batch.
+    Dots are scores of batches; lines are fitted trends from the first to the last batch.
 
     Args:
         report: Trends of one measure.
@@ -38,17 +38,17 @@ def trend_chart(report: TrendReport) -> str:
     lines = {
         row["system"]: _line_ends(row, times[-1] - times[0]) for row in best.iter_rows(named=True)
     }
-    _draw(drawing, scores, lines, times)
+    _draw_trends(drawing, scores, lines, times)
     return drawing.render_image()
 
 
 def _line_ends(trend: dict[str, float | None], seconds: int) -> tuple[float, float] | None:
-    """Return the values of a fitted line at the first and the last batch; None if undefined."""
+    """Return the values of a fitted line at the first and last batch; None if it is undefined."""
     start, slope = trend["intercept"], trend["slope_per_second"]
     return None if start is None or slope is None else (start, start + slope * seconds)
 
 
-def _draw(
+def _draw_trends(
     drawing: Chart,
     scores: pl.DataFrame,
     lines: dict[str, tuple[float, float] | None],
@@ -58,7 +58,7 @@ def _draw(
     ends = [value for line in lines.values() for value in line or ()]
     y = LinearScale([*scores["score"].drop_nulls(), *ends], bottom, top)
     drawing.add_axis(y, format_tick, is_vertical=True)
-    xs = dict(zip(times, _spread(times, left + 10, right - 10), strict=True))
+    xs = dict(zip(times, _scale_times(times, left + 10, right - 10), strict=True))
     labels = _time_labels(times)
     every = max(1, math.ceil(len(times) * len(labels[0]) * LETTER * 1.3 / (right - left)))
     for time, label in list(zip(times, labels, strict=True))[::every]:
@@ -79,13 +79,13 @@ def _draw(
         ]
 
 
-def _spread(times: list[int], left: float, right: float) -> list[float]:
-    """Map times linearly to coordinates between two edges."""
+def _scale_times(times: list[int], left: float, right: float) -> list[float]:
+    """Map times (Unix seconds) linearly to coordinates between two edges."""
     seconds = max(times[-1] - times[0], 1)
     return [round(left + (time - times[0]) / seconds * (right - left), 2) for time in times]
 
 
 def _time_labels(times: list[int]) -> list[str]:
-    """Format times as dates in UTC, with hours if any of them is not midnight."""
+    """Format times (Unix seconds) as dates in UTC, with hours unless all are at midnight."""
     pattern = "%Y-%m-%d %H:%M" if any(time % _DAY for time in times) else "%Y-%m-%d"
     return [datetime.fromtimestamp(time, UTC).strftime(pattern) for time in times]

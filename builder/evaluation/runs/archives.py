@@ -12,12 +12,14 @@ from builder.trec.bounded import MAX_BYTES, size_limit_error
 _CHUNK = 2**20
 _SCRATCH = "longeval-runs-"
 EXTRACTED_PREFIX = rf"^.*/{_SCRATCH}[^/]+/\d+/"
-"""Pattern of the path prefix of files in an extracted archive."""
+"""Regular expression of the path prefix of files extracted from an archive."""
 
 
 @contextmanager
 def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list[Path]]:
-    """Context manager that replaces zip files among the paths by folders with their contents.
+    """Extract the zip files among the paths to temporary folders, and yield the new paths.
+
+    This is a context manager; the folders are deleted on exit.
 
     Args:
         paths: Files and folders; only zip archives are extracted.
@@ -32,7 +34,7 @@ def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Itera
         return
     with tempfile.TemporaryDirectory(prefix=_SCRATCH) as scratch:
         yield [
-            _extract(path, Path(scratch) / str(number) / path.stem, max_bytes)
+            _extract_archive(path, Path(scratch) / str(number) / path.stem, max_bytes)
             if _is_zip(path)
             else path
             for number, path in enumerate(paths)
@@ -40,11 +42,11 @@ def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Itera
 
 
 def _is_zip(path: Path) -> bool:
-    """Whether a file is a zip archive, judging by its content or, if truncated, by its suffix."""
+    """Return whether a file is a zip archive, by its suffix or its content."""
     return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 
-def _extract(path: Path, folder: Path, max_bytes: int) -> Path:
+def _extract_archive(path: Path, folder: Path, max_bytes: int) -> Path:
     folder.mkdir(parents=True)
     remaining = max_bytes
     try:
@@ -53,13 +55,16 @@ def _extract(path: Path, folder: Path, max_bytes: int) -> Path:
                 name = PurePosixPath(member.filename.replace("\\", "/"))
                 if name.is_absolute() or ".." in name.parts or ":" in member.filename:
                     raise FormatError(
-                        f"archive member whose path leads outside the target folder: {str(name)!r}",
+                        f"expected archive members inside the target folder, found {str(name)!r}",
                         path,
                     )
                 if member.is_dir() or "__MACOSX" in name.parts:
                     continue
                 if member.flag_bits & 1:
-                    raise FormatError("encrypted archives are not supported", path)
+                    raise FormatError(
+                        "expected an archive without a password, found an encrypted one",
+                        path,
+                    )
                 target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(member) as source, target.open("xb") as out:

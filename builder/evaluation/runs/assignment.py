@@ -1,12 +1,13 @@
 """Assigns run files to systems and snapshots according to their paths.
 
-The snapshot is the one named in the file name, or otherwise in the nearest parent folder. The
+The snapshot is named in the file name or, if not, in the nearest parent folder that names one. The
 system is the file name without snapshot and extensions or, if this is empty, the folder name:
 `bm25/2022-06.txt.gz`, `bm25_2022-06.run`, `2022-06/bm25.txt` and `bm25/2022-06/run.txt.gz` (the
 layout of LongEval submissions) are all runs of `bm25` for 2022-06. `snapshot-2` (the naming of
 LongEval 2026) is the second snapshot of the collection.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +23,10 @@ GENERIC_NAME = "run"
 """File name of every run in a LongEval submission, which has a folder per snapshot."""
 _MONTH = re.compile(r"(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?!\d)")
 CHECKED_PARTS = 3
-"""Number of path components, from the end, that must not name the month of another snapshot."""
+"""Number of trailing path components that must not name a month other than the snapshot."""
 _LANGUAGE = re.compile(r"[a-z]{2}")
-_IGNORED = re.compile(r"\..*|.*\.(ya?ml|md|json|html|pdf)", re.IGNORECASE)
-"""Files and folders that are not runs, such as `ir-metadata.yml`."""
+_IGNORED = re.compile(r"\..*|.*~|.*\.(ya?ml|md|json|html|pdf)", re.IGNORECASE)
+"""Files and folders that are not runs, such as `ir-metadata.yml`, and backups."""
 
 
 @dataclass(frozen=True, order=True)
@@ -47,21 +48,21 @@ def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile
     """Determine system and snapshot of every run file from its path.
 
     Args:
-        paths: Run files or folders. Folders are searched recursively, without hidden files and
-            files with extensions such as `.md` or `.yml`.
-        snapshots: Names of the collection's snapshots. If there is only one, paths need not name
-            it.
+        paths: Run files or folders. Folders and linked folders are searched recursively, without
+            hidden files, backups and files with extensions such as `.md` or `.yml`.
+        snapshots: Names of the snapshots of the collection. If there is only one, paths need not
+            contain its name.
 
     Returns:
         Run files, sorted by system and snapshot.
 
     Raises:
-        UsageError: A path names no snapshot, several snapshots, or no system, a folder contains no
-            runs, or two files are runs of the same system for the same snapshot.
+        UsageError: A path names no snapshot, several snapshots or no system; a folder contains no
+            runs; or two files are runs of the same system for the same snapshot.
     """
     files = [file for path in paths for file in _list_run_files(path)]
     if not files:
-        raise UsageError("no run files were given")
+        raise UsageError("expected at least one run file, found none")
     patterns = {
         name: _snapshot_pattern(name, number) for number, name in enumerate(sorted(snapshots), 1)
     }
@@ -70,7 +71,7 @@ def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile
         if (first.system, first.snapshot) == (second.system, second.snapshot):
             raise UsageError(
                 f"{first.path} and {second.path} are both runs of {first.system!r} for "
-                f"{first.snapshot}; rename one, as SYSTEM/SNAPSHOT.txt or SYSTEM_SNAPSHOT.txt"
+                f"{first.snapshot}; rename one to SYSTEM/SNAPSHOT.txt or SYSTEM_SNAPSHOT.txt"
             )
     return runs
 
@@ -79,7 +80,7 @@ def find_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
     """Return the name of the pivot system, which may be given as a name, run file or folder.
 
     Raises:
-        UsageError: The pivot is neither of these, or the folder contains several systems.
+        UsageError: The pivot is none of these, or the folder contains several systems.
     """
     systems = sorted({run.system for run in runs})
     if pivot in systems:
@@ -96,11 +97,23 @@ def find_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
 def _list_run_files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    below = sorted(p for p in path.rglob("*") if p.is_file())
-    runs = [p for p in below if not any(map(_IGNORED.fullmatch, p.relative_to(path).parts))]
+    runs: list[Path] = []
+    for root, folders, names in os.walk(path, followlinks=True):
+        folder = Path(root)
+        runs += (folder / name for name in names if not _IGNORED.fullmatch(name))
+        folders[:] = [
+            name
+            for name in folders
+            if not _IGNORED.fullmatch(name) and not _contains(folder / name, folder)
+        ]
     if not runs:
         raise UsageError(f"{path}: the folder contains no run files")
-    return runs
+    return sorted(runs)
+
+
+def _contains(folder: Path, other: Path) -> bool:
+    """Whether a folder contains another one, as a link that forms a loop does."""
+    return other.resolve().is_relative_to(folder.resolve())
 
 
 def _assign_run(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
@@ -128,10 +141,10 @@ def _assign_run(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
 
 
 def _reject_other_month(path: Path, parts: Sequence[str], snapshots: Iterable[str]) -> None:
-    """Raise an error if a path contains a month that is not a snapshot of the collection.
+    """Raise an error if a path names a month that is not a snapshot of the collection.
 
     Raises:
-        UsageError: A component names another month.
+        UsageError: A path component names another month.
     """
     for part in parts:
         if other := _MONTH.search(part):
@@ -146,24 +159,24 @@ def _missing_file_hint(path: Path) -> str:
     return "" if path.exists() else "; the file does not exist"
 
 
-def _system_from_folder(path: Path, snapshot: re.Pattern[str]) -> str:
-    name = _strip_snapshot(snapshot, path.absolute().parent.name)
+def _system_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
+    name = _strip_snapshot(pattern, path.absolute().parent.name)
     if not name:
         raise UsageError(f"{path}: expected the name of a system in the file or folder name")
     return name
 
 
-def _system_from_parents(path: Path, snapshot: re.Pattern[str]) -> str:
-    """Return the nearest folder name that is not only a snapshot or language as system name."""
-    for folder in list(path.parents)[:2]:
-        name = _strip_snapshot(snapshot, folder.name)
+def _system_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
+    """Return the system name: the nearest folder name that is not just a snapshot or a language."""
+    for folder in list(path.parents)[:3]:
+        name = _strip_snapshot(pattern, folder.name)
         if name and not _LANGUAGE.fullmatch(name):
             return name
     return GENERIC_NAME
 
 
-def _strip_snapshot(snapshot: re.Pattern[str], name: str) -> str:
-    parts = (part.strip(_SEPARATORS) for part in snapshot.split(to_valid_text(name)))
+def _strip_snapshot(pattern: re.Pattern[str], name: str) -> str:
+    parts = (part.strip(_SEPARATORS) for part in pattern.split(to_valid_text(name)))
     return "_".join(part for part in parts if part)
 
 

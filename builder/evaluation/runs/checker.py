@@ -1,4 +1,4 @@
-"""Checks of runs before submission, similar to LongEval's own checker.
+"""Checks runs before submission, similarly to the official checker of LongEval.
 
 Errors are reasons for rejection: unreadable lines, more than 1,000 documents per query, documents
 that are not in the snapshot, or no queries of the snapshot. Warnings are problems that can reduce
@@ -47,9 +47,9 @@ class CheckedRuns:
     """Runs that were checked, and the problems found in them.
 
     Args:
-        runs: Columns system, snapshot, run (path), and team, metadata_system and resources of its
-            `ir-metadata.yml`, null if there is none.
-        findings: Columns system, snapshot, level, check, count, message.
+        runs: One row per run: system, snapshot, run (path), and team, metadata_system and resources
+            from its `ir-metadata.yml`; null if it has no such file.
+        findings: One row per problem: system, snapshot, level, check, count, message.
     """
 
     runs: pl.DataFrame
@@ -103,7 +103,8 @@ def check_run(
         path: Run file with six columns, plain, gzip or zstd.
         queries: Ids of the snapshot's queries.
         documents: Ids of the snapshot's documents.
-        snapshot: Folder of the snapshot, to accept the ids of an imported release; else None.
+        snapshot: Folder of the snapshot, to accept the ids of an imported release; None if only the
+            given ids are accepted.
 
     Returns:
         Problems found, errors first; empty for a valid run.
@@ -129,7 +130,9 @@ def _check_queries(ranking: pl.DataFrame, queries: pl.Series) -> Iterator[RunFin
     missing = queries.unique().sort()
     missing = missing.filter(~missing.is_in(answered.implode()))
     if len(unknown) == len(answered):
-        yield _make_finding("error", "no_known_query", unknown, "no queries of the snapshot, only")
+        yield _make_finding(
+            "error", "no_known_query", unknown, "expected queries of the snapshot, found only"
+        )
     elif len(unknown):
         yield _make_finding("warning", "unknown_queries", unknown, "queries not in the snapshot:")
     if len(missing):
@@ -164,7 +167,7 @@ def _check_ignored_columns(path: Path) -> Iterator[RunFinding]:
     rises = pl.col("score").diff().over("query", order_by="rank") > 0
     inconsistent = rows.filter(rises)["query"].unique().sort()
     if len(inconsistent):
-        message = "ranks are not in the order of the scores, which are evaluated, for the queries"
+        message = "ranks contradict the scores, and only scores are evaluated, for the queries"
         yield _make_finding("warning", "ranks_and_scores", inconsistent, message)
     scores = rows.group_by("query").agg(pl.col("score").n_unique(), results=pl.len())
     tied = scores.filter((pl.col("score") == 1) & (pl.col("results") > 1))["query"].sort()

@@ -1,4 +1,4 @@
-"""Reading of small CSV and TSV tables with a header line, such as tables of scores."""
+"""Reads small CSV and TSV tables with a header line, such as tables of scores."""
 
 import csv
 import io
@@ -19,19 +19,19 @@ def read_delimited(
     """Read the known columns of a delimited text file, plain or compressed.
 
     Args:
-        path: UTF-8 text with a header line. Blank lines are skipped.
+        path: UTF-8 text file with a header line. Blank lines are skipped.
         schema: Columns to read, `String` or `Float64`; other columns are ignored.
         separator: Character between fields.
         quoted: Whether fields can be quoted with `"`.
 
     Returns:
-        The columns of the schema that the file has, in the order of the schema. Empty fields are
-        null.
+        Columns that are in both the schema and the file, in the order of the schema. Empty fields
+        are null.
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: The file is not UTF-8 or empty, a column is repeated, a line has another number
-            of fields than the header, or a number is malformed or not finite.
+        FormatError: The file is empty or not UTF-8, a column is repeated, the number of fields in a
+            line differs from the header, or a number is malformed or not finite.
     """
     text = io.StringIO(read_text(Source(path, str(path))), newline="")
     reader = csv.reader(
@@ -50,7 +50,7 @@ def read_delimited(
                 message = f"expected {len(header)} fields, found {len(row)}"
                 raise FormatError(message, path, reader.line_num)
             fields = dict(zip(header, row, strict=True))
-            rows.append([_parse(fields[name], name, kind) for name, kind in kept.items()])
+            rows.append([_parse_field(fields[name], name, kind) for name, kind in kept.items()])
     except (csv.Error, _FieldError) as error:
         raise FormatError(str(error), path, reader.line_num) from None
     return pl.DataFrame(rows, schema=kept, orient="row")
@@ -67,7 +67,7 @@ def _check_header(header: list[str], path: Path) -> None:
         raise FormatError(f"column {repeated[0]!r} occurs more than once", path, 1)
 
 
-def _parse(text: str, name: str, kind: pl.DataType) -> str | float | None:
+def _parse_field(text: str, name: str, kind: pl.DataType) -> str | float | None:
     if not text or kind == pl.String():
         return text or None
     try:

@@ -18,7 +18,7 @@ MAX_FOLDERS = 3
 """Number of folders that are searched: the run's folder and its parents."""
 RESOURCES = ("resources", "platform")
 MAX_CHARACTERS = 200
-"""Maximum length of a field; longer values are truncated."""
+"""Maximum length of a field in characters; longer values are truncated."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RunMetadata:
 
 
 def find_metadata(run: Path) -> RunMetadata | None:
-    """Read the metadata file of a run, found in its folder or the nearest parent; None if missing.
+    """Read the metadata file in the folder of a run or its nearest parent; None if there is none.
 
     Raises:
         FormatError: The file is not a YAML mapping or is larger than 1 MiB.
@@ -60,7 +60,10 @@ def read_metadata(path: Path) -> RunMetadata:
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(f"invalid YAML: {error}", path) from error
     if not isinstance(data, dict):
-        raise FormatError("expected a YAML mapping, such as `actor:` with `team:`", path)
+        raise FormatError(
+            f"expected a YAML mapping, such as `actor:` with `team:`, found {type(data).__name__}",
+            path,
+        )
     actor = data.get("actor")
     actor = actor if isinstance(actor, dict) else {}
     resources = [pair for key in RESOURCES for pair in _flatten(data.get(key), "", 0)]
@@ -73,7 +76,7 @@ def read_metadata(path: Path) -> RunMetadata:
 
 
 def _flatten(value: Any, key: str, depth: int) -> Iterator[str]:
-    """Yield the leaves of a nested mapping as texts `key.key=value`."""
+    """Yield the leaves of a nested mapping as strings such as `outer.inner=value`."""
     if isinstance(value, dict) and depth < 8:
         for name, part in value.items():
             yield from _flatten(part, f"{key}.{name}" if key else str(name), depth + 1)

@@ -1,4 +1,4 @@
-"""Reads relevance judgements from a snapshot's `qrels.parquet` or a TREC qrels file."""
+"""Reads relevance judgements from the `qrels.parquet` of a snapshot or a TREC qrels file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ def read_qrels(
     """Read relevance judgements.
 
     Args:
-        path: Snapshot's `qrels.parquet`, or TREC qrels file (plain, gzip or zstd).
+        path: `qrels.parquet` of a snapshot, or TREC qrels file (plain, gzip or zstd).
         splits: Keep only queries of these splits (such as `heldout`, `test`), according to the
             `queries.parquet` in the same folder; None for all judged queries.
         max_bytes: Maximum decompressed size of a TREC file.
@@ -52,18 +52,33 @@ def check_qrels(qrels: pl.DataFrame, source: str) -> pl.DataFrame:
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`.
-        source: Name of the judgements, for messages.
+        source: Name of the judgements, for error messages.
 
     Raises:
-        DataError: A value is null or a pair is repeated.
+        DataError: A value is null, a grade is not an integer, or a pair is repeated.
     """
+    if qrels.schema["grade"].is_float():
+        _reject_fractions(qrels, source)
     frame = qrels.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
     if sum(frame.null_count().row(0)):
-        raise DataError(f"{source}: every row must have a query, a document and a grade")
+        raise DataError(
+            f"{source}: every row must have a query, a document and a grade; found nulls"
+        )
     pairs = frame.select("query_id", "doc_id")
     if pairs.n_unique() != pairs.height:
         first = pairs.filter(pairs.is_duplicated()).row(0)
         raise DataError(
-            f"{source}: several grades for query {first[0]!r} and document {first[1]!r}"
+            f"{source}: expected one grade per query and document, "
+            f"found several grades for query {first[0]!r} and document {first[1]!r}"
         )
     return frame.sort("query_id", "doc_id")
+
+
+def _reject_fractions(qrels: pl.DataFrame, source: str) -> None:
+    fractions = qrels.filter(pl.col("grade") % 1 != 0)
+    if fractions.height:
+        query, document, grade = fractions.select(list(SCHEMA)).row(0)
+        raise DataError(
+            f"{source}: expected integers as grades, found {grade} for query {query!r} and "
+            f"document {document!r}"
+        )

@@ -1,7 +1,8 @@
 """Reads per-query scores computed by other tools: output of `trec_eval -q`, or CSV.
 
 Accepts lines `measure query value` of trec_eval, or CSV with the columns `query_id`, `measure` and
-`score`; plain, gzip or zstd. Measure names of trec_eval are converted (`ndcg_cut_10` to `nDCG@10`).
+`score`, plain or compressed with gzip or zstd. Measure names of trec_eval are converted
+(`ndcg_cut_10` to `nDCG@10`).
 """
 
 import re
@@ -28,7 +29,7 @@ _MEASURE = re.compile(rb"[A-Za-z][\w.]*")
 
 
 def is_score_table(path: Path) -> bool:
-    """Whether a file contains per-query scores, judging by its first line.
+    """Return whether a file contains per-query scores, judging by its first line.
 
     Raises:
         UsageError: The path is not a readable file.
@@ -66,7 +67,11 @@ def read_score_table(path: Path) -> pl.DataFrame:
     repeated = table.filter(pl.struct("query_id", "measure").is_duplicated())
     if repeated.height:
         query, measure, _ = repeated.row(0)
-        raise FormatError(f"several values of {measure} for query {query!r}", path)
+        raise FormatError(
+            f"expected one score per query and measure, found several values of {measure} for "
+            f"query {query!r}",
+            path,
+        )
     return table
 
 
@@ -107,6 +112,7 @@ def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
 
     Raises:
         UsageError: The table lacks a measure.
+        FormatError: A judged query has scores, but none of a measure.
     """
     table = read_score_table(path)
     queries = pl.DataFrame({"query_id": scorer.query_ids}, schema={"query_id": pl.String})
@@ -114,7 +120,7 @@ def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
     for measure in scorer.measures:
         if str(measure) not in known:
             found = ", ".join(sorted(known)) or "no measures"
-            raise UsageError(f"{path}: no scores for {measure}; found {found}")
+            raise UsageError(f"{path}: expected scores for {measure}, found {found}")
     wide = queries.join(
         table.pivot("measure", index="query_id", values="score"),
         on="query_id",
@@ -122,8 +128,15 @@ def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
         maintain_order="left",
     )
     values = wide.select([str(measure) for measure in scorer.measures])
-    missing = ~wide["query_id"].is_in(table["query_id"].unique().implode()).to_numpy()
+    is_missing = ~wide["query_id"].is_in(table["query_id"].unique().implode())
+    for measure, column in zip(scorer.measures, values.iter_columns(), strict=True):
+        incomplete = wide["query_id"].filter(column.is_null() & ~is_missing)
+        if len(incomplete):
+            message = f"expected a score of {measure} for query {incomplete[0]!r}, found none"
+            raise FormatError(message, path)
     unjudged = len(set(table["query_id"]) - set(scorer.query_ids))
     return RunScores(
-        values.fill_null(0.0).to_numpy().astype(np.float64), missing.astype(np.bool_), unjudged
+        values.fill_null(0.0).to_numpy().astype(np.float64),
+        is_missing.to_numpy().astype(np.bool_),
+        unjudged,
     )

@@ -1,4 +1,4 @@
-"""Tables of per-query scores, of differences from the pivot, and of drops between snapshots.
+"""Tables of per-query scores, with differences from the pivot, and of drops between snapshots.
 
 The tables are in long format with a row per query, system and measure, sorted by snapshot, system,
 measure and query.
@@ -32,7 +32,7 @@ QUERY_DROPS = {
     **_CELL,
     "drop": pl.Float64(),
 }
-"""`drop`: score in the first snapshot minus score in the second, for queries judged in both."""
+"""`drop`: score in the earlier snapshot minus score in the later, for queries judged in both."""
 
 
 def query_scores(

@@ -1,8 +1,8 @@
 """Persistence of effectiveness between two snapshots (Keller et al. 2024; LongEval 2023).
 
 Computes an array per quantity from the mean scores of all systems in both snapshots; NaN where a
-quantity is undefined. S and P are the means of a system and of the pivot in the first snapshot, S'
-and P' those in the second:
+quantity is undefined. S and P are the means of a system and of the pivot in the first snapshot,
+and S' and P' are their means in the second:
 
     arp_from, arp_to      S and S'            average retrieval performance
     rnd_absolute_drop     S - S'              the difference form of RnD; positive = drop
@@ -38,13 +38,13 @@ _DESCRIPTIONS = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """Measure of persistence.
+    """Quantity that describes how effectiveness persists from one snapshot to another.
 
     Args:
         name: Name; includes the sign convention where it could be ambiguous.
         ideal: Value for a system whose effectiveness does not change, if there is one.
         needs: Symbols of the means in the formula.
-        denominators: Symbols that must not be zero.
+        denominators: Symbols of the means that must not be zero.
         formula: Computes the values from the terms; NaN where a denominator is zero.
     """
 
@@ -82,45 +82,53 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     return out
 
 
-def _relative_drop(t: Terms) -> Floats:
-    return _ratio(subtract(t["S"], t["S'"]), t["S"])
+def _relative_drop(terms: Terms) -> Floats:
+    return _ratio(subtract(terms["S"], terms["S'"]), terms["S"])
 
 
-def _ri_from(t: Terms) -> Floats:
-    return _ratio(t["S-P"], t["P"])
+def _improvement_before(terms: Terms) -> Floats:
+    return _ratio(terms["S-P"], terms["P"])
 
 
-def _ri_to(t: Terms) -> Floats:
-    return _ratio(subtract(t["S'"], t["P'"]), t["P'"])
+def _later_relative_improvement(terms: Terms) -> Floats:
+    return _ratio(subtract(terms["S'"], terms["P'"]), terms["P'"])
 
 
-def _effect_ratio(t: Terms) -> Floats:
-    return _ratio(subtract(t["S'"], t["P'"]), t["S-P"])
+def _effect_ratio(terms: Terms) -> Floats:
+    return _ratio(subtract(terms["S'"], terms["P'"]), terms["S-P"])
 
 
 _ALL = ("S", "S'", "P", "P'")
 
 QUANTITIES = (
-    Quantity("arp_from", None, ("S",), (), lambda t: t["S"]),
-    Quantity("arp_to", None, ("S'",), (), lambda t: t["S'"]),
-    Quantity("rnd_absolute_drop", 0.0, ("S", "S'"), (), lambda t: subtract(t["S"], t["S'"])),
+    Quantity("arp_from", None, ("S",), (), lambda terms: terms["S"]),
+    Quantity("arp_to", None, ("S'",), (), lambda terms: terms["S'"]),
+    Quantity(
+        "rnd_absolute_drop", 0.0, ("S", "S'"), (), lambda terms: subtract(terms["S"], terms["S'"])
+    ),
     Quantity("rnd_relative_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
     Quantity("re_delta_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
-    Quantity("ri_from", None, ("S", "P"), ("P",), _ri_from),
-    Quantity("ri_to", None, ("S'", "P'"), ("P'",), _ri_to),
-    Quantity("delta_ri", 0.0, _ALL, ("P", "P'"), lambda t: _ri_from(t) - _ri_to(t)),
+    Quantity("ri_from", None, ("S", "P"), ("P",), _improvement_before),
+    Quantity("ri_to", None, ("S'", "P'"), ("P'",), _later_relative_improvement),
+    Quantity(
+        "delta_ri",
+        0.0,
+        _ALL,
+        ("P", "P'"),
+        lambda terms: _improvement_before(terms) - _later_relative_improvement(terms),
+    ),
     Quantity("effect_ratio", 1.0, _ALL, ("S-P",), _effect_ratio),
 )
 """All quantities in table order."""
 
 
 def mean_terms(before: Floats, after: Floats, pivot: int | None) -> dict[str, Floats]:
-    """Return the mean scores by the symbols that the formulas of the quantities use.
+    """Return the mean scores by symbol (`S`, `S'`, `P`, `P'`, `S-P`), for formulas of quantities.
 
     Args:
         before: Means in the first snapshot, shape (..., systems, measures).
         after: Means in the second snapshot, the same shape.
-        pivot: Index of the pivot among the systems; its comparison with itself is NaN.
+        pivot: Index of the pivot among the systems, whose own comparison is NaN; None for no pivot.
     """
     terms = {"S": before, "S'": after}
     if pivot is not None:
@@ -131,7 +139,7 @@ def mean_terms(before: Floats, after: Floats, pivot: int | None) -> dict[str, Fl
     return terms
 
 
-def compute_quantities(terms: Terms) -> dict[str, Floats]:
-    """Compute each quantity, by name; without a pivot, only the quantities that need none."""
+def compute_persistence_measures(terms: Terms) -> dict[str, Floats]:
+    """Compute all quantities by name; without a pivot, only those that need no pivot."""
     has_pivot = "P" in terms
     return {q.name: q.formula(terms) for q in QUANTITIES if has_pivot or not q.needs_pivot}

@@ -1,11 +1,11 @@
 """Compares the result lists and scores of a system in two snapshots.
 
 Computes the per-topic RMSE of scores, and Kendall's tau-b and rank-biased overlap of result lists
-(Breuer et al. 2020), restricted to documents that both snapshots contain, as Keller et al. (2024)
-propose as future work.
+(Breuer et al. 2020). Result lists are restricted to documents that are in both snapshots, as Keller
+et al. (2024) propose for future work.
 
-Documents missing from one of the two lists are tied at its end. Queries that occur in only one of
-the snapshots are ignored.
+Documents that are missing from one of the two lists are tied at its end. Queries that occur in only
+one of the snapshots are ignored.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +22,7 @@ from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.runs.assignment import RunFile, assign_runs, find_pivot
 from builder.evaluation.runs.qrels import read_qrels
+from builder.evaluation.runs.scoring import check_judged
 from builder.io import parquet
 from builder.statistics.rankings import DEFAULT_RBO_P, kendall_tau_b, rank_biased_overlap
 from builder.trec.released import read_query_keys, read_snapshot_run, replace_ids_with_keys
@@ -43,7 +44,7 @@ there is no pivot."""
 
 @dataclass(frozen=True)
 class _AlignedRun:
-    """Ranking and per-query scores of a system in one snapshot, with aligned ids."""
+    """Ranking and per-query scores of a system, with ids that are the same in all snapshots."""
 
     ranking: pl.DataFrame
     scores: dict[str, Floats]
@@ -62,19 +63,20 @@ def reproducibility(
     """Compare the runs of each system between every pair of snapshots.
 
     Args:
-        snapshots: Folder of each snapshot.
+        snapshots: Folder of each snapshot, by name.
         documents_map: Path of the collection's `documents_map.parquet`.
         runs: Run files, or folders of run files.
-        measures: Measures whose scores are compared.
-        pivot: System that the others are compared with.
-        depth: Documents compared per query.
-        rbo_p: Persistence of rank-biased overlap.
+        measures: Names of the measures whose scores are compared.
+        pivot: System with which all others are compared; None to omit these comparisons.
+        depth: Number of documents compared per query.
+        rbo_p: Persistence p of rank-biased overlap, between 0 and 1.
 
     Returns:
-        Schema `REPRODUCIBILITY`, sorted by the first four.
+        Schema `REPRODUCIBILITY`, sorted by the first four columns.
 
     Raises:
         UsageError: No system has runs for two snapshots, or the pivot is unknown.
+        DataError: A run answers no judged query of its snapshot.
     """
     files = assign_runs(runs, sorted(snapshots))
     pivot_system = None if pivot is None else find_pivot(pivot, files)
@@ -103,8 +105,11 @@ def _read_run(file: RunFile, snapshot: Path, measures: Sequence[str], depth: int
     scorer = RunScorer(read_qrels(snapshot / "qrels.parquet"), parse_measures(measures))
     run = read_snapshot_run(file.path, None, snapshot)
     keys = read_query_keys(snapshot)
-    values = scorer.score(run).values
-    scores = {keys.get(query, query): values[i] for i, query in enumerate(scorer.query_ids)}
+    run_scores = scorer.score(run)
+    check_judged(run_scores, scorer, file)
+    scores = {
+        keys.get(query, query): run_scores.values[i] for i, query in enumerate(scorer.query_ids)
+    }
     return _AlignedRun(replace_ids_with_keys(Run.truncate(run, depth).ranking, snapshot), scores)
 
 
@@ -137,7 +142,7 @@ def _compare_runs(
 def _paired_lists(
     first: pl.DataFrame, second: pl.DataFrame, documents: pl.Series
 ) -> list[tuple[Floats, Floats]]:
-    """Return for each common query the scores of the same documents in both result lists."""
+    """Return, for each common query, the scores of its documents in both result lists."""
     lists = [side.filter(pl.col("doc_id").is_in(documents.implode())) for side in (first, second)]
     keys = ["query_id", "doc_id"]
     one, other = (side.select(*keys, score=-pl.col("rank").cast(pl.Float64)) for side in lists)

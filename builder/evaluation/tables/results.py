@@ -14,7 +14,7 @@ from builder.evaluation.measures.family import Floats
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.tables.persistence import (
     QUANTITIES,
-    compute_quantities,
+    compute_persistence_measures,
     mean_terms,
     subtract,
 )
@@ -98,7 +98,7 @@ def _value_cells(arrays: Sequence[Floats], index: tuple[int, ...]) -> Row:
 def effectiveness_rows(
     topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield a row of mean effectiveness for each system with a run for a snapshot."""
+    """Yield one row of mean effectiveness per snapshot, system with a run, and measure."""
     for scores, means, samples in zip(topics.snapshots, topics.means, topics.samples, strict=True):
         arrays = _value_and_interval(means, samples, parameters.confidence)
         for i, system in enumerate(systems):
@@ -119,7 +119,7 @@ def effectiveness_rows(
 def significance_rows(
     topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield a row of significance tests for each system other than the pivot."""
+    """Yield one row per snapshot, system, and measure: tests of the system against the pivot."""
     if parameters.pivot is None:
         return
     pivot = systems.index(parameters.pivot)
@@ -153,15 +153,17 @@ def _undefined_paired_reason(queries: int, t: float | None) -> str | None:
 def persistence_rows(
     topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield a row of persistence measures for each system with a run for a pair of snapshots."""
+    """Yield one row per pair of snapshots, system, measure, and quantity of persistence."""
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
     for a, b in parameters.snapshot_pairs(len(topics.snapshots)):
         first, second = topics.snapshots[a], topics.snapshots[b]
         terms = mean_terms(topics.means[a], topics.means[b], pivot)
-        sampled = compute_quantities(mean_terms(topics.samples[a], topics.samples[b], pivot))
+        sampled = compute_persistence_measures(
+            mean_terms(topics.samples[a], topics.samples[b], pivot)
+        )
         arrays_by_name = {
             name: _value_and_interval(value, sampled[name], parameters.confidence)
-            for name, value in compute_quantities(terms).items()
+            for name, value in compute_persistence_measures(terms).items()
         }
         p_values = {
             name: unpaired_t_test(first.values, second.values, pooled=pooled)[1]
@@ -188,9 +190,11 @@ def persistence_rows(
                     yield (*key, name, value, None, None, None, reason)
 
 
-def _missing_p_value_reason(topics: TopicSet, a: int, b: int, system: int, min_queries: int) -> str:
-    """Return why an unpaired test is undefined, given the queries that it requires per snapshot."""
-    first, second = topics.snapshots[a], topics.snapshots[b]
+def _missing_p_value_reason(
+    topics: TopicSet, earlier: int, later: int, system: int, min_queries: int
+) -> str:
+    """Return why an unpaired test is undefined, given the queries of the smallest snapshot."""
+    first, second = topics.snapshots[earlier], topics.snapshots[later]
     if min(first.unjudged[system], second.unjudged[system]) < 0:
         return "no run for one of the snapshots"
     sizes = len(first.query_ids), len(second.query_ids)
@@ -204,7 +208,7 @@ def _missing_p_value_reason(topics: TopicSet, a: int, b: int, system: int, min_q
 def agreement_rows(
     topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield a row per pair of snapshots on how well the rankings of systems agree."""
+    """Yield one row per pair of snapshots, measure, and coefficient of ranking agreement."""
     for a, b in parameters.snapshot_pairs(len(topics.snapshots)):
         first, second = topics.snapshots[a], topics.snapshots[b]
         both = [i for i in range(len(systems)) if min(first.unjudged[i], second.unjudged[i]) >= 0]

@@ -21,7 +21,7 @@ class TopicSet:
 
     Args:
         name: `full` or `core`.
-        snapshots: Scores in chronological order.
+        snapshots: Scores of each snapshot, in chronological order.
         means: Mean scores per snapshot, shape (systems, measures).
         samples: Bootstrap means per snapshot, shape (resamples, systems, measures).
     """
@@ -33,7 +33,7 @@ class TopicSet:
 
 
 def core_queries(snapshots: Sequence[SnapshotScores]) -> set[str]:
-    """Return the ids of the queries that are judged in every snapshot."""
+    """Return the ids, aligned between snapshots, of the queries judged in every snapshot."""
     judged = [set(scores.keys) for scores in snapshots]
     return set.intersection(*judged) if judged else set()
 

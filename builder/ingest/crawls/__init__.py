@@ -1,4 +1,4 @@
-"""Reads crawls of any supported format as pages, with a reason for every rejected record."""
+"""Reads pages from crawls of every supported format; rejects invalid records with a reason."""
 
 from builder.ingest.crawls.formats import read_pages
 from builder.ingest.crawls.stage import ingest_crawl

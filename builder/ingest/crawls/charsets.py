@@ -1,9 +1,10 @@
 """Decodes the bytes of a page to text.
 
-The charset is taken from the byte order mark, else from the label in a header, else from the page:
-its meta element, then whether the bytes are valid UTF-8, then statistics (unreliable for short
-texts). Labels are interpreted as in the WHATWG Encoding Standard, where `iso-8859-1` means
-windows-1252; labels that the standard does not define, such as `base64`, are ignored.
+The charset is determined by the first of these that is available: the byte order mark, the label in
+a header, the meta element of the page, UTF-8 if the bytes are valid UTF-8, and statistics of the
+bytes, which are unreliable for short texts. Labels have the meaning that the WHATWG Encoding
+Standard gives them: `iso-8859-1` means windows-1252. Labels that the standard does not define, such
+as `base64`, are ignored.
 """
 
 import codecs
@@ -27,23 +28,25 @@ SUPERSETS = {
     "iso8859-11": "cp874",
     "shift_jis": "cp932",
 }
-"""Python codecs that decode at least what the decoder of that name in the WHATWG Encoding Standard
-decodes."""
+"""Maps encodings of the WHATWG Encoding Standard to the Python codecs that decode them. Python's
+codecs of the same names reject some of the bytes that the standard allows."""
 MAC_CYRILLIC = dict.fromkeys(("x-mac-cyrillic", "x-mac-ukrainian"), "mac-cyrillic")
-"""Labels of the WHATWG Encoding Standard that resiliparse does not support."""
+"""Maps WHATWG encoding labels that resiliparse does not support to Python codecs."""
 DECLARATION_SEARCH_BYTES = 2048
-"""Length in bytes of the prefix in which a page may declare its charset."""
+"""Number of leading bytes of a page in which a charset declaration is looked for."""
 _DECLARATION = re.compile(rb"charset|encoding", re.IGNORECASE)
 _NON_ASCII, _ESCAPED = re.compile(r"[^\x00-\x7f]"), re.compile(r"[\udc80-\udcff]")
 _C1 = {code: chr(code) if character == "\ufffd" else character for code, character in C1.items()}
 _UNESCAPED = {0xDC00 + byte: _C1.get(byte, chr(byte)) for byte in range(0x80, 0x100)}
-"""Python's surrogate escape of a non-UTF-8 byte -> the windows-1252 character of that byte."""
+"""Maps the surrogate with which Python escapes a non-UTF-8 byte to the windows-1252 character of
+that byte."""
 
 
 def python_codec(label: str | None) -> str | None:
-    """Return Python's codec for a WHATWG encoding label; None if the label is unknown.
+    """Return the name of the Python codec for a WHATWG encoding label; None if it is unknown.
 
-    Labels of the standard's replacement decoder, and `x-user-defined`, count as unknown.
+    Labels that the standard maps to its replacement decoder, and `x-user-defined`, count as
+    unknown.
     """
     name = map_encoding_to_html5(label or "", fallback_utf8=False)
     name = name or MAC_CYRILLIC.get((label or "").strip().lower())
@@ -51,12 +54,12 @@ def python_codec(label: str | None) -> str | None:
 
 
 def decode(body: bytes, label: str | None, *, is_html: bool = True) -> str:
-    """Decode bytes as the declared or detected charset.
+    """Decode the bytes of a page with its declared or detected charset.
 
     Args:
         body: Bytes of the page.
         label: Charset label from a header, if any.
-        is_html: Whether to look for a charset declaration within the bytes.
+        is_html: Whether to look for a charset declaration in the page.
     """
     mark, encoding = next(((m, e) for m, e in BYTE_ORDER_MARKS if body.startswith(m)), (b"", None))
     data = body[len(mark) :]
@@ -70,12 +73,12 @@ def decode(body: bytes, label: str | None, *, is_html: bool = True) -> str:
 
 
 def _detect_codec(body: bytes, *, is_html: bool) -> str:
-    """Return the codec that a page declares, or that fits its bytes best."""
+    """Return the codec that a page declares, or else the one that fits its bytes best."""
     return python_codec(detect_encoding(body, from_html_meta=is_html)) or UTF8
 
 
 def _decode_as(data: bytes, encoding: str) -> str:
-    """Decode bytes as the given charset or, if some are invalid in it, as UTF-8 or windows-1252."""
+    """Decode bytes with a codec or, if some bytes are invalid in it, as UTF-8 or windows-1252."""
     if encoding == WINDOWS_1252:
         return data.decode("latin-1").translate(_C1)
     for name in (encoding, UTF8, WINDOWS_1252):
@@ -87,10 +90,10 @@ def _decode_as(data: bytes, encoding: str) -> str:
 
 
 def _decode_mixed_utf8(data: bytes) -> str | None:
-    """Decode bytes that mix UTF-8 and windows-1252; return None if most are not UTF-8.
+    """Decode UTF-8 text, some of which may be in windows-1252 because a template mixes charsets.
 
-    Bytes in windows-1252 are left by templates that mix charsets. An incomplete last character is
-    dropped.
+    An incomplete character at the end is dropped. Return None if the bytes are all ASCII or most of
+    the other bytes are not UTF-8.
     """
     if data.isascii():
         return None

@@ -1,4 +1,4 @@
-"""Validates and normalizes raw pages of any format, and rejects invalid ones with a reason."""
+"""Validates and normalizes raw pages from any crawl format; rejects invalid pages with a reason."""
 
 from functools import partial
 from typing import NamedTuple
@@ -12,18 +12,18 @@ from builder.io.sources import Interval
 from builder.parameters import CrawlParameters
 
 Reject = tuple[int, str]
-"""1-based number of a record, and its reject reason."""
+"""1-based number of a record in its file, and its reject reason."""
 
 
 class PageBlock(NamedTuple):
-    """Consecutive records of a crawl file: valid pages, and rejects.
+    """Block of consecutive records of a crawl file: valid pages and rejects.
 
     Args:
-        records: Number of records.
-        pages: The valid pages: `line`, `url`, `url_key`, `fetched_at`, `title`, `text`,
+        records: Number of records in the block.
+        pages: Valid pages; columns `line`, `url`, `url_key`, `fetched_at`, `title`, `text`,
             `truncated`, `is_shortened` (to `crawl.max_text_chars`), `language_hint`,
             `published_at`, `modified_at`.
-        rejects: 1-based number and reason of every rejected record.
+        rejects: 1-based number and reject reason of every rejected record.
     """
 
     records: int
@@ -34,7 +34,14 @@ class PageBlock(NamedTuple):
 def build_page_block(
     raw: pl.DataFrame, rejects: list[Reject], interval: Interval, params: CrawlParameters
 ) -> PageBlock:
-    """Return the valid pages of a block of raw pages, and all rejects."""
+    """Validate raw pages, and build a block of the valid pages and all rejects.
+
+    Args:
+        raw: Raw pages with the schema `page.RAW_SCHEMA`.
+        rejects: Records that were rejected earlier.
+        interval: Time interval of the snapshot.
+        params: Section `[crawl]` of the definition.
+    """
     pages, rejected = _validate_or_bisect(raw, interval, params)
     return PageBlock(raw.height + len(rejects), pages, rejects + rejected)
 
@@ -42,7 +49,7 @@ def build_page_block(
 def _validate_or_bisect(
     raw: pl.DataFrame, interval: Interval, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[Reject]]:
-    """Validate raw pages; if this fails unexpectedly, bisect to reject only the faulty page."""
+    """Validate raw pages; on an unexpected exception, bisect to reject only the faulty pages."""
     checked = value_or_reason(partial(validate_pages, raw, interval, params))
     if not isinstance(checked, str):
         return checked
@@ -62,12 +69,13 @@ def validate_pages(
     """Normalize raw pages, and reject each invalid page with the first reason that applies.
 
     Args:
-        raw: Columns of `page.RAW_SCHEMA`.
-        interval: Pages fetched outside it are rejected, unless the parameters say otherwise.
+        raw: Raw pages with the schema `page.RAW_SCHEMA`.
+        interval: Time interval of the snapshot; pages fetched outside it are rejected if
+            `crawl.interval` is `enforce`.
         params: Section `[crawl]` of the definition.
 
     Returns:
-        The valid pages, and the number and reason of every rejected record.
+        The valid pages, and the record number and reject reason of every rejected record.
     """
     text = normalize_texts(raw["text"])
     address = to_urls(raw["url"], params.address, params.scheme)

@@ -1,8 +1,8 @@
-"""Extracts the dates on which an HTML page declares to be published and last modified.
+"""Extracts the publication date and the last modification date that an HTML page declares.
 
-Input: the document node of an HTML page. Output: Unix seconds or None. Sources in order of trust:
-JSON-LD (schema.org `datePublished`, `dateModified`), meta elements, `<time>` elements. A date that
-cannot be parsed, or lies before 1990 or after the fetch, is ignored.
+Input: the document node of an HTML page. Output: Unix seconds or None. Dates are taken from JSON-LD
+(schema.org `datePublished`, `dateModified`), else from meta elements, else from `<time>` elements.
+Dates that cannot be parsed or that are before 1990 or after the fetch are ignored.
 """
 
 from collections import deque
@@ -16,11 +16,11 @@ from resiliparse.parse.html import DocumentNode
 from builder.ingest.timestamps import parse_iso
 
 EARLIEST = 631_152_000
-"""1990-01-01: dates before the first web pages are ignored."""
+"""Unix time of 1990-01-01; earlier dates are ignored, since there were no web pages."""
 CLOCK_SKEW = 86_400
-"""Seconds by which a date may lie after the fetch, to allow for time zones and wrong clocks."""
+"""Seconds by which a date may be after the fetch, to allow for time zones and wrong clocks."""
 MAX_NODES = 10_000
-"""Maximum JSON values visited per JSON-LD block."""
+"""Maximum number of JSON values that are visited in a JSON-LD block."""
 
 PUBLISHED_META = (
     "article:published_time",
@@ -61,30 +61,41 @@ TIME_LABELS = {
     "published": ("datepublished", "pubdate", "published"),
     "modified": ("datemodified", "updated", "modified"),
 }
-"""Substrings that mark a `<time>` element as a date of each kind."""
+"""Substrings that mark a `<time>` element as a publication or modification date if its label has
+them."""
 NAME_ATTRIBUTES = ("property", "name", "itemprop", "http-equiv")
 
 
 def extract_dates(page: DocumentNode, fetched_at: int) -> tuple[int | None, int | None]:
-    """Return the publication and modification times of a page in Unix seconds, or None."""
+    """Extract the publication and modification times of a page in Unix seconds; None if missing.
+
+    Args:
+        page: Document node of the page.
+        fetched_at: Fetch time in Unix seconds; later dates are ignored.
+    """
     linked = _json_ld_dates(page)
-    meta = _date_meta(page)
-    times = list(_time_elements(page))
+    meta = _read_date_meta(page)
+    times = list(_read_time_elements(page))
     published = (
         *linked["datepublished"],
         *_meta_values(meta, PUBLISHED_META),
-        *_labelled_dates(times, "published"),
+        *_labeled_dates(times, "published"),
     )
     modified = (
         *linked["datemodified"],
         *_meta_values(meta, MODIFIED_META),
-        *_labelled_dates(times, "modified"),
+        *_labeled_dates(times, "modified"),
     )
     return _first_valid_date(published, fetched_at), _first_valid_date(modified, fetched_at)
 
 
 def parse_date(text: str, fetched_at: int) -> int | None:
-    """Return an ISO 8601 or RFC 5322 date in Unix seconds; None if invalid or implausible."""
+    """Convert an ISO 8601 or RFC 5322 date to Unix seconds; None if it is invalid or implausible.
+
+    Args:
+        text: The date.
+        fetched_at: Fetch time in Unix seconds; dates more than a day later are implausible.
+    """
     try:
         parsed = _parse_datetime(text.strip())
         seconds = int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
@@ -94,7 +105,7 @@ def parse_date(text: str, fetched_at: int) -> int | None:
 
 
 def _parse_datetime(text: str) -> datetime:
-    """Parse an ISO 8601 date and time, or only its date, or an RFC 5322 date."""
+    """Parse an ISO 8601 date and time, or only its date part, or an RFC 5322 date."""
     try:
         return parse_iso(text)
     except ValueError:
@@ -104,18 +115,21 @@ def _parse_datetime(text: str) -> datetime:
 
 
 def _first_valid_date(texts: Iterable[str], fetched_at: int) -> int | None:
-    """Return the first plausible date of some texts in Unix seconds; None if there is none."""
+    """Return the first plausible date among texts in Unix seconds; None if there is none."""
     dates = (parse_date(text, fetched_at) for text in texts)
     return next((seconds for seconds in dates if seconds is not None), None)
 
 
 def _meta_values(meta: dict[str, str], names: Iterable[str]) -> Iterator[str]:
-    """Yield the contents of the meta elements with the given names, in order of the names."""
+    """Yield the contents of the meta elements with the given names, in the order of the names."""
     return (meta[name] for name in names if name in meta)
 
 
-def _date_meta(page: DocumentNode) -> dict[str, str]:
-    """Return the first `content` of each meta name that may declare a date, by lowercase name."""
+def _read_date_meta(page: DocumentNode) -> dict[str, str]:
+    """Return the contents of meta elements that may declare a date, by lowercase name.
+
+    If several elements have the same name, the first is used.
+    """
     contents: dict[str, str] = {}
     for element in page.query_selector_all(DATE_META_SELECTOR):
         for attribute in NAME_ATTRIBUTES:
@@ -125,21 +139,26 @@ def _date_meta(page: DocumentNode) -> dict[str, str]:
     return contents
 
 
-def _time_elements(page: DocumentNode) -> Iterator[tuple[str, str]]:
-    """Yield the lowercase label and the `datetime` attribute of each time element of a page."""
+def _read_time_elements(page: DocumentNode) -> Iterator[tuple[str, str]]:
+    """Yield label (lowercase `itemprop` and `class`) and `datetime` of each `<time>` element."""
     for element in page.query_selector_all("time[datetime]"):
         label = f"{element.getattr('itemprop') or ''} {element.getattr('class') or ''}".lower()
         pubdate = " pubdate" if element.hasattr("pubdate") else ""
         yield label + pubdate, element.getattr("datetime") or ""
 
 
-def _labelled_dates(times: Iterable[tuple[str, str]], kind: str) -> Iterator[str]:
-    """Yield the dates of time elements with a label of the given kind."""
+def _labeled_dates(times: Iterable[tuple[str, str]], kind: str) -> Iterator[str]:
+    """Yield the dates of `<time>` elements whose label marks them as `published` or `modified`.
+
+    Args:
+        times: Label and date of each element.
+        kind: `published` or `modified`.
+    """
     return (time for label, time in times if any(word in label for word in TIME_LABELS[kind]))
 
 
 def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
-    """Return the publication and modification dates in the JSON-LD blocks of a page."""
+    """Return all publication and modification dates in the JSON-LD blocks of a page, as written."""
     dates: dict[str, list[str]] = {"datepublished": [], "datemodified": []}
     for element in page.query_selector_all('script[type="application/ld+json"]'):
         try:
@@ -150,7 +169,7 @@ def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
             if not queue:
                 break
             node = queue.popleft()
-            for name, value in _items(node):
+            for name, value in _json_items(node):
                 if name.lower() in dates and isinstance(value, str):
                     dates[name.lower()].append(value)
                 elif isinstance(value, dict | list):
@@ -158,8 +177,11 @@ def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
     return dates
 
 
-def _items(node: object) -> Iterable[tuple[str, object]]:
-    """Return the key-value pairs of a JSON object; the items of an array have empty keys."""
+def _json_items(node: object) -> Iterable[tuple[str, object]]:
+    """Return the key-value pairs of a JSON object, or the items of an array with empty keys.
+
+    Other values give no pairs.
+    """
     if isinstance(node, dict):
         return node.items()
     return (("", value) for value in node) if isinstance(node, list) else ()

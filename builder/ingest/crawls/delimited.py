@@ -6,7 +6,12 @@ from functools import partial
 from builder.errors import FormatError
 from builder.ingest.columns import check_named_columns, check_unique_columns
 from builder.ingest.crawls.fetches import NumberedPage
-from builder.ingest.crawls.page import OPTIONAL_FIELDS, FieldNames, field_names, page_from_record
+from builder.ingest.crawls.page import (
+    OPTIONAL_FIELDS,
+    FieldNames,
+    page_from_record,
+    resolve_field_names,
+)
 from builder.ingest.delimited import (
     DELIMITERS,
     NULLS,
@@ -21,24 +26,24 @@ from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 
 MAX_SPANNED_LINES = 10_000
-"""Maximum number of lines in a quoted cell, such as the text of a page."""
+"""Maximum number of lines that a quoted cell may span, such as the text of a page."""
 
 
 def read_delimited_pages(
-    source: Source, kind: str, params: CrawlParameters
+    source: Source, file_format: str, params: CrawlParameters
 ) -> Iterator[NumberedPage]:
-    """Yield every row of a file as a numbered page or reject.
+    """Yield the number of every row of a CSV or TSV crawl, with its raw page or reject reason.
 
     Args:
-        source: The file.
-        kind: `csv` or `tsv`.
+        source: The crawl file.
+        file_format: `csv` or `tsv`.
         params: Section `[crawl]` of the definition.
 
     Raises:
-        FormatError: see `read_layout`.
+        FormatError: the header lacks required columns, or a column name is not unique.
     """
-    names, limits = field_names(params.fields), (params.max_record_bytes, MAX_SPANNED_LINES)
-    layout = detect_quoting(source, read_layout(source, kind, params), *limits)
+    names, limits = resolve_field_names(params.fields), (params.max_record_bytes, MAX_SPANNED_LINES)
+    layout = detect_quoting(source, read_layout(source, file_format, params), *limits)
     for number, row in read_rows(source, layout, *limits):
         if isinstance(row, str):
             yield number, row
@@ -48,18 +53,21 @@ def read_delimited_pages(
 
 
 def _is_missing(name: str, cell: str, names: FieldNames) -> bool:
-    """Whether a cell is a missing value; an empty text remains one, and any text may be an id."""
+    """Whether a cell is a missing value.
+
+    A URL cell never is, since its value may be any id. An empty cell is only in time columns.
+    """
     return name != names.url and (cell in NULLS or (not cell and name in names.times))
 
 
-def read_layout(source: Source, kind: str, params: CrawlParameters) -> TableLayout:
-    """Return the layout of a file from its header.
+def read_layout(source: Source, file_format: str, params: CrawlParameters) -> TableLayout:
+    """Read the layout of a CSV or TSV crawl from its header.
 
     Raises:
-        FormatError: the first line does not name the columns, or names one that is read twice.
+        FormatError: the header lacks required columns, or a column name is not unique.
     """
-    names = field_names(params.fields)
-    layout = detect_layout(source, kind, params)
+    names = resolve_field_names(params.fields)
+    layout = detect_layout(source, file_format, params)
     if isinstance(layout, list):
         raise FormatError(
             f"expected a header with {names.url}, {' or '.join(names.times)} and "
@@ -73,20 +81,27 @@ def read_layout(source: Source, kind: str, params: CrawlParameters) -> TableLayo
     return layout
 
 
-def detect_delimited(source: Source, params: CrawlParameters) -> str | None:
-    """Return `csv` or `tsv` if the header of a file has the columns of a crawl; otherwise None."""
+def detect_delimited_format(source: Source, params: CrawlParameters) -> str | None:
+    """Return `csv` or `tsv` if a file has a header with the columns of a crawl; otherwise None."""
     kinds = (
-        kind for kind in DELIMITERS if isinstance(detect_layout(source, kind, params), TableLayout)
+        file_format
+        for file_format in DELIMITERS
+        if isinstance(detect_layout(source, file_format, params), TableLayout)
     )
     return next(kinds, None)
 
 
-def detect_layout(source: Source, kind: str, params: CrawlParameters) -> TableLayout | list[str]:
-    """Return the layout of a file if the header is valid, otherwise the column names found."""
-    names, longest = field_names(params.fields), list[str]()
+def detect_layout(
+    source: Source, file_format: str, params: CrawlParameters
+) -> TableLayout | list[str]:
+    """Return the layout of a file if its header has the columns of a crawl.
+
+    Otherwise, return the column names found.
+    """
+    names, longest = resolve_field_names(params.fields), list[str]()
     blocks = (block.lines for block in read_blocks(source, params.max_record_bytes))
     line = next((lines[0] for lines in blocks if lines), None)
-    for layout in candidate_layouts(line, kind):
+    for layout in candidate_layouts(line, file_format):
         columns = set(layout.names)
         is_dated = bool(columns & set(names.times)) or params.undated == "start"
         if names.url in columns and columns & set(names.texts) and is_dated:

@@ -1,8 +1,8 @@
-"""Parses fetched documents to raw pages, in parallel if the files are large.
+"""Converts fetched documents to raw pages, in parallel if the crawl files are large.
 
 Input: fetches with undecoded bodies. Output: one raw page or reject reason per fetch. Transfer and
-content encodings are decoded; a body that expands beyond the limit is rejected without decoding it
-fully. The executor parses the bodies in batches.
+content encodings are decoded; decoding stops, and the fetch is rejected, if the body exceeds a size
+limit. The executor parses the bodies in batches.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,18 +24,18 @@ from builder.runtime.executors import map_partitions, process_pool
 from builder.runtime.limits import Limits
 
 MIN_POOL_BYTES = 32 * 2**20
-"""Minimum total size of the files at which worker processes are started."""
+"""Total size of the files, in bytes, from which worker processes are started."""
 WORKER_BYTES = 256 * 2**20
 """Memory that a worker process needs, in bytes."""
 BATCH_BYTES = 4 * 2**20
 BATCH_RECORDS = 512
 
 NumberedPage = tuple[int, RawPage | str]
-"""1-based number of a record, and its raw page or reject reason."""
+"""1-based number of a record in its file, and its raw page or reject reason."""
 
 
 class BodyType(Enum):
-    """Type of a fetched body: HTML, text, or unknown (accepted only if it looks like HTML)."""
+    """Type of a fetched body: HTML, plain text, or unknown (rejected unless it looks like HTML)."""
 
     HTML = auto()
     TEXT = auto()
@@ -43,16 +43,24 @@ class BodyType(Enum):
 
 
 class Fetch(NamedTuple):
-    """Crawled document whose body is not yet decoded, with times in Unix seconds.
+    """Fetched document with its undecoded body.
 
-    `transfer_encoding` and `content_encoding` are the HTTP headers of the body, `modified_at` is
-    the `Last-Modified` header, `title` a title from crawl metadata, `is_truncated` is set if the
-    body is incomplete.
+    Args:
+        url: URL of the document.
+        fetched_at: Fetch time in Unix seconds.
+        body_type: Type of the body.
+        body: Body as stored, with transfer and content encodings.
+        charset: Charset label from a header; None if missing.
+        transfer_encoding: HTTP header `Transfer-Encoding`, or an empty string.
+        content_encoding: HTTP header `Content-Encoding`, or an empty string.
+        modified_at: HTTP header `Last-Modified` in Unix seconds; None if missing.
+        is_truncated: Whether the body is known to be incomplete.
+        title: Title from the metadata of the crawl; empty if missing.
     """
 
     url: str
     fetched_at: int
-    kind: BodyType
+    body_type: BodyType
     body: bytes
     charset: str | None
     transfer_encoding: str = ""
@@ -63,12 +71,12 @@ class Fetch(NamedTuple):
 
 
 NumberedFetch = tuple[int, Fetch | str]
-"""1-based number of a record, and its fetch or reject reason."""
+"""1-based number of a record in its file, and its fetch or reject reason."""
 
 
 @dataclass(frozen=True)
 class FetchBatch:
-    """Consecutive records of a crawl file, as fetches or rejects."""
+    """Batch of consecutive records of a crawl file, as numbered fetches or reject reasons."""
 
     file: str
     records: tuple[NumberedFetch, ...]
@@ -80,28 +88,29 @@ class FetchBatch:
 def parse_fetches(
     fetches: Iterable[NumberedFetch], source: Source, params: CrawlParameters, limits: Limits
 ) -> Iterator[NumberedPage]:
-    """Yield the raw page or the reject of every fetch of a crawl file, in order.
+    """Yield the number of every record of a crawl file, with its raw page or reject reason.
 
     Args:
-        fetches: Fetches and rejects of the file.
+        fetches: Numbered fetches and reject reasons of the file.
         source: The crawl file, for messages.
         params: Section `[crawl]` of the definition.
-        limits: Threads, memory and executor.
+        limits: Number of threads, memory limit and executor.
     """
     task, batches = partial(parse_batch, params=params), _group_into_batches(fetches, source)
     yield from chain.from_iterable(map_partitions(task, batches, limits))
 
 
 def parser_pool(files: Sequence[Source], limits: Limits) -> AbstractContextManager[Limits]:
-    """Context manager that opens a process pool for parsing HTML, and yields limits that use it.
+    """Context manager that starts a process pool for parsing HTML, and yields limits that use it.
 
-    A process can parse only one page at a time, so large files are parsed by several processes.
+    Since a process can parse only one page at a time, large files are parsed by several processes.
+    For small files, no process is started.
     """
-    return process_pool(limits, sum(map(_file_bytes, files)), MIN_POOL_BYTES, WORKER_BYTES)
+    return process_pool(limits, sum(map(_file_size, files)), MIN_POOL_BYTES, WORKER_BYTES)
 
 
-def _file_bytes(file: Source) -> int:
-    """Return the size of a file, or 0 for a missing file, which is reported when it is read."""
+def _file_size(file: Source) -> int:
+    """Return the size of a file in bytes; 0 if it is missing, which is reported later."""
     try:
         return file.path.stat().st_size
     except OSError:
@@ -109,7 +118,7 @@ def _file_bytes(file: Source) -> int:
 
 
 def _group_into_batches(fetches: Iterable[NumberedFetch], source: Source) -> Iterator[FetchBatch]:
-    """Group the records of a file into batches of limited bytes and number."""
+    """Group the records of a crawl file into batches with a limited number of bytes and records."""
     batch: list[NumberedFetch] = []
     size = 0
     for number, fetch in fetches:
@@ -123,7 +132,7 @@ def _group_into_batches(fetches: Iterable[NumberedFetch], source: Source) -> Ite
 
 
 def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[NumberedPage]:
-    """Parse the fetches of a batch; return a raw page or the reject reason of each, in order."""
+    """Parse the fetches of a batch; return each record's raw page or reject reason, in order."""
     return [
         (
             number,
@@ -136,19 +145,19 @@ def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[N
 
 
 def parse_fetch(fetch: Fetch, params: CrawlParameters) -> RawPage:
-    """Parse a fetch and return the raw page.
+    """Decode and parse the body of a fetch, and return the raw page.
 
     Raises:
-        RejectError: the body cannot be decoded, is too large, or is not HTML.
+        RejectError: the body cannot be decoded, is too large, or is neither HTML nor plain text.
     """
     body, ends_early = decode_body(
         fetch.body, fetch.transfer_encoding, fetch.content_encoding, params.max_record_bytes
     )
     is_truncated = fetch.is_truncated or ends_early
-    if fetch.kind is BodyType.TEXT:
+    if fetch.body_type is BodyType.TEXT:
         text = decode(body, fetch.charset or UTF8, is_html=False)
         return RawPage(fetch.url, fetch.fetched_at, "", text, is_truncated=is_truncated)
-    if is_binary(body) or (fetch.kind is BodyType.UNKNOWN and not looks_like_html(body)):
+    if is_binary(body) or (fetch.body_type is BodyType.UNKNOWN and not looks_like_html(body)):
         raise RejectError("not_html")
     page = parse_html(body, fetch.charset, fetch.fetched_at)
     return RawPage(

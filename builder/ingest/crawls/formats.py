@@ -1,9 +1,9 @@
-"""Reads a crawl file of any supported format as blocks of pages and rejects.
+"""Reads crawl files of every supported format as blocks of pages and rejects.
 
-Without `crawl.format` the format is detected from the first bytes: Parquet, WARC, a CSV or TSV
-header, else JSON lines; see `page` for the fields. JSON lines are parsed in chunks (`json_lines`),
-other records one by one; HTML texts are parsed like those of archives (`fetches`). All pages are
-validated block by block (`checks`).
+Unless `crawl.format` is set, the format is detected from the first bytes: Parquet, WARC, a CSV or
+TSV header, else JSON Lines (see `page` for the fields). JSON Lines are parsed in chunks
+(`json_lines`), other records one by one. Texts that are HTML are parsed like the bodies in WARC
+archives (`fetches`). All pages are validated in blocks (`checks`).
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from functools import partial
 from builder.ingest.crawls.charsets import UTF8
 from builder.ingest.crawls.checks import PageBlock, build_page_block
 from builder.ingest.crawls.delimited import (
-    detect_delimited,
+    detect_delimited_format,
     read_delimited_pages,
     read_layout,
 )
@@ -36,11 +36,12 @@ from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 
 WARC, WARC_SUFFIXES = b"WARC/", (".warc", ".wet")
-"""Signature of a WARC file, and file names of WARC files with a damaged first record."""
+"""Signature of a WARC file, and parts of file names by which WARC files are recognized if their
+first record is damaged."""
 CHUNK = 16 * 2**20
-"""Maximum bytes of lines that are parsed together; a fifth faster than 4 MB."""
+"""Maximum size in bytes of a chunk of lines; parsing takes a fifth longer with chunks of 4 MB."""
 MEMORY_SHARE = 64
-"""The maximum size of a chunk is the memory limit divided by this number."""
+"""Divisor of the memory limit; the result is another maximum size of a chunk."""
 BLOCK_ROWS = 8192
 BLOCK_CHARS = 8 * 2**20
 
@@ -48,7 +49,7 @@ BLOCK_CHARS = 8 * 2**20
 def read_pages(
     source: Source, interval: Interval, params: CrawlParameters, limits: Limits
 ) -> Iterator[PageBlock]:
-    """Yield the valid pages and the rejects of a crawl file, block by block.
+    """Yield the valid pages and the rejects of a crawl file in blocks.
 
     Raises:
         FormatError: the file cannot be opened, or lacks the columns of a crawl.
@@ -67,14 +68,14 @@ def read_pages(
     if kind == "warc":
         pages = parse_fetches(read_archive(source, params), source, params, limits)
     elif params.text_format == "html":
-        pages = parse_fetches(_html_fetches(records, interval), source, params, limits)
+        pages = parse_fetches(_to_html_fetches(records, interval), source, params, limits)
     else:
         pages = records
     yield from _page_blocks(pages, interval, params)
 
 
 def detect_format(source: Source, params: CrawlParameters) -> str:
-    """Detect the format of a crawl file from its first bytes; the default is JSON lines.
+    """Detect the format of a crawl file from its first bytes; JSON Lines if nothing else matches.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -86,11 +87,13 @@ def detect_format(source: Source, params: CrawlParameters) -> str:
     if head == WARC or (is_short and any(name in source.path.name for name in WARC_SUFFIXES)):
         return "warc"
     is_json = head.lstrip()[:1] in (b"{", b"[", b"")
-    return "jsonl" if is_json else detect_delimited(source, params) or "jsonl"
+    return "jsonl" if is_json else detect_delimited_format(source, params) or "jsonl"
 
 
 def optional_columns(source: Source, params: CrawlParameters) -> dict[str, bool]:
-    """Return whether a CSV, TSV or Parquet crawl has a column of titles; other formats: empty.
+    """Return whether a CSV, TSV or Parquet crawl has a title column; empty for other formats.
+
+    The result maps the column name to True or False.
 
     Raises:
         FormatError: the file cannot be opened, or lacks the columns of a crawl.
@@ -106,7 +109,7 @@ def optional_columns(source: Source, params: CrawlParameters) -> dict[str, bool]
 
 
 def _read_rows(source: Source, kind: str, params: CrawlParameters) -> Iterator[NumberedPage]:
-    """Yield the numbered raw pages and rejects of a Parquet, CSV, TSV or JSON lines file."""
+    """Yield the numbered raw pages and rejects of a Parquet, CSV, TSV or JSON Lines crawl."""
     if kind == "parquet":
         return read_parquet_pages(source, params)
     if kind in DELIMITERS:
@@ -115,13 +118,13 @@ def _read_rows(source: Source, kind: str, params: CrawlParameters) -> Iterator[N
 
 
 def _parse_chunk(chunk: Chunk, interval: Interval, params: CrawlParameters) -> PageBlock:
-    """Parse and validate the JSON lines of a chunk of a file."""
+    """Parse a chunk of JSON Lines, and validate the pages."""
     raw, rejects = parse_page_chunk(chunk, params)
     return build_page_block(raw, rejects, interval, params)
 
 
 def _read_lines(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
-    """Yield the numbered raw page or reject of every JSON line."""
+    """Yield the number of every line of a JSON Lines crawl, with its raw page or reject reason."""
     for chunk in read_chunks(source, params.max_record_bytes):
         raw, rejects = parse_page_chunk(chunk, params)
         yield from rejects
@@ -129,8 +132,10 @@ def _read_lines(source: Source, params: CrawlParameters) -> Iterator[NumberedPag
             yield line, RawPage(*fields)
 
 
-def _html_fetches(records: Iterator[NumberedPage], interval: Interval) -> Iterator[NumberedFetch]:
-    """Yield raw pages whose text is HTML as fetches, with the HTML as body."""
+def _to_html_fetches(
+    records: Iterator[NumberedPage], interval: Interval
+) -> Iterator[NumberedFetch]:
+    """Convert raw pages whose text is HTML to fetches with the HTML as their body."""
     for number, page in records:
         if isinstance(page, str):
             yield number, page
@@ -143,7 +148,7 @@ def _html_fetches(records: Iterator[NumberedPage], interval: Interval) -> Iterat
 def _page_blocks(
     records: Iterator[NumberedPage], interval: Interval, params: CrawlParameters
 ) -> Iterator[PageBlock]:
-    """Group raw pages and rejects into validated blocks of limited rows and characters."""
+    """Group raw pages and rejects into blocks of limited size, and validate the pages."""
     rows: list[tuple[object, ...]] = []
     rejects: list[tuple[int, str]] = []
     chars = 0

@@ -1,7 +1,7 @@
-"""Extracts title, main text, declared language and dates from HTML.
+"""Extracts the title, main text, declared language and dates from HTML pages.
 
-Input: the bytes of a page and the charset of the HTTP header (see `charsets`). The main text is
-extracted by resiliparse (Bevendorff et al. 2018); if it is a tiny fraction of a page's visible
+Input: the bytes of a page, and the charset in the HTTP header (see `charsets`). The main text is
+extracted with resiliparse (Bevendorff et al. 2018). If it is only a tiny fraction of the visible
 text, the visible text is used instead.
 """
 
@@ -17,9 +17,9 @@ from builder.ingest.crawls.html_bounds import has_too_many_attributes, is_nested
 from builder.ingest.rejects import RejectError
 
 SHORT_MAIN_CHARS = 400
-"""Length in characters below which the extracted main text may be wrong."""
+"""Length in characters below which the extracted main text may be wrong and is checked."""
 MIN_MAIN_SHARE = 0.1
-"""Minimum fraction of the visible text that a short main text must have."""
+"""Minimum length of a short main text, as a fraction of the length of the visible text."""
 
 
 _HTML_START = re.compile(
@@ -27,16 +27,16 @@ _HTML_START = re.compile(
     rb"table|a|style|title|b|body|br|p)[\t\n\x0c\r >])",
     re.IGNORECASE,
 )
-"""Start of an HTML page without a content type (WHATWG MIME Sniffing, section 7.1)."""
+"""Matches the start of an HTML page without a content type (WHATWG MIME Sniffing, section 7.1)."""
 BINARY_SIGNATURES = (
     *(b"%PDF-", b"%!PS-Adobe-", b"PK\x03\x04", b"Rar!\x1a\x07", b"7z\xbc\xaf\x27\x1c"),
     *(b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a"),
 )
-"""First bytes of documents, archives and images, which servers also send as `text/html`."""
+"""Magic numbers of PDF files, archives and images, which some servers send as `text/html`."""
 
 
 class HtmlPage(NamedTuple):
-    """Title, text, language and dates extracted from an HTML page."""
+    """Title, text, declared language and dates (Unix seconds) extracted from an HTML page."""
 
     title: str
     text: str
@@ -46,12 +46,12 @@ class HtmlPage(NamedTuple):
 
 
 def looks_like_html(body: bytes) -> bool:
-    """Whether a body without a content type is HTML by the MIME sniffing rules of browsers."""
+    """Whether a body without a content type is HTML, according to the MIME sniffing standard."""
     return _HTML_START.match(body) is not None
 
 
 def is_binary(body: bytes) -> bool:
-    """Whether a body is a document, archive or image, whatever its content type says."""
+    """Whether the first bytes of a body are those of a PDF, an archive or an image."""
     return body.startswith(BINARY_SIGNATURES)
 
 
@@ -60,8 +60,8 @@ def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
 
     Args:
         body: Bytes of the page.
-        charset: Charset of the HTTP header, if any.
-        fetched_at: Fetch time in Unix seconds; later dates on the page are ignored.
+        charset: Charset in the HTTP header, if any.
+        fetched_at: Fetch time in Unix seconds; dates on the page after it are ignored.
 
     Raises:
         RejectError: the page cannot be parsed, or a tag has too many attributes.
@@ -84,7 +84,7 @@ def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
 
 
 def main_text(tree: HTMLTree) -> str:
-    """Return the main text of an HTML page, or all visible text if the main text is too short."""
+    """Extract the main text of an HTML page, or all visible text if the main text is too short."""
     main: str = extract_plain_text(tree, main_content=True, alt_texts=False)
     if len(main) >= SHORT_MAIN_CHARS:
         return main
@@ -93,13 +93,13 @@ def main_text(tree: HTMLTree) -> str:
 
 
 def visible_text(tree: HTMLTree) -> str:
-    """Return all visible text of an HTML page."""
+    """Extract all visible text of an HTML page."""
     whole: str = extract_plain_text(tree, main_content=False, alt_texts=False)
     return whole
 
 
 def _declared_language(tree: HTMLTree, page: DocumentNode) -> str | None:
-    """Return the primary subtag of `<html lang>`; None if missing or malformed."""
+    """Return the language code in `<html lang>`, without region; None if missing or malformed."""
     root = tree.body.parent if tree.body else page.query_selector("html")
     if not isinstance(root, ElementNode):
         return None

@@ -1,7 +1,7 @@
-"""Checks that an HTML page can be parsed in reasonable time.
+"""Checks whether an HTML page can be parsed in reasonable time.
 
-The parser compares every attribute of a tag with all others, and main-text extraction walks up the
-tree from every node. Both take quadratic time on hostile input.
+The parser compares every attribute of a tag with all its other attributes, and main-text extraction
+walks up the tree from every node. On malicious pages, both steps take quadratic time.
 """
 
 import re
@@ -9,10 +9,10 @@ import re
 import polars as pl
 
 MAX_ATTRIBUTES = 5000
-"""Maximum attributes per tag; pages with more are rejected."""
+"""Maximum number of attributes per tag; pages with more are rejected."""
 LONG_TAG_CHARS = 2 * MAX_ATTRIBUTES
-"""Minimum characters of a tag with too many attributes, each of which takes two characters. Such a
-tag has no `>` for as long, or has one within quotes."""
+"""Minimum length in characters of a tag with too many attributes, at two characters per attribute.
+Over this length, the tag contains no `>`, or only within quotes."""
 QUOTED_END = r"""=\s*(?:"[^"]*>|'[^']*>)"""
 _QUOTED = r"""(?:"[^"]*"|'[^']*')"""
 SUSPICIOUS_TAG = (
@@ -21,11 +21,11 @@ SUSPICIOUS_TAG = (
     rf"|[^\s/>=]+\s*=\s*{_QUOTED}"
     r"){100}"
 )
-"""Matches tags that seem to have a hundred attributes, each after white space or a quoted value. It
-may miss single attributes, but no tag with too many. The regex engine of Polars runs in linear
-time."""
+"""Matches tags that seem to have at least a hundred attributes, each after white space or a quoted
+value. The pattern may miss some attributes, but it matches every tag with more than
+`MAX_ATTRIBUTES`. The regex engine of Polars runs in linear time."""
 MAX_DEPTH = 1500
-"""Nesting depth above which main text is not extracted; 1,327 real pages stayed below 750."""
+"""Nesting depth above which the main text is not extracted; 1,327 real pages had less than 750."""
 
 OPTIONAL_END_TAGS = frozenset(
     {
@@ -34,7 +34,7 @@ OPTIONAL_END_TAGS = frozenset(
         *("tbody", "thead", "tfoot", "colgroup", "rp", "rt"),
     }
 )
-"""Elements whose end tag is optional or forbidden, which do not add to the depth."""
+"""Elements whose end tag is optional or forbidden; they do not count toward the nesting depth."""
 
 _TAG_START, _QUOTED_END = re.compile(r"<[a-zA-Z]"), re.compile(QUOTED_END)
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
@@ -45,7 +45,7 @@ _RAW_END = {name: re.compile(rf"</{name}", re.IGNORECASE) for name in ("script",
 
 
 def has_too_many_attributes(html: str) -> bool:
-    """Whether any tag has more than `MAX_ATTRIBUTES` attributes."""
+    """Whether any tag of a page has more than `MAX_ATTRIBUTES` attributes."""
     if len(html) <= LONG_TAG_CHARS or not (_has_long_tag(html) or _QUOTED_END.search(html)):
         return False
     if not pl.Series([html]).str.contains(SUSPICIOUS_TAG)[0]:
@@ -68,7 +68,7 @@ def has_too_many_attributes(html: str) -> bool:
 
 
 def _has_long_tag(html: str) -> bool:
-    """Whether a tag seems to continue for `LONG_TAG_CHARS` characters without a `>`."""
+    """Whether a page seems to have a tag that continues for `LONG_TAG_CHARS` without a `>`."""
     start = 0
     while start + LONG_TAG_CHARS <= len(html):
         end = html.rfind(">", start, start + LONG_TAG_CHARS)
@@ -83,13 +83,13 @@ def _has_long_tag(html: str) -> bool:
 
 
 def _end_of_match(pattern: re.Pattern[str], html: str, position: int) -> int:
-    """Return the end of the first match at or after a position, or the end of the page."""
+    """Return the end of the first match at or after a position; the end of the page if none."""
     match = pattern.search(html, position)
     return match.end() if match else len(html)
 
 
 def is_nested_too_deeply(html: str) -> bool:
-    """Whether elements are nested deeper than `MAX_DEPTH`."""
+    """Whether the elements of a page seem to be nested deeper than `MAX_DEPTH`."""
     opening_brackets = html.count("<")
     if opening_brackets <= MAX_DEPTH or opening_brackets - html.count("</") <= MAX_DEPTH:
         return False

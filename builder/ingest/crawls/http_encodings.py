@@ -1,9 +1,9 @@
 """Decodes the transfer and content encodings of HTTP response bodies.
 
 Input: a body with its transfer and content encodings. Output: the decoded body. Crawlers often
-store a decoded body with the headers of the encoded one, so a body without the signature of its
-encoding is returned unchanged. A truncated body is decoded as far as possible and flagged. A gzip
-body is decoded even if no header says so. Decoding stops at a size limit.
+store the decoded body with the headers of the encoded body; therefore, a body that does not have
+the declared encoding is returned unchanged. A truncated body is decoded as far as possible and
+flagged. A gzip body is decoded even if no header declares it. Decoding stops at a size limit.
 """
 
 import zlib
@@ -17,14 +17,15 @@ from builder.ingest.decompression import GZIP, ZSTD
 from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError
 
 ZLIB_OR_GZIP = zlib.MAX_WBITS + 32
-"""`wbits` value with which zlib detects zlib and gzip headers by itself."""
+"""`wbits` value that makes zlib detect a zlib or gzip header automatically."""
 BROTLI_CHUNK = 2**20
 MAX_MEMBERS = 1000
-"""Maximum gzip members or zstd frames of a body; each costs a copy of the rest of the body."""
+"""Maximum number of gzip members or zstd frames that are decoded, since the rest of the body is
+copied for each."""
 
 
 class Decoded(NamedTuple):
-    """Decoded body, and whether the encoded body ends early."""
+    """Decoded body, and whether the encoded body was truncated."""
 
     body: bytes
     is_truncated: bool = False
@@ -39,7 +40,7 @@ def decode_body(
         body: The body as stored.
         transfer_encoding: `Transfer-Encoding` header, or an empty string.
         content_encoding: `Content-Encoding` header, or an empty string.
-        max_bytes: Maximum size of the decoded body.
+        max_bytes: Maximum size of the decoded body in bytes.
 
     Raises:
         RejectError: the decoded body is too large, or an encoding is not supported.
@@ -61,7 +62,7 @@ def decode_body(
 
 
 def _decode_chunked(body: bytes) -> Decoded:
-    """Join the chunks of a chunked body; return a body without chunks unchanged."""
+    """Join the chunks of a body in HTTP chunked encoding; return other bodies unchanged."""
     chunks: list[bytes] = []
     position = 0
     while position < len(body):
@@ -77,7 +78,7 @@ def _decode_chunked(body: bytes) -> Decoded:
 
 
 def _chunk_size(line: bytes) -> int | None:
-    """Return the size in a line that starts an HTTP chunk; None if the line is malformed."""
+    """Parse the chunk size from the first line of an HTTP chunk; None if it is malformed."""
     digits = line.partition(b";")[0].strip()
     if not digits or len(digits) > 8 or digits.strip(b"0123456789abcdefABCDEF"):
         return None
@@ -85,7 +86,11 @@ def _chunk_size(line: bytes) -> int | None:
 
 
 def _decode_gzip(body: bytes, max_bytes: int) -> Decoded:
-    """Decode a gzip body; return a body without the gzip signature unchanged."""
+    """Decode a gzip body; return a body without the gzip signature unchanged.
+
+    Raises:
+        RejectError: nothing can be decoded.
+    """
     if not body.startswith(GZIP):
         return Decoded(body)
     decoded = _inflate(body, ZLIB_OR_GZIP, max_bytes)
@@ -95,7 +100,10 @@ def _decode_gzip(body: bytes, max_bytes: int) -> Decoded:
 
 
 def _decode_deflate(body: bytes, max_bytes: int) -> Decoded:
-    """Decode a `deflate` body, either in zlib format or, as is common, raw deflate."""
+    """Decode a `deflate` body: zlib format or, as many servers send it, raw deflate.
+
+    Return the body unchanged if it has neither format.
+    """
     for window_bits in (ZLIB_OR_GZIP, -zlib.MAX_WBITS):
         decoded = _inflate(body, window_bits, max_bytes)
         if decoded.body:
@@ -104,7 +112,13 @@ def _decode_deflate(body: bytes, max_bytes: int) -> Decoded:
 
 
 def _inflate(body: bytes, window_bits: int, max_bytes: int) -> Decoded:
-    """Decompress at most `max_bytes + 1` bytes of all gzip members, as far as they are intact."""
+    """Decompress zlib, (multi-member) gzip or raw deflate data, up to the first corrupt byte.
+
+    Args:
+        body: Compressed data.
+        window_bits: `wbits` argument of zlib, which selects the format.
+        max_bytes: Size limit; at most one byte more is decompressed.
+    """
     chunks, size = [b""], 0
     for _ in range(MAX_MEMBERS):
         decoder = zlib.decompressobj(window_bits)
@@ -121,7 +135,11 @@ def _inflate(body: bytes, window_bits: int, max_bytes: int) -> Decoded:
 
 
 def _decode_zstd(body: bytes, max_bytes: int) -> Decoded:
-    """Decode a zstd body; return a body without the zstd signature unchanged."""
+    """Decode a zstd body; return a body without the zstd signature unchanged.
+
+    Raises:
+        RejectError: the body is damaged.
+    """
     if not body.startswith(ZSTD):
         return Decoded(body)
     try:

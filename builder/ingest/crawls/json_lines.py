@@ -1,7 +1,7 @@
-"""Parses the JSON lines of a crawl into raw pages and rejects, column by column where possible.
+"""Parses the lines of a JSON Lines crawl to raw pages and rejects, in columns where possible.
 
-Lines that cannot be parsed that way (see `line_columns`), and rows with ambiguous values, are
-parsed one at a time (see `page`). The result is the same either way.
+Lines that cannot be parsed in columns (see `line_columns`), or that have ambiguous values, are
+parsed one by one (see `page`). The result is the same in both cases.
 """
 
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ from builder.ingest.crawls.page import (
     DEFAULT_PARAMS,
     RAW_SCHEMA,
     FieldNames,
-    field_names,
     parse_page,
+    resolve_field_names,
 )
-from builder.ingest.line_columns import ColumnLayout, parse_lines
+from builder.ingest.line_columns import ColumnSchema, parse_lines
 from builder.ingest.lines import Chunk
 from builder.ingest.lists import Mask, Rows
 from builder.ingest.rejects import FILE_TRUNCATED, RECORD_TOO_LARGE, value_or_reason
@@ -32,37 +32,47 @@ NO_ROWS: Rows = np.zeros(0, dtype=np.int64)
 URL_TYPES = {str: pa.string(), int: pa.int64()}
 TIMES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 SAMPLE_LINES = 64
-"""Lines per chunk from which the column types are inferred."""
+"""Number of leading lines of a chunk from which the column types are inferred."""
 PARTIAL_LINE_REASONS = ("not_json", "not_utf8")
-"""Reject reasons that an incomplete last line may have."""
+"""Reject reasons that parsing gives for an incomplete line, as at the end of a truncated file."""
 
 
 def parse_page_chunk(
     chunk: Chunk, params: CrawlParameters = DEFAULT_PARAMS
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-    """Parse every line of a chunk, and return raw pages and rejects."""
-    names = field_names(params.fields)
-    layout = infer_layout(chunk, names)
-    columns, indices = (None, NO_ROWS) if layout is None else parse_lines(chunk, layout)
+    """Parse every line of a chunk; return a data frame of raw pages, and the rejects.
+
+    Args:
+        chunk: Lines of the crawl.
+        params: Section `[crawl]` of the definition.
+
+    Returns:
+        Raw pages with the schema `page.RAW_SCHEMA`; line number and reason of each reject.
+    """
+    names = resolve_field_names(params.fields)
+    column_schema = infer_schema(chunk, names)
+    columns, indices = (
+        (None, NO_ROWS) if column_schema is None else parse_lines(chunk, column_schema)
+    )
     remaining = np.ones(len(chunk), dtype=bool)
     frames = []
     if columns is not None:
         pages, is_certain = _pages_from_columns(
-            columns, (chunk.first + indices).astype(np.uint64), names, params
+            columns, (chunk.first_line_number + indices).astype(np.uint64), names, params
         )
         frames.append(pages)
         remaining[indices[is_certain]] = False
     one_by_one, rejects = _parse_one_by_one(chunk, np.flatnonzero(remaining), params)
     frames = [frame for frame in (*frames, one_by_one) if frame.height]
     if chunk.fault is not None:
-        rejects.append((chunk.first + len(chunk), chunk.fault))
+        rejects.append((chunk.first_line_number + len(chunk), chunk.fault))
     if len(frames) == 1:
         return frames[0], rejects
     return (pl.concat(frames).sort("line") if frames else pl.DataFrame(schema=RAW_SCHEMA)), rejects
 
 
-def infer_layout(chunk: Chunk, names: FieldNames) -> ColumnLayout | None:
-    """Infer the column types of a chunk from sample lines; None if it cannot be read in columns."""
+def infer_schema(chunk: Chunk, names: FieldNames) -> ColumnSchema | None:
+    """Infer the column types of a chunk from sample lines; None if columns are impossible."""
     if "." in "".join(names.all) or len(set(names.all)) < len(names.all):
         return None
     types = dict.fromkeys((names.title, *names.texts), pa.string())
@@ -79,16 +89,23 @@ def infer_layout(chunk: Chunk, names: FieldNames) -> ColumnLayout | None:
         if kind is None:
             return None
         types[name] = kind
-    return ColumnLayout(pa.schema(types), bool(other_fields))
+    return ColumnSchema(pa.schema(types), bool(other_fields))
 
 
 def _pages_from_columns(
     columns: pa.RecordBatch, numbers: np.ndarray, names: FieldNames, params: CrawlParameters
 ) -> tuple[pl.DataFrame, Mask]:
-    """Return the raw pages of all rows that are certainly valid, and a mask of these rows."""
+    """Return the raw pages of the rows that are certainly valid, and a mask of these rows.
+
+    Args:
+        columns: Parsed lines, in columns.
+        numbers: Line number of each row.
+        names: Field names of the crawl.
+        params: Section `[crawl]` of the definition.
+    """
     seconds, is_dated = _coalesce_times(columns, names, params)
     url, text = columns[names.url], _coalesce_texts(columns, names)
-    is_certain: Mask = is_dated & _valid_mask(url) & _valid_mask(text)
+    is_certain: Mask = is_dated & _not_null_mask(url) & _not_null_mask(text)
     raw = pa.table(
         {
             "line": pa.array(numbers),
@@ -104,7 +121,7 @@ def _pages_from_columns(
     return frame.select(pl.col(name).cast(kind) for name, kind in RAW_SCHEMA.items()), is_certain
 
 
-def _valid_mask(column: pa.Array) -> Mask:
+def _not_null_mask(column: pa.Array) -> Mask:
     """Return a mask of the values that are not null."""
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
 
@@ -112,16 +129,19 @@ def _valid_mask(column: pa.Array) -> Mask:
 def _coalesce_times(
     columns: pa.RecordBatch, names: FieldNames, params: CrawlParameters
 ) -> tuple[pa.Array, Mask]:
-    """Return the time of each row in Unix seconds, and a mask of the unambiguous times."""
+    """Return the time of each row in Unix seconds, and a mask of the unambiguous times.
+
+    The time is the first value that is not null among the time fields.
+    """
     seconds = np.zeros(len(columns), dtype=np.int64)
     has_time = np.zeros(len(columns), dtype=bool)
     is_certain = has_time.copy()
     for name in names.times:
-        is_first = _valid_mask(columns[name]) & ~has_time
+        is_first = _not_null_mask(columns[name]) & ~has_time
         if is_first.any():
             values = unix_seconds(columns[name], params)
             seconds[is_first] = values.fill_null(0).to_numpy()[is_first]
-            is_certain[is_first] = _valid_mask(values)[is_first]
+            is_certain[is_first] = _not_null_mask(values)[is_first]
             has_time |= is_first
     if params.undated == "start":
         is_certain |= ~has_time
@@ -129,7 +149,7 @@ def _coalesce_times(
 
 
 def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
-    """Return the text of each row: the first field that is not empty."""
+    """Return the text of each row: the first text field that is not empty."""
     texts = [columns[name] for name in names.texts]
     first = texts[0]
     if len(texts) == 1 or (not first.null_count and pc.min(pc.binary_length(first)).as_py() != 0):
@@ -141,11 +161,11 @@ def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
 def _parse_one_by_one(
     chunk: Chunk, indices: Rows, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
-    """Parse lines one by one; return a data frame of raw pages, and the rejects."""
+    """Parse the lines with the given indices one by one; return raw pages and rejects."""
     rows: list[tuple[object, ...]] = []
     rejects = []
     for index in indices.tolist():
-        line, number = chunk.line(index), chunk.first + index
+        line, number = chunk.line(index), chunk.first_line_number + index
         page = (
             RECORD_TOO_LARGE if line is None else value_or_reason(partial(parse_page, line, params))
         )
@@ -160,7 +180,7 @@ def _parse_one_by_one(
 
 
 def raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
-    """Return a data frame of raw pages, given line numbers and page fields."""
+    """Build a data frame of raw pages from tuples of a line number and the fields of `RawPage`."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in RAW_SCHEMA)
     return pl.DataFrame(
         [
@@ -183,7 +203,12 @@ def sample_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
 
 
 def infer_type(observed: set[type], types: dict[type, pa.DataType]) -> pa.DataType | None:
-    """Return the column type for values of some Python types, or the default type."""
+    """Return the Arrow type of a column; None if its values have different or unsupported types.
+
+    Args:
+        observed: Python types of the values; if there are none, the first of `types` is returned.
+        types: Arrow type of each supported Python type.
+    """
     if not observed:
         return next(iter(types.values()), None)
     if observed == {int, float}:

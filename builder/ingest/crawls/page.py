@@ -1,7 +1,7 @@
-"""Parses one record of a crawl to a raw page, or rejects the record with a reason.
+"""Converts a single crawl record to a raw page, or rejects the record with a reason.
 
-JSON lines have one of two shapes, `{"url", "timestamp", "title", "text"}` or (Qwant) `{"url",
-"content", "created_at", "last_updated_at"}`, or the field names of `[crawl.fields]`. Times are unix
+The fields of a record are `{"url", "timestamp", "title", "text"}`, or `{"url", "content",
+"created_at", "last_updated_at"}` (Qwant), or those named in `[crawl.fields]`. Times are Unix
 seconds or ISO 8601 unless the parameters say otherwise. URLs and texts are validated later, in
 blocks (`checks`).
 """
@@ -19,9 +19,9 @@ from builder.parameters import CrawlParameters, PageFields
 DEFAULT_PARAMS = CrawlParameters()
 TIME_FIELDS = ("timestamp", "last_updated_at", "created_at")
 TEXT_FIELDS = ("text", "content")
-"""Default field names of times and texts; the first field with a value is used."""
+"""Default names of the time and text fields, in order of preference."""
 OPTIONAL_FIELDS = ("time", "title")
-"""Fields that a crawl may lack; times only if `crawl.undated` allows that."""
+"""Optional fields of a crawl; times are optional only if `crawl.undated` allows that."""
 
 RAW_SCHEMA = {
     "line": pl.UInt64(),
@@ -37,10 +37,10 @@ RAW_SCHEMA = {
 
 
 class RawPage(NamedTuple):
-    """Page as recorded by the crawl, with times in Unix seconds.
+    """Page before validation, with times in Unix seconds.
 
-    `fetched_at` is None if the crawl has no time and `crawl.undated` allows that. `is_truncated` is
-    set if the archive says that the body is incomplete.
+    `fetched_at` is None if the record has no time and `crawl.undated` allows that. `is_truncated`
+    is True if the archive indicates that the body is incomplete, None if unknown.
     """
 
     url: str
@@ -54,7 +54,7 @@ class RawPage(NamedTuple):
 
 
 class FieldNames(NamedTuple):
-    """Field names of a page; for times and texts, several names in order of preference."""
+    """Names of the fields of a page; times and texts may have several, in order of preference."""
 
     url: str
     times: tuple[str, ...]
@@ -63,41 +63,49 @@ class FieldNames(NamedTuple):
 
     @property
     def all(self) -> tuple[str, ...]:
-        """All field names of a page."""
+        """Names of all fields of a page."""
         return (self.url, *self.times, self.title, *self.texts)
 
 
-def field_names(fields: PageFields) -> FieldNames:
-    """Return the field names in a definition, with defaults for missing ones."""
+def resolve_field_names(fields: PageFields) -> FieldNames:
+    """Return the field names in section `[crawl.fields]`, with defaults for missing names."""
     times, texts = _as_tuple(fields.time, TIME_FIELDS), _as_tuple(fields.text, TEXT_FIELDS)
     return FieldNames(fields.url, times, fields.title, texts)
 
 
 def _as_tuple(names: str | tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
-    """Return field names as a tuple, or the default if there are none."""
+    """Return one or more field names as a tuple; the default if names are None."""
     if names is None:
         return default
     return (names,) if isinstance(names, str) else names
 
 
 def parse_page(line: bytes, params: CrawlParameters = DEFAULT_PARAMS) -> RawPage:
-    """Parse a JSON line and return the raw page.
+    """Parse a line of a JSON Lines crawl and return the raw page.
 
     Raises:
-        RejectError: the line is not a page; the message is the reason.
+        RejectError: the line is not a valid page; the message is the reject reason.
     """
-    return page_from_record(parse_object(line), field_names(params.fields), params)
+    return page_from_record(parse_object(line), resolve_field_names(params.fields), params)
 
 
 def page_from_record(
     record: dict[str, Any], names: FieldNames, params: CrawlParameters = DEFAULT_PARAMS
 ) -> RawPage:
-    """Build a raw page from a record of a crawl.
+    """Convert a crawl record to a raw page.
+
+    Args:
+        record: Values by field name, with the field names of the crawl.
+        names: Field names of the crawl.
+        params: Section `[crawl]` of the definition.
 
     Raises:
-        RejectError: a field is missing or of the wrong type; the message is the reason.
+        RejectError: a field is missing or has the wrong type; the message is the reject reason.
     """
-    time, text = _first_value(record, *names.times), _first_text(record, *names.texts)
+    time, text = (
+        _first_non_null_value(record, *names.times),
+        _first_non_empty_text(record, *names.texts),
+    )
     return validate_page(
         get_nested(record, names.url), time, get_nested(record, names.title), text, params
     )
@@ -106,10 +114,10 @@ def page_from_record(
 def validate_page(
     url: object, time: object, title: object, text: object, params: CrawlParameters = DEFAULT_PARAMS
 ) -> RawPage:
-    """Validate the fields of a page, and convert the time to Unix seconds.
+    """Check the types of the fields of a page, and return a raw page with the time in Unix seconds.
 
     Raises:
-        RejectError: a field is missing or of the wrong type.
+        RejectError: a field is missing or has the wrong type.
     """
     name = parse_id(url)
     if name is None:
@@ -122,14 +130,17 @@ def validate_page(
     return RawPage(name, fetched_at, title, text)
 
 
-def _first_text(record: dict[str, Any], *names: str) -> object:
-    """Return the first non-empty value among fields of a record or, if all are empty, the first."""
+def _first_non_empty_text(record: dict[str, Any], *names: str) -> object:
+    """Return the first non-empty value among the named fields; if all are empty, the first value.
+
+    Null values are skipped in both cases.
+    """
     non_empty = (value for name in names if (value := get_nested(record, name)) not in (None, ""))
-    return next(non_empty, _first_value(record, *names))
+    return next(non_empty, _first_non_null_value(record, *names))
 
 
-def _first_value(record: dict[str, Any], *names: str) -> object:
-    """Return the first value among fields of a record that is not null."""
+def _first_non_null_value(record: dict[str, Any], *names: str) -> object:
+    """Return the first value that is not null among the named fields of a record, else None."""
     for name in names:
         value = get_nested(record, name)
         if value is not None:

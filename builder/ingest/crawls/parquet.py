@@ -10,7 +10,7 @@ from builder.errors import FormatError
 from builder.ingest.columns import check_named_columns
 from builder.ingest.crawls.charsets import decode
 from builder.ingest.crawls.fetches import NumberedPage
-from builder.ingest.crawls.page import OPTIONAL_FIELDS, field_names, page_from_record
+from builder.ingest.crawls.page import OPTIONAL_FIELDS, page_from_record, resolve_field_names
 from builder.ingest.nested import existing_names
 from builder.ingest.parquet_rows import explain_parquet_errors, numbered_rows
 from builder.ingest.rejects import FILE_TRUNCATED, value_or_reason
@@ -21,16 +21,16 @@ from builder.parameters import CrawlParameters
 MAGIC = b"PAR1"
 """First and last bytes of a Parquet file."""
 MIN_FILE_BYTES = 2 * len(MAGIC) + 4
-"""Size of the smallest possible Parquet file: both magic numbers and the footer length."""
+"""Minimum size of a Parquet file in bytes: both magic numbers and the footer length."""
 BATCH_ROWS = 256
 DECODED_ROWS = 16
-"""Rows decoded together."""
+"""Number of rows decoded at a time."""
 
 
 def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
-    """Yield the raw page or the reject of every row of a Parquet file.
+    """Yield the number of every row of a Parquet crawl, with its raw page or reject reason.
 
-    A truncated file has no readable rows and yields one reject.
+    A truncated file has no readable rows and yields a single reject.
 
     Raises:
         FormatError: the file is not Parquet, or lacks required columns.
@@ -38,7 +38,7 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
     if _lacks_footer(source):
         yield 1, FILE_TRUNCATED
         return
-    names, size = field_names(params.fields), source.path.stat().st_size
+    names, size = resolve_field_names(params.fields), source.path.stat().st_size
     decoders = {names.title: partial(decode, label="windows-1252")}
     with explain_parquet_errors(source), open_file(source.path) as file:
         columns = _page_columns(file.schema_arrow, source, params)
@@ -54,7 +54,7 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
 
 
 def parquet_columns(source: Source, params: CrawlParameters) -> list[str]:
-    """Return the configured field names that are columns; none if the file is truncated.
+    """Return the configured field names that are columns of a file; empty if it is truncated.
 
     Raises:
         FormatError: the file is not Parquet, or lacks required columns.
@@ -66,7 +66,7 @@ def parquet_columns(source: Source, params: CrawlParameters) -> list[str]:
 
 
 def _lacks_footer(source: Source) -> bool:
-    """Whether a file is a truncated Parquet file: it starts like one, but does not end like one."""
+    """Whether a Parquet file is truncated: too small, or without the magic number at its end."""
     if source.path.stat().st_size < MIN_FILE_BYTES:
         return True
     with source.path.open("rb") as file:
@@ -76,15 +76,19 @@ def _lacks_footer(source: Source) -> bool:
 
 
 def _page_columns(schema: pa.Schema, source: Source, params: CrawlParameters) -> list[str]:
-    """Return the configured field names that exist as columns of the file."""
-    names = field_names(params.fields)
+    """Return the configured field names that are columns or struct fields of a Parquet file.
+
+    Raises:
+        FormatError: required columns are missing.
+    """
+    names = resolve_field_names(params.fields)
     present = set(existing_names(schema, names.all))
     is_dated = present & set(names.times) or params.undated == "start"
     if not (names.url in present and is_dated and present & set(names.texts)):
         raise FormatError(
             f"expected the columns {names.url}, {' or '.join(names.times)}, "
             f"{' or '.join(names.texts)} and optionally {names.title}, found "
-            f"{', '.join(schema.names)}; name them in [crawl.fields]",
+            f"{', '.join(schema.names)}; name the columns in [crawl.fields]",
             source.name,
         )
     check_named_columns(

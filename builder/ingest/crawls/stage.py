@@ -1,8 +1,8 @@
 """The stage `crawl`: reads the crawls of a snapshot, and keeps the latest fetch per URL key.
 
-Input: crawl files of a snapshot. Output: `fetches`, the texts in reading order; `pages`, everything
-else about the latest fetches; and a reject with file and line for every invalid or superseded
-record.
+Input: crawl files of a snapshot. Output: `fetches`, the texts of all fetches in reading order;
+`pages`, all other columns of the latest fetches; and a reject with file and line for every invalid
+or superseded record.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,17 +44,17 @@ def ingest_crawl(
 
     Args:
         out: Folder that receives `fetches`, `pages` and `rejects`.
-        files: Crawl files, in reading order.
-        interval: Interval of the snapshot; pages fetched outside it are rejected by default.
+        files: Crawl files in reading order.
+        interval: Time interval of the snapshot; by default, pages fetched outside it are rejected.
         params: Section `[crawl]` of the definition.
-        limits: Threads, memory and scratch space.
-        progress: Counts the records read.
+        limits: Number of threads, memory limit and scratch folder.
+        progress: Advances by the number of records read.
 
     Returns:
-        The ledger, with counts in records.
+        Ledger with the numbers of records read, kept and rejected.
 
     Raises:
-        FormatError: a file cannot be opened.
+        FormatError: a file cannot be opened, or lacks required columns.
         DataError: two URL keys have the same document key.
     """
     ledger, shortened, path = Ledger("records"), 0, out / "fetches.parquet"
@@ -90,17 +90,23 @@ def ingest_crawl(
 def _read_blocks(
     files: Sequence[Source], interval: Interval, params: CrawlParameters, limits: Limits
 ) -> Iterator[tuple[int, PageBlock]]:
-    """Yield blocks of pages from all crawl files, each with the index of the file."""
+    """Yield blocks of pages and rejects from all crawl files, each with the index of its file."""
     with parser_pool(files, limits) as readers:
         for index, file in enumerate(files):
             for block in read_pages(file, interval, params, readers):
                 yield index, block
 
 
-def _add_keys(pages: pl.DataFrame, file: int, first_number: int) -> pl.DataFrame:
-    """Add document keys, file index and consecutive fetch numbers to the pages."""
+def _add_keys(pages: pl.DataFrame, file_index: int, first_number: int) -> pl.DataFrame:
+    """Add the columns `doc` (document key), `file` (index) and `number` (of the fetch) to pages.
+
+    Args:
+        pages: Pages of a single file.
+        file_index: Index of the file.
+        first_number: Number of the first fetch; the others are numbered consecutively.
+    """
     return pages.with_columns(
         pl.Series("doc", keys64(pages["url_key"])),
-        pl.lit(file, pl.UInt32).alias("file"),
+        pl.lit(file_index, pl.UInt32).alias("file"),
         pl.int_range(first_number, first_number + pages.height, dtype=pl.UInt64).alias("number"),
     )

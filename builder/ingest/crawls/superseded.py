@@ -1,8 +1,8 @@
 """Finds the latest fetch of every canonical URL; all other fetches are superseded.
 
-Input: the columns of each fetch except its text. Output: `pages`, and the superseded fetches. Ties
-are resolved by a total order: the latest time, then the greatest URL, then the text with the
-greatest MD5, then the last fetch read.
+Input: all columns of the fetches except texts. Output: the table `pages` of the latest fetches, and
+the superseded fetches. Of several fetches with the latest time, the one with the greatest URL is
+kept, then the one whose text has the greatest MD5, then the one that was read last.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from builder.runtime.limits import Limits
 from schemas import Pages
 
 MEMORY_SHARE = 0.3
-"""Fraction of the memory limit for the DuckDB connection."""
+"""Fraction of the memory limit that DuckDB may use."""
 ROWS_PER_BATCH = 65_536
 ORIGIN_DTYPES = {"file": pl.UInt32(), "line": pl.UInt64()}
 
@@ -54,10 +54,10 @@ PAGES = "SELECT * FROM fetched ANTI JOIN superseded USING (number) ORDER BY numb
 
 
 class LatestFetches:
-    """Context manager that collects fetches, and selects the latest one of each URL.
+    """Context manager that collects fetches, and selects the latest fetch of each canonical URL.
 
     Args:
-        limits: Scratch space and memory.
+        limits: Memory limit and scratch folder.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -70,16 +70,16 @@ class LatestFetches:
         self._connection.execute("CREATE TABLE superseded (number UBIGINT)")
 
     def add(self, fetches: pl.DataFrame) -> None:
-        """Add fetches of pages, without texts."""
+        """Add fetches; their texts are ignored."""
         self._connection.register("added", fetches.select(self._columns).to_arrow())
         self._connection.execute("INSERT INTO fetched FROM added")
         self._connection.unregister("added")
 
     def superseded_fetches(self, texts: Path) -> Iterator[tuple[int, int]]:
-        """Yield file index and line of every superseded fetch, in reading order.
+        """Yield the file index and line of every superseded fetch, in reading order.
 
         Args:
-            texts: The file of `fetches`, whose texts are read only to resolve ties.
+            texts: Parquet file of the table `fetches`; its texts are read only to break ties.
 
         Raises:
             DataError: two URL keys have the same document key.
@@ -87,7 +87,7 @@ class LatestFetches:
         self._connection.execute(REFETCHED)
         if clash := self._connection.execute(CLASH).fetchall():
             raise DataError(
-                "expected one URL per document id, found two with the same: "
+                "expected one URL per document id, found two URLs with the same id: "
                 f"{list(clash[0])}; remove one of them from the crawl"
             )
         self._connection.execute(TIED)
@@ -99,7 +99,10 @@ class LatestFetches:
             yield from zip(batch["file"].to_pylist(), batch["line"].to_pylist(), strict=True)
 
     def write(self, path: Path) -> int:
-        """Write the table `pages` after reading all superseded fetches; return the row count."""
+        """Write the table `pages`, and return the number of rows.
+
+        Call it after all superseded fetches have been read.
+        """
         return write_query(self._connection, PAGES, path, Pages)
 
     def __enter__(self) -> Self:

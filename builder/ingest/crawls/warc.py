@@ -1,8 +1,8 @@
-"""Reads the fetches of a WARC archive, plain or compressed, and continues after damage.
+"""Reads the fetches in plain or compressed WARC archives, and continues after damaged parts.
 
 Input: a WARC file. Output: numbered fetches and rejects. Only responses, revisits, resources and
-conversions are numbered; other record types are skipped. See `warc_record` for the conversion of a
-record, `warc_recovery` for the search after damage, and `fetches` for parsing the bodies.
+conversions are numbered; other record types are skipped. `warc_record` converts a record to a
+fetch, `warc_recovery` finds the next record after damage, and `fetches` parses the bodies.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from builder.ingest.crawls.warc_recovery import (
     MAX_EMPTY_RESTARTS,
     UnreadablePart,
     contains_record_start,
-    find_record,
+    find_next_record,
     find_unreadable_part,
     is_compressed_as_a_whole,
     offset_past_record_start,
@@ -35,7 +35,7 @@ FIRST_LINE_BYTES = 16
 
 
 def read_archive(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield every fetch of a WARC file, and one reject per unreadable part of the file."""
+    """Yield the numbered fetches and rejects of a WARC file; one reject per unreadable part."""
     if not source.path.stat().st_size:
         return
     with source.path.open("rb") as file:
@@ -44,7 +44,7 @@ def read_archive(source: Source, params: CrawlParameters) -> Iterator[NumberedFe
 
 
 def _read_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield the fetches of an archive that was compressed as one stream."""
+    """Yield the numbered fetches and rejects of an archive that was compressed as one stream."""
     number, has_lf_headers = 0, _has_lf_headers(source)
     with DecompressedStream(source) as stream:
         try:
@@ -62,7 +62,10 @@ def _read_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFe
 
 
 def _read_records(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield the fetches of an archive that is uncompressed or compressed record by record."""
+    """Yield the numbered fetches and rejects of an archive with separately compressed records.
+
+    Uncompressed archives are read in the same way.
+    """
     number, empty_restarts = 0, 0
     start: int | None = 0
     has_lf_headers = _has_lf_headers(source)
@@ -76,10 +79,10 @@ def _read_records(source: Source, params: CrawlParameters) -> Iterator[NumberedF
 
 
 class _RecordReader:
-    """Reads records from an offset to the first unreadable byte or to the end of the file.
+    """Reader of the records from an offset to the first unreadable part or to the end of the file.
 
     Attributes:
-        has_fetches: Whether any record was a fetch or the reject of one.
+        has_fetches: Whether any record was a fetch, accepted or rejected.
         next_start: Offset of the next record after an unreadable part; None if there is none.
     """
 
@@ -93,7 +96,7 @@ class _RecordReader:
         self.next_start: int | None = None
 
     def fetches(self) -> Iterator[Fetch | str]:
-        """Yield each fetch or its reject reason, then the reason why reading stopped, if any."""
+        """Yield each fetch or its reject reason; if reading stops early, yield the reason last."""
         self._file.seek(self._start)
         try:
             for record in ArchiveIterator(
@@ -114,10 +117,10 @@ class _RecordReader:
             yield from self._check_end()
 
     def _check_length(self, record: WarcRecord, fetch: Fetch | str | None) -> str | None:
-        """Return the reason to reject a record of wrong length; None if the length is correct."""
-        is_overrun = fetch is not None and _overruns(self._file, record, self._length, fetch)
+        """Return the reason to reject a record whose length is wrong; None if it is correct."""
+        is_overrun = fetch is not None and _record_overruns(self._file, record, self._length, fetch)
         if is_overrun:
-            self.next_start = find_record(self._file, self._offset + 1)
+            self.next_start = find_next_record(self._file, self._offset + 1)
         if self.next_start is None and not has_complete_body(record):
             unreadable = find_unreadable_part(self._file, self._offset, self._length)
             if unreadable == UnreadablePart(self._offset, is_truncated=True):
@@ -125,16 +128,16 @@ class _RecordReader:
         return "bad_length" if is_overrun else None
 
     def _check_end(self) -> Iterator[str]:
-        """Yield a reason if the archive ends within a record or before the end of the file."""
+        """Yield the reject reason if the last record is truncated or unreadable data follow it."""
         unreadable = find_unreadable_part(self._file, self._offset, self._length)
         if unreadable is not None and (
             unreadable.is_truncated or not self.has_fetches or unreadable.offset > self._offset
         ):
             yield FILE_TRUNCATED if unreadable.is_truncated else FILE_DAMAGED
-            self.next_start = find_record(self._file, unreadable.offset + 1)
+            self.next_start = find_next_record(self._file, unreadable.offset + 1)
 
     def _recover(self) -> Iterator[str]:
-        """Yield the reason for a read error, and find the next record after it."""
+        """Yield the reject reason after a read error, and find the next record."""
         unreadable = find_unreadable_part(self._file, self._offset, self._length)
         if unreadable is not None and unreadable.is_truncated:
             yield FILE_TRUNCATED
@@ -144,13 +147,13 @@ class _RecordReader:
         start = self._start + 1
         if self.has_fetches:
             start = max(start, offset_past_record_start(self._file, self._offset, self._length))
-        self.next_start = find_record(self._file, start)
+        self.next_start = find_next_record(self._file, start)
 
 
-def _overruns(file: IO[bytes], record: WarcRecord, length: int, fetch: Fetch | str) -> bool:
-    """Whether a record, as long as it is declared, would include the next record.
+def _record_overruns(file: IO[bytes], record: WarcRecord, length: int, fetch: Fetch | str) -> bool:
+    """Whether the declared length of a record is so large that the record includes the next one.
 
-    Only bodies that contain a record start are checked, and records that were too large to read.
+    The check is made only if the body contains the start of a record or was too large to read.
     """
     body = None if isinstance(fetch, str) else fetch.body
     is_suspicious = fetch == RECORD_TOO_LARGE if body is None else contains_record_start(body)
@@ -161,6 +164,6 @@ def _overruns(file: IO[bytes], record: WarcRecord, length: int, fetch: Fetch | s
 
 
 def _has_lf_headers(source: Source) -> bool:
-    """Whether header lines end with LF instead of CRLF."""
+    """Whether the header lines of an archive end with LF instead of CRLF."""
     line, end, _ = read_head(source, FIRST_LINE_BYTES).partition(b"\n")
     return bool(end) and not line.endswith(b"\r")

@@ -1,8 +1,8 @@
-"""Converts one WARC record to a fetch, or rejects the record with a reason.
+"""Converts a WARC record to a fetch, or rejects the record with a reason.
 
-Input: a record of an archive, positioned before its body. Output: a `Fetch` with the undecoded
-body. Fetches are HTTP responses, resources (pages without an HTTP header) and conversions
-(extracted text, as in WET files). Revisits have no body and are rejected.
+Input: a WARC record whose body has not been read. Output: a `Fetch` with the undecoded body.
+Records that become fetches are HTTP responses, resources (pages without an HTTP header) and
+conversions (extracted text, as in WET files). Revisits have no body and are rejected.
 """
 
 import re
@@ -28,7 +28,7 @@ NON_FETCH_TYPES = (
     | WarcRecordType.metadata
     | WarcRecordType.continuation
 )
-"""Record types that are skipped: neither pages nor rejects."""
+"""Record types that are skipped: they become neither pages nor rejects."""
 DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{1,3}T\d\d:\d\d:\d\d(?:Z|[+-]\d{4}))", re.ASCII)
 HTTP_LENGTH = re.compile(r"\s*(\d{1,18})\s*", re.ASCII)
 ASCII = bytes(range(128))
@@ -37,23 +37,23 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 
 
 def read_fetch_or_reason(record: WarcRecord, params: CrawlParameters) -> Fetch | str | None:
-    """Return the fetch in a record, or the reason to reject it; None to skip the record."""
+    """Return the fetch in a record, or the reason to reject it; None if the record is skipped."""
     if _is_skipped(record):
         return None
     return value_or_reason(partial(_read_fetch, record, params), READ_ERRORS)
 
 
 def has_complete_body(record: WarcRecord) -> bool:
-    """Whether the body is as long as `Content-Length` declares; consumes the rest of the body."""
+    """Whether a record's body is as long as its `Content-Length` declares; reads the whole body."""
     record.reader.consume()
     has_length = record.headers.get("Content-Length") is not None
     return has_length and record.reader.tell() >= record.content_length
 
 
 def _is_skipped(record: WarcRecord) -> bool:
-    """Whether a record is of a type that contains no fetch.
+    """Whether a record can be skipped because records of its type never hold a fetch.
 
-    A record of unknown type without `Content-Length` has a damaged header and is not skipped.
+    A record of unknown type that has no `Content-Length` has a damaged header and is not skipped.
     """
     if record.record_type == WarcRecordType.unknown:
         return record.headers.get("Content-Length") is not None
@@ -61,7 +61,12 @@ def _is_skipped(record: WarcRecord) -> bool:
 
 
 def _read_fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
-    """Read the fetch of a response, resource or conversion record."""
+    """Convert a response, resource or conversion record to a fetch.
+
+    Raises:
+        RejectError: the record is not a fetch of an HTML page or text, is too large, or has no
+            valid time.
+    """
     if record.record_type in (WarcRecordType.unknown, WarcRecordType.no_type):
         raise RejectError("bad_header")
     if record.record_type == WarcRecordType.revisit:
@@ -82,7 +87,11 @@ def _read_fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
 
 
 def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
-    """Read the fetch of a response record with status 200 and an HTML body."""
+    """Convert a response record with status 200 and an HTML body to a fetch.
+
+    Raises:
+        RejectError: the record is not such a response, is too large, or has no valid time.
+    """
     if record.is_http:
         record.parse_http(quirks_mode=True)  # servers that end lines with LF alone
     if record.http_headers is None:
@@ -111,15 +120,15 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
 
 
 def _is_truncated(record: WarcRecord, body: bytes) -> bool:
-    """Whether `WARC-Truncated` is set or the body is shorter than `Content-Length`."""
+    """Whether a record has `WARC-Truncated`, or its body is shorter than its `Content-Length`."""
     return bool(record.headers.get("WARC-Truncated")) or len(body) < record.content_length
 
 
 def _is_shorter_than_sent(body: bytes, headers: Mapping[str, str]) -> bool:
-    """Whether a body is shorter than the `Content-Length` of the HTTP header.
+    """Whether a body is shorter than the `Content-Length` in its HTTP headers.
 
-    The length is that of the encoded body: it is not compared with a chunked body, nor with one
-    that the crawler has decoded.
+    This length is that of the encoded body. It is not compared with the length of a chunked body or
+    of a body that the crawler has decoded.
     """
     encoding = headers.get("content-encoding", "").strip().lower()
     is_as_sent = encoding in ("", "identity") or body.startswith((GZIP, ZSTD))
@@ -130,9 +139,9 @@ def _is_shorter_than_sent(body: bytes, headers: Mapping[str, str]) -> bool:
 
 
 def _target_url(record: WarcRecord) -> str:
-    """Return `WARC-Target-URI` without angle brackets; empty if missing.
+    """Return the `WARC-Target-URI` of a record, without angle brackets; empty if missing.
 
-    Bytes above 127 are percent-encoded unless the URL is valid UTF-8.
+    If the URL is not valid UTF-8, bytes above 127 are percent-encoded.
     """
     url: bytes = (record.headers.get_bytes(b"WARC-Target-URI") or b"").strip(b"<>")
     try:
@@ -142,7 +151,7 @@ def _target_url(record: WarcRecord) -> str:
 
 
 def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
-    """Return the fetch time of a record in Unix seconds, after checking the size of the record.
+    """Check the size of a record, and return its fetch time in Unix seconds.
 
     Raises:
         RejectError: the record is larger than `crawl.max_record_bytes`, or has no valid time.
@@ -156,9 +165,9 @@ def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
 
 
 def _parse_day_of_year(text: str) -> datetime | None:
-    """Parse a ClueWeb09 date with the day of the year; return None for other dates.
+    """Parse a ClueWeb09 date, which has the day of the year; return None for other dates.
 
-    `2009-03-65T08:43:19-0800` is day 65 of 2009; the month must be that of the day.
+    `2009-03-65T08:43:19-0800` is day 65 of 2009, which must be in the given month.
     """
     match = DAY_OF_YEAR.fullmatch(text)
     if match is None:
@@ -171,7 +180,7 @@ def _parse_day_of_year(text: str) -> datetime | None:
 
 
 def _content_type(record: WarcRecord) -> tuple[str, str | None]:
-    """Return media type and charset in the `Content-Type` header of a record."""
+    """Return the media type and charset in the `Content-Type` header of a record."""
     header = Message()
     header["Content-Type"] = str(record.headers.get("Content-Type") or "")
     return header.get_content_type(), header.get_content_charset()

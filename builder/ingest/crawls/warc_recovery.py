@@ -1,8 +1,8 @@
 """Finds the next intact record in a damaged WARC archive.
 
-Uncompressed archives are searched for the version line of a header, compressed archives for a gzip
-member or zstd frame that decompresses to one. A record start within the body of a damaged record
-cannot be distinguished from a real one.
+Uncompressed archives are searched for the version line of a record header, compressed archives for
+a member (gzip member or zstd frame) that decompresses to such a line. A copy of a record header in
+the body of a damaged record cannot be distinguished from a real record.
 """
 
 import mmap
@@ -21,48 +21,49 @@ WARC_MAGIC = b"WARC/"
 RECORD_BOUNDARY = re.compile(rb"\r?\n\r?\n(?=WARC/\d\.\d{1,2}\r?\n)")
 BLANK = len(b"\r\n\r\n")
 EMBEDDED_RECORD = re.compile(rb"\r?\n\r?\nWARC/\d\.\d{1,2}\r?\nWARC-")
-"""Start of a record within a body, which suggests that the declared length is too large."""
+"""Matches the start of a record within a body, which suggests that the declared length of the body
+is too large."""
 BLANK_LINE_OR_END = re.compile(rb"\r?\n\r?\n|\Z")
-"""Bytes that follow a complete WARC record."""
+"""Matches what must follow a complete WARC record."""
 MEMBER_MAGIC = {GZIP: GZIP + b"\x08", ZSTD: ZSTD}
-"""First bytes of compressed files, and of their gzip members or zstd frames."""
+"""Maps the first bytes of a compressed file to the first bytes of its members."""
 PEEK_BYTES = 512
-"""Bytes of a compressed member that suffice to recognize a record header."""
+"""Number of leading bytes of a compressed member that suffice to recognize a record header."""
 GZIP_CHUNK, ZSTD_CHUNK = 2**16, 2**10
-"""Bytes decompressed per step; four bytes of a zstd frame may expand to 128 KiB."""
+"""Number of compressed bytes per step; four bytes of a zstd frame may expand to 128 KiB."""
 HEADER_CHUNKS = 16
 HEADER_END, RECORD_END = re.compile(rb"\r?\n\r?\n"), re.compile(rb"\r?\n\r?\n")
 CONTENT_LENGTH = re.compile(rb"^content-length\s*:\s*(\d{1,18})", re.IGNORECASE | re.MULTILINE)
 MAX_EMPTY_RESTARTS = 1000
-"""Maximum consecutive restarts without a record."""
+"""Maximum number of consecutive restarts after damage that find no readable record."""
 
 
-def find_record(file: IO[bytes], after: int) -> int | None:
-    """Return the offset of the first record start at or after an offset; None if there is none.
+def find_next_record(file: IO[bytes], start: int) -> int | None:
+    """Find the first record that starts at or after an offset; return its offset, None if none.
 
     Args:
         file: A non-empty archive.
-        after: Offset in the file.
+        start: Offset at which the search starts.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
         if magic is None:
-            return _find_plain_record(data, after)
+            return _find_plain_record(data, start)
         return next(
-            (offset for offset in _find_all(data, magic, after) if _starts_record(data, offset)),
+            (offset for offset in _find_all(data, magic, start) if _starts_record(data, offset)),
             None,
         )
 
 
 def offset_past_record_start(file: IO[bytes], offset: int, length: int) -> int:
-    """Return an offset past the start of a record but not past its end.
+    """Return the offset from which to search for the record that follows a given record.
 
-    The next record is searched for from there.
+    The offset is after the start of the given record, and at most its end.
 
     Args:
         file: A non-empty archive.
         offset: Offset of the record.
-        length: Size of its decompressed body in bytes.
+        length: Size of the record's decompressed body in bytes.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
@@ -78,13 +79,13 @@ def contains_record_start(body: bytes) -> bool:
 
 
 def overruns_next_record(file: IO[bytes], offset: int, length: int, body: bytes | None) -> bool:
-    """Whether a record, by its declared length, extends over the record that follows.
+    """Whether the declared length of a record is so large that the record includes the next one.
 
     Args:
         file: A non-empty archive.
         offset: Offset of the record.
-        length: Declared size of headers and body in bytes, decompressed.
-        body: The body, which contains a record start; None if it was not read.
+        length: Declared size of the headers and body in bytes, decompressed.
+        body: Body that contains the start of a record; None if it was not read.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
@@ -102,8 +103,9 @@ class UnreadablePart(NamedTuple):
     """Part of an archive that cannot be read.
 
     Args:
-        offset: First byte of the unreadable record or compressed member.
-        is_truncated: Whether the file ends within it and no record starts after it.
+        offset: Offset of the unreadable record or compressed member.
+        is_truncated: Whether the file ends within this record or member, and no other record
+            starts after its offset.
     """
 
     offset: int
@@ -111,14 +113,14 @@ class UnreadablePart(NamedTuple):
 
 
 def find_unreadable_part(file: IO[bytes], offset: int, length: int = 0) -> UnreadablePart | None:
-    """Return the first part at or after an offset that cannot be read; None if there is none.
+    """Find the first unreadable part at or after an offset; None if everything can be read.
 
     A gzip member with a damaged header may seem to extend to the end of the file.
 
     Args:
         file: A non-empty archive.
-        offset: Offset at which a record starts, or should start.
-        length: Declared body length of that record in bytes; used for uncompressed archives.
+        offset: Offset at which a record starts or should start.
+        length: Declared length of the record's body in bytes; used for uncompressed archives.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
@@ -140,17 +142,23 @@ def find_unreadable_part(file: IO[bytes], offset: int, length: int = 0) -> Unrea
 
 
 def _is_truncated(data: mmap.mmap, offset: int, length: int) -> bool:
-    """Whether an uncompressed archive ends within a header or before a record's blank line."""
+    """Whether an uncompressed archive ends within a record, or within the header of the next one.
+
+    Args:
+        data: The archive.
+        offset: Offset of the record.
+        length: Declared length of the record's body in bytes.
+    """
     header = HEADER_END.search(data, offset)
     if header is None:
-        return _starts_header(data[offset : offset + PEEK_BYTES])
+        return _starts_signature(data[offset : offset + PEEK_BYTES])
     rest = data[header.end() + length : header.end() + length + PEEK_BYTES]
     end = RECORD_END.match(rest)
-    return _starts_header(rest[end.end() :].lstrip(b"\r\n")) if end else not rest.strip(b"\r\n")
+    return _starts_signature(rest[end.end() :].lstrip(b"\r\n")) if end else not rest.strip(b"\r\n")
 
 
-def _starts_header(rest: bytes) -> bool:
-    """Whether bytes start with a record header, or with the first bytes of one."""
+def _starts_signature(rest: bytes) -> bool:
+    """Whether bytes start with the signature of a record, or are the beginning of a signature."""
     starts = (WARC_MAGIC, *MEMBER_MAGIC.values())
     return bool(rest) and (rest.startswith(WARC_MAGIC) or any(s.startswith(rest) for s in starts))
 
@@ -178,28 +186,31 @@ def is_compressed_as_a_whole(file: IO[bytes]) -> bool:
 
 
 def _member_magic(data: mmap.mmap) -> bytes | None:
-    """Return the magic bytes at the start of each record; None if the archive is uncompressed."""
+    """Return the first bytes of each compressed member; None if the archive is uncompressed."""
     return next((long for short, long in MEMBER_MAGIC.items() if data[: len(short)] == short), None)
 
 
-def _find_plain_record(data: mmap.mmap, after: int) -> int | None:
-    """Return the offset of the first record header at or after `after`; None if there is none."""
-    for boundary in RECORD_BOUNDARY.finditer(data, max(0, after - BLANK)):
-        if boundary.end() >= after:
+def _find_plain_record(data: mmap.mmap, start: int) -> int | None:
+    """Return the offset of the first record header at or after `start`; None if there is none.
+
+    The archive must be uncompressed.
+    """
+    for boundary in RECORD_BOUNDARY.finditer(data, max(0, start - BLANK)):
+        if boundary.end() >= start:
             return boundary.end()
     return None
 
 
-def _find_all(data: mmap.mmap, magic: bytes, after: int) -> Iterator[int]:
-    """Yield every offset of a byte string at or after an offset."""
-    offset = data.find(magic, after)
+def _find_all(data: mmap.mmap, pattern: bytes, start: int) -> Iterator[int]:
+    """Yield the offset of every occurrence of a byte string at or after `start`."""
+    offset = data.find(pattern, start)
     while offset >= 0:
         yield offset
-        offset = data.find(magic, offset + 1)
+        offset = data.find(pattern, offset + 1)
 
 
 def _starts_record(data: mmap.mmap, offset: int) -> bool:
-    """Whether the bytes at an offset decompress to the start of a record."""
+    """Whether the bytes at an offset decompress, or may decompress, to the start of a record."""
     head = data[offset : offset + PEEK_BYTES]
     try:
         if head.startswith(GZIP):
@@ -212,13 +223,13 @@ def _starts_record(data: mmap.mmap, offset: int) -> bool:
 
 
 def _member_size(data: mmap.mmap, offset: int, magic: bytes) -> int | None:
-    """Return the decompressed size of a member in bytes; None if damaged or truncated."""
+    """Return the decompressed size of a member in bytes; None if it is damaged or truncated."""
     member = _read_member(data, offset, magic)
     return member.size if member is not None and member.is_complete else None
 
 
 class _Member(NamedTuple):
-    """Compressed member (gzip or zstd): end offset, decompressed size, whether it is complete."""
+    """Compressed member: end offset, decompressed size in bytes, and whether it is complete."""
 
     end: int
     size: int
@@ -226,7 +237,7 @@ class _Member(NamedTuple):
 
 
 def _read_member(data: mmap.mmap, offset: int, magic: bytes) -> _Member | None:
-    """Decompress the member at an offset to determine end and size; None if it is damaged."""
+    """Decompress the member at an offset to determine its end and size; None if it is damaged."""
     size = 0
     chunks = _decompress_member(data, offset, magic)
     while True:
@@ -242,8 +253,8 @@ def _decompress_member(
     """Yield the decompressed bytes of the member at an offset, in chunks.
 
     Returns:
-        The end offset of the member; the negated file size if the file ends within it; None if it
-        is damaged.
+        The end offset of the member; the negated file size if the file ends within the member; None
+        if the member is damaged.
     """
     is_gzip = magic == MEMBER_MAGIC[GZIP]
     zipped, frame = zlib.decompressobj(zlib.MAX_WBITS | 16), zstandard.ZstdDecompressor()

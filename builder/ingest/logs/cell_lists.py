@@ -1,8 +1,8 @@
-"""Parses lists that are written as text, in cells of CSV or TSV or in string columns of Parquet.
+"""Parses lists stored as strings, in CSV or TSV cells or in Parquet string columns.
 
 Supported notations: JSON (`["a", "b"]`), Python and NumPy output (`['a', 'b']`, `['a' 'b']`,
-`[('a', 1)]`), PostgreSQL arrays (`{a,b}`) and items joined by a separator. Cells are parsed, never
-evaluated.
+`[('a', 1)]`), PostgreSQL arrays (`{a,b}`), and items joined by a separator. Strings are parsed,
+never evaluated as code.
 """
 
 import re
@@ -28,17 +28,21 @@ SPACE = re.compile(r"\s*")
 ITEM_SEPARATOR = re.compile(r"\s*,?\s*")
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 JOINED_ITEMS = re.compile(r"(?i)[|;,\s](?:https?://|www\.)|^[0-9]+\s*(?:[|;,]|\s[0-9])[|;,\s0-9]*$")
-"""Several URLs or numbers in an item: the list has another separator; also in Polars syntax."""
+"""Matches an item that consists of several URLs or numbers, because the list has a different
+separator than configured. The pattern is also valid in Polars."""
 BRACKETS = {"[": ("]", PYTHON_ITEM), "{": ("}", POSTGRES_ITEM)}
-"""Opening bracket: closing bracket and item pattern."""
+"""Maps each opening bracket to its closing bracket and the pattern of an item."""
 
 
 def parse_text_lists(record: Record, params: LogParameters) -> Record | str:
-    """Parse the results and clicks of a record that are text; return the reject reason on failure.
+    """Parse the results and clicks of a record if they are strings, such as `"['a', 'b']"`.
 
     Args:
-        record: Values by the field names of the log.
+        record: Values by field name, with the field names of the log.
         params: Section `[log]` of the definition.
+
+    Returns:
+        The record with lists in place of strings; the reject reason if a list is malformed.
     """
     fields = params.fields
     parsed: Record = {}
@@ -54,21 +58,21 @@ def parse_text_lists(record: Record, params: LogParameters) -> Record | str:
 
 
 def _integer_or_text(click: object) -> object:
-    """Convert a click to an integer if possible, otherwise return it unchanged."""
+    """Convert a click to an integer if possible; otherwise, return it unchanged."""
     number = parse_integer(click) if isinstance(click, str) else None
     return click if number is None else number
 
 
 def split_list(cell: str, separator: str) -> list[Any]:
-    """Parse the list of items in a CSV or TSV cell.
+    """Parse a list that is written as a string, and return its items.
 
     Args:
-        cell: Text of the cell.
-        separator: Item separator for cells without brackets.
+        cell: The string, such as the text of a CSV cell.
+        separator: Item separator of lists without brackets.
 
     Raises:
-        RejectError: the cell starts with a bracket but is malformed, or an item has several URLs
-            or numbers, because the items are joined by another separator.
+        RejectError: the string starts with a bracket but is malformed, or an item contains several
+            URLs or numbers, because the items are joined by a different separator.
     """
     text = cell.strip()
     if text in NULLS:
@@ -106,7 +110,11 @@ def _parse_bracketed(text: str) -> list[Any]:
 
 
 def _parse_item(token: str) -> object:
-    """Convert an item to text without quotes, a number, a boolean or None; a tuple to a list."""
+    """Convert an item of a list to an unquoted string, integer, boolean or None; a tuple to a list.
+
+    Raises:
+        RejectError: the item contains an unknown escape sequence.
+    """
     if token[0] == "(":
         return [_parse_item(item[0]) for item in TUPLE_ITEM.finditer(token)]
     if token[0] in "'\"":

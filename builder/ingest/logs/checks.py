@@ -1,8 +1,8 @@
-"""Checks raw records of logs, and converts each to an impression or a reject.
+"""Checks raw log records, and converts each to an impression or a reject.
 
-Columnar records are checked in SQL. Records that the SQL cannot decide, such as those with unusual
-times or queries that need cleaning, are passed one by one to the reference implementation,
-`impression.make_impression`. Both give the same result.
+Records in columns are checked in SQL. Records that SQL cannot decide on, such as those with unusual
+times or invalid queries, are passed one by one to the reference implementation,
+`impression.make_impression`. Both implementations give the same result.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from builder.ingest.lists import build_list_array, lengths
+from builder.ingest.lists import build_list_array, list_lengths
 from builder.ingest.logs.impression import Impression, clean_query, make_impression
 from builder.ingest.logs.records import (
     IMPRESSIONS,
@@ -37,8 +37,8 @@ from builder.text.replacement import replace_where
 UNCLEAR = "unclear"
 
 CLEAN_LINE = r"^[!-~\x{a1}-\x{2ff}]+( [!-~\x{a1}-\x{2ff}]+)*$"
-"""Words separated by single spaces, in characters that NFC does not change; in Polars and
-DuckDB syntax."""
+"""Regular expression (Polars, DuckDB) for clean queries: words separated by single spaces, without
+characters that NFC changes."""
 
 REASONS = """
 SELECT CASE WHEN seconds IS NULL OR query IS NULL OR {bad_results} OR {bad_ranks}
@@ -61,7 +61,7 @@ SELECT CASE WHEN len(clicks) >= len(results) AND list_count(clicks) = len(clicks
             THEN list_filter(range(1, len(clicks) + 1), lambda rank: clicks[rank] > 0) END AS ranks
 FROM records
 """
-"""Clicked ranks from flags; null if undecided."""
+"""Converts click flags to clicked ranks; null where SQL cannot decide."""
 
 ANY_TIME = Interval(-(2**62), 2**62)
 
@@ -72,18 +72,18 @@ def check_records(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> CheckedRecords:
-    """Convert all records of a batch to impressions or rejects.
+    """Convert every record of a batch to an impression or a reject.
 
     Args:
-        raw: The batch.
+        raw: Batch of raw records.
         interval: Accepted time interval; None: times are ignored and set to 0.
         params: Section `[log]` of the definition.
-        connection: DuckDB connection, used through cursors.
+        connection: DuckDB connection; each query uses its own cursor.
     """
     kept, rejects, unclear = [], list[tuple[int, str]](), list[int]()
     params = params.model_copy(update={"click_form": "ranks"}) if raw.clicks_are_ranks else params
     for table in raw.tables:
-        cleaned = _cleaned_columns(table, interval, params, connection)
+        cleaned = _clean_columns(table, interval, params, connection)
         reasons = pl.Series(_reject_reasons(cleaned, interval, params, connection))
         if reasons.null_count() < len(reasons):
             failed = pl.DataFrame({"record": pl.Series(cleaned["record"]), "reason": reasons})
@@ -94,8 +94,8 @@ def check_records(
         names = ["ranks" if name == "clicks" else name for name in IMPRESSIONS.names]
         columns = cleaned.rename_columns({"seconds": "time"}).select(names)
         kept.append(columns.rename_columns(IMPRESSIONS.names).cast(IMPRESSIONS))
-    for numbered in (raw.rows, raw.get_rows(sorted(unclear))):
-        impressions, more = _check_individually(numbered, interval, params)
+    for records in (raw.rows, raw.get_rows(sorted(unclear))):
+        impressions, more = _check_individually(records, interval, params)
         kept.append(impressions_to_table(impressions))
         rejects += more
     filled = [table for table in kept if len(table)]
@@ -104,13 +104,16 @@ def check_records(
     return CheckedRecords(impressions, sorted(rejects))
 
 
-def _cleaned_columns(
+def _clean_columns(
     table: pa.Table,
     interval: Interval | None,
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.Table:
-    """Return columns of cleaned values, null where SQL cannot decide."""
+    """Clean the columns of raw records: Unix seconds, queries and clicked ranks; null if undecided.
+
+    Empty user ids become null, because they are anonymous.
+    """
     ranks = _nulls_to_empty(table["clicks"].combine_chunks())
     if params.click_form == "flags":
         with connection.cursor() as cursor:
@@ -128,14 +131,16 @@ def _cleaned_columns(
 
 
 def _blanks_to_nulls(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace empty and whitespace-only strings with nulls."""
+    """Replace strings that are empty or consist of spaces with nulls."""
     is_blank = pc.equal(pc.utf8_trim(texts, " "), "")
     return pc.if_else(is_blank, None, texts) if pc.any(is_blank).as_py() else texts
 
 
 def _nulls_to_empty(lists: pa.Array) -> pa.Array:
-    """Replace null lists with empty ones."""
-    return build_list_array(lengths(lists), pc.list_flatten(lists)) if lists.null_count else lists
+    """Replace null lists with empty lists."""
+    return (
+        build_list_array(list_lengths(lists), pc.list_flatten(lists)) if lists.null_count else lists
+    )
 
 
 def _reject_reasons(
@@ -144,7 +149,7 @@ def _reject_reasons(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.ChunkedArray:
-    """Return the reject reason of each record: null if accepted, `unclear` if undecided."""
+    """Return the reject reason of each record: null if accepted, `unclear` if SQL cannot decide."""
     wanted = interval or ANY_TIME
     values = {"start": wanted.start, "stop": wanted.stop, "max_results": params.max_results}
     with connection.cursor() as cursor:
@@ -155,26 +160,28 @@ def _reject_reasons(
 def _unix_seconds(
     times: pa.ChunkedArray, interval: Interval | None, params: LogParameters
 ) -> pa.Array | pa.ChunkedArray:
-    """Convert times to Unix seconds; null where undecided, 0 if times are ignored."""
+    """Convert times to Unix seconds; null if the result is uncertain, 0 if times are ignored."""
     if interval is None:
         return pa.array(np.zeros(len(times), dtype=np.int64))
     return unix_seconds(times.combine_chunks(), params)
 
 
 def _clean_queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
-    """Clean queries, each distinct text once; rejected queries become null."""
+    """Normalize queries, processing each distinct text once; rejected queries become null."""
     encoded = texts.combine_chunks().dictionary_encode()
     distinct = pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String)
     is_clean = distinct.str.contains(CLEAN_LINE) & (
         distinct.str.len_chars() <= params.max_query_chars
     )
-    cleaned_others = [_clean_or_none(text, params) for text in distinct.filter(~is_clean).to_list()]
+    cleaned_others = [
+        _clean_query_or_none(text, params) for text in distinct.filter(~is_clean).to_list()
+    ]
     cleaned = replace_where(distinct, ~is_clean, pl.Series(cleaned_others, dtype=pl.String))
     return cleaned.to_arrow().cast(pa.string()).take(encoded.indices)
 
 
-def _clean_or_none(text: str, params: LogParameters) -> str | None:
-    """Return a cleaned query; None if it is rejected."""
+def _clean_query_or_none(text: str, params: LogParameters) -> str | None:
+    """Return a query normalized by `clean_query`; None if it is rejected."""
     try:
         return clean_query(text, params)
     except RejectError:
@@ -182,11 +189,11 @@ def _clean_or_none(text: str, params: LogParameters) -> str | None:
 
 
 def _check_individually(
-    numbered: Iterable[NumberedRecord], interval: Interval | None, params: LogParameters
+    records: Iterable[NumberedRecord], interval: Interval | None, params: LogParameters
 ) -> tuple[list[tuple[int, Impression]], list[tuple[int, str]]]:
-    """Check records one by one, and return numbered impressions and rejects."""
+    """Check records one by one; return (number, impression) pairs and (number, reason) pairs."""
     impressions, rejects = [], []
-    for number, record in numbered:
+    for number, record in records:
         try:
             if isinstance(record, str):
                 raise RejectError(record)

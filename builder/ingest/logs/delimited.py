@@ -1,9 +1,9 @@
-"""Reader for CSV and TSV logs, with one row per impression (wide form) or per result (long form).
+"""Reader for CSV and TSV logs with one row per impression (wide form) or per result (long form).
 
-Column names are taken from the header line or from `log.columns`. A quoted cell may contain line
-breaks, up to `MAX_SPANNED_LINES`, so that a stray quote cannot swallow the rest of a file. In the
-wide form, `cell_lists` parses the cells that contain lists; `long_form` groups the rows of the long
-form, which has a URL column instead of a results column.
+Column names are taken from the header line or from `log.columns`. A quoted cell may span at most
+`MAX_SPANNED_LINES` lines, so that a stray quote cannot swallow the rest of a file. In wide form,
+`cell_lists` parses the cells that contain lists. Long form has a URL column instead of a results
+column; `long_form` groups its rows into impressions.
 """
 
 from collections.abc import Iterator
@@ -28,33 +28,42 @@ from builder.io.sources import Source
 from builder.parameters import LogParameters
 
 MISSING_USERS = NULLS | {""}
-"""Cell values for a missing user; such impressions must not be attributed to a single user."""
+"""Cell values that mean a missing user. They become anonymous impressions, since they must not be
+attributed to a single user."""
 
 MAX_SPANNED_LINES = 32
 """Maximum number of lines that a quoted cell may span."""
 
 
 def detect_layout(
-    source: Source, kind: str, params: LogParameters, encoding: str, *, needs_time: bool = True
+    source: Source,
+    file_format: str,
+    params: LogParameters,
+    encoding: str,
+    *,
+    needs_time: bool = True,
 ) -> TableLayout:
-    """Detect the layout from the header line, or from `log.columns` if the file has no header.
+    """Detect the layout of a CSV or TSV log from its header line or, if set, from `log.columns`.
 
     Args:
-        source: The file.
-        kind: `csv` (quoted) or `tsv` (see `detect_quoting`).
+        source: The log file.
+        file_format: `csv` (quoted) or `tsv` (see `detect_quoting`).
         params: Section `[log]` of the definition.
         encoding: Text encoding of the file.
-        needs_time: A time column is required.
+        needs_time: Whether a time column is required.
 
     Raises:
-        FormatError: a required column, or one that the definition names, is missing or ambiguous.
+        FormatError: a column is missing or its name is not unique; concerns required columns and
+            columns that the definition names.
     """
     blocks = (block.lines for block in read_blocks(source, params.max_line_bytes, encoding))
     line = next((lines[0] for lines in blocks if lines), None)
     fields = params.fields
     needed = [*([fields.time] if needs_time else []), fields.query]
     candidates = (
-        _headerless_layouts(line, kind, params) if params.columns else candidate_layouts(line, kind)
+        _headerless_layouts(line, file_format, params)
+        if params.columns
+        else candidate_layouts(line, file_format)
     )
     found: list[str] = []
     for layout in candidates:
@@ -77,23 +86,23 @@ def detect_layout(
 
 
 def _headerless_layouts(
-    line: bytes | None, kind: str, params: LogParameters
+    line: bytes | None, file_format: str, params: LogParameters
 ) -> Iterator[TableLayout]:
-    """Yield the possible layouts of a file without a header, given `log.columns`."""
-    names, is_quoted = list(params.columns), kind == "csv"
-    for delimiter in DELIMITERS[kind]:
+    """Yield the possible layouts of a file whose columns are named in `log.columns`."""
+    names, is_quoted = list(params.columns), file_format == "csv"
+    for delimiter in DELIMITERS[file_format]:
         cells = split_cells(line, delimiter, is_quoted)
         if not isinstance(cells, str) and len(cells) == len(names):
             yield TableLayout(names, delimiter, is_quoted, 1 + (cells == names))
-    yield TableLayout(names, DELIMITERS[kind][0], is_quoted, 1)
+    yield TableLayout(names, DELIMITERS[file_format][0], is_quoted, 1)
 
 
 def read_log_rows(
     source: Source, layout: TableLayout, params: LogParameters, encoding: str
 ) -> Iterator[Row]:
-    """Yield every row of a log with its line number, or the reason to reject it.
+    """Yield the line number of every row of a log, with its cells or the reason to reject it.
 
-    The user is removed if its value is in `MISSING_USERS`.
+    The user cell is removed if its value is in `MISSING_USERS`.
     """
     user = params.fields.user
     rows = read_rows(source, layout, params.max_line_bytes, MAX_SPANNED_LINES, encoding)
@@ -106,6 +115,6 @@ def read_log_rows(
 def parse_wide_rows(
     rows: Iterator[tuple[int, dict[str, str] | str]], params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Convert rows with one impression each to records by the column names of the file."""
+    """Parse rows with one impression each; yield numbered records, with the file's column names."""
     for number, row in rows:
         yield number, row if isinstance(row, str) else parse_text_lists(row, params)

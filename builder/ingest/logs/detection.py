@@ -1,4 +1,4 @@
-"""Detects the format and text encoding of a log file, unless `[log]` sets them."""
+"""Detects the format and text encoding of a log file, unless section `[log]` sets them."""
 
 import re
 from typing import NamedTuple
@@ -15,27 +15,27 @@ DEFAULT = LogParameters()
 PARQUET = b"PAR1"
 JSON_START = re.compile(rb"\s*[\[{]")
 TEXT_FORMATS = ("jsonl", *DELIMITERS)
-"""Formats to which `log.encoding` applies."""
+"""Text formats; `log.encoding` applies to them."""
 
 
 class LogFile(NamedTuple):
-    """A log file with its resolved format and encoding.
+    """Log file with its format and text encoding.
 
     Args:
         source: The file.
-        kind: Log format.
-        encoding: Python codec name of its text, or `lines.UTF8_OR_WINDOWS_1252`.
+        file_format: Log format, such as `csv`.
+        encoding: Python codec name of the text, or `lines.UTF8_OR_WINDOWS_1252`.
         note: Message to the user about a detected encoding; may be empty.
     """
 
     source: Source
-    kind: str
+    file_format: str
     encoding: str = UTF8
     note: str = ""
 
 
 def inspect_log(source: Source, params: LogParameters) -> LogFile:
-    """Resolve the format and encoding of a file.
+    """Determine the format and text encoding of a log file, from section `[log]` or by detection.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -48,12 +48,12 @@ def inspect_log(source: Source, params: LogParameters) -> LogFile:
 
 
 def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
-    """Detect the format of a file from its first bytes.
+    """Detect the format of a log file from its first bytes.
 
     Args:
-        source: The file.
+        source: The log file.
         params: Section `[log]` of the definition; if `columns` is set, any file other than Parquet
-            is CSV or TSV.
+            is taken to be CSV or TSV.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -64,21 +64,21 @@ def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
                 return "parquet"
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
-    first = _first_lines(source, 2)
+    first_lines = _first_lines(source, 2)
     if params.columns:
-        return "tsv" if b"\t" in first[0] else "csv"
-    if JSON_START.match(first[0]):
+        return "tsv" if b"\t" in first_lines[0] else "csv"
+    if JSON_START.match(first_lines[0]):
         return "jsonl"
-    if (name := yandex.detect_challenge(first)) is not None:
+    if (name := yandex.detect_challenge(first_lines)) is not None:
         return name
     for kind in ("tsv", "csv"):
-        if any(delimiter.encode() in first[0] for delimiter in DELIMITERS[kind]):
+        if any(delimiter.encode() in first_lines[0] for delimiter in DELIMITERS[kind]):
             return kind
     return "jsonl"
 
 
 def _first_lines(source: Source, count: int) -> list[bytes]:
-    """Return the first `count` lines that are not blank, padded with empty lines."""
+    """Return the first `count` non-blank lines of a file, padded with empty lines."""
     lines: list[bytes] = []
     for block in read_blocks(source, 2**20):
         lines += [line for line in block.lines if line and line.strip()]

@@ -1,4 +1,4 @@
-"""Determines the text encoding of a log file, from `log.encoding` or from its first bytes."""
+"""Determines the text encoding of a log file from `log.encoding` or from its first bytes."""
 
 import codecs
 
@@ -20,21 +20,21 @@ FRENCH_BYTES = frozenset("àâäçéèêëîïôöùûüÿœæÀÂÄÇÉÈÊËÎ
 
 
 def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
-    """Return the text encoding of a file, with a note for the user if it was detected.
+    """Determine the text encoding of a log file, and return a note for the user if it was detected.
 
     With `log.encoding = "auto"`, UTF-8 is used unless more than half of the sampled lines with
-    non-ASCII bytes are invalid UTF-8. The encoding is then detected from those lines; a detected
-    single-byte encoding is replaced by windows-1252 if all non-ASCII bytes of the lines are French
-    letters or punctuation in it. Lines that are valid UTF-8 are then still read as UTF-8: in
-    windows-1252, unlike in other encodings, they would make no sense.
+    non-ASCII bytes are invalid UTF-8. In that case, the encoding is detected from the invalid
+    lines. A detected single-byte encoding is replaced with windows-1252 if all non-ASCII bytes of
+    these lines are French letters or punctuation in windows-1252. In windows-1252 files, lines that
+    are valid UTF-8 are still read as UTF-8, because they would make no sense in windows-1252.
 
     Args:
-        source: The file.
+        source: The log file.
         params: Section `[log]` of the definition.
 
     Returns:
-        Python codec name or `UTF8_OR_WINDOWS_1252`, and a note to the user, empty unless an
-        encoding was detected.
+        Python codec name or `UTF8_OR_WINDOWS_1252`; note for the user, empty if the encoding is
+        configured or the text is UTF-8.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -48,7 +48,7 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
         return UTF8, ""
     text = b"\n".join(invalid)
     found = str(detect_encoding(text)).lower()
-    if found.startswith(SINGLE_BYTE) and _is_french(text):
+    if found.startswith(SINGLE_BYTE) and _non_ascii_bytes_are_french(text):
         found = WINDOWS_1252
     if found == UTF8 or not extends_ascii(found):
         return UTF8, "not valid UTF-8, and encoding detection failed; set log.encoding"
@@ -61,6 +61,6 @@ def resolve_encoding(source: Source, params: LogParameters) -> tuple[str, str]:
     return UTF8_OR_WINDOWS_1252, note
 
 
-def _is_french(text: bytes) -> bool:
-    """Whether all non-ASCII bytes are French letters or punctuation in windows-1252."""
+def _non_ascii_bytes_are_french(text: bytes) -> bool:
+    """Whether all non-ASCII bytes of a text are French letters or punctuation in windows-1252."""
     return FRENCH_BYTES.issuperset(byte for byte in set(text) if byte > 127)

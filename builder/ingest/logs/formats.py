@@ -1,8 +1,8 @@
-"""Reads a log file of any format and checks the records.
+"""Reads log files of any format, and checks their records.
 
-Built-in formats are JSON lines, Parquet, CSV and TSV, each with one record per impression or per
-result, and those of `LOG_READERS`; plug-ins add others. The format is detected from the first bytes
-unless `log.format` is set.
+Built-in formats are JSON Lines, Parquet, CSV and TSV, with one record per impression or per result,
+and the formats in `LOG_READERS`. Plug-ins can add formats. The format is detected from the first
+bytes of the file unless `log.format` is set.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,31 +45,31 @@ from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 
 LogReader = Callable[[Source, Interval, LogParameters], Iterator[NumberedRecord]]
-"""Reader of a log format: yields numbered records under the project's field names (see
+"""Function that reads a log file: yields numbered records with standard field names (see
 `impression.make_impression`), or numbered reject reasons."""
 
-Batch = Callable[[duckdb.DuckDBPyConnection], RawRecords]
-"""Deferred parsing of a batch of raw records; may be called from any thread."""
+DeferredBatch = Callable[[duckdb.DuckDBPyConnection], RawRecords]
+"""Function that parses a batch and returns its raw records; may be called from any thread."""
 
 
 class OpenLog(NamedTuple):
-    """An opened log file.
+    """Log file that is open for reading.
 
     Args:
-        batches: Its unchecked records.
-        is_long_form: The records are results, in tables with the schema `long_form.ROWS`, instead
-            of impressions.
+        batches: Batches of unchecked records.
+        is_long_form: Whether each record is a single result instead of an impression. If so, the
+            batches have tables with the schema `long_form.ROWS`.
     """
 
-    batches: Iterator[Batch]
+    batches: Iterator[DeferredBatch]
     is_long_form: bool = False
 
 
 ALL_TIME = Interval(0, LATEST)
-"""Interval passed to readers if times are ignored."""
+"""Time interval passed to log readers if times are ignored."""
 
 ENGINE_SHARE = 0.3
-"""Fraction of the memory limit for DuckDB during parsing and checking."""
+"""Fraction of the memory limit that DuckDB may use while logs are parsed and checked."""
 
 
 def read_impressions(
@@ -78,10 +78,10 @@ def read_impressions(
     """Read and check all records of a log file.
 
     Args:
-        source: The file.
+        source: The log file.
         interval: Accepted time interval; None: times are ignored, may be missing, and are set to 0.
         params: Section `[log]` of the definition.
-        limits: Threads, memory and scratch space.
+        limits: Number of threads, memory limit and scratch folder.
 
     Yields:
         Batches of checked records in file order.
@@ -91,34 +91,34 @@ def read_impressions(
     """
     with limits.connect(ENGINE_SHARE) as connection:
 
-        def checked(batch: Batch) -> CheckedRecords:
+        def checked(batch: DeferredBatch) -> CheckedRecords:
             return check_records(batch(connection), interval, params, connection)
 
-        batches = raw_batches([inspect_log(source, params)], interval, params, limits)
+        batches = read_raw_batches([inspect_log(source, params)], interval, params, limits)
         yield from ordered_map(checked, (batch for _, batch in batches), limits.threads)
 
 
-def raw_batches(
+def read_raw_batches(
     files: Iterable[LogFile], interval: Interval | None, params: LogParameters, limits: Limits
-) -> Iterator[tuple[int, Batch]]:
-    """Yield the unchecked records of log files in batches, each with the index of its file.
+) -> Iterator[tuple[int, DeferredBatch]]:
+    """Yield batches of unchecked records from log files, each with the index of its file.
 
-    The rows of consecutive files in the long form are grouped together, since the rows of an
-    impression may be in several files.
+    Consecutive files in long form are processed together, since the rows of an impression may be
+    spread over several files.
     """
     opened = (
         (index, _open_log(file, interval, params, limits)) for index, file in enumerate(files)
     )
     for is_long, logs in groupby(opened, lambda pair: pair[1].is_long_form):
         batches = ((index, batch) for index, log in logs for batch in log.batches)
-        yield from _group_batches(batches, params, limits) if is_long else batches
+        yield from _group_into_impressions(batches, params, limits) if is_long else batches
 
 
 def _open_log(
     file: LogFile, interval: Interval | None, params: LogParameters, limits: Limits
 ) -> OpenLog:
-    """Open a log file, and find out whether it has one result per row."""
-    source, kind, needs_time = file.source, file.kind, interval is not None
+    """Open a log file of any format, and determine whether it is in long form."""
+    source, kind, needs_time = file.source, file.file_format, interval is not None
     if kind == "parquet":
         return _open_parquet(source, params, needs_time=needs_time)
     if kind == "jsonl":
@@ -127,11 +127,11 @@ def _open_log(
         return _open_delimited(file, params, needs_time=needs_time)
     records = get_reader(kind)(source, interval or ALL_TIME, params)
     batches = batch_records(records, clicks_are_ranks=kind in LOG_READERS)
-    return OpenLog(map(_parsed, batches))
+    return OpenLog(map(_already_parsed, batches))
 
 
 def get_reader(name: str) -> LogReader:
-    """Return a reader of log files by name: built-in, or a plug-in of the group `log_readers`.
+    """Return the log reader with the given name, from `LOG_READERS` or the plug-ins `log_readers`.
 
     Raises:
         UsageError: no reader has this name.
@@ -144,27 +144,27 @@ def get_reader(name: str) -> LogReader:
     return reader
 
 
-def _parsed(raw: RawRecords) -> Batch:
-    """Wrap a batch, which is already parsed, in a function that returns it."""
+def _already_parsed(raw: RawRecords) -> DeferredBatch:
+    """Wrap an already parsed batch in a function that returns it."""
     return lambda _: raw
 
 
 def _open_json(source: Source, params: LogParameters, encoding: str, limits: Limits) -> OpenLog:
-    """Open a JSON lines file, with one impression or one result per line."""
+    """Open a JSON Lines log with one impression or one result per line."""
     reject_json_array(source)
     objects = partial(read_result_objects, source, params, encoding)
     first = next((row for _, row in objects() if not isinstance(row, str)), {})
     if is_long_form(first, params.fields):
         return OpenLog(_result_batches(objects(), params), is_long_form=True)
-    size = json_lines.chunk_bytes(limits.memory)
+    size = json_lines.chunk_size(limits.memory)
     chunks = read_chunks(source, params.max_line_bytes, size, encoding)
     return OpenLog(partial(json_lines.parse_chunk, chunk, params) for chunk in chunks)
 
 
 def _open_delimited(file: LogFile, params: LogParameters, *, needs_time: bool) -> OpenLog:
-    """Open a CSV or TSV file, with one impression or one result per row."""
+    """Open a CSV or TSV log with one impression or one result per row."""
     source, encoding = file.source, file.encoding
-    layout = detect_layout(source, file.kind, params, encoding, needs_time=needs_time)
+    layout = detect_layout(source, file.file_format, params, encoding, needs_time=needs_time)
     rows = read_log_rows(source, layout, params, encoding)
     if is_long_form(layout.names, params.fields):
         return OpenLog(_result_batches(rows, params), is_long_form=True)
@@ -173,33 +173,33 @@ def _open_delimited(file: LogFile, params: LogParameters, *, needs_time: bool) -
         (n, row if isinstance(row, str) else rename_fields(row, params.fields))
         for n, row in records
     )
-    return OpenLog(map(_parsed, batch_records(renamed)))
+    return OpenLog(map(_already_parsed, batch_records(renamed)))
 
 
 def _result_batches(
     rows: Iterator[NumberedRecord] | Iterator[tuple[int, dict[str, str] | str]],
     params: LogParameters,
-) -> Iterator[Batch]:
-    """Yield rows with one result each as tables with the schema `long_form.ROWS`."""
+) -> Iterator[DeferredBatch]:
+    """Group rows with one result each into batches with the schema `long_form.ROWS`."""
     while batch := list(islice(rows, RECORDS_PER_BATCH)):
         kept = [(number, row) for number, row in batch if not isinstance(row, str)]
         faults = [(number, row) for number, row in batch if isinstance(row, str)]
-        yield _parsed(RawRecords([rows_to_table(kept, params.fields)], rows=faults))
+        yield _already_parsed(RawRecords([rows_to_table(kept, params.fields)], rows=faults))
 
 
-def _group_batches(
-    batches: Iterator[tuple[int, Batch]], params: LogParameters, limits: Limits
-) -> Iterator[tuple[int, Batch]]:
-    """Group batches with one result per row into impressions, on a separate connection."""
+def _group_into_impressions(
+    batches: Iterator[tuple[int, DeferredBatch]], params: LogParameters, limits: Limits
+) -> Iterator[tuple[int, DeferredBatch]]:
+    """Group rows with one result each into impressions, using a separate DuckDB connection."""
     with limits.connect(ENGINE_SHARE) as connection:
         rows = ((index, batch(connection)) for index, batch in batches)
         is_click = params.click_form == "rows"
         for index, raw in group_rows(rows, connection, row_is_click=is_click):
-            yield index, _parsed(raw)
+            yield index, _already_parsed(raw)
 
 
 def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) -> OpenLog:
-    """Open a Parquet file, with one impression or one result per row."""
+    """Open a Parquet log with one impression or one result per row."""
     names = _parquet_columns(source, params, needs_time=needs_time)
     is_long = is_long_form(names, params.fields)
     parse = parquet.parse_result_rows if is_long else parquet.parse_batch
@@ -207,17 +207,19 @@ def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) ->
 
 
 def optional_columns(file: LogFile, params: LogParameters) -> dict[str, bool]:
-    """Return whether a CSV, TSV or Parquet log has each of its optional columns.
+    """Return which optional columns a log file has, by column name; empty for other formats.
+
+    Formats with columns are CSV, TSV and Parquet.
 
     Raises:
         FormatError: the file cannot be opened, or required columns are missing.
     """
     needs_time = params.undated == "reject"
-    if file.kind == "parquet":
+    if file.file_format == "parquet":
         names = _parquet_columns(file.source, params, needs_time=needs_time)
-    elif file.kind in DELIMITERS:
+    elif file.file_format in DELIMITERS:
         names = detect_layout(
-            file.source, file.kind, params, file.encoding, needs_time=needs_time
+            file.source, file.file_format, params, file.encoding, needs_time=needs_time
         ).names
     else:
         return {}
@@ -226,7 +228,7 @@ def optional_columns(file: LogFile, params: LogParameters) -> dict[str, bool]:
 
 
 def _parquet_columns(source: Source, params: LogParameters, *, needs_time: bool) -> list[str]:
-    """Return the field names that are columns of a Parquet file."""
+    """Return the names in `[log.fields]` that are columns of a Parquet file."""
     with explain_parquet_errors(source), open_file(source.path) as file:
         return parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
 
@@ -236,8 +238,11 @@ def _parquet_batches(
     names: Sequence[str],
     params: LogParameters,
     parse: Callable[[NumberedBatch, LogParameters], RawRecords],
-) -> Iterator[Batch]:
-    """Yield the batches of some columns of a Parquet file."""
+) -> Iterator[DeferredBatch]:
+    """Yield unparsed batches of a Parquet log; the given function parses each on demand.
+
+    Only the named columns are read.
+    """
     faults: list[str] = []
     seen = 0
     for number, batch in parquet.read_batches(source, names, faults, params.fields.user):
@@ -250,7 +255,7 @@ def _parquet_batches(
                 return parse(numbered, params)
 
         yield parsed
-    yield from map(_parsed, batch_records((seen + 1, fault) for fault in faults))
+    yield from map(_already_parsed, batch_records((seen + 1, fault) for fault in faults))
 
 
 __all__ = ["RECORD_FIELDS", "LogReader", "detect_format", "get_reader", "read_impressions"]

@@ -1,10 +1,11 @@
-"""Parses a single record of a log to an impression: the reference for all log formats.
+"""Converts a single log record to an impression: the reference implementation for all formats.
 
 In the native format, each line is a JSON object: `{"time": Unix seconds or ISO 8601, "user": opaque
-id or null, "query": text, "results": [URL in rank order], "clicks": [1-based rank in click
-order]}`. A click may also be an object `{"rank" or "url", "time"}`, and a result an object `{"url",
-"rank", "clicked"}`. Clicks are ordered by time if all of them have one, otherwise in log order. The
-last of duplicate keys wins, and null is equivalent to a missing key.
+id or null, "query": text, "results": [URLs in rank order], "clicks": [1-based ranks in click
+order]}`. A click may also be an object `{"rank" or "url", "time"}`, and a result may be an object
+`{"url", "rank", "clicked"}`. Clicks are sorted by time if each has a time; otherwise they keep the
+order of the log. If a key occurs twice, the last value is used. Null is equivalent to a missing
+key.
 """
 
 import unicodedata
@@ -20,14 +21,14 @@ from builder.parameters import LogParameters
 
 
 class Impression(NamedTuple):
-    """Impression that has been checked: a query with results and clicks.
+    """Valid impression: a query with the results shown to a user, and the clicks.
 
     Args:
         time: Unix time in seconds.
-        user: User identifier as logged; None if anonymous.
-        query: Query text, NFC with single spaces.
+        user: User id as logged; None if anonymous.
+        query: Query text in NFC, with single spaces between words.
         results: URLs or document ids in rank order.
-        clicks: 1-based clicked ranks in click order.
+        clicks: 1-based ranks of the clicked results, in click order.
     """
 
     time: int
@@ -38,10 +39,11 @@ class Impression(NamedTuple):
 
 
 def parse_impression(line: bytes, interval: Interval | None, params: LogParameters) -> Impression:
-    """Parse a JSON line and return the impression.
+    """Parse a line of a JSON Lines log and return the impression.
 
     Raises:
-        RejectError: the line is not an impression within the interval; the message is the reason.
+        RejectError: the line is not a valid impression, or its time is outside the interval; the
+            message is the reject reason.
     """
     return make_impression(rename_fields(parse_object(line), params.fields), interval, params)
 
@@ -49,10 +51,10 @@ def parse_impression(line: bytes, interval: Interval | None, params: LogParamete
 def make_impression(
     record: dict[str, Any], interval: Interval | None, params: LogParameters
 ) -> Impression:
-    """Convert a record to an impression, checking all fields.
+    """Check all fields of a log record, and convert the record to an impression.
 
     Args:
-        record: Field values under the project's names (see `fields.rename_fields`).
+        record: Values by standard field name (see `fields.rename_fields`).
         interval: Accepted time interval; None: the time is ignored and set to 0.
         params: Section `[log]` of the definition.
 
@@ -70,7 +72,11 @@ def make_impression(
 
 
 def _parse_user(value: object) -> str | None:
-    """Convert a user identifier to text; None if missing or blank."""
+    """Convert a user id to a string; None if it is missing or blank.
+
+    Raises:
+        RejectError: the value is neither a string nor an integer.
+    """
     if value is None:
         return None
     if isinstance(value, str | int) and not isinstance(value, bool):
@@ -79,10 +85,11 @@ def _parse_user(value: object) -> str | None:
 
 
 def clean_query(value: object, params: LogParameters) -> str:
-    """Normalize the text or numeric id of a query to NFC with single spaces.
+    """Normalize a query, given as text or numeric id, to NFC with single spaces between words.
 
     Raises:
-        RejectError: the value is neither text nor an id, or the text is empty or too long.
+        RejectError: the value is neither a string nor an integer, or the query is empty or too
+            long.
     """
     given = parse_id(value)
     if given is None:

@@ -1,9 +1,9 @@
-"""Reads logs of JSON lines in bulk.
+"""Reads JSON Lines logs in bulk.
 
-Arrow parses the lines of a chunk under their most common schema (see `json_layout`); the remaining
-lines are parsed one by one. Arrow takes 2.4 us per line of ten results; DuckDB's `json_structure`,
-`json_keys` and `json_transform`, which make the same checks, take 6 us and would make the stage 1.4
-times as slow.
+Arrow parses the lines of a chunk that have the most common schema (see `json_schema`); the
+remaining lines are parsed one by one. Arrow takes 2.4 us per line with ten results. DuckDB's
+`json_structure`, `json_keys` and `json_transform`, which perform the same checks, take 6 us and
+would make the stage take 1.4 times as long.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,20 +18,20 @@ from builder.ingest.fields import rename_fields
 from builder.ingest.json_object import parse_object
 from builder.ingest.line_columns import parse_lines
 from builder.ingest.lines import Chunk
-from builder.ingest.logs.json_layout import JsonLayout, infer_layout
+from builder.ingest.logs.json_schema import JsonLogSchema, infer_schema
 from builder.ingest.logs.records import NumberedRecord, RawRecords, Record
 from builder.ingest.rejects import LINE_TOO_LONG, RejectError
 from builder.ingest.timestamps import LATEST
 from builder.parameters import LogFields, LogParameters
 
 CHUNK_BYTES = (4 * 2**20, 64 * 2**20)
-"""Minimum and maximum chunk size in bytes. With larger chunks, fewer strings are stored more than
-once."""
+"""Minimum and maximum chunk size in bytes. The larger the chunks, the fewer strings are stored more
+than once."""
 CHUNK_SHARE = 1 / 32
-"""Fraction of the memory limit per chunk."""
+"""Size of a chunk as a fraction of the memory limit."""
 
 SAMPLE_LINES = 64
-"""Number of lines of a chunk from which its schema is inferred."""
+"""Number of leading lines of a chunk from which the schema is inferred."""
 
 COLUMNS = """
 SELECT record, {time} AS time, {user}::VARCHAR AS "user", {query}::VARCHAR AS query,
@@ -47,7 +47,8 @@ CASE WHEN list_count(list_transform({list}, lambda result: result.{rank})) = 0
                                                  coalesce(result.{clicked}::BIGINT, 0) IN (0, 1)))
                THEN list_transform({list}, lambda result: result.{url}::VARCHAR) END END
 """
-"""Null if ranks are not 1, 2, 3, ... or `clicked` is more than a flag: the record is ambiguous."""
+"""URLs of result objects. Null, for an ambiguous record, if the ranks are not 1, 2, 3, ... or a
+`clicked` value is neither 0 nor 1."""
 
 CLICKED_RESULTS = """
 CASE WHEN len({clicks}) > 0 THEN {ranks}
@@ -65,93 +66,103 @@ CASE WHEN list_max(list_transform({list}, lambda click: abs(click.{time}::DOUBLE
                          lambda click: click[3])
      ELSE list_transform({list}, lambda click: click.{rank}) END
 """
-"""Sorted by time if all clicks have one; a null rank if a time is ambiguous."""
+"""Ranks of click objects, sorted by time if all clicks have a time; a single null if a time is
+ambiguous."""
 
 
-def chunk_bytes(memory: int) -> int:
-    """Return the size of a chunk in bytes, given the memory limit in bytes."""
+def chunk_size(memory_limit: int) -> int:
+    """Return the chunk size in bytes for a memory limit in bytes."""
     least, most = CHUNK_BYTES
-    return max(least, min(int(memory * CHUNK_SHARE), most))
+    return max(least, min(int(memory_limit * CHUNK_SHARE), most))
 
 
 def parse_chunk(
     chunk: Chunk, params: LogParameters, connection: duckdb.DuckDBPyConnection
 ) -> RawRecords:
-    """Parse a chunk of JSON lines and return raw records.
+    """Parse a chunk of a JSON Lines log and return its raw records.
 
     Args:
-        chunk: The lines.
+        chunk: Lines of the log.
         params: Section `[log]` of the definition.
-        connection: DuckDB connection, used through a cursor.
+        connection: DuckDB connection; each query uses its own cursor.
     """
-    layout = infer_layout(_sample_records(chunk), params)
+    schema = infer_schema(_sample_records(chunk), params)
     table, rows = (None, np.zeros(0, dtype=np.int64))
-    if layout is not None:
-        batch, rows = parse_lines(chunk, layout.columns)
+    if schema is not None:
+        batch, rows = parse_lines(chunk, schema.columns)
         table = (
             None
             if batch is None
-            else _canonical_columns(batch, chunk, rows, layout, params, connection)
+            else _standardize_columns(batch, chunk, rows, schema, params, connection)
         )
     get_rows = partial(_parse_individually, chunk, params.fields)
-    others = [*get_rows(np.delete(np.arange(len(chunk)), rows) + chunk.first)]
+    others = [*get_rows(np.delete(np.arange(len(chunk)), rows) + chunk.first_line_number)]
     if chunk.fault is not None:
-        others.append((chunk.first + len(chunk), chunk.fault))
+        others.append((chunk.first_line_number + len(chunk), chunk.fault))
     return RawRecords([] if table is None else [table], get_rows, others)
 
 
 def _sample_records(chunk: Chunk) -> list[Record]:
-    """Parse the first lines of a chunk and return those that are objects."""
+    """Return the JSON objects among the first lines of a chunk."""
     lines = bytes((chunk.data or b"")[: SAMPLE_LINES * 4096]).split(b"\n")[:SAMPLE_LINES]
     return [record for line in lines if isinstance(record := _load_json(line), dict)]
 
 
 def _load_json(line: bytes) -> object:
-    """Parse a JSON line; return None if it is invalid."""
+    """Parse a line as JSON; return None if it is invalid."""
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
         return None
 
 
-def _canonical_columns(
+def _standardize_columns(
     batch: pa.RecordBatch,
     chunk: Chunk,
     rows: "np.ndarray[tuple[int], np.dtype[np.int64]]",
-    layout: JsonLayout,
+    schema: JsonLogSchema,
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.Table:
-    """Convert parsed lines to columns with standard names and types."""
-    numbers = pa.array((chunk.first + rows).astype(np.uint64))
+    """Convert parsed lines to a table with standard column names and types.
+
+    Args:
+        batch: Parsed lines, with the field names of the log.
+        chunk: Chunk that contains the lines.
+        rows: Index of each parsed line in the chunk.
+        schema: Schema of the lines.
+        params: Section `[log]` of the definition.
+        connection: DuckDB connection.
+    """
+    numbers = pa.array((chunk.first_line_number + rows).astype(np.uint64))
     parsed = pa.Table.from_batches([batch]).append_column("record", numbers)
     own = {name: getattr(params.fields, name) for name in ("time", "user", "query")}
     names = [*own.values(), params.fields.results, params.fields.clicks]
-    if list(own) == [*own.values()] and _is_flat(layout, names):
+    if list(own) == [*own.values()] and _is_flat(schema, names):
         texts = [parsed[name].cast(pa.string()) for name in ("user", "query")]
         results, clicks = parsed[names[3]].cast(pa.list_(pa.string())), parsed[names[4]]
         columns = [parsed["record"], parsed["time"], *texts, results, clicks]
         return pa.table(columns, names=["record", "time", "user", "query", "results", "clicks"])
     with connection.cursor() as cursor:
         cursor.register("parsed", parsed)
-        return cursor.sql(_columns_sql(layout, params)).to_arrow_table()
+        return cursor.sql(_columns_sql(schema, params)).to_arrow_table()
 
 
-def _is_flat(layout: JsonLayout, names: Sequence[str]) -> bool:
-    """Whether a layout has neither nested fields nor lists of objects."""
-    has_objects = layout.has_result_objects or layout.has_click_objects
+def _is_flat(schema: JsonLogSchema, names: Sequence[str]) -> bool:
+    """Whether a log has neither nested fields nor lists of objects."""
+    has_objects = schema.has_result_objects or schema.has_click_objects
     return not has_objects and all("." not in name for name in names)
 
 
-def _columns_sql(layout: JsonLayout, params: LogParameters) -> str:
-    """Return SQL that converts parsed lines to columns with standard names and types."""
+def _columns_sql(schema: JsonLogSchema, params: LogParameters) -> str:
+    """Return the SQL query that converts parsed lines to columns with standard names and types."""
     fields, latest = params.fields, LATEST * (1000 if params.time_unit == "ms" else 1)
     results, clicks = _field_expression(fields.results), _field_expression(fields.clicks)
     found = {"results": f"{results}::VARCHAR[]", "clicks": clicks}
-    if layout.has_click_objects:
+    if schema.has_click_objects:
         names = {own: _quote_identifier(name) for own, name in fields.click_fields.items()}
         found["clicks"] = CLICK_RANKS.format(list=clicks, latest=latest, **names)
-    if layout.has_result_objects:
+    if schema.has_result_objects:
         names = {own: _quote_identifier(name) for own, name in fields.result_fields.items()}
         found["results"] = RESULT_URLS.format(list=results, clicks=clicks, **names)
         found["clicks"] = CLICKED_RESULTS.format(
@@ -162,7 +173,7 @@ def _columns_sql(layout: JsonLayout, params: LogParameters) -> str:
 
 
 def _field_expression(name: str) -> str:
-    """Return the SQL expression of a possibly nested field of the parsed lines."""
+    """Return the SQL expression for a field of the parsed lines, whose name may be dotted."""
     return ".".join(["parsed", *map(_quote_identifier, name.split("."))])
 
 
@@ -172,11 +183,14 @@ def _quote_identifier(name: str) -> str:
 
 
 def _parse_individually(
-    chunk: Chunk, fields: LogFields, numbers: Iterable[int]
+    chunk: Chunk, fields: LogFields, line_numbers: Iterable[int]
 ) -> Iterator[NumberedRecord]:
-    """Parse lines one by one, and yield each record or the reason to reject the line."""
-    for number in map(int, numbers):
-        line = chunk.line(number - chunk.first)
+    """Parse the lines with the given numbers one by one.
+
+    Yield the number of each line, with its record or the reason to reject it.
+    """
+    for number in map(int, line_numbers):
+        line = chunk.line(number - chunk.first_line_number)
         try:
             if line is None:
                 raise RejectError(LINE_TOO_LONG)

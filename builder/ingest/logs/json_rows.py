@@ -1,4 +1,4 @@
-"""Reads logs of JSON lines in which each object is one result (long form)."""
+"""Reads JSON Lines logs in long form, in which each line is one result."""
 
 from collections.abc import Iterator
 
@@ -16,29 +16,30 @@ FORBIDDEN_TYPES = {
     "query": (dict, list, bool, float),
     "url": (dict, list, bool, float),
 }
-"""Types that a field must not have, as in `impression`."""
+"""Python types that are rejected for each field; `impression` rejects the same types."""
 
 
 def read_result_objects(
     source: Source, params: LogParameters, encoding: str
 ) -> Iterator[NumberedRecord]:
-    """Yield every line as a numbered row with the configured fields, or as a reject."""
+    """Yield the number of every line, with its configured fields or the reason to reject it."""
     names = dict.fromkeys(params.fields.model_dump().values())
     for block in read_blocks(source, params.max_line_bytes, encoding):
-        for number, line in enumerate(block.lines, block.first):
+        for number, line in enumerate(block.lines, block.first_line_number):
             try:
                 yield number, _parse_row(line, names, params.fields)
             except RejectError as reject:
                 yield number, str(reject)
         if block.fault is not None:
-            yield block.first + len(block.lines), block.fault
+            yield block.first_line_number + len(block.lines), block.fault
 
 
 def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) -> Record:
-    """Parse a line, and return the configured fields that are not null.
+    """Parse a JSON line, and return the values of the given fields that are not null.
 
     Raises:
-        RejectError: the line is not an object, or a time, user, query or URL has a wrong type.
+        RejectError: the line is too long or is not a JSON object, or its time, user, query or URL
+            has the wrong type.
     """
     if line is None:
         raise RejectError(LINE_TOO_LONG)

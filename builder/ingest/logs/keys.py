@@ -1,7 +1,8 @@
-"""Replaces the strings of impressions with 64-bit keys.
+"""Replaces the queries, URLs and user ids of impressions with 64-bit keys.
 
-Each distinct string of a batch is folded or canonicalized and then hashed once; the distinct
-strings are returned with their keys, for the tables `log_queries` and `log_urls`.
+Each distinct query of a batch is folded and hashed once, and each distinct URL is canonicalized and
+hashed once. The distinct queries and URLs are returned with their keys, for the tables
+`log_queries` and `log_urls`.
 """
 
 from dataclasses import dataclass
@@ -39,18 +40,18 @@ KEYED_COLUMNS = pa.schema(
         "clicks": pa.list_(pa.uint16()),
     }
 )
-"""Schema of impressions in which strings are replaced with keys."""
+"""Schema of impressions with keys instead of strings."""
 
 
 class KeyedRecords(NamedTuple):
-    """Batch of impressions with keys instead of strings, rejects, and the distinct strings.
+    """Batch of log records: impressions with keys instead of strings, rejects, distinct strings.
 
     Args:
         impressions: Table with the schema `KEYED_COLUMNS`, in record order.
         rejects: Record number and reject reason of all other records.
-        queries: `surface`, `query`, `text`, `folded` of the distinct queries.
-        urls: `key`, `url_key`, `url` of the distinct URLs.
-        schemes_added: Number of results whose URL lacked a scheme and got `log.scheme`.
+        queries: Distinct queries; columns `surface`, `query`, `text`, `folded`.
+        urls: Distinct URLs; columns `key`, `url_key`, `url`.
+        schemes_added: Number of results whose URL had no scheme and received `log.scheme`.
     """
 
     impressions: pa.Table
@@ -62,13 +63,14 @@ class KeyedRecords(NamedTuple):
 
 @dataclass(frozen=True)
 class KeyEncoder:
-    """Hashes queries, URLs and users to 64-bit keys.
+    """Encoder that hashes queries, URLs and user ids to 64-bit keys.
 
     Args:
-        secret: Hexadecimal secret of the user pseudonyms; derivable only from the raw log.
-        address: URL template for results given as ids; None: results are URLs.
-        scheme: Scheme added to URLs without one; None: such URLs are rejected.
-        connection: DuckDB connection, used through cursors so that threads can share it.
+        secret: Secret prefix for hashing user ids, in hexadecimal; derived from the raw log.
+        address: URL template for results that are ids; None: results are URLs.
+        scheme: Scheme to add to URLs without a scheme; None: reject such URLs.
+        connection: DuckDB connection; each query uses its own cursor, so that threads can share
+            the connection.
     """
 
     secret: str
@@ -77,14 +79,16 @@ class KeyEncoder:
     connection: duckdb.DuckDBPyConnection
 
     def encode(self, records: CheckedRecords, time: int | None = None) -> KeyedRecords:
-        """Replace the strings of a batch with keys.
+        """Replace the strings in a batch of impressions with keys.
 
-        Rejects queries that fold to nothing (`query_without_letters`), results that are not web
-        addresses (`bad_url`), and single results that consist of several (`bad_list`).
+        Reject impressions whose query is empty after folding (`query_without_letters`), that have a
+        result that is not a URL (`bad_url`), or whose single result is in fact several results
+        joined into one string (`bad_list`).
 
         Args:
-            records: The batch.
-            time: Time assigned to all impressions of a log without times, in Unix seconds.
+            records: Batch of impressions and rejects.
+            time: Unix seconds assigned to all impressions if the log has no times; None: keep the
+                times of the impressions.
         """
         batch = records.impressions
         users = batch["user"].combine_chunks().dictionary_encode()
@@ -100,14 +104,14 @@ class KeyEncoder:
         columns = {
             "record": batch["record"],
             "seconds": batch["time"] if time is None else pa.array(np.full(len(batch), time)),
-            "user": pa.array(self._pseudonym_keys(users.dictionary)).take(users.indices),
+            "user": pa.array(self._pseudonymize(users.dictionary)).take(users.indices),
             "query": pa.array(query_rows["query"].to_numpy()[query_of]),
             "surface": pa.array(query_rows["surface"].to_numpy()[query_of]),
             "results": build_list_array(pc.list_value_length(results).to_numpy(), pa.array(docs)),
             "clicks": batch["clicks"],
         }
         table = pa.table(columns, schema=KEYED_COLUMNS)
-        keyed, rejects = _reject_missing_keys(table, docs, _is_joined_list(results))
+        keyed, rejects = _reject_invalid_impressions(table, docs, _are_joined_lists(results))
         return KeyedRecords(
             keyed,
             [*records.rejects, *rejects],
@@ -116,10 +120,15 @@ class KeyEncoder:
             self._count_added_schemes(urls, url_rows["url"]),
         )
 
-    def _count_added_schemes(self, urls: pa.DictionaryArray, written: pl.Series) -> int:
-        """Count the results whose URL had no scheme in the log."""
+    def _count_added_schemes(self, urls: pa.DictionaryArray, converted_urls: pl.Series) -> int:
+        """Count the results whose URL had no scheme in the log and received `log.scheme`.
+
+        Args:
+            urls: URLs as logged.
+            converted_urls: The URL for each entry of the dictionary of `urls`.
+        """
         given = pl.Series(pl.from_arrow(urls.dictionary), dtype=pl.String)
-        if self.address is not None or self.scheme is None or given.equals(written):
+        if self.address is not None or self.scheme is None or given.equals(converted_urls):
             return 0
         bare = lacks_scheme(given)
         return int(bare.to_numpy()[urls.indices.to_numpy()].sum()) if bare.any() else 0
@@ -140,18 +149,24 @@ class KeyEncoder:
         return pl.DataFrame({"key": self._md5_keys(canonical), "url_key": canonical, "url": urls})
 
     def _md5_keys(self, texts: pl.Series) -> Keys:
-        """Return the first 64 bits of the MD5 of each text as an integer; 0 for empty texts."""
+        """Return the first 64 bits of the MD5 hash of each text, as uint64; 0 for empty texts."""
         present = (texts != "").fill_null(value=False)
         keys = np.zeros(len(texts), dtype=np.uint64)
-        keys[present.to_numpy()] = self._digest_keys(MD5, texts.filter(present).to_arrow(), {})
+        keys[present.to_numpy()] = self._hash_texts(MD5, texts.filter(present).to_arrow(), {})
         return keys
 
-    def _pseudonym_keys(self, texts: pa.Array) -> Keys:
-        """Return a 64-bit pseudonym of each user id: a SHA-256 with a secret."""
-        return self._digest_keys(PSEUDONYM, texts, {"secret": self.secret})
+    def _pseudonymize(self, texts: pa.Array) -> Keys:
+        """Return a 64-bit pseudonym for each user id: a keyed SHA-256 hash, truncated."""
+        return self._hash_texts(PSEUDONYM, texts, {"secret": self.secret})
 
-    def _digest_keys(self, sql: str, texts: pa.Array, values: dict[str, str]) -> Keys:
-        """Return the first 64 bits of a digest that a query computes for each text, as uint64."""
+    def _hash_texts(self, sql: str, texts: pa.Array, values: dict[str, str]) -> Keys:
+        """Return the first 64 bits of the hash of each text, as uint64.
+
+        Args:
+            sql: SQL query that computes the column `digest` from the table `texts`.
+            texts: Texts to hash.
+            values: Parameters of the SQL query.
+        """
         with self.connection.cursor() as cursor:
             cursor.register("texts", pa.table({"text": texts}))
             found = cursor.sql(sql, params=values).to_arrow_table()["digest"].combine_chunks()
@@ -160,16 +175,25 @@ class KeyEncoder:
         return numbers.reshape(-1, width)[: len(found), 0].astype(np.uint64)
 
 
-def _reject_missing_keys(
-    keyed: pa.Table, docs: Keys, is_joined: Flags
+def _reject_invalid_impressions(
+    keyed: pa.Table, doc_keys: Keys, is_joined: Flags
 ) -> tuple[pa.Table, list[tuple[int, str]]]:
-    """Split impressions into those in which all strings have keys, and rejects."""
+    """Split impressions into valid ones and rejects.
+
+    Args:
+        keyed: Table with the schema `KEYED_COLUMNS`; the key of an empty query is 0.
+        doc_keys: Document key of every result of all impressions; 0 for invalid URLs.
+        is_joined: Mask of the impressions whose single result is several results in one string.
+
+    Returns:
+        The valid impressions, and the record number and reason of each reject.
+    """
     lacks_query = keyed["query"].to_numpy() == 0
     is_list = is_joined & ~lacks_query
     has_bad_url = np.zeros(len(keyed), dtype=np.bool_)
-    if not docs.all():
+    if not doc_keys.all():
         parents = pc.list_parent_indices(keyed["results"].combine_chunks()).to_numpy()
-        has_bad_url[parents[docs == 0]] = True
+        has_bad_url[parents[doc_keys == 0]] = True
     has_bad_url &= ~is_list & ~lacks_query
     masks = {"query_without_letters": lacks_query, "bad_list": is_list, "bad_url": has_bad_url}
     rejects = [
@@ -181,8 +205,8 @@ def _reject_missing_keys(
     return (keyed.filter(kept) if rejects else keyed), rejects
 
 
-def _is_joined_list(results: pa.ListArray) -> Flags:
-    """Whether the only result of each impression consists of several joined ones."""
+def _are_joined_lists(results: pa.ListArray) -> Flags:
+    """Return a mask of the impressions whose single result is several results in one string."""
     is_single = pc.list_value_length(results).to_numpy() == 1
     found = np.zeros(len(results), dtype=np.bool_)
     single = pc.list_flatten(results.filter(pa.array(is_single)))

@@ -1,9 +1,9 @@
-"""Groups the rows of logs with one row per result (long form) into impressions.
+"""Groups the rows of logs in long form (one row per result) into impressions.
 
 Rows may be in any order and in several files. Rows with equal time, user and query form one
-impression, except that a repeated rank starts another one. Without ranks, row order is rank order.
-Impressions are returned as raw records in the order of their first rows. DuckDB groups and sorts
-the rows, spilling to scratch space.
+impression, except that a repeated rank starts a new impression. Without ranks, results are ranked
+in row order. Impressions are returned as raw records in the order of their first rows. DuckDB
+groups and sorts the rows, and spills to disk if they exceed the memory limit.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,13 +25,15 @@ ROWS = pa.schema(
     {"record": pa.uint64(), **dict.fromkeys(("time", "user", "query"), pa.string())}
     | dict.fromkeys(("url", "rank", "clicked"), pa.string())
 )
-"""Schema of result rows: row number, and all fields as text."""
+"""Schema of rows in long form: row number, and all fields as strings."""
 
 MAX_RESULTS = 2**16
-"""Maximum number of results per impression, to bound memory; further results start another one."""
+"""Maximum number of results per impression, to bound memory use; further results start a new
+impression."""
 
 ROW_BITS = 40
-"""Rows are numbered across files: the index of the file, and the row number in the low bits."""
+"""Number of low bits of a row's number that hold its number within the file; the bits above hold
+the index of the file."""
 
 CREATE = "CREATE TABLE rows AS SELECT * FROM batch LIMIT 0"
 INSERT = "INSERT INTO rows SELECT * REPLACE (record + $start::UBIGINT AS record) FROM batch"
@@ -58,7 +60,8 @@ SELECT record FROM typed AS a SEMI JOIN (FROM typed WHERE rank IS NOT NULL) AS b
   ON (a.time, a."user", a.query) IS NOT DISTINCT FROM (b.time, b."user", b.query)
 WHERE NOT is_ranked AND NOT (getvariable('row_is_click') AND click_order = 0)
 """
-"""Rows with a bad rank, and results without a rank among results with one."""
+"""Creates a table of rejected rows: rows with an invalid rank, and rows without a rank in an
+impression in which other rows have a rank."""
 
 CREATE_COPIES = """
 CREATE TABLE copies AS
@@ -78,8 +81,9 @@ counted AS (
 SELECT record, copy, first_click FROM counted WINDOW page AS (PARTITION BY time, "user", query)
 QUALIFY min(copies) OVER page = 1 AND bool_and(is_one_url) OVER page
 """
-"""Rows of results that were joined with clicks: some occur several times, always with the same URL,
-and others once. Each of them is taken once, clicked if one of its copies is."""
+"""Creates a table of the rows of results that were repeated when the log was joined with its
+clicks: some results of the impression occur several times, always with the same URL, and others
+once. Only the first copy of a result is kept; it is clicked if any copy is clicked."""
 
 REJECTED = "SELECT record, 'bad_rank' AS reason FROM rejected ORDER BY record"
 
@@ -105,17 +109,25 @@ FROM occurring ORDER BY first, rank, record
 
 
 def is_long_form(names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bool:
-    """Whether the column names are those of a log with one row per result."""
+    """Whether column names are those of a log in long form: a URL column and no results column."""
     return fields.results not in names and fields.url in names
 
 
 def optional_fields(names: Iterable[str], fields: LogFields) -> tuple[str, ...]:
-    """Return the standard names of the optional columns of a log with such column names."""
+    """Return the standard names of the optional columns of a log.
+
+    They depend on whether the given column names are those of a log in long form.
+    """
     return ("user", "rank", "clicked") if is_long_form(names, fields) else ("user", "clicks")
 
 
 def rows_to_table(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFields) -> pa.Table:
-    """Convert numbered rows to a table with standard column names."""
+    """Convert numbered rows in long form to a table with the schema `ROWS`.
+
+    Args:
+        records: Number of each row, and its values by column name of the log.
+        fields: Section `[log.fields]` of the definition.
+    """
     names = {own: getattr(fields, own) for own in ROWS.names[1:]}
     columns: dict[str, list[Any]] = {
         own: [_to_text(row.get(name)) for _, row in records] for own, name in names.items()
@@ -124,7 +136,7 @@ def rows_to_table(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFiel
 
 
 def _to_text(value: Any) -> str | None:
-    """Convert a cell value to text; None remains None."""
+    """Convert a cell value to a string; None remains None."""
     return value if value is None or isinstance(value, str) else str(value)
 
 
@@ -134,17 +146,18 @@ def group_rows(
     *,
     row_is_click: bool,
 ) -> Iterator[tuple[int, RawRecords]]:
-    """Group rows with one result each into impressions.
+    """Group rows in long form into impressions.
 
     Args:
-        batches: Index of a file, and tables with the schema `ROWS` and rejected rows of this file.
+        batches: Batches of rows, each with the index of its file: tables with the schema `ROWS`,
+            and rejected rows.
         connection: DuckDB connection used for these files only.
-        row_is_click: Every row with a URL is a clicked result, as in click logs; a row without a
-            URL is an impression with unknown results.
+        row_is_click: Whether every row with a URL is a clicked result, as in click logs, and every
+            row without a URL is an impression with unknown results.
 
     Yields:
-        Impressions in the order of their first rows, with the file of this row; rejected rows with
-        their file.
+        Batches of rejected rows, then of impressions in the order of their first rows, each with
+        the index of the file. The file of an impression is that of its first row.
     """
     set_variables(
         connection,
@@ -167,7 +180,7 @@ def group_rows(
 def _load_rows(
     batches: Iterable[tuple[int, RawRecords]], connection: duckdb.DuckDBPyConnection
 ) -> Iterator[tuple[int, RawRecords]]:
-    """Insert the rows of all files into the table `rows`; yield the rejected ones."""
+    """Insert the rows of all files into the table `rows`; yield the rejected rows of each batch."""
     connection.register("batch", ROWS.empty_table())
     connection.execute(CREATE)
     for file, batch in batches:
@@ -180,7 +193,10 @@ def _load_rows(
 
 
 def _split_by_file(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """Split a table by file, given that it is sorted by `record`; yield each file and its rows."""
+    """Split a table that is sorted by `record` by file; yield the index and rows of each file.
+
+    In the yielded rows, `record` is the number within the file.
+    """
     numbers = table["record"].to_numpy()
     files, starts = np.unique(numbers >> ROW_BITS, return_index=True)
     for file, start, stop in zip(files.tolist(), starts, [*starts[1:], len(table)], strict=True):
@@ -191,12 +207,12 @@ def _split_by_file(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
 def _impression_tables(
     connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
 ) -> Iterator[pa.Table]:
-    """Yield the impressions of the table `rows` in the order of their first rows."""
+    """Yield tables of impressions from the table `rows`, in the order of their first rows."""
     reader = connection.sql(GROUPED).to_arrow_reader(2**17)
     rest = reader.schema.empty_table()
     for batch in reader:
         rest = pa.concat_tables([rest, pa.Table.from_batches([batch])])
-        whole = _count_complete_rows(rest["first"].to_numpy())
+        whole = _count_rows_of_complete_impressions(rest["first"].to_numpy())
         if whole:
             yield _build_impressions(rest.slice(0, whole), row_is_click=row_is_click)
         rest = rest.slice(whole)
@@ -204,16 +220,26 @@ def _impression_tables(
         yield _build_impressions(rest, row_is_click=row_is_click)
 
 
-def _count_complete_rows(first: "np.ndarray[tuple[int], np.dtype[np.uint64]]") -> int:
-    """Return the number of leading rows that form complete impressions."""
-    start = int(np.searchsorted(first, first[-1]))
-    return start if len(first) - start < MAX_RESULTS else len(first)
+def _count_rows_of_complete_impressions(
+    first_rows: "np.ndarray[tuple[int], np.dtype[np.uint64]]",
+) -> int:
+    """Return the number of leading rows that belong to complete impressions.
+
+    The last impression may continue in the next batch, so its rows are not counted unless there are
+    at least `MAX_RESULTS`.
+
+    Args:
+        first_rows: For each row, the number of the first row of its impression; sorted.
+    """
+    start = int(np.searchsorted(first_rows, first_rows[-1]))
+    return start if len(first_rows) - start < MAX_RESULTS else len(first_rows)
 
 
 def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> pa.Table:
-    """Convert sorted rows to impressions, given as a table of raw records.
+    """Build a table of impressions (raw records) from rows that are sorted by impression and rank.
 
-    A `clicked` value that cannot be interpreted becomes a null rank, which rejects the impression.
+    A `clicked` value that cannot be interpreted becomes a null click, for which the impression is
+    rejected later.
     """
     first = rows["first"].to_numpy()
     starts = np.flatnonzero(np.diff(first, prepend=first[0] + np.uint64(1)))
@@ -243,7 +269,7 @@ def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> pa.Table:
 
 
 def _read_records(table: pa.Table, numbers: Sequence[int]) -> Iterator[NumberedRecord]:
-    """Yield the records with the given numbers."""
+    """Yield the rows of a table with the given record numbers, as dictionaries without nulls."""
     indices = np.searchsorted(table["record"].to_numpy(), np.asarray(numbers, dtype=np.uint64))
     for row in table.take(pa.array(indices)).to_pylist():
         yield row.pop("record"), {name: v for name, v in row.items() if v is not None}

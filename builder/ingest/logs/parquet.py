@@ -1,6 +1,6 @@
-"""Reads Parquet logs, with one row per impression or (long form) per result.
+"""Reads Parquet logs with one row per impression or, in long form, per result.
 
-Columns of common types are processed as Arrow arrays; batches with other types are read row by row.
+Batches whose columns have common types are processed in columns; others are parsed row by row.
 """
 
 import math
@@ -16,7 +16,7 @@ from builder.errors import FormatError
 from builder.ingest import parquet_rows
 from builder.ingest.columns import check_named_columns
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
-from builder.ingest.lists import build_list_array, is_text, lengths
+from builder.ingest.lists import build_list_array, is_string_type, list_lengths
 from builder.ingest.logs.cell_lists import parse_text_lists
 from builder.ingest.logs.long_form import ROWS, is_long_form, optional_fields
 from builder.ingest.logs.records import NumberedRecord, RawRecords
@@ -32,10 +32,10 @@ from builder.parameters import LogParameters
 def resolve_columns(
     schema: pa.Schema, source: Source, params: LogParameters, *, needs_time: bool = True
 ) -> list[str]:
-    """Return the field names in `[log.fields]` that exist as columns.
+    """Return the names in `[log.fields]` that are columns of a Parquet log.
 
     Raises:
-        FormatError: a required column, or one that the definition names, is missing.
+        FormatError: a required column is missing, or a column that the definition names.
     """
     fields, names = params.fields, schema.names
     found = existing_names(schema, fields.model_dump().values())
@@ -46,7 +46,7 @@ def resolve_columns(
         raise FormatError(
             f"expected the columns {', '.join(needed)}, {fields.results} (or "
             f"{fields.url}), {fields.user}, {fields.clicks}; missing: {', '.join(missing)}; "
-            f"found {', '.join(names)}",
+            f"found {', '.join(names)}; name the columns in [log.fields]",
             source.name,
         )
     optional = optional_fields(found, fields)
@@ -55,48 +55,48 @@ def resolve_columns(
 
 
 def read_batches(
-    source: Source, columns: Sequence[str], faults: list[str], user: str = "user"
+    source: Source, columns: Sequence[str], faults: list[str], user_column: str = "user"
 ) -> Iterator[NumberedBatch]:
-    """Yield numbered batches of some columns of a Parquet file.
+    """Yield batches of rows of a Parquet log, each with the number of its first row.
 
     Args:
-        source: The file.
-        columns: Names of the columns.
-        faults: Receives the reason if reading stops early.
-        user: Name of the column of user ids; ids that are not valid text are hex-encoded.
+        source: The log file.
+        columns: Names of the columns to read.
+        faults: Output list to which the reason is appended if reading stops early.
+        user_column: Name of the column of user ids; binary ids that are not UTF-8 are hex-encoded.
 
     Raises:
-        FormatError: the file is not readable as Parquet.
+        FormatError: the file cannot be read as Parquet.
     """
     with explain_parquet_errors(source), open_file(source.path) as file:
         try:
             yield from parquet_rows.numbered_batches(
-                file, source.path.stat().st_size, columns, decoders={user: bytes.hex}
+                file, source.path.stat().st_size, columns, decoders={user_column: bytes.hex}
             )
         except DecompressionBombError:
             faults.append(DECOMPRESSION_BOMB)
 
 
-def parse_batch(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
-    """Convert a batch to raw records, in columns if all types are supported."""
-    first, batch = numbered
-    get_rows = partial(_read_rows, numbered, params)
+def parse_batch(numbered_batch: NumberedBatch, params: LogParameters) -> RawRecords:
+    """Convert a batch to raw records: in columns if all types are supported, otherwise in rows."""
+    first, batch = numbered_batch
+    get_rows = partial(_read_rows, numbered_batch, params)
     try:
         batch.validate(full=True)
-        table = _canonical_columns(numbered, params)
+        table = _standardize_columns(numbered_batch, params)
     except (pa.ArrowException, TypeError, KeyError):
         return RawRecords(rows=list(get_rows(range(first, first + len(batch)))))
     return RawRecords([table], get_rows)
 
 
-def _canonical_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Table:
-    """Convert a batch to columns with standard names and types.
+def _standardize_columns(numbered_batch: NumberedBatch, params: LogParameters) -> pa.Table:
+    """Convert a batch to a table with standard column names and types.
 
     Raises:
-        TypeError: a column has an unsupported type.
+        TypeError: a column has a type that only row-by-row parsing supports.
         KeyError: a field name is ambiguous.
     """
-    first, batch = numbered
+    first, batch = numbered_batch
     if params.click_form == "ids":
         raise TypeError("click ids require row-wise parsing")
     time, user, query, results, clicks = (
@@ -107,20 +107,20 @@ def _canonical_columns(numbered: NumberedBatch, params: LogParameters) -> pa.Tab
     return pa.table(
         {
             "record": np.arange(first, first + len(batch), dtype=np.uint64),
-            "time": _time_column(time),
-            "user": _text_column(user),
-            "query": _text_column(query),
-            "results": _replace_items(results, _text_column(pc.list_flatten(results))),
-            "clicks": _click_lists(clicks),
+            "time": _cast_time_column(time),
+            "user": _cast_text_column(user),
+            "query": _cast_text_column(query),
+            "results": _replace_items(results, _cast_text_column(pc.list_flatten(results))),
+            "clicks": _cast_click_lists(clicks),
         }
     )
 
 
 def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Return a possibly nested column; a column of nulls if it is missing.
+    """Return the column or struct field with a name; a column of nulls if there is none.
 
     Raises:
-        KeyError: the name is both a column and a path into a struct.
+        KeyError: the name is that of a column, but also a path into a struct column.
     """
     root, dot, _ = name.partition(".")
     if dot and {name, root} <= {*batch.schema.names}:
@@ -128,63 +128,76 @@ def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
     return get_column(batch, name) if has_column(batch.schema, name) else pa.nulls(batch.num_rows)
 
 
-def _time_column(times: pa.Array) -> pa.Array:
-    """Convert a column of times to one of the supported types."""
-    kind = times.type
-    if pa.types.is_integer(kind):
-        return times.cast(pa.int64())
-    if pa.types.is_floating(kind) or pa.types.is_timestamp(kind):
-        return times
-    return _text_column(times, integers=False)
-
-
-def _text_column(values: pa.Array, *, integers: bool = True) -> pa.Array:
-    """Convert a column of strings or, if allowed, of integers to strings.
+def _cast_time_column(times: pa.Array) -> pa.Array:
+    """Cast a column of times to int64 or strings; keep floats and timestamps.
 
     Raises:
-        TypeError: the column has another type.
+        TypeError: the column has any other type.
     """
-    kind = values.type
-    if not (is_text(kind) or pa.types.is_null(kind) or (integers and pa.types.is_integer(kind))):
-        raise TypeError(kind)
+    dtype = times.type
+    if pa.types.is_integer(dtype):
+        return times.cast(pa.int64())
+    if pa.types.is_floating(dtype) or pa.types.is_timestamp(dtype):
+        return times
+    return _cast_text_column(times, allow_integers=False)
+
+
+def _cast_text_column(values: pa.Array, *, allow_integers: bool = True) -> pa.Array:
+    """Cast a column of strings, nulls or (if allowed) integers to strings.
+
+    Raises:
+        TypeError: the column has any other type.
+    """
+    dtype = values.type
+    if not (
+        is_string_type(dtype)
+        or pa.types.is_null(dtype)
+        or (allow_integers and pa.types.is_integer(dtype))
+    ):
+        raise TypeError(dtype)
     return values.cast(pa.string())
 
 
-def _click_lists(clicks: pa.Array) -> pa.Array:
-    """Convert clicks to lists of int64; raise an error for fractional values."""
+def _cast_click_lists(clicks: pa.Array) -> pa.Array:
+    """Cast a column of clicks to lists of int64.
+
+    Raises:
+        TypeError: the column does not consist of lists of numbers.
+        pyarrow.ArrowInvalid: a number has a fractional part.
+    """
     if pa.types.is_null(clicks.type):
         return pa.nulls(len(clicks), pa.list_(pa.int64()))
     if not is_list(clicks.type):
         raise TypeError(clicks.type)
-    kind = clicks.type.value_type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
-        raise TypeError(kind)
+    dtype = clicks.type.value_type
+    if not (pa.types.is_integer(dtype) or pa.types.is_floating(dtype) or pa.types.is_null(dtype)):
+        raise TypeError(dtype)
     return _replace_items(clicks, pc.list_flatten(clicks).cast(pa.int64()))  # fails on fractions
 
 
 def _replace_items(lists: pa.Array, items: pa.Array) -> pa.Array:
     """Replace the items of a list array, keeping offsets and nulls."""
-    found = build_list_array(lengths(lists), items)
+    found = build_list_array(list_lengths(lists), items)
     return pc.if_else(lists.is_valid(), found, None) if lists.null_count else found
 
 
 def _read_rows(
-    numbered: NumberedBatch, params: LogParameters, row_numbers: Sequence[int]
+    numbered_batch: NumberedBatch, params: LogParameters, row_numbers: Sequence[int]
 ) -> Iterator[NumberedRecord]:
-    """Yield the rows with the given numbers as records with standard field names."""
-    first, batch = numbered
+    """Yield the rows of a batch with the given numbers, as records with standard field names."""
+    first, batch = numbered_batch
     chosen = batch.take(pa.array([number - first for number in row_numbers], pa.int64()))
     for number, row in zip(row_numbers, batch_rows(chosen), strict=True):
         record = row if isinstance(row, str) else parse_text_lists(row, params)
         yield number, record if isinstance(record, str) else rename_fields(record, params.fields)
 
 
-def parse_result_rows(numbered: NumberedBatch, params: LogParameters) -> RawRecords:
-    """Convert a batch with one result per row to a table with the schema `ROWS`."""
-    first, batch = numbered
+def parse_result_rows(numbered_batch: NumberedBatch, params: LogParameters) -> RawRecords:
+    """Convert a batch in long form to raw records: a table with the schema `ROWS`."""
+    first, batch = numbered_batch
     numbers = np.arange(first, first + len(batch), dtype=np.uint64)
     columns = {
-        own: _to_text_column(get_column(batch, name))
+        own: _format_text_column(get_column(batch, name))
         for own in ROWS.names[1:]
         if has_column(batch.schema, name := getattr(params.fields, own))
     }
@@ -192,9 +205,16 @@ def parse_result_rows(numbered: NumberedBatch, params: LogParameters) -> RawReco
     return RawRecords([pa.table({"record": numbers, **absent, **columns}, schema=ROWS)])
 
 
-def _to_text_column(column: pa.Array) -> pa.Array:
-    """Convert a column to strings; timestamps: ISO 8601, whole floats: integers, NaN: null."""
-    if is_text(column.type) or pa.types.is_null(column.type) or pa.types.is_integer(column.type):
+def _format_text_column(column: pa.Array) -> pa.Array:
+    """Convert a column of any type to strings.
+
+    Timestamps become ISO 8601 strings, whole floats are written as integers, and NaN becomes null.
+    """
+    if (
+        is_string_type(column.type)
+        or pa.types.is_null(column.type)
+        or pa.types.is_integer(column.type)
+    ):
         return column.cast(pa.string())
     return pa.array(
         [None if value is None else _format_value(value) for value in column.to_pylist()],
@@ -203,7 +223,7 @@ def _to_text_column(column: pa.Array) -> pa.Array:
 
 
 def _format_value(value: Any) -> str | None:
-    """Convert a cell value to a string; None for NaN."""
+    """Convert a cell value that is not null to a string; None for NaN."""
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, float) and value.is_integer():

@@ -1,8 +1,8 @@
-"""Reads the example files of PyClick (`oneQueryTrain`, `trainSample`).
+"""Reads logs in the format of PyClick's example files (`oneQueryTrain`, `trainSample`).
 
-Result pages are separated by semicolons, within or across lines: `query<TAB>id,id,... : id , id`,
-with results in rank order and clicked results in click order. There are no users or times. Unlike
-PyClick, which ignores clicks on results that were not shown, this reader rejects such pages.
+Result pages have the form `query<TAB>id,id,... : id , id`: results in rank order, then clicked
+results in click order. Pages are separated by semicolons or line breaks. There are no users or
+times. PyClick ignores clicks on results that were not shown; this reader rejects such pages.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from builder.parameters import LogParameters
 
 
 def read_pages(source: Source, _: Interval, params: LogParameters) -> Iterator[NumberedRecord]:
-    """Yield the result pages of a file, numbered by position."""
+    """Yield the result pages of a PyClick file or their reject reasons, numbered from 1."""
     yield from enumerate(_read_pages(source, params), 1)
 
 
 def _read_pages(source: Source, params: LogParameters) -> Iterator[Record | str]:
-    """Yield the result pages of a file, or the reasons to reject them."""
+    """Yield the result pages of a PyClick file, or the reasons to reject them."""
     for block in read_blocks(source, params.max_line_bytes):
         for line in block.lines:
             yield from _parse_line(line)
@@ -53,5 +53,5 @@ def _parse_page(text: str) -> Record | str:
 
 
 def _split_ids(text: str) -> list[str]:
-    """Split comma-separated ids, keeping empty ones, for which the impression is rejected."""
+    """Split comma-separated ids; empty ids are kept, so that the impression is rejected later."""
     return [part.strip() for part in text.split(",")] if text.strip() else []

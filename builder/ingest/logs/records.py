@@ -1,4 +1,4 @@
-"""Data classes of the log readers: raw records, and checked impressions."""
+"""Data types of the log readers: raw records and checked impressions."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ import pyarrow as pa
 from builder.ingest.logs.impression import Impression
 
 Record = dict[str, Any]
-"""A record keyed by the project's field names; missing and null fields are absent."""
+"""Log record: values by standard field name, without missing and null fields."""
 
 NumberedRecord = tuple[int, Record | str]
-"""The 1-based number of a record in its file, and the record or its reject reason."""
+"""1-based number of a record in its file, and the record or the reason to reject it."""
 
 RECORDS_PER_BATCH = 8192
-"""Batch size for readers that yield individual records."""
+"""Number of records per batch, for log readers that yield individual records."""
 
 IMPRESSIONS = pa.schema(
     {
@@ -28,19 +28,20 @@ IMPRESSIONS = pa.schema(
         "clicks": pa.list_(pa.uint16()),
     }
 )
-"""Schema of checked impressions: record number, Unix time, clean query, clicked ranks in order."""
+"""Schema of checked impressions. Times are Unix seconds, queries are normalized, and clicks are
+1-based ranks in click order."""
 
 
 class RawRecords(NamedTuple):
-    """Batch of raw records of a log, numbered consecutively.
+    """Batch of unchecked log records.
 
     Args:
-        tables: Records in columnar form: `record` (uint64), `time` (number, timestamp or string),
-            `user`, `query` (string), `results` (list of strings; null if ambiguous), `clicks` (list
-            of int64: ranks or flags).
-        get_rows: Returns records of `tables` in row form, given their numbers.
-        rows: All remaining records of the batch, in row form.
-        clicks_are_ranks: Clicks are ranks, regardless of `log.click_form`.
+        tables: Records in columns: `record` (uint64), `time` (number, timestamp or string), `user`,
+            `query` (string), `results` (list of strings; null if ambiguous), `clicks` (list of
+            int64: ranks or flags).
+        get_rows: Function that returns records of `tables` as dictionaries, given their numbers.
+        rows: Remaining records of the batch, as dictionaries, and rejects.
+        clicks_are_ranks: Whether clicks are ranks even if `log.click_form` says otherwise.
     """
 
     tables: Sequence[pa.Table] = ()
@@ -51,7 +52,7 @@ class RawRecords(NamedTuple):
 
 @dataclass
 class CheckedRecords:
-    """Impressions and rejects of a batch of records.
+    """Impressions and rejects of a batch of log records.
 
     Args:
         impressions: Table with the schema `IMPRESSIONS`, in record order.
@@ -66,7 +67,7 @@ class CheckedRecords:
 
 
 def impressions_to_table(impressions: Sequence[tuple[int, Impression]]) -> pa.Table:
-    """Convert numbered impressions to an Arrow table."""
+    """Convert numbered impressions to an Arrow table with the schema `IMPRESSIONS`."""
     rows = [(number, *impression) for number, impression in impressions]
     columns = zip(*rows, strict=True) if rows else ((),) * len(IMPRESSIONS)
     arrays = [
@@ -78,7 +79,12 @@ def impressions_to_table(impressions: Sequence[tuple[int, Impression]]) -> pa.Ta
 def batch_records(
     records: Iterable[NumberedRecord], *, clicks_are_ranks: bool = False
 ) -> Iterator[RawRecords]:
-    """Group single records into batches of `RECORDS_PER_BATCH`."""
+    """Group individual records into batches of at most `RECORDS_PER_BATCH` records.
+
+    Args:
+        records: Numbered records and rejects.
+        clicks_are_ranks: Whether clicks are ranks even if `log.click_form` says otherwise.
+    """
     iterator = iter(records)
     while batch := list(islice(iterator, RECORDS_PER_BATCH)):
         yield RawRecords(rows=batch, clicks_are_ranks=clicks_are_ranks)

@@ -1,7 +1,7 @@
-"""Parses the results and clicks of a record of a log.
+"""Parses the results and clicks of a log record.
 
 Results are URLs or ids in rank order, or objects; clicks are ranks, URLs, ids, flags or objects.
-Clicks are sorted by time if all of them have one.
+Clicks are sorted by time if each click has a time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,20 +18,21 @@ from builder.parameters import LogParameters
 def parse_results(
     results: object, clicks: object, params: LogParameters
 ) -> tuple[list[str], list[int]]:
-    """Return the results of a record in rank order, and the clicked ranks.
+    """Parse the results and clicks of a log record.
 
     Args:
-        results: URLs or ids, or objects with `url` and optional `rank` and `clicked`.
-        clicks: Ranks or URLs, objects with `rank` or `url`, or flags (see `log.click_form`); a
-            single URL or id need not be in a list; None or, if results are objects, empty: use
-            the `clicked` fields of the results.
+        results: List of URLs or ids, or of objects with `url` and optional `rank` and `clicked`.
+        clicks: List of ranks, URLs, ids, objects with `rank` or `url`, or flags (see
+            `log.click_form`); a single URL or id need not be in a list. None means no clicks. If
+            results are objects, None or an empty list means that their `clicked` fields are used.
         params: Section `[log]` of the definition.
 
     Returns:
-        URLs or ids in rank order, and 1-based ranks in click order.
+        URLs or ids in rank order, and the 1-based ranks of the clicked results in click order.
 
     Raises:
-        RejectError: unsupported type, too many results, or a click on a result that was not shown.
+        RejectError: a value has an unsupported type, there are no results or too many, or a click
+            is on a result that was not shown.
     """
     if not isinstance(results, list):
         raise RejectError("bad_results")
@@ -41,7 +42,7 @@ def parse_results(
         return _parse_result_objects(results, clicks, params)
     if not results:
         raise RejectError("no_results")
-    urls = _urls_or_ids(results)
+    urls = _parse_urls_or_ids(results)
     if params.click_form == "flags":
         clicks = _flags_to_ranks(clicks, range(1, len(urls) + 1))
     return urls, _click_positions(clicks, urls, params)
@@ -50,10 +51,10 @@ def parse_results(
 def _parse_result_objects(
     results: list[Any], clicks: object, params: LogParameters
 ) -> tuple[list[str], list[int]]:
-    """Parse result objects; clicks refer to the ranks given in the objects."""
+    """Parse results that are objects; clicks given as ranks refer to the `rank` of the objects."""
     if not all(isinstance(result, dict) for result in results):
         raise RejectError("bad_results")
-    names = _urls_or_ids([result.get("url") for result in results])
+    names = _parse_urls_or_ids([result.get("url") for result in results])
     ranks = [result.get("rank") for result in results]
     if all(rank is None for rank in ranks):
         ranks = list(range(1, len(results) + 1))
@@ -74,8 +75,12 @@ def _parse_result_objects(
     return urls, _click_positions(clicks, urls, params, positions)
 
 
-def _urls_or_ids(values: list[Any]) -> list[str]:
-    """Convert URLs or numeric ids to text; a missing value rejects the record."""
+def _parse_urls_or_ids(values: list[Any]) -> list[str]:
+    """Convert URLs or numeric ids to strings.
+
+    Raises:
+        RejectError: a value is missing or has another type.
+    """
     names = [name for value in values if (name := parse_id(value))]
     if len(names) < len(values):
         raise RejectError("bad_results")
@@ -87,9 +92,13 @@ def _is_integer(value: object) -> TypeGuard[int]:
 
 
 def _flags_to_ranks(flags: object, ranks: Sequence[int]) -> list[int] | None:
-    """Convert one click flag per result to clicked ranks; None if there are too few flags.
+    """Convert click flags, one per result, to clicked ranks; None if there are no flags at all.
 
     Surplus flags, as in lists padded to a fixed length, are ignored if they are all 0.
+
+    Raises:
+        RejectError: there are fewer flags than results, a flag is invalid, or a surplus flag is
+            set.
     """
     if flags is None:
         return None
@@ -104,23 +113,32 @@ def _flags_to_ranks(flags: object, ranks: Sequence[int]) -> list[int] | None:
 
 
 def _click_positions(
-    value: object,
+    clicks: object,
     urls: list[str],
     params: LogParameters,
     positions: Mapping[int, int] | None = None,
 ) -> list[int]:
-    """Return the 1-based position of each click in the list of results."""
-    if value is None:
+    """Return the 1-based position of each clicked result among the results, in click order.
+
+    Args:
+        clicks: Clicks of the record, as logged.
+        urls: URLs or ids of the results in rank order.
+        params: Section `[log]` of the definition.
+        positions: Position of each result by its logged rank; None: ranks are positions.
+    """
+    if clicks is None:
         return []
-    are_ids = params.click_form == "ids"
-    if isinstance(value, str) or (are_ids and _is_integer(value)):
-        value = [value]
-    if not isinstance(value, list):
+    clicks_are_ids = params.click_form == "ids"
+    if isinstance(clicks, str) or (clicks_are_ids and _is_integer(clicks)):
+        clicks = [clicks]
+    if not isinstance(clicks, list):
         raise RejectError("bad_clicks")
-    found = [_click_position(click, urls, positions, are_ids=are_ids) for click in value]
+    found = [
+        _click_position(click, urls, positions, clicks_are_ids=clicks_are_ids) for click in clicks
+    ]
     if 0 in found:
         raise RejectError("click_not_shown")
-    times = [click.get("time") if isinstance(click, dict) else None for click in value]
+    times = [click.get("time") if isinstance(click, dict) else None for click in clicks]
     click_times = [parse_fractional_time(time, params) for time in times if time is not None]
     if not click_times or len(click_times) < len(found):
         return found
@@ -130,17 +148,17 @@ def _click_positions(
 
 
 def _click_position(
-    click: object, urls: list[str], positions: Mapping[int, int] | None, *, are_ids: bool
+    click: object, urls: list[str], positions: Mapping[int, int] | None, *, clicks_are_ids: bool
 ) -> int:
-    """Return the 1-based position of a click among the results; 0 if it was not shown."""
+    """Return the 1-based position of a clicked result among the results; 0 if it was not shown."""
     if isinstance(click, list):
         click = click[0] if click else None
     if isinstance(click, dict):
         rank = click.get("rank")
         click = parse_id(click.get("url")) if rank is None else rank
-    elif are_ids:
+    elif clicks_are_ids:
         click = parse_id(click)
-    if isinstance(click, str) and (are_ids or click in urls or "://" in click):
+    if isinstance(click, str) and (clicks_are_ids or click in urls or "://" in click):
         return urls.index(click) + 1 if click in urls else 0
     rank = None if isinstance(click, str) else parse_integer(click)
     if rank is None:  # text that matches no result may be an id, never a rank

@@ -1,4 +1,4 @@
-"""Parses numbers and click flags in the notations that logs use, such as `1.0` or `true`."""
+"""Parses integers and click flags in the notations of query logs, such as `1.0` or `true`."""
 
 import math
 from typing import Any
@@ -13,9 +13,9 @@ MAX_DIGITS = 18
 
 
 def parse_integer(value: Any) -> int | None:
-    """Convert a value such as 3, 3.0, "3" or "3.0" to an integer; None if not integral.
+    """Convert a value such as 3, 3.0, "3" or "3.0" to an integer; None if it is not an integer.
 
-    Booleans are not accepted.
+    Booleans do not count as integers.
     """
     if isinstance(value, bool):
         return None
@@ -29,7 +29,7 @@ def parse_integer(value: Any) -> int | None:
 
 
 def _parse_digits(text: str) -> int | None:
-    """Parse an integer with an optional zero fraction; None if the text is not one."""
+    """Parse a non-negative integer such as `3` or `3.0`; None if the text is anything else."""
     digits, _, fraction = text.partition(".")
     if len(digits) > MAX_DIGITS or not (digits.isascii() and digits.isdigit()):
         return None
@@ -37,9 +37,10 @@ def _parse_digits(text: str) -> int | None:
 
 
 def parse_click_order(value: Any) -> float:
-    """Return the click order in the `clicked` value of a result; 0 if it was not clicked.
+    """Parse the `clicked` value of a result as the position of the click; 0 if it was not clicked.
 
-    Plain flags give 1. Positive numbers are positions or click counts; both mean clicked.
+    A flag such as `true` gives 1. A number is returned unchanged, whether the log means it as a
+    position or as a number of clicks.
 
     Raises:
         RejectError: the value is neither a non-negative number nor a known flag.

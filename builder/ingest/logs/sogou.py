@@ -1,11 +1,11 @@
 """Reads the Sogou click log (SogouQ, 2006 to 2012).
 
-Each line is a click in GB18030, tab-separated: `time user [query] rank order url`, with a space or
-tab between rank and order, and URLs without a scheme. Only clicked results are logged, so an
-impression consists of the clicks of a user on a query, each at most half an hour after the
-previous one. Lines of different users may be interleaved. Times of day are relative to
-`log.session_start` or, by default, to the start of the snapshot; editions with full timestamps
-(`20111230000005`) need neither.
+Each line is a click: tab-separated fields `time user [query] rank order url`, encoded in GB18030,
+with a space or tab between rank and order, and URLs without a scheme. Only clicked results are
+logged, so an impression is built from the clicks of a user for a query, with at most half an hour
+between consecutive clicks. Lines of different users may be interleaved. Times of day are relative
+to `log.session_start` or, by default, to the start of the snapshot; full timestamps, as in later
+editions (`20111230000005`), are absolute.
 """
 
 import re
@@ -27,18 +27,19 @@ LINE = re.compile(
 TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])")
 DATE_TIME = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})")
 MAX_GAP = 1800
-"""Maximum time between two clicks of the same impression, in seconds."""
+"""Maximum time between consecutive clicks of an impression, in seconds."""
 MAX_OPEN = 100_000
-"""Maximum number of open impressions, to bound memory; the oldest is closed to open another."""
+"""Maximum number of open impressions, to bound memory use; when it is reached, the oldest
+impression is closed."""
 MAX_CLICKS = 2**16
-"""Maximum number of clicks per impression; further clicks start another impression."""
+"""Maximum number of clicks per impression; further clicks start a new impression."""
 CHECKED_PER_CLICK = 4
-"""Number of oldest open impressions to check per click; above 1 so that impressions close faster
-than they open."""
+"""Number of oldest open impressions that are checked for completeness at each click. It exceeds 1
+so that impressions are closed faster than they are opened."""
 
 
 class Click(NamedTuple):
-    """Click in one line of the Sogou log."""
+    """Click in the Sogou log: line number, Unix time, user, query, rank, click order and URL."""
 
     number: int
     time: int
@@ -52,7 +53,10 @@ class Click(NamedTuple):
 def read_impressions(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Yield impressions, numbered by the line of the first click, and rejected lines."""
+    """Yield the impressions and rejected lines of a Sogou log, with their line numbers.
+
+    The number of an impression is the line number of its first click.
+    """
     start = interval.start
     if params.session_start is not None:
         start = int(params.session_start.timestamp())
@@ -74,23 +78,35 @@ def read_impressions(
 
 
 def _is_complete(clicks: list[Click], now: int) -> bool:
-    """Whether no further click from time `now` on can belong to the impression of these clicks."""
+    """Whether an impression is complete: a click at time `now` cannot belong to it.
+
+    Args:
+        clicks: Clicks of the impression.
+        now: Unix time in seconds.
+    """
     return abs(now - clicks[-1].time) > MAX_GAP or len(clicks) >= MAX_CLICKS
 
 
 def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, bytes | str | None]]:
-    """Yield the numbered lines of a file; if reading fails, the last item is the reason."""
+    """Yield the numbered lines of a file, None for overlong lines; if reading fails, the reason."""
     encoding = ENCODING if params.encoding == "auto" else params.encoding
     for block in read_blocks(source, params.max_line_bytes, encoding):
-        yield from enumerate(block.lines, block.first)
+        yield from enumerate(block.lines, block.first_line_number)
         if block.fault is not None:
-            yield block.first + len(block.lines), block.fault
+            yield block.first_line_number + len(block.lines), block.fault
 
 
 def _parse_click(
     number: int, line: bytes | str | None, start: int, params: LogParameters
 ) -> Click | str:
-    """Parse a line and return the click, or the reason to reject it."""
+    """Parse a line of the log; return the click, or the reason to reject the line.
+
+    Args:
+        number: Line number.
+        line: The line; None if it is too long; a string if reading failed, with the reason.
+        start: Unix time to which times of day are relative.
+        params: Section `[log]` of the definition.
+    """
     if line is None:
         return LINE_TOO_LONG
     if isinstance(line, str):
@@ -115,8 +131,13 @@ def _parse_click(
 def _parse_time(text: str, start: int, params: LogParameters) -> int:
     """Convert a time of day or a full timestamp to Unix time in seconds.
 
+    Args:
+        text: Time as logged.
+        start: Unix time to which times of day are relative.
+        params: Section `[log]` of the definition.
+
     Raises:
-        RejectError: the text is neither.
+        RejectError: the text is neither a time of day nor a timestamp.
     """
     if (found := TIME_OF_DAY.fullmatch(text)) is not None:
         hours, minutes, seconds = map(int, found.groups())
@@ -127,7 +148,7 @@ def _parse_time(text: str, start: int, params: LogParameters) -> int:
 
 
 def _build_impression(clicks: list[Click]) -> NumberedRecord:
-    """Return the impression of some clicks; the results are the distinct clicked URLs."""
+    """Build the impression to which clicks belong; its results are the distinct clicked URLs."""
     ranks: dict[str, int] = {}
     for click in clicks:
         ranks.setdefault(click.url, click.rank)

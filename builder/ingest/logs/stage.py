@@ -1,7 +1,7 @@
 """The stage `log`: converts the query logs of a snapshot to impressions.
 
-Writes `impressions` (without texts, times or user identifiers), `log_queries` and `log_urls`. A
-record that does not become an impression is written to the rejects, with its file and line.
+Writes the tables `impressions` (without texts, times or user ids), `log_queries` and `log_urls`.
+Every record that does not become an impression is written to the rejects, with its file and line.
 """
 
 import hashlib
@@ -16,7 +16,12 @@ from builder.ingest.advice import LOG_ADVICE, advise_on_rejects, note_empty_file
 from builder.ingest.columns import note_missing_columns
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.detection import LogFile, inspect_log
-from builder.ingest.logs.formats import ENGINE_SHARE, Batch, optional_columns, raw_batches
+from builder.ingest.logs.formats import (
+    ENGINE_SHARE,
+    DeferredBatch,
+    optional_columns,
+    read_raw_batches,
+)
 from builder.ingest.logs.keys import KeyedRecords, KeyEncoder
 from builder.ingest.logs.staging import StagedLog
 from builder.ingest.logs.strings import StringTableWriter
@@ -33,9 +38,9 @@ from builder.runtime.stage import stage
 from schemas import Impressions, LogQueries, LogUrls
 
 SECRET_BYTES = 2**20
-"""Number of leading bytes of each log file from which the pseudonym secret is derived."""
+"""Number of leading bytes of each log file from which the secret key is derived."""
 USER_RULES_SHARE = 0.6
-"""Fraction of the memory limit for DuckDB when it applies the user rules."""
+"""Fraction of the memory limit that DuckDB may use to find bots and repeated impressions."""
 
 
 @stage(
@@ -60,16 +65,16 @@ def ingest_log(
         files: Log files in reading order.
         interval: Time interval of the snapshot; impressions outside it are rejected.
         params: Section `[log]` of the definition.
-        limits: Threads, memory and scratch space.
-        progress: Receives the number of records read.
+        limits: Number of threads, memory limit and scratch folder.
+        progress: Advances by the number of records read.
 
     Returns:
-        The ledger, in records.
+        Ledger with the numbers of records read, kept and rejected.
 
     Raises:
         FormatError: a file cannot be opened, or required columns are missing.
-        DataError: two strings have the same key; or no record is an impression, or no impression
-            has a click, unless `[log]` allows it.
+        DataError: two strings have the same key, or the log has no impressions or no clicks
+            although section `[log]` requires some.
     """
     logs = [inspect_log(file, params) for file in files]
     ledger = Ledger("records", notes=[log.note for log in logs if log.note])
@@ -107,29 +112,29 @@ def ingest_log(
 def _encode_batches(
     logs: Sequence[LogFile], interval: Interval, params: LogParameters, limits: Limits
 ) -> Iterator[tuple[int, KeyedRecords]]:
-    """Yield the impressions of each batch as keys, with the index of the file, in log order."""
+    """Yield the file index and the impressions of each batch, with keys instead of strings."""
     with limits.connect(ENGINE_SHARE) as connection:
-        secret = _derive_secret([log.source for log in logs])
+        secret = _derive_secret_key([log.source for log in logs])
         encoder = KeyEncoder(secret, params.address, params.scheme, connection)
         wanted = interval if params.undated == "reject" else None
 
-        def key(batch: tuple[int, Batch]) -> tuple[int, KeyedRecords]:
+        def key(batch: tuple[int, DeferredBatch]) -> tuple[int, KeyedRecords]:
             index, parse = batch
             records = check_records(parse(connection), wanted, params, connection)
             return index, encoder.encode(records, None if wanted else interval.start)
 
-        batches = raw_batches(logs, wanted, params, limits)
+        batches = read_raw_batches(logs, wanted, params, limits)
         yield from ordered_map(key, batches, limits.threads)
 
 
 def _apply_user_rules(staging: StagedLog, params: LogParameters, limits: Limits) -> pl.DataFrame:
-    """Return the impressions that the user rules drop, such as impressions of bots."""
+    """Return the impressions that the user rules drop, such as those of bots, with the reasons."""
     with limits.connect(USER_RULES_SHARE) as connection:
         return pl.DataFrame(find_dropped_impressions(connection, staging.log, params).read_all())
 
 
-def _derive_secret(files: Sequence[Source]) -> str:
-    """Return the secret for pseudonyms of users, a hexadecimal digest of the raw logs."""
+def _derive_secret_key(files: Sequence[Source]) -> str:
+    """Derive the secret key for pseudonymizing user ids: a hexadecimal hash of the raw logs."""
     digest = hashlib.sha256()
     for file in files:
         with file.path.open("rb") as raw:
@@ -140,14 +145,14 @@ def _derive_secret(files: Sequence[Source]) -> str:
 def _check_not_empty(
     ledger: Ledger, staging: StagedLog, params: LogParameters, files: Sequence[Source]
 ) -> None:
-    """Raise a DataError if a log has no impressions or no clicks, unless `[log]` permits it."""
+    """Raise DataError if a log has no impressions or no clicks, unless `[log]` allows that."""
     names = f"{files[0].name}{f' and {len(files) - 1} more files' if len(files) > 1 else ''}"
     counts = ", ".join(f"{rows:,} {reason}" for reason, rows in ledger.rejected.most_common(5))
     if not ledger.rows_out and params.empty == "refuse":
         raise DataError(
             f"expected impressions, found none in {ledger.rows_in:,} records"
-            f"{f' ({counts})' if counts else ''} of {names}; check [log.fields], log.format and the "
-            'interval of the snapshot, or set log.empty = "allow"'
+            f"{f' ({counts})' if counts else ''} of {names}; check [log.fields], log.format and "
+            'the interval of the snapshot, or set log.empty = "allow"'
         )
     if ledger.rows_out and not staging.clicked and params.clickless == "refuse":
         raise DataError(

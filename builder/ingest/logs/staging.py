@@ -1,8 +1,8 @@
-"""Stores the impressions of a log in temporary files until users are filtered.
+"""Stores the impressions of a log in temporary files until the user rules have been applied.
 
-Impressions are appended batch by batch: the inputs of the user rules to `log.parquet`, the output
-columns to Arrow files. Once the rules have run, these files are copied to the table `impressions`
-without the dropped rows.
+Each batch of impressions is split: the columns that the user rules read go to `log.parquet`, the
+output columns to Arrow files. Once the rules have been applied, the Arrow files are copied to the
+table `impressions`, without the dropped rows.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from builder.runtime.executors import ordered_map
 from schemas import Impressions
 
 PART_ROWS = 8 * ROWS_PER_GROUP
-"""Number of impressions per part of the output table; parts are written in parallel."""
+"""Number of impressions per part file of the table `impressions`; parts are written in parallel."""
 
 USER_RULE_COLUMNS = pa.schema(
     {
@@ -34,7 +34,8 @@ USER_RULE_COLUMNS = pa.schema(
         "clicks": pa.list_(pa.uint16()),
     }
 )
-"""Schema of `log.parquet`: key and location of each impression, and inputs of the user rules."""
+"""Schema of `log.parquet`: number, file and record of each impression, and the columns that the
+user rules read."""
 
 Numbers = npt.NDArray[np.uint64]
 
@@ -47,8 +48,8 @@ class StagedLog:
 
     Attributes:
         rows: Number of impressions added.
-        clicked: Number of impressions added that have a click.
-        log: Path of `log.parquet`, complete once the context manager has exited.
+        clicked: Number of impressions added that have at least one click.
+        log: Path of `log.parquet`, which is complete after the context manager has exited.
     """
 
     def __init__(self, scratch: Path) -> None:
@@ -62,15 +63,15 @@ class StagedLog:
             self.log, USER_RULE_COLUMNS, compression="lz4", use_dictionary=False
         )
 
-    def add(self, keyed: pa.Table, file: int) -> None:
+    def add(self, keyed: pa.Table, file_index: int) -> None:
         """Append a batch of impressions of one log file.
 
         Args:
-            keyed: The impressions.
-            file: Index of their log file.
+            keyed: Impressions with keys instead of strings (schema `keys.KEYED_COLUMNS`).
+            file_index: Index of the log file that contains them.
         """
         numbers = pa.array(np.arange(self.rows, self.rows + len(keyed), dtype=np.uint64))
-        files = pa.array(np.full(len(keyed), file, dtype=np.uint32))
+        files = pa.array(np.full(len(keyed), file_index, dtype=np.uint32))
         whole = keyed.append_column("impression", numbers).append_column("file", files)
         self._log.write_table(whole.select(USER_RULE_COLUMNS.names))
         impressions = whole.select(arrow_schema(Impressions).names)
@@ -84,7 +85,7 @@ class StagedLog:
         self.clicked += pc.sum(pc.greater(sizes, 0), min_count=0).as_py()
 
     def _current_writer(self) -> pa.ipc.RecordBatchFileWriter:
-        """Return the writer of the current part file, starting a new one if it is full."""
+        """Return the writer of the current part file; start a new part if that one is full."""
         if self._part is None or not self._room:
             self._close_part()
             self._parts.append(self._scratch / f"part-{len(self._parts):05d}.arrow")
@@ -93,17 +94,17 @@ class StagedLog:
         return self._part
 
     def _close_part(self) -> None:
-        """Close the current part file, if there is one."""
+        """Close the current part file, if one is open."""
         if self._part is not None:
             self._part.close()
             self._part = None
 
     def write(self, folder: Path, dropped: Numbers, threads: int) -> int:
-        """Write the table `impressions`, and return the number of rows.
+        """Write the table `impressions` without dropped impressions; return the number of rows.
 
         Args:
-            folder: Output folder; receives at least one part.
-            dropped: Numbers of the impressions to exclude, in ascending order.
+            folder: Output folder of the table; receives at least one part file.
+            dropped: Numbers of the impressions to drop, in ascending order.
             threads: Number of parts written in parallel.
         """
         parts: Sequence[Path | None] = self._parts or [None]
@@ -119,9 +120,14 @@ class StagedLog:
         self._log.close()
 
 
-def _write_part(dropped: Numbers, files: tuple[Path | None, Path]) -> int:
-    """Copy a part to a Parquet file without dropped impressions; return the number of rows."""
-    source, target = files
+def _write_part(dropped: Numbers, paths: tuple[Path | None, Path]) -> int:
+    """Copy a part to a Parquet file, without dropped impressions; return the number of rows.
+
+    Args:
+        dropped: Numbers of the impressions to drop, in ascending order.
+        paths: Arrow file of the part (None: no impressions), and Parquet file to write.
+    """
+    source, target = paths
     with TableWriter(target, Impressions, compression="lz4", use_dictionary=False) as table:
         for batch in _read_batches(source) if source is not None else ():
             table.write(_drop_impressions(batch, dropped))
@@ -129,7 +135,7 @@ def _write_part(dropped: Numbers, files: tuple[Path | None, Path]) -> int:
 
 
 def _drop_impressions(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch:
-    """Return a batch without the impressions that have the given numbers."""
+    """Remove the impressions with the given numbers from a batch; both are in ascending order."""
     numbers = batch["impression"].to_numpy()
     first, last = (
         np.searchsorted(dropped, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)
@@ -139,7 +145,7 @@ def _drop_impressions(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch
 
 
 def _read_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """Yield the record batches of a part file."""
+    """Yield the record batches of an Arrow file."""
     with pa.OSFile(str(path)) as file:
         part = pa.ipc.open_file(file)
         for index in range(part.num_record_batches):

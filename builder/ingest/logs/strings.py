@@ -1,7 +1,7 @@
-"""Collects the distinct queries and URLs of a log in the tables `log_queries` and `log_urls`.
+"""Writes the distinct queries and URLs of a log to the tables `log_queries` and `log_urls`.
 
-Batches are appended to Parquet files in scratch space, and DuckDB removes duplicates and sorts by
-key at the end. A cache of recent keys avoids appending most duplicates.
+Batches are appended to temporary Parquet files; at the end, DuckDB removes duplicates and sorts by
+key. A cache of recent keys keeps most duplicates out of the temporary files.
 """
 
 from contextlib import ExitStack
@@ -21,13 +21,13 @@ from builder.runtime.limits import Limits
 from schemas import LogQueries, LogUrls
 
 ENGINE_SHARE = 0.6
-"""Fraction of the memory limit for DuckDB when it removes duplicates."""
+"""Fraction of the memory limit that DuckDB may use to remove duplicates."""
 
 BYTES_PER_KEY = 64
 MERGE_THRESHOLD = 2**15
-"""Minimum number of recent keys before they are merged into the large array."""
+"""Number of new keys above which they may be merged into the large array of `RecentKeys`."""
 CACHE_SHARE = 0.05
-"""Fraction of the memory limit for the caches of recent keys."""
+"""Fraction of the memory limit for each cache of recent keys."""
 
 DISTINCT = """
 CREATE TEMP TABLE distinct_queries AS SELECT DISTINCT surface, query, text, folded FROM queries;
@@ -59,7 +59,7 @@ class RecentKeys:
     """Bounded set of recently inserted keys: a large sorted array, and a small one for new keys.
 
     Args:
-        capacity: Maximum number of keys; the set is cleared when it is exceeded.
+        capacity: Number of keys above which the set is cleared.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -67,7 +67,7 @@ class RecentKeys:
         self._old = self._new = np.zeros(0, dtype=np.uint64)
 
     def insert(self, keys: Keys) -> npt.NDArray[np.bool_]:
-        """Insert distinct keys, and return a mask of the keys that were not in the set."""
+        """Insert distinct keys; return a mask of the keys that were not yet in the set."""
         order = np.argsort(keys)  # sorted lookups are faster because they hit the cache
         ordered = keys[order]
         insert = ~(_is_in_sorted(self._new, ordered) | _is_in_sorted(self._old, ordered))
@@ -81,19 +81,19 @@ class RecentKeys:
         return found
 
 
-def _is_in_sorted(known: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
-    """Return a mask of the keys that occur in `known`; both arrays are sorted."""
-    if not len(known):
+def _is_in_sorted(known_keys: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
+    """Return a mask of the keys that occur in `known_keys`; both arrays are sorted."""
+    if not len(known_keys):
         return np.zeros(len(keys), dtype=np.bool_)
-    index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.asarray(known[index] == keys)
+    index = np.minimum(np.searchsorted(known_keys, keys), len(known_keys) - 1)
+    return np.asarray(known_keys[index] == keys)
 
 
 class StringTableWriter:
-    """Writer of the distinct queries and URLs of a log.
+    """Writer of the tables `log_queries` and `log_urls`: the distinct queries and URLs of a log.
 
     Args:
-        limits: Memory limit and scratch space.
+        limits: Memory limit and scratch folder.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -110,12 +110,12 @@ class StringTableWriter:
         )
 
     def add(self, queries: pl.DataFrame, urls: pl.DataFrame) -> None:
-        """Append the distinct strings of a batch.
+        """Append the distinct queries and URLs of a batch.
 
         Args:
-            queries: `surface`, `query`, `text`, `folded`.
-            urls: `key`, `url_key`, `url`; non-canonical URLs are always appended, because the table
-                has the lexicographically smallest URL of each document.
+            queries: Distinct queries; columns `surface`, `query`, `text`, `folded`.
+            urls: Distinct URLs; columns `key`, `url_key`, `url`. Non-canonical URLs bypass the
+                cache, because `log_urls` has the lexicographically smallest URL of each document.
         """
         queries = queries.filter(self._surfaces.insert(queries["surface"].to_numpy()))
         is_raw = urls["url"] != urls["url_key"]
@@ -139,7 +139,8 @@ class StringTableWriter:
             connection.execute(DISTINCT)
             if found := connection.execute(COLLISIONS).fetchall():
                 raise DataError(
-                    f"hash collision: two distinct strings of a log have the same key: {found[0]}"
+                    f"hash collision: two distinct strings of a log have the same key: {found[0]}; "
+                    "remove one of them"
                 )
             write_query(connection, QUERIES, out / "log_queries.parquet", LogQueries)
             write_query(connection, URLS, out / "log_urls.parquet", LogUrls, "lz4")

@@ -1,13 +1,13 @@
-"""Filters of users that need the whole log: duplicate impressions and bots.
+"""User rules: drop the impressions of bots, and repeated impressions, given the whole log.
 
-The filters, in order of precedence:
+The rules, in order of precedence:
 
     bot_rate             the user has at least `bot_rate` impressions within one clock hour
     bot_no_variation     the user has at least `bot_alike` impressions, all with the same two or
                          more clicks
     repeated_impression  same user, query and second as an earlier impression
 
-Anonymous impressions are exempt. `bot_rate` and `repeated_impression` need times.
+Anonymous impressions are never dropped. `bot_rate` and `repeated_impression` require times.
 """
 
 from pathlib import Path
@@ -58,7 +58,7 @@ FROM first_rule JOIN logged USING (impression) ORDER BY impression
 def find_dropped_impressions(
     connection: duckdb.DuckDBPyConnection, log: Path, params: LogParameters
 ) -> pa.RecordBatchReader:
-    """Return the impressions to drop, each with the first filter that applies.
+    """Find the impressions that the user rules drop, each with the first rule that applies.
 
     Args:
         connection: DuckDB connection.
@@ -66,7 +66,7 @@ def find_dropped_impressions(
         params: Section `[log]` of the definition.
 
     Returns:
-        Reader of `impression`, `file`, `record`, `reason`, sorted by impression.
+        Reader of the columns `impression`, `file`, `record`, `reason`, sorted by impression.
     """
     is_dated = params.undated == "reject"
     parquet.relation(connection, log).create_view("logged")

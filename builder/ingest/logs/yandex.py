@@ -1,16 +1,16 @@
 """Reads the logs of the Yandex challenges of 2011 and 2014.
 
-2011, tab-separated: `SessionID TimePassed Q QueryID RegionID URL1 URL2 ...` and
-`SessionID TimePassed C URLID`. The session is used as the user. A click is attributed to the latest
-result page of its session that shows the URL.
+Fields are separated by tabs. Lines of 2011 are `SessionID TimePassed Q QueryID RegionID URL1 URL2
+...` or `SessionID TimePassed C URLID`. The session is used as the user. A click is attributed to
+the latest result page of its session that shows the URL.
 
-2014, tab-separated: `SessionID M Day UserID`, `SessionID TimePassed Q|T SERPID QueryID Terms
-URLID1,DomainID1 ...` and `SessionID TimePassed C SERPID URLID`, with comma-separated terms. Days
-are counted from the start of the log. The unit of TimePassed is undocumented; seconds are assumed.
-Test queries (`T`) are rejected because their clicks were withheld.
+Lines of 2014 are `SessionID M Day UserID`, `SessionID TimePassed Q|T SERPID QueryID Terms
+URLID1,DomainID1 ...` or `SessionID TimePassed C SERPID URLID`, with comma-separated terms. Days are
+counted from the start of the log. The unit of TimePassed is undocumented; seconds are assumed. Test
+queries (`T`) are rejected because their clicks were withheld.
 
-Queries and URLs are numeric ids. URLs are built from `log.address` or, by default, on the
-unresolvable host yandex.invalid.
+Queries and URLs are numeric ids. URLs are built from the template `log.address`; by default, they
+have the host yandex.invalid, which does not exist.
 """
 
 import re
@@ -40,9 +40,9 @@ Action = list[str]
 Page = tuple[int, dict[str, Any]]
 
 
-def detect_challenge(first: Sequence[bytes]) -> str | None:
-    """Detect `yandex` or `yandex-2014` from the first lines of a file; None if neither matches."""
-    lines = [line.decode("ascii", "replace").rstrip() for line in first]
+def detect_challenge(first_lines: Sequence[bytes]) -> str | None:
+    """Return `yandex` or `yandex-2014` if the first lines of a file match; None if neither does."""
+    lines = [line.decode("ascii", "replace").rstrip() for line in first_lines]
     if any(SESSION_2014.fullmatch(line) for line in lines):
         return "yandex-2014"
     for name, actions in (("yandex", ACTIONS_2011), ("yandex-2014", ACTIONS_2014)):
@@ -54,8 +54,11 @@ def detect_challenge(first: Sequence[bytes]) -> str | None:
 def read_2011(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Yield the result pages of a 2011 log, numbered by the line of the query."""
-    start, address = _log_start(interval, params), params.address or URL_TEMPLATE
+    """Yield the result pages and rejected lines of a 2011 log, with their line numbers.
+
+    The number of a result page is the line number of its query.
+    """
+    start, address = _log_start_time(interval, params), params.address or URL_TEMPLATE
     session, pages = "", list[Page]()
     for number, action in _read_actions(source, params, ACTIONS_2011):
         if isinstance(action, str):
@@ -66,7 +69,9 @@ def read_2011(
             session, pages = action[0], []
         if action[2] == "Q":
             shown = [address.replace(ID_PLACEHOLDER, url) for url in action[5:]]
-            pages.append((number, _result_page(start + int(action[1]), session, action[3], shown)))
+            pages.append(
+                (number, _build_result_page(start + int(action[1]), session, action[3], shown))
+            )
         elif not _record_click(pages, address.replace(ID_PLACEHOLDER, action[3])):
             yield number, "click_not_shown"
     yield from pages
@@ -75,7 +80,10 @@ def read_2011(
 def read_2014(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Yield the result pages of a 2014 log, numbered by the line of the query."""
+    """Yield the result pages and rejected lines of a 2014 log, with their line numbers.
+
+    The number of a result page is the line number of its query.
+    """
     address = params.address or URL_TEMPLATE
     session = _Session("", "", 0)
     for number, action in _read_actions(source, params, ACTIONS_2014):
@@ -83,65 +91,75 @@ def read_2014(
             yield number, action
         elif action[1] == "M":
             yield from session.pages.values()
-            day = _log_start(interval, params) + DAY * int(action[2])
+            day = _log_start_time(interval, params) + DAY * int(action[2])
             session = _Session(action[0], action[3], day)
         elif action[0] != session.name:
             yield number, "no_session"
-        elif (reason := session.add(number, action, address)) is not None:
+        elif (reason := session.add_action(number, action, address)) is not None:
             yield number, reason
     yield from session.pages.values()
 
 
 class _Session:
-    """Session of a user in a log of 2014.
+    """Session of a user in a 2014 log.
 
     Args:
         name: Session id.
         user: User id.
-        start: Unix time of its day.
+        start: Unix time at which the day of the session starts.
 
     Attributes:
-        pages: Result pages by SERP id.
+        pages: Result pages of the session by SERP id, with line numbers.
     """
 
     def __init__(self, name: str, user: str, start: int) -> None:
         self.name, self._user, self._start = name, user, start
         self.pages: dict[str, Page] = {}
 
-    def add(self, number: int, action: Action, address: str) -> str | None:
-        """Add a query or a click to the session; return the reject reason if it is invalid."""
+    def add_action(self, number: int, action: Action, url_template: str) -> str | None:
+        """Add a query or click to the session; return the reject reason if it is invalid.
+
+        Args:
+            number: Line number of the query or click.
+            action: Fields of the line.
+            url_template: URL template for document ids.
+        """
         kind, page = action[2], self.pages.get(action[3])
         if kind == "C":
-            is_shown = page and _record_click([page], address.replace(ID_PLACEHOLDER, action[4]))
+            is_shown = page and _record_click(
+                [page], url_template.replace(ID_PLACEHOLDER, action[4])
+            )
             return None if is_shown else "click_not_shown"
         if kind == "T":
             return "clicks_withheld"
         if page is not None:
             return "bad_action"
-        shown = [address.replace(ID_PLACEHOLDER, pair.partition(",")[0]) for pair in action[6:]]
+        shown = [
+            url_template.replace(ID_PLACEHOLDER, pair.partition(",")[0]) for pair in action[6:]
+        ]
         time = self._start + int(action[1])
-        self.pages[action[3]] = (number, _result_page(time, self._user, action[4], shown))
+        self.pages[action[3]] = (number, _build_result_page(time, self._user, action[4], shown))
         return None
 
 
-def _log_start(interval: Interval, params: LogParameters) -> int:
-    """Return the time at which the log starts, in Unix seconds."""
+def _log_start_time(interval: Interval, params: LogParameters) -> int:
+    """Return the start of the log in Unix seconds: `log.session_start` or that of the interval."""
     return interval.start if params.session_start is None else int(params.session_start.timestamp())
 
 
 def _read_actions(
     source: Source, params: LogParameters, patterns: Sequence[re.Pattern[str]]
 ) -> Iterator[tuple[int, Action | str]]:
-    """Yield the fields of each numbered line, or the reason to reject the line."""
+    """Yield the number of each line, with its fields or the reason to reject the line."""
     for block in read_blocks(source, params.max_line_bytes):
-        for number, line in enumerate(block.lines, block.first):
+        for number, line in enumerate(block.lines, block.first_line_number):
             yield number, _split_action(line, patterns)
         if block.fault is not None:
-            yield block.first + len(block.lines), block.fault
+            yield block.first_line_number + len(block.lines), block.fault
 
 
 def _split_action(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Action | str:
-    """Split a line into fields if it matches a pattern; otherwise return a reject reason."""
+    """Split a line into fields if it matches one of the patterns; otherwise, return the reason."""
     if line is None:
         return LINE_TOO_LONG
     if not line.strip():
@@ -152,15 +170,15 @@ def _split_action(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Ac
     return text.split("\t") if any(form.fullmatch(text) for form in patterns) else "bad_action"
 
 
-def _result_page(time: int, user: str, query: str, results: list[str]) -> dict[str, Any]:
-    """Return the record of a result page without clicks."""
+def _build_result_page(time: int, user: str, query: str, results: list[str]) -> dict[str, Any]:
+    """Build the log record of a result page that has no clicks yet."""
     return {"time": time, "user": user, "query": query, "results": results, "clicks": []}
 
 
-def _record_click(pages: Sequence[Page], address: str) -> bool:
-    """Add a click to the latest result page that shows the URL; return whether one does."""
+def _record_click(pages: Sequence[Page], url: str) -> bool:
+    """Add a click to the latest result page that shows the URL; return whether any page does."""
     for _, page in reversed(pages):
-        if address in page["results"]:
-            page["clicks"].append(page["results"].index(address) + 1)
+        if url in page["results"]:
+            page["clicks"].append(page["results"].index(url) + 1)
             return True
     return False

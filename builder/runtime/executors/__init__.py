@@ -68,14 +68,14 @@ def map_partitions(
     *,
     single_threaded: bool = False,
 ) -> Iterator[Result]:
-    """Call a task for every item, using the executor of the limits.
+    """Run a task for every item on the executor in `limits`, and yield the results.
 
     Args:
         task: Called with an item and the limits of its worker; must be importable by name.
         items: Small descriptions of the work, such as paths.
-        limits: Threads, memory and scratch space shared by all workers.
-        single_threaded: The task uses a single thread, so the in-process executor may run several
-            tasks in parallel threads.
+        limits: Executor, and the threads, memory and scratch space shared by its workers.
+        single_threaded: Whether the task uses a single thread, so that the in-process executor may
+            run several tasks in parallel threads.
 
     Returns:
         Results in the order of the items, computed lazily with bounded read-ahead.
@@ -92,7 +92,7 @@ def map_partitions(
 def process_pool(
     limits: "Limits", size: int, min_size: int, worker_bytes: int
 ) -> "Iterator[Limits]":
-    """Yield limits with a process pool as executor if the work is large; otherwise unchanged.
+    """Yield limits with a process pool as executor if the work is large enough.
 
     The pool is shut down on exit. The limits are yielded unchanged if the work is small, if they
     already have another executor, or in a daemon process, which cannot have child processes.

@@ -22,7 +22,7 @@ class Executor(Protocol):
     """Interface of executors, which run a task for every item.
 
     Attributes:
-        in_process: Tasks run sequentially in this process, each with all threads.
+        in_process: Whether tasks run one after another in this process, each with all threads.
     """
 
     in_process: bool

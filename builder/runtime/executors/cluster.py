@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class RayExecutor:
-    """Runs tasks on the Ray cluster at `RAY_ADDRESS`, or on a local cluster if it is not set.
+    """Executor on the Ray cluster at `RAY_ADDRESS`, or on a local cluster if that is not set.
 
     All workers need this package, and must see the collection at the same path.
     """
@@ -45,7 +45,7 @@ class RayExecutor:
         """Run a task for every item, and yield the results in the order of the items."""
         workers = self._start(limits.threads)
         share = worker_limits(limits, limits.threads)
-        call = self._ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(_run)
+        call = self._ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(_run_task)
         shared = self._ray.put((task, share))
         pending: deque[tuple[Item, Any]] = deque()
         for item in items:
@@ -66,9 +66,9 @@ class RayExecutor:
     def _start(self, threads: int) -> int:
         """Connect to the Ray cluster, or start a local one, and return the number of CPUs."""
         if not self._started and not self._ray.is_initialized():
-            here = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
+            local_cpus = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
             self._ray.init(
-                **here, log_to_driver=False, include_dashboard=False, configure_logging=False
+                **local_cpus, log_to_driver=False, include_dashboard=False, configure_logging=False
             )
         self._started = True
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
@@ -80,5 +80,5 @@ class RayExecutor:
             self._started = False
 
 
-def _run(shared: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
+def _run_task(shared: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
     return run_in_scratch(*shared, item)

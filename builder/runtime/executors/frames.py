@@ -1,4 +1,4 @@
-"""Pickle Polars frames and series by way of Arrow, so that executors can send them.
+"""Pickles Polars frames and series as Arrow IPC streams, so that executors can send them.
 
 Polars pickles a chunked frame in its thread pool without releasing the interpreter lock. If all
 threads of the pool wait for that lock at the same time, because they run Python functions of

@@ -1,8 +1,8 @@
 """Executor that runs tasks in worker processes on this machine.
 
-If a worker dies, its item is retried in another worker. Workers are new interpreters that import
-this package but not the calling script, as `multiprocessing` would: scripts need no `__main__`
-guard, and the executor also works in notebooks and in code piped to the interpreter.
+If a worker dies, its item is retried in another worker. Workers are new interpreters that,
+unlike `multiprocessing` workers, import this package but not the calling script. Scripts therefore
+need no `__main__` guard, and the executor also works in notebooks and in code piped to Python.
 """
 
 import subprocess
@@ -40,7 +40,7 @@ class ProcessExecutor:
     Processes are spawned, not forked: multi-threaded engines do not survive a fork.
 
     Args:
-        max_workers: Maximum number of processes; None: the thread count of the limits.
+        max_workers: Maximum number of processes; default: the thread count of the limits.
     """
 
     in_process = False
@@ -62,14 +62,14 @@ class ProcessExecutor:
         call: Callable[[Item], Result] = partial(
             run_in_scratch, task, worker_limits(limits, workers)
         )
-        return ordered_map(partial(self._call, call), items, workers)
+        return ordered_map(partial(self._run_in_worker, call), items, workers)
 
-    def _call(self, call: Callable[[Item], Result], item: Item) -> Result:
+    def _run_in_worker(self, function: Callable[[Item], Result], item: Item) -> Result:
         """Run a function in a worker process and return its result."""
         for _ in range(ATTEMPTS):
             worker = self._acquire()
             try:
-                is_result, reply = worker.call(call, item)
+                is_result, reply = worker.call(function, item)
             except BaseException as error:
                 worker.close()
                 if isinstance(error, (EOFError, ConnectionError)):
@@ -125,7 +125,7 @@ class _Worker:
         """Run a function in the worker process and return (True, result) or (False, exception).
 
         Raises:
-            EOFError, ConnectionError: the process died.
+            EOFError, ConnectionError: The worker process died.
         """
         self._connection.send((function, item))
         reply: tuple[bool, Any] = self._connection.recv()

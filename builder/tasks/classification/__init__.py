@@ -4,7 +4,7 @@ A collection consists of a training set, a development set, three test sets at i
 in time and an unlabelled corpus, as in the classification task of LongEval 2023.
 """
 
-from builder.tasks.classification.agreement import AgreementReport, agreement_paths
+from builder.tasks.classification.agreement import AgreementReport, agreement_of_files
 from builder.tasks.classification.baseline import classification_baseline
 from builder.tasks.classification.build import (
     ClassificationBuild,
@@ -23,7 +23,7 @@ __all__ = [
     "ClassificationBuild",
     "ClassificationDefinition",
     "ClassificationScores",
-    "agreement_paths",
+    "agreement_of_files",
     "build_classification",
     "classification_baseline",
     "evaluate_classification",

@@ -20,8 +20,8 @@ from builder.tasks.classification.annotations import read_annotations
 
 LabelsByPost: TypeAlias = Mapping[str, Mapping[str, str]]
 """Label by post and annotator."""
-SINGLE_LABEL = "all labels are equal, so no disagreement is expected"
-NO_UNITS = "no post has two labels to compare"
+ALL_LABELS_EQUAL = "all labels are equal, so no disagreement is expected"
+NOTHING_TO_COMPARE = "no post has two labels to compare"
 PAIR_SCHEMA = {
     "first": pl.String,
     "second": pl.String,
@@ -33,7 +33,7 @@ PAIR_SCHEMA = {
 
 
 @dataclass(frozen=True, slots=True)
-class Coefficient:
+class AgreementCoefficient:
     """Value of an agreement coefficient.
 
     Args:
@@ -55,20 +55,20 @@ class AgreementReport:
 
     Args:
         pairs: One row per pair of annotators (`PAIR_SCHEMA`).
-        fleiss: Fleiss' kappa over the posts with the most frequent number of labels.
+        fleiss: Fleiss' kappa over the posts with the most common number of labels.
         krippendorff: Krippendorff's alpha over the posts with two or more labels.
         posts: Number of posts with a label.
         annotators: Names of the annotators.
     """
 
     pairs: pl.DataFrame
-    fleiss: Coefficient
-    krippendorff: Coefficient
+    fleiss: AgreementCoefficient
+    krippendorff: AgreementCoefficient
     posts: int
     annotators: tuple[str, ...]
 
 
-def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Coefficient:
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> AgreementCoefficient:
     """Compute Cohen's kappa of two annotators.
 
     Args:
@@ -83,26 +83,28 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Coeffi
             f"expected two label lists of equal length, found {len(first)} and {len(second)} labels"
         )
     if not first:
-        return Coefficient(None, 0, None, NO_UNITS)
+        return AgreementCoefficient(None, 0, None, NOTHING_TO_COMPARE)
     pairs = Counter(zip(first, second, strict=True))
     labels = sorted({*first, *second}, key=repr)
     value = statistics.cohen_kappa([[pairs[row, column] for column in labels] for row in labels])
     observed = sum(pairs[label, label] for label in labels) / len(first)
-    return Coefficient(value, len(first), observed, SINGLE_LABEL if value is None else None)
+    return AgreementCoefficient(
+        value, len(first), observed, ALL_LABELS_EQUAL if value is None else None
+    )
 
 
-def fleiss_kappa(counts: Sequence[Sequence[int]]) -> Coefficient:
+def fleiss_kappa(counts: Sequence[Sequence[int]]) -> AgreementCoefficient:
     """Compute Fleiss' kappa.
 
     Args:
         counts: Number of annotators by unit (rows) and label (columns). All rows must have the same
-            sum, of at least 2.
+            sum, which is at least 2.
 
     Raises:
         UsageError: the sums of the rows differ or are below 2.
     """
     if not counts:
-        return Coefficient(None, 0, None, NO_UNITS)
+        return AgreementCoefficient(None, 0, None, NOTHING_TO_COMPARE)
     sums = {sum(row) for row in counts}
     if len(sums) > 1 or min(sums) < 2:
         raise UsageError(
@@ -112,10 +114,10 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> Coefficient:
     agreeing = sum(count * (count - 1) for row in counts for count in row)
     observed = agreeing / (units * raters * (raters - 1))
     value = statistics.fleiss_kappa(counts)
-    return Coefficient(value, units, observed, SINGLE_LABEL if value is None else None)
+    return AgreementCoefficient(value, units, observed, ALL_LABELS_EQUAL if value is None else None)
 
 
-def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Coefficient:
+def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> AgreementCoefficient:
     """Compute Krippendorff's alpha for nominal labels.
 
     Args:
@@ -124,24 +126,24 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Coeffici
     paired = [labels for labels in labels_by_unit if len(labels) > 1]
     total = sum(map(len, paired))
     if not total:
-        return Coefficient(None, 0, None, NO_UNITS)
+        return AgreementCoefficient(None, 0, None, NOTHING_TO_COMPARE)
     disagreement = sum(_disagreement(labels) for labels in paired)
     totals = Counter(label for labels in paired for label in labels)
     expected = total * total - sum(count * count for count in totals.values())
     observed = 1 - disagreement / total
     if not expected:
-        return Coefficient(None, len(paired), observed, SINGLE_LABEL)
-    return Coefficient(1 - (total - 1) * disagreement / expected, len(paired), observed)
+        return AgreementCoefficient(None, len(paired), observed, ALL_LABELS_EQUAL)
+    return AgreementCoefficient(1 - (total - 1) * disagreement / expected, len(paired), observed)
 
 
 def _disagreement(labels: Sequence[Hashable]) -> float:
-    """Return the number of ordered pairs of labels that differ, divided by the label count - 1."""
+    """Return the number of ordered pairs of differing labels, divided by (number of labels - 1)."""
     n = len(labels)
     same = sum(count * (count - 1) for count in Counter(labels).values())
     return (n * (n - 1) - same) / (n - 1)
 
 
-def agreement_paths(paths: Sequence[Path]) -> AgreementReport:
+def agreement_of_files(paths: Sequence[Path]) -> AgreementReport:
     """Measure the agreement between annotators in files of human labels.
 
     Raises:
@@ -151,7 +153,7 @@ def agreement_paths(paths: Sequence[Path]) -> AgreementReport:
 
 
 def measure_agreement(annotations: pl.DataFrame) -> AgreementReport:
-    """Measure the agreement between annotators, given the columns id, annotator, label."""
+    """Measure the agreement between annotators in a table with columns id, annotator, label."""
     labels_by_post: dict[str, dict[str, str]] = {}
     for post, annotator, label in annotations.select("id", "annotator", "label").iter_rows():
         labels_by_post.setdefault(post, {})[annotator] = label
@@ -181,7 +183,7 @@ def _compare_annotators(
 
 
 def _count_labels(labels_by_post: LabelsByPost) -> list[list[int]]:
-    """Return label counts per post, for posts with the most frequent number of labels."""
+    """Count each label (columns) per post (rows) with the most common number of labels."""
     posts_by_size = Counter(len(labels) for labels in labels_by_post.values() if len(labels) > 1)
     if not posts_by_size:
         return []

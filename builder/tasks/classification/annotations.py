@@ -7,10 +7,12 @@ the header is optional.
 from collections.abc import Sequence
 from pathlib import Path
 
+import duckdb
 import polars as pl
 
-from builder.errors import FormatError
+from builder.errors import DataError, FormatError
 from builder.evaluation.textlines import numbered_lines
+from builder.io.sources import Source
 
 HUMAN_LABELS = ("positive", "negative", "neutral")
 HEADER = ["id", "annotator", "label"]
@@ -40,8 +42,8 @@ def read_annotations(paths: Sequence[Path]) -> pl.DataFrame:
                 )
             if (fields[0], fields[1]) in seen:
                 raise FormatError(
-                    f"expected one label per annotator and post, found another label of "
-                    f"{fields[1]!r} for {fields[0]!r}",
+                    f"expected one label per annotator and post, found a second label of annotator "
+                    f"{fields[1]!r} for post {fields[0]!r}",
                     path,
                     line,
                 )
@@ -50,11 +52,32 @@ def read_annotations(paths: Sequence[Path]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=ANNOTATION_SCHEMA, orient="row").sort("id", "annotator")
 
 
+def check_labelled_posts(connection: duckdb.DuckDBPyConnection, files: Sequence[Source]) -> None:
+    """Check that human labels are of posts of the collection.
+
+    Args:
+        connection: Connection with the posts as `work` and the majority labels as `verdict`.
+        files: Files of the labels.
+
+    Raises:
+        DataError: there are files, but none of their labels is of a post.
+    """
+    labelled = connection.sql("SELECT id FROM verdict SEMI JOIN work USING (id) LIMIT 1")
+    if files and not labelled.fetchall():
+        first = connection.sql("SELECT min(id) FROM verdict").fetchall()[0][0]
+        found = f"only labels of other ids, such as {first!r}" if first else "no labels"
+        raise DataError(
+            f"{', '.join(source.name for source in files)}: expected labels of posts, found "
+            f"{found}; correct the ids, or remove labels.annotations"
+        )
+
+
 def majority_labels(annotations: pl.DataFrame) -> pl.DataFrame:
     """Return the majority label of each post.
 
     Returns:
-        Columns id, verdict (the most frequent label; null if there is a tie), annotators (number).
+        Columns id, verdict (the most frequent label; null if there is a tie), annotators (number of
+        annotators).
     """
     votes = annotations.group_by("id", "label").agg(votes=pl.len())
     leading = votes.filter(pl.col("votes") == pl.col("votes").max().over("id"))

@@ -34,7 +34,7 @@ def classification_baseline(
         MissingExtraError: scikit-learn is not installed.
         UsageError: the folder is not a classification collection, or C is not positive.
     """
-    require(regularization > 0, "a positive C", regularization)
+    require(regularization > 0, "a positive regularization C", regularization)
     model = _create_model(regularization)
     train = _read_posts(collection, "train").join(
         _read_table(collection, "labels", "train"), on="id"
@@ -42,12 +42,13 @@ def classification_baseline(
     model.fit(train["text"].to_list(), train["label"].to_list())
     frames = [_predict(model, _read_posts(collection, split)) for split in TEST_SPLITS]
     predicted = pl.concat(frames)
+    predictions.parent.mkdir(parents=True, exist_ok=True)
     predicted.write_csv(predictions, separator="\t", quote_style="never")
     return predicted.height
 
 
 def _create_model(regularization: float) -> Any:
-    """Return a scikit-learn pipeline of TF-IDF and logistic regression, not yet trained."""
+    """Return an untrained scikit-learn pipeline of TF-IDF and logistic regression."""
     text, linear, pipeline = (
         import_optional(f"sklearn.{module}", "the classification baseline", "classification")
         for module in ("feature_extraction.text", "linear_model", "pipeline")
@@ -62,7 +63,8 @@ def _create_model(regularization: float) -> Any:
 
 def _read_table(collection: Path, kind: str, split: str) -> pl.DataFrame:
     path = collection / kind / f"{split}.parquet"
-    require(path.is_file(), "the version folder of a classification collection", str(path))
+    expected = f"a classification collection with {kind}/{split}.parquet"
+    require(path.is_file(), expected, str(collection))
     return parquet.read(path)
 
 

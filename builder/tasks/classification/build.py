@@ -29,8 +29,7 @@ from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
 from builder.tasks.classification.agreement import AgreementReport, measure_agreement
-from builder.tasks.classification.annotations import majority_labels
-from builder.tasks.classification.contracts import Labels, Posts
+from builder.tasks.classification.annotations import check_labelled_posts, majority_labels
 from builder.tasks.classification.definition import (
     LABELLED_SPLITS,
     SPLITS,
@@ -49,6 +48,7 @@ from builder.tasks.classification.manifest import (
 )
 from builder.tasks.classification.markers import read_markers
 from builder.tasks.classification.selection import select_posts
+from builder.tasks.classification.table_schemas import Labels, Posts
 from schemas import Rejects
 
 STAGE = "classification"
@@ -102,7 +102,7 @@ class ClassificationBuild:
 
     Args:
         folder: Version folder.
-        rebuilt: Whether the version was built, and not already up to date.
+        rebuilt: Whether the version was built; False if it was already up to date.
         ledger: Numbers of records read, posts kept and records rejected by reason.
         splits: One row per split (`SUMMARY_SCHEMA`).
         drift: Content of `drift.json`.
@@ -131,7 +131,8 @@ def build_classification(
         DefinitionError: the definition is invalid, an input file is missing, or the version is
             already released from a different definition or different inputs.
         FormatError: an input file has an invalid format.
-        DataError: a split with a positive share of authors has no posts.
+        DataError: a split with a positive share of authors has no posts, or no human label is of a
+            post.
     """
     definition = load_definition(definition_file)
     inputs = InputFiles.from_definition(definition, definition_file)
@@ -140,7 +141,7 @@ def build_classification(
     with lock_collection(out):
         published = read_provenance(folder)
         if published == provenance:
-            return _create_report(folder, inputs, rebuilt=False)
+            return _load_build(folder, inputs, rebuilt=False)
         if published is not None and not definition.collection.is_draft:
             raise DefinitionError(
                 f"version {folder.name} is already released, from a different definition or "
@@ -155,11 +156,11 @@ def build_classification(
             shutil.rmtree(scratch)
             write_classification_manifest(partial, definition, provenance)
             publish(partial, folder)
-    return _create_report(folder, inputs, rebuilt=True)
+    return _load_build(folder, inputs, rebuilt=True)
 
 
 def explain_classification(definition_file: Path, out: Path) -> tuple[str, ...]:
-    """Return the reasons why a build would run, without running it; empty if it is up to date.
+    """Return the reasons why a build would run, without running it; empty if there are none.
 
     Raises:
         DefinitionError: the definition is invalid, or an input file is missing.
@@ -174,7 +175,7 @@ def explain_classification(definition_file: Path, out: Path) -> tuple[str, ...]:
 
 
 def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles) -> dict[str, Any]:
-    """Return definition and input hashes of a version as JSON values, for the manifest."""
+    """Return the definition and the input hashes of a version as JSON values."""
     return {
         "stage": f"{STAGE}/{STAGE_VERSION}",
         "definition": definition.model_dump(mode="json"),
@@ -183,7 +184,7 @@ def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles)
 
 
 def _to_identity(provenance: dict[str, Any]) -> Identity:
-    """Return the identity of a version as a single unit of a build."""
+    """Convert the provenance of a version to the form that `change_reasons` compares."""
     return {
         "version": str(provenance["stage"]).partition("/")[2],
         "contracts": {},
@@ -210,6 +211,7 @@ def _write_tables(
     with limits.connect() as connection:
         parquet.relation(connection, work).create_view("work")
         connection.register("verdict", human_labels.to_arrow())
+        check_labelled_posts(connection, inputs.annotations)
         select_posts(connection, definition)
         connection.execute(ADD_FINAL_LABELS)
         ledger.rows_out = _write_splits(connection, folder)
@@ -254,7 +256,7 @@ def _count_rejects(path: Path) -> dict[str, int]:
     return dict(grouped.sort("reason").collect().iter_rows())
 
 
-def _create_report(folder: Path, inputs: InputFiles, *, rebuilt: bool) -> ClassificationBuild:
+def _load_build(folder: Path, inputs: InputFiles, *, rebuilt: bool) -> ClassificationBuild:
     drift = orjson.loads((folder / DRIFT_FILE).read_bytes())
     rows = [{"split": split, **drift["splits"][split]} for split in SPLITS]
     splits = pl.DataFrame([{k: row[k] for k in SUMMARY_SCHEMA} for row in rows], SUMMARY_SCHEMA)

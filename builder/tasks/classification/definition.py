@@ -18,7 +18,6 @@ within lie in period t, short up to a year after t, and long more than a year af
 """
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -26,8 +25,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from builder.definition.files import read_definition
-from builder.errors import DefinitionError
-from builder.io.sources import Interval, Source
+from builder.io.sources import Interval
 from builder.parameters import Section
 from builder.text.names import NAME_PATTERN, VERSION_PATTERN
 
@@ -38,7 +36,7 @@ SPLIT_INTERVALS = {"train": "t", "dev": "t", "within": "t", "short": "short", "l
 DAY = 86_400
 
 Share = Annotated[float, Field(ge=0, le=1)]
-Size = Annotated[int, Field(ge=1)] | None
+MaxPosts = Annotated[int, Field(ge=1)] | None
 
 
 class CollectionSection(Section):
@@ -58,7 +56,7 @@ class CollectionSection(Section):
 
 
 class Period(Section):
-    """Time interval in UTC, from a start up to but excluding an end."""
+    """Time interval in UTC, from its start up to but not including its end."""
 
     start: datetime | date = Field(description="First day, or start time")
     end: datetime | date = Field(description="Day after the last day, or end time (exclusive)")
@@ -80,7 +78,8 @@ class IntervalsSection(Section):
     short_days: int = Field(
         default=365,
         ge=1,
-        description="Days after the end of t by which t' must end; t'' must not start earlier",
+        description="Number of days after the end of t within which t' must end and before which "
+        "t'' must not start",
     )
 
     @model_validator(mode="after")
@@ -101,7 +100,7 @@ class IntervalsSection(Section):
         return self
 
     def by_name(self) -> dict[str, Interval]:
-        """Time intervals by name: `t`, `short`, `long`."""
+        """Return the time intervals by name: `t`, `short`, `long`."""
         periods = {"t": self.train, "short": self.short, "long": self.long}
         return {name: period.interval for name, period in periods.items()}
 
@@ -123,23 +122,29 @@ class LabelsSection(Section):
 class AuthorsSection(Section):
     """Section `[authors]`: share of authors in each split; authors are assigned by hash."""
 
-    train: Share = Field(default=0.35, description="Share of all authors in the training set")
-    dev: Share = Field(default=0.05, description="Share of all authors in the development set")
+    train: Share = Field(
+        default=0.35, description="Fraction of authors assigned to the training set"
+    )
+    dev: Share = Field(
+        default=0.05, description="Fraction of authors assigned to the development set"
+    )
     within: Share = Field(
-        default=0.1, description="Share of all authors in the within-time test set"
+        default=0.1, description="Fraction of authors assigned to the within-time test set"
     )
     short: Share = Field(
-        default=0.15, description="Share of all authors in the short-term test set"
+        default=0.15, description="Fraction of authors assigned to the short-term test set"
     )
-    long: Share = Field(default=0.15, description="Share of all authors in the long-term test set")
+    long: Share = Field(
+        default=0.15, description="Fraction of authors assigned to the long-term test set"
+    )
     unlabelled: Share = Field(
-        default=0.2, description="Share of all authors in the unlabelled corpus"
+        default=0.2, description="Fraction of authors assigned to the unlabelled corpus"
     )
 
     @model_validator(mode="after")
     def _check_sum(self) -> "AuthorsSection":
         if abs(sum(getattr(self, split) for split in SPLITS) - 1) > 1e-9:
-            raise ValueError("the shares must sum to 1")
+            raise ValueError("the shares of all splits must sum to 1")
         return self
 
 
@@ -150,18 +155,22 @@ class SamplingSection(Section):
         default="balanced",
         description="Equal numbers of positive and negative posts, or their natural distribution",
     )
-    train: Size = Field(default=None, description="Maximum number of training posts; default: all")
-    dev: Size = Field(default=None, description="Maximum number of development posts; default: all")
-    within: Size = Field(
+    train: MaxPosts = Field(
+        default=None, description="Maximum number of training posts; default: all"
+    )
+    dev: MaxPosts = Field(
+        default=None, description="Maximum number of development posts; default: all"
+    )
+    within: MaxPosts = Field(
         default=None, description="Maximum number of within-time test posts; default: all"
     )
-    short: Size = Field(
+    short: MaxPosts = Field(
         default=None, description="Maximum number of short-term test posts; default: all"
     )
-    long: Size = Field(
+    long: MaxPosts = Field(
         default=None, description="Maximum number of long-term test posts; default: all"
     )
-    unlabelled: Size = Field(
+    unlabelled: MaxPosts = Field(
         default=None, description="Maximum number of unlabelled posts; default: all"
     )
 
@@ -184,7 +193,7 @@ class ClassificationDefinition(Section):
     """Definition of a classification collection."""
 
     posts: tuple[str, ...] = Field(
-        min_length=1, description="Files or globs of posts: JSON lines or Parquet"
+        min_length=1, description="Files, folders or globs of posts: JSON lines or Parquet"
     )
     seed: str = Field(
         default="longeval-builder",
@@ -211,34 +220,3 @@ def load_definition(path: Path) -> ClassificationDefinition:
         DefinitionError: the file is missing or not TOML, or a key is unknown or has a wrong value.
     """
     return read_definition(path, ClassificationDefinition)
-
-
-def find_files(patterns: Sequence[str], definition_file: Path, key: str) -> list[Source]:
-    """Return the files that match the paths and globs of a definition.
-
-    Args:
-        patterns: Paths and globs, relative to the folder of the definition.
-        definition_file: File of the definition.
-        key: Key of the patterns, for error messages.
-
-    Raises:
-        DefinitionError: no file matches a pattern.
-    """
-    folder = definition_file.parent
-    sources: list[Source] = []
-    for pattern in patterns:
-        path = folder / pattern
-        paths = [path] if path.is_file() else sorted(_glob_files(folder, pattern))
-        if not paths:
-            raise DefinitionError(f"no such file: {pattern}", definition_file, key)
-        sources.extend(Source(path, _relative_name(path, folder)) for path in paths)
-    return sources
-
-
-def _glob_files(folder: Path, pattern: str) -> list[Path]:
-    is_glob = not Path(pattern).is_absolute() and any(char in pattern for char in "*?[")
-    return [path for path in folder.glob(pattern) if path.is_file()] if is_glob else []
-
-
-def _relative_name(path: Path, folder: Path) -> str:
-    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

@@ -1,8 +1,8 @@
 """Size, label distribution and vocabulary of each split, and their drift from the training set.
 
 Vocabulary drift is measured by the Jaccard similarity of the vocabularies, the Jensen-Shannon
-divergence of the word distributions in bits, and the share of out-of-vocabulary tokens in both
-directions. Words are lowercased runs of letters, digits and underscores.
+divergence of the word distributions in bits, and the share of tokens of either split that do not
+occur in the other. Words are lowercased runs of letters, digits and underscores.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from builder.documents.words import JOINERS, WORD_DUCKDB
-from builder.drift.statistics import jaccard, jensen_shannon, share
+from builder.drift.statistics import jaccard, jensen_shannon_divergence, share
 from builder.tasks.classification.definition import SPLITS
 
 CREATE_WORD_COUNTS = """
@@ -90,7 +90,7 @@ def _describe_split(connection: duckdb.DuckDBPyConnection, split: str) -> dict[s
 def _compare_with_train(
     connection: duckdb.DuckDBPyConnection, split: str
 ) -> dict[str, float | None]:
-    """Return the vocabulary drift between a split and the training set."""
+    """Return measures of the vocabulary drift between a split and the training set, by name."""
     rows = connection.execute(WORD_COUNT_PAIRS, {"split": split}).fetchall()
     types_by_counts = {(train, other): types for train, other, types in rows}
     common = sum(n for (train, other), n in types_by_counts.items() if train and other)
@@ -101,7 +101,7 @@ def _compare_with_train(
     ]
     return {
         "vocabulary_jaccard": jaccard(common, sizes[0], sizes[1]),
-        "js_bits": jensen_shannon(types_by_counts),
+        "js_bits": jensen_shannon_divergence(types_by_counts),
         "oov_share": share(oov_tokens[1], tokens[1]),
         "train_oov_share": share(oov_tokens[0], tokens[0]),
     }

@@ -1,8 +1,8 @@
 """Evaluates classifiers over time, as in task 2 of LongEval 2023.
 
 Prediction files are tab-separated with columns id and label (positive or negative); the header is
-optional. A post without a prediction counts as wrong; predictions for other posts are ignored. The
-numbers of both are reported.
+optional. A post without a prediction counts as wrong; predictions for unknown posts are ignored.
+Missing and ignored predictions are counted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,10 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.errors import FormatError, UsageError
+from builder.errors import DataError, FormatError, UsageError
 from builder.evaluation.checks import require
 from builder.evaluation.textlines import numbered_lines
 from builder.io import parquet
-from builder.tasks.classification.contracts import POLARITIES
 from builder.tasks.classification.definition import TEST_SPLITS
 from builder.tasks.classification.scores import (
     count_by_class,
@@ -23,6 +22,7 @@ from builder.tasks.classification.scores import (
     relative_performance_difference,
     weighted_f1,
 )
+from builder.tasks.classification.table_schemas import POLARITIES
 from builder.text.names import to_valid_text
 
 HEADER = ["id", "label"]
@@ -72,17 +72,22 @@ def evaluate_classification(
             and long, because the paper states none.
 
     Raises:
-        UsageError: no predictions, systems with equal names, no labels, or unknown test sets.
+        UsageError: there are no prediction files, two systems have the same name, the labels are
+            missing, or a weight is given for an unknown test set.
         FormatError: a line is invalid, or a post has two predictions.
+        DataError: a file has no prediction for a post of the test sets.
     """
     weights = dict(weights or DEFAULT_WEIGHTS)
     require(
-        weights.keys() <= set(TEST_SPLITS), f"weights of {', '.join(TEST_SPLITS)}", sorted(weights)
+        weights.keys() <= set(TEST_SPLITS),
+        f"weights only for {', '.join(TEST_SPLITS)}",
+        sorted(weights),
     )
     systems = [_system_name(path) for path in predictions]
     require(bool(systems), "at least one prediction file", systems)
     require(len(set(systems)) == len(systems), "prediction files with distinct names", systems)
     truth = {split: _read_labels(collection, split) for split in TEST_SPLITS}
+    posts = {post for labels in truth.values() for post in labels}
     scores: list[dict[str, object]] = []
     summary: list[tuple[str, float | None, int]] = []
     for system, path in zip(systems, predictions, strict=True):
@@ -91,7 +96,12 @@ def evaluate_classification(
         scores += (
             _score_row(system, split, truth[split], predicted, macro) for split in TEST_SPLITS
         )
-        ignored = len(predicted.keys() - {post for labels in truth.values() for post in labels})
+        ignored = len(predicted.keys() - posts)
+        if ignored == len(predicted):
+            raise DataError(
+                f"{path}: expected predictions for posts of the test sets, found none, but "
+                f"{ignored} for other posts; correct the ids of the posts"
+            )
         summary.append((system, weighted_f1(macro, weights), ignored))
     ranked = pl.DataFrame(summary, schema=SUMMARY_SCHEMA, orient="row").sort(
         "weighted_f1", "system", descending=[True, False], nulls_last=True
@@ -119,7 +129,9 @@ def read_predictions(path: Path) -> dict[str, str]:
             )
         if fields[0] in predicted:
             raise FormatError(
-                f"expected one prediction per post, found another one for {fields[0]!r}", path, line
+                f"expected one prediction per post, found a second one for post {fields[0]!r}",
+                path,
+                line,
             )
         predicted[fields[0]] = fields[1]
     return predicted
@@ -145,7 +157,7 @@ def _score_row(
     split: str,
     labels: Mapping[str, str],
     predicted: Mapping[str, str],
-    macro: Mapping[str, float | None],
+    macro_f1_by_split: Mapping[str, float | None],
 ) -> dict[str, object]:
     aligned = [predicted.get(post) for post in labels]
     classes = count_by_class(list(labels.values()), aligned)
@@ -158,8 +170,8 @@ def _score_row(
         "accuracy": correct / len(labels) if labels else None,
         "f1_positive": classes["positive"].f1 if "positive" in classes else None,
         "f1_negative": classes["negative"].f1 if "negative" in classes else None,
-        "macro_f1": macro[split],
+        "macro_f1": macro_f1_by_split[split],
         "rpd_gain_positive": None
         if split == "within"
-        else relative_performance_difference(macro["within"], macro[split]),
+        else relative_performance_difference(macro_f1_by_split["within"], macro_f1_by_split[split]),
     }

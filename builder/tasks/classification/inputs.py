@@ -5,43 +5,52 @@ from pathlib import Path
 
 import polars as pl
 
+from builder.definition.source_files import find_pattern, find_sources
+from builder.errors import DefinitionError
 from builder.io.sources import Source
 from builder.runtime.publisher import sha256
 from builder.tasks.classification.annotations import read_annotations
-from builder.tasks.classification.definition import ClassificationDefinition, find_files
+from builder.tasks.classification.definition import ClassificationDefinition
 
 
 @dataclass(frozen=True, slots=True)
 class InputFiles:
-    """Input files that a definition names: posts, marker list and human labels."""
+    """Input files listed in a definition: posts, marker list and human labels."""
 
-    posts: list[Source]
-    markers: list[Source]
-    annotations: list[Source]
+    posts: tuple[Source, ...]
+    markers: tuple[Source, ...]
+    annotations: tuple[Source, ...]
 
     @classmethod
     def from_definition(
         cls, definition: ClassificationDefinition, definition_file: Path
     ) -> "InputFiles":
-        """Return the input files that a definition names.
+        """Find the input files listed in a definition.
 
         Args:
-            definition: The definition.
-            definition_file: Its file; paths are relative to the folder of this file.
+            definition: Definition of the collection.
+            definition_file: File of the definition; paths in it are relative to its folder.
 
         Raises:
-            DefinitionError: no file matches a path or pattern.
+            DefinitionError: no file matches a path or pattern, a file is there twice, or there are
+                several marker lists.
         """
         labels = definition.labels
-        marker_files = (labels.markers,) if labels.markers is not None else ()
+        markers = []
+        if labels.markers is not None:
+            markers = find_pattern(definition_file, labels.markers, "labels.markers")
+        if len(markers) > 1:
+            names = ", ".join(source.name for source in markers)
+            message = f"expected one marker list, found {names}"
+            raise DefinitionError(message, definition_file, "labels.markers")
         return cls(
-            find_files(definition.posts, definition_file, "posts"),
-            find_files(marker_files, definition_file, "labels.markers"),
-            find_files(labels.annotations, definition_file, "labels.annotations"),
+            find_sources(definition_file, definition.posts, "posts"),
+            tuple(markers),
+            find_sources(definition_file, labels.annotations, "labels.annotations"),
         )
 
     def sha256_by_name(self) -> dict[str, str]:
-        """Return the SHA-256 of each file by path, relative to the folder of the definition."""
+        """Return the SHA-256 of each file, by path relative to the folder of the definition."""
         sources = (*self.posts, *self.markers, *self.annotations)
         return {source.name: sha256(source.path) for source in sources}
 

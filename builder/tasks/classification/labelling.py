@@ -1,7 +1,7 @@
-"""Distant labels and candidate splits of posts.
+"""Assigns distant labels and candidate splits to posts.
 
-Writes a work table with every input record and either its candidate split or a reject reason. Each
-post is processed on its own; `selection` compares posts with each other.
+Writes a work table in which every input record has either a candidate split or a reject reason.
+Posts are processed independently; `selection` compares posts with each other.
 
 Authors are assigned to splits by a keyed hash, so that adding data does not move an author to
 another split. A post is a candidate for the split of its author if its time lies in the period of
@@ -54,7 +54,7 @@ or `reason` is null.
 
 
 def deduplication_key(text: pl.Expr) -> pl.Expr:
-    """Return an expression that has equal values for duplicate texts.
+    """Return an expression whose values are equal for duplicate texts.
 
     The key contains the folded words, without URLs and mentions, and with numbers replaced by 0.
     """
@@ -160,7 +160,7 @@ class Labeller:
         return period
 
     def _reject_reason_expr(self) -> pl.Expr:
-        """Return an expression for the first reason that excludes a post from all splits."""
+        """Return an expression for the first reason to reject a post; null if there is none."""
         words = pl.col("identity").str.count_matches(r"\S+")
         split_period = pl.col("split").replace_strict(SPLIT_INTERVALS, default=None)
         reasons = {

@@ -18,23 +18,23 @@ from builder.runtime.publisher import (
     sha256,
     write_manifest,
 )
-from builder.tasks.classification.contracts import Labels, Posts
 from builder.tasks.classification.definition import (
     LABELLED_SPLITS,
     SPLITS,
     ClassificationDefinition,
 )
+from builder.tasks.classification.table_schemas import Labels, Posts
 from schemas import Rejects
 
 CARD_FILE = "README.md"
 DRIFT_FILE, REJECTS_FILE = "drift.json", "rejects.parquet"
 FORMAT_VERSION = 1
 RECORDED_PACKAGES = ("longeval-builder", "polars", "duckdb", "pyarrow")
-CONTRACTS = {"posts": Posts, "labels": Labels, "rejects": Rejects}
+TABLE_SCHEMAS = {"posts": Posts, "labels": Labels, "rejects": Rejects}
 
 
 def read_provenance(folder: Path) -> dict[str, Any] | None:
-    """Return the definition and input hashes of a published version; None if it does not exist."""
+    """Return the definition and input hashes of a version; None if it is not published."""
     provenance = (find_manifest(folder) or {}).get("made_from")
     return dict(provenance) if isinstance(provenance, dict) else None
 
@@ -45,7 +45,7 @@ def write_classification_manifest(
     """Write `manifest.json` and `SHA256SUMS` for all files of a version.
 
     Args:
-        folder: Version folder with all other files.
+        folder: Version folder that contains all other files.
         definition: Definition of the collection.
         provenance: Definition and hashes of the input files, as JSON values.
     """
@@ -69,12 +69,12 @@ def write_classification_manifest(
 
 def _describe_table(path: Path) -> dict[str, Any]:
     """Return the number of rows and the schema signature of a table."""
-    kind = path.stem if path.stem in CONTRACTS else path.parent.name
-    return {"rows": pq.read_metadata(path).num_rows, "contract": CONTRACTS[kind].signature()}
+    kind = path.stem if path.stem in TABLE_SCHEMAS else path.parent.name
+    return {"rows": pq.read_metadata(path).num_rows, "contract": TABLE_SCHEMAS[kind].signature()}
 
 
 def write_card(folder: Path, definition: ClassificationDefinition, drift: dict[str, Any]) -> None:
-    """Write the dataset card `README.md` with file paths and sizes of the splits."""
+    """Write the dataset card `README.md`, with the file paths and sizes of the splits."""
     collection = definition.collection
     lines = ["---", f"license_name: {json.dumps(collection.licence)}", "configs:"]
     for kind, splits in (("posts", SPLITS), ("labels", LABELLED_SPLITS)):

@@ -3,11 +3,11 @@
 Distant supervision follows the classification task of LongEval 2023 (TM-Senti; Yin, Alkhalifa,
 Zubiaga 2021), with a marker list compiled for this project.
 
-The longest of overlapping markers matches: `:))` is not `:)`. The last character of an emoticon may
-be repeated (`:DDD`), emoticons may be adjacent (`:):)`), and emoji may have any skin tone and
-variation selector. An emoji in a longer joined sequence does not match. Emoticons do not match in
-words, times and URLs (`xDirect`, `10:(3)`, `http://`), but an emoticon without letters may end a
-word (`thanks:)`).
+Of overlapping markers, the longest matches: `:))` is not `:)`. The last character of an emoticon
+may be repeated (`:DDD`), emoticons may be adjacent (`:):)`), and emoji may have any skin tone and
+variation selector. An emoji that is part of a joined sequence (zero-width joiner) does not match.
+Emoticons do not match in words, times and URLs (`xDirect`, `10:(3)`, `http://`), but an emoticon
+without letters may end a word (`thanks:)`).
 """
 
 import re
@@ -77,11 +77,11 @@ class MarkerList:
 
     @property
     def prefilter_strings(self) -> list[str]:
-        """Strings one of which occurs in every text that contains a marker."""
+        """Substrings of markers, at least one of which occurs in every text with a marker."""
         return sorted({marker.text.partition("\ufe0f")[0] for marker in self.markers})
 
     def find_all(self, text: str) -> list[MarkerMatch]:
-        """Return all markers in a text in order of position, ignoring URLs."""
+        """Return all markers in a text outside URLs, in order of position."""
         matches = [*self._find_emoji(text), *self._find_emoticons(text)]
         urls = [url.span() for url in _URL.finditer(text)] if matches else []
         outside_urls = (m for m in matches if not any(a <= m.start < b for a, b in urls))
@@ -127,7 +127,7 @@ def _compile_emoji(texts: list[str]) -> re.Pattern[str]:
 
 
 def _compile_emoticons(texts: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a pattern for one emoticon, with a group each, and one for a run of emoticons."""
+    """Return a regex for one emoticon, with a named group for each, and one for a sequence."""
     if not texts:
         return re.compile(r"(?!)"), re.compile(r"(?!)")
     repeated = [f"{re.escape(text)}{re.escape(text[-1])}*+" for text in texts]
@@ -150,7 +150,7 @@ def distant_label(matches: Iterable[MarkerMatch]) -> DistantLabel:
 
 
 def remove_matches(text: str, matches: Iterable[MarkerMatch]) -> str:
-    """Remove markers from a text, with the superfluous spaces that this leaves."""
+    """Remove markers from a text, and the superfluous spaces around them."""
     result, position = "", 0
     for match in matches:
         result += text[position : match.start]
@@ -164,19 +164,19 @@ def read_markers(path: Path | None = None) -> MarkerList:
     """Read a marker list.
 
     Args:
-        path: Tab-separated file with columns marker, kind, polarity and name, and a header; None:
-            the built-in list.
+        path: Tab-separated file with a header and the columns marker, kind, polarity and name; None
+            for the built-in list.
 
     Raises:
         FormatError: the header or a line is invalid, or a marker is repeated.
     """
     if path is not None:
-        return _read_file(path)
+        return _read_marker_file(path)
     with as_file(files(__package__) / "markers.tsv") as builtin_path:
-        return _read_file(builtin_path)
+        return _read_marker_file(builtin_path)
 
 
-def _read_file(path: Path) -> MarkerList:
+def _read_marker_file(path: Path) -> MarkerList:
     markers: dict[str, Marker] = {}
     for line, text in numbered_lines(path):
         fields = text.split("\t")

@@ -39,7 +39,7 @@ class PostBlock:
     """Block of consecutive records of a file.
 
     Args:
-        posts: Posts (`POST_SCHEMA`); line is the line or record number, from 1.
+        posts: Posts (`POST_SCHEMA`); `line` is the 1-based line or record number.
         malformed: Line number and reject reason of each malformed record.
     """
 

@@ -1,7 +1,7 @@
 """Measures of the classification task of LongEval 2023: F1, macro-F1, RPD and weighted F1.
 
-The relative performance drop (RPD) of that task is (M' - M) / M and thus negative for a drop, which
-is the opposite sign of the measures R_eDelta and RnD.
+The relative performance drop (RPD) of that task is (M' - M) / M and thus negative for a drop,
+whereas the measures R_eDelta and RnD are positive for a drop.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -78,7 +78,7 @@ def weighted_f1(scores: Mapping[str, float | None], weights: Mapping[str, float]
 
     Args:
         scores: Macro-F1 of each test set.
-        weights: Weight of each test set, non-negative; they need not sum to 1.
+        weights: Non-negative weight of each test set; the weights need not sum to 1.
 
     Returns:
         The mean; None if a test set with a positive weight has no score.
@@ -87,7 +87,7 @@ def weighted_f1(scores: Mapping[str, float | None], weights: Mapping[str, float]
         UsageError: a weight is negative, or the sum of the weights is not a positive number.
     """
     total = sum(weights.values())
-    require(0 < total < float("inf"), "weights with a positive sum", dict(weights))
+    require(0 < total < float("inf"), "weights with a finite sum above 0", dict(weights))
     require(all(w >= 0 for w in weights.values()), "non-negative weights", dict(weights))
     weighted = [(scores.get(name), weight) for name, weight in weights.items() if weight > 0]
     defined = [(score, weight) for score, weight in weighted if score is not None]

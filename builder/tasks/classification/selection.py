@@ -4,15 +4,15 @@ Reject reasons, in this order:
 
 1. `duplicate_id`: an earlier post has the same id.
 2. `label_conflict`: posts with the same text have different distant labels.
-3. `duplicate_text`: another author with a smaller hash has a post with the same text.
-4. `near_duplicate_of_another_split`: a remaining post of another split has a similar text.
-5. `not_sampled`: the split has its maximum size; posts are sampled by a keyed hash of their id.
+3. `duplicate_text`: a preferred post (by author hash, then id) has the same text.
+4. `near_duplicate_of_another_split`: a preferred post of another split has a similar text.
+5. `not_sampled`: the split is full; posts are sampled by a keyed hash of their id.
 
 Texts are similar if the Jaccard similarity of their word bigrams is at least theta > 1/2. All such
 pairs are found: similar sets of m and n bigrams share at least c = ceil(theta max(m, n)) bigrams,
-so if bigrams are sorted from rare to frequent, the first two shared ones are among the first
-m - c + 2 (n - c + 2) bigrams of the sets (prefix filter with two features; Bayardo, Ma, Srikant
-2007; Wang, Li, Feng 2012).
+so if bigrams are sorted from rare to frequent, the first two shared bigrams are among the first
+m - c + 2 bigrams of the one set and the first n - c + 2 of the other (prefix filter with two
+features; Bayardo, Ma, Srikant 2007; Wang, Li, Feng 2012).
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ WHERE reason IS NULL AND rank NOT IN (
 )
 """
 
-FEATURES = """
+CREATE_FEATURES = """
 CREATE TEMP TABLE feature AS
 WITH words AS (
     SELECT rank, split, string_split(identity, ' ') AS word FROM candidate WHERE reason IS NULL
@@ -71,7 +71,7 @@ SELECT rank, split, bigram, posts,
 FROM bigrams JOIN frequencies USING (bigram)
 """
 
-NEAR_DUPLICATES = """
+CREATE_NEAR_DUPLICATES = """
 CREATE TEMP TABLE near_duplicate AS
 WITH prefix AS (
     SELECT rank, split, bigram, position, size FROM feature
@@ -118,12 +118,12 @@ SELECT marked, count(*) FROM candidate WHERE reason IS NULL AND split = $split G
 def select_posts(
     connection: duckdb.DuckDBPyConnection, definition: ClassificationDefinition
 ) -> None:
-    """Create the table `candidate`, with the reason for each post that is not selected.
+    """Create the table `candidate`, with a reject reason for each post that is not selected.
 
     Args:
         connection: Connection with the view `work`. The new table has the columns of the work table
             and rank (order of precedence); reason is null for selected posts.
-        definition: Similarity threshold and sizes of splits.
+        definition: Definition of the collection, with the similarity threshold and split sizes.
     """
     connection.execute(CREATE_CANDIDATES)
     connection.execute(REJECT_LABEL_CONFLICTS)
@@ -133,15 +133,15 @@ def select_posts(
         sample_split(connection, split, definition.sampling)
 
 
-def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, theta: float) -> None:
+def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, min_jaccard: float) -> None:
     """Reject posts that are near-duplicates of a post in a preferred split.
 
     Args:
         connection: Connection with the table `candidate`.
-        theta: Minimum Jaccard similarity, above 0.5.
+        min_jaccard: Minimum Jaccard similarity of near-duplicates, above 0.5.
     """
-    connection.execute(FEATURES)
-    connection.execute(NEAR_DUPLICATES, {"theta": theta})
+    connection.execute(CREATE_FEATURES)
+    connection.execute(CREATE_NEAR_DUPLICATES, {"theta": min_jaccard})
     connection.execute(REJECT_NEAR_DUPLICATES)
     connection.execute("DROP TABLE feature")
     connection.execute("DROP TABLE near_duplicate")
@@ -150,7 +150,7 @@ def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, theta: float) 
 def sample_split(
     connection: duckdb.DuckDBPyConnection, split: str, sampling: SamplingSection
 ) -> None:
-    """Reject the posts with the largest hashes in a split that exceeds its maximum size."""
+    """Reject the posts with the largest hashes until a split has its allowed size and balance."""
     counts = dict(connection.execute(COUNT_LABELS, {"split": split}).fetchall())
     size = getattr(sampling, split) or sum(counts.values())
     balanced = sampling.kind == "balanced" and split in LABELLED_SPLITS

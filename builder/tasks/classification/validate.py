@@ -1,7 +1,7 @@
-"""Checks a published classification collection for errors.
+"""Validates a published classification collection.
 
-Checks files against the manifest, rows against the table schemas, times against the periods of
-splits, and that splits share no post, author, text or near-duplicate text.
+Checks files against the manifest, rows against the table schemas, and times against the periods of
+splits, and checks that splits share no post, author, text or near-duplicate text.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,6 @@ from builder.collection.checks.finding import Finding
 from builder.errors import FormatError, UsageError
 from builder.io import parquet
 from builder.runtime.publisher import MANIFEST, SUMS, sha256
-from builder.tasks.classification.contracts import Labels, Posts
 from builder.tasks.classification.definition import (
     LABELLED_SPLITS,
     SPLIT_INTERVALS,
@@ -25,7 +24,8 @@ from builder.tasks.classification.definition import (
 )
 from builder.tasks.classification.labelling import deduplication_key
 from builder.tasks.classification.markers import read_markers
-from builder.tasks.classification.selection import FEATURES, NEAR_DUPLICATES
+from builder.tasks.classification.selection import CREATE_FEATURES, CREATE_NEAR_DUPLICATES
+from builder.tasks.classification.table_schemas import Labels, Posts
 
 REBUILD = "rebuild the version from its definition, or download it again"
 SHARED_VALUES = """
@@ -44,7 +44,7 @@ def validate_classification(folder: Path, markers: Path | None = None) -> list[F
 
     Args:
         folder: Version folder, with `manifest.json`.
-        markers: Marker list of the definition; needed only if texts contain markers.
+        markers: Marker list (TSV) that the definition names; None for the built-in list.
 
     Raises:
         UsageError: the folder is not a published classification collection.
@@ -101,11 +101,13 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
             "LC001", name, "file is listed in the manifest but does not exist", [], REBUILD
         )
     for name in sorted(existing - hashes.keys() - {MANIFEST, SUMS}):
-        yield _create_finding("LC002", name, "file is not listed in the manifest", [], "remove it")
+        yield _create_finding(
+            "LC002", name, "file is not listed in the manifest", [], "remove the file"
+        )
     for name in sorted(hashes.keys() & existing):
         if sha256(folder / name) != hashes[name]:
             yield _create_finding(
-                "LC003", name, "SHA-256 differs from the one in the manifest", [], REBUILD
+                "LC003", name, "SHA-256 differs from that in the manifest", [], REBUILD
             )
     sums = {**hashes, MANIFEST: sha256(folder / MANIFEST)}
     expected = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
@@ -121,11 +123,11 @@ def _check_tables(folder: Path) -> Iterator[Finding]:
             {"posts": Posts, "labels": Labels} if split in LABELLED_SPLITS else {"posts": Posts}
         )
         ids = {}
-        for kind, contract in tables.items():
+        for kind, schema in tables.items():
             name = f"{kind}/{split}.parquet"
             rows = parquet.read(folder / name)
             ids[kind] = set(rows["id"])
-            _, failures = contract.filter(rows)
+            _, failures = schema.filter(rows)
             if len(failures):
                 violations = [f"{rule}: {count}" for rule, count in failures.counts().items()]
                 yield _create_finding(
@@ -138,7 +140,7 @@ def _check_tables(folder: Path) -> Iterator[Finding]:
 
 
 def _read_posts(folder: Path, markers: Path | None) -> pl.DataFrame:
-    """Read the posts of all splits, with the rank of each split, for duplicate detection."""
+    """Read the posts of all splits with the columns that duplicate detection needs."""
     frames = [
         parquet.read(folder / "posts" / f"{split}.parquet").with_columns(split=pl.lit(split))
         for split in SPLITS
@@ -171,7 +173,7 @@ def _check_times(posts: pl.DataFrame, definition: ClassificationDefinition) -> I
         if outside:
             where, message = (
                 f"posts/{split}.parquet",
-                "posts with a time outside the period of their split",
+                "posts with a time outside the period of the split",
             )
             yield _create_finding("LC204", where, message, outside, REBUILD)
 
@@ -187,13 +189,13 @@ def _check_shared_values(
 
 
 def _check_near_duplicates(
-    connection: duckdb.DuckDBPyConnection, theta: float
+    connection: duckdb.DuckDBPyConnection, min_jaccard: float
 ) -> Iterator[Finding]:
     """Find posts that are near-duplicates of a post in another split (LC205)."""
-    connection.execute(FEATURES)
-    connection.execute(NEAR_DUPLICATES, {"theta": theta})
+    connection.execute(CREATE_FEATURES)
+    connection.execute(CREATE_NEAR_DUPLICATES, {"theta": min_jaccard})
     rows = connection.execute(SELECT_NEAR_DUPLICATES).fetchall()
     if rows:
         examples = [f"{name} ({split})" for name, split in rows]
-        message = "posts with a text similar to a post of another split"
+        message = "posts whose text is similar to that of a post in another split"
         yield _create_finding("LC205", "posts", message, examples, REBUILD)

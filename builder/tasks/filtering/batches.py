@@ -1,7 +1,7 @@
 """Divides a period into consecutive time batches (Kenter et al. 2015, sections 3 and 5.2).
 
 Batches of an `hour`, `day`, `week` (from Monday) or `month` are aligned with the calendar in UTC;
-batches of a number of seconds start at the start of the period.
+batches with a length in seconds begin at the start of the period.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from builder.errors import UsageError
 
 Seconds: TypeAlias = npt.NDArray[np.int64]
 
-CALENDAR = {"hour": 3600, "day": 86_400, "week": 604_800, "month": None}
-MONDAY = 4 * 86_400
+CALENDAR_SECONDS = {"hour": 3600, "day": 86_400, "week": 604_800, "month": None}
+FIRST_MONDAY = 4 * 86_400
 """First Monday after the Unix epoch, 1970-01-05, in Unix seconds."""
 MAX_BATCHES = 1_000_000
 MAX_BATCH_SECONDS = 10**10
@@ -39,7 +39,7 @@ class Batches:
         """Start of every batch in Unix seconds, int64[n]."""
         return self.edges[:-1]
 
-    def index(self, times: Seconds) -> Seconds:
+    def find_indexes(self, times: Seconds) -> Seconds:
         """Return the batch index of every time; -1 before the first batch, n after the last."""
         return np.searchsorted(self.edges, times, side="right").astype(np.int64) - 1
 
@@ -57,11 +57,13 @@ def time_batches(start: int, end: int, granularity: str) -> Batches:
             `MAX_BATCHES` batches.
     """
     if end <= start:
-        raise UsageError(f"expected a period that ends after it starts, found [{start}, {end})")
+        raise UsageError(
+            f"expected a period that ends after it starts, found [{start}, {end}) in Unix seconds"
+        )
     seconds = batch_seconds(granularity)
     if seconds is None:
         return Batches(_month_edges(start, end), None)
-    origin = {"hour": 0, "day": 0, "week": MONDAY}.get(granularity, start)
+    origin = {"hour": 0, "day": 0, "week": FIRST_MONDAY}.get(granularity, start)
     first = (start - origin) // seconds * seconds + origin
     count = -((first - end) // seconds)
     if count > MAX_BATCHES:
@@ -79,19 +81,19 @@ def batch_seconds(granularity: str) -> int | None:
         UsageError: the granularity is neither a calendar unit nor a number of seconds from 1 to
             `MAX_BATCH_SECONDS`.
     """
-    if granularity in CALENDAR:
-        return CALENDAR[granularity]
+    if granularity in CALENDAR_SECONDS:
+        return CALENDAR_SECONDS[granularity]
     is_number = granularity.isascii() and granularity.isdecimal() and len(granularity) < 20
     if not (is_number and 0 < int(granularity) <= MAX_BATCH_SECONDS):
         raise UsageError(
-            f"granularity: expected {', '.join(CALENDAR)} or a number of seconds up to "
+            f"granularity: expected {', '.join(CALENDAR_SECONDS)} or a number of seconds up to "
             f"{MAX_BATCH_SECONDS}, found {granularity[:40]!r}"
         )
     return int(granularity)
 
 
 def _month_edges(start: int, end: int) -> Seconds:
-    """Return the start of every month of a period, and of the month after the period."""
+    """Return the start of each month in a period and of the next month, in Unix seconds."""
     first = np.datetime64(start, "s").astype("datetime64[M]")
     last = np.datetime64(end - 1, "s").astype("datetime64[M]")
     return np.arange(first, last + 2).astype("datetime64[s]").astype(np.int64)

@@ -1,6 +1,6 @@
-"""Compares trends of filtering runs as in section 6 of Kenter, Balog and de Rijke (2015).
+"""Comparisons of the trends of filtering runs; Kenter, Balog and de Rijke (2015), section 6.
 
-- `compare_rankings`: agreement of rankings by F1 and by end points of trends (table 1).
+- `compare_rankings`: agreement between system rankings by F1 and by trend end points (table 1).
 - `compare_granularities`: differences of slopes between batch lengths (table 2).
 - `check_assumptions`: number of trends that satisfy the assumptions of the tests (table 3).
 """
@@ -23,13 +23,13 @@ from builder.tasks.filtering.trends import FilteringTrendParameters, fit_trends
 GRANULARITIES = ("day", str(7 * 86_400), str(30 * 86_400))
 """Batch lengths compared in the paper: 1, 7 and 30 days."""
 SIGNIFICANCE_LEVEL = 0.05
-OFFICIAL, ENDPOINTS = "F1", ("f_pr", "f_pra")
+F1_RANKING, ENDPOINT_MEASURES = "F1", ("f_pr", "f_pra")
 
 
 def compare_rankings(
     truth: Path, runs: Sequence[Path], parameters: FilteringTrendParameters | None = None
 ) -> pl.DataFrame:
-    """Compare the rankings of systems by F1 and by end points of trends.
+    """Compare the rankings of systems by F1 with those by the end points of trends.
 
     Each system is ranked by its best cut-off, as in the track. F1 is the harmonic mean of
     precision and recall over the whole period.
@@ -37,11 +37,11 @@ def compare_rankings(
     Args:
         truth: Truth file in KBA format, plain or gzip.
         runs: One run file per system, at least two.
-        parameters: Parameters of the evaluation and of the trends; the measure is ignored.
+        parameters: Parameters of the evaluation and of the trends; `measure` is ignored.
 
     Returns:
-        One row per pair of rankings: first, second, systems, kendall_tau_b (null if a ranking has
-        only ties).
+        One row per pair of rankings: first and second (names of the rankings), systems (number of
+        systems in both), kendall_tau_b (null if all systems are tied in a ranking).
 
     Raises:
         FormatError: a line is malformed.
@@ -50,8 +50,8 @@ def compare_rankings(
     require(len(runs) > 1, "two or more runs", len(runs))
     chosen = parameters or FilteringTrendParameters()
     result = evaluate_filtering(truth, runs, chosen.filtering)
-    best = {OFFICIAL: result.whole.group_by("system").agg(value=pl.col("f_pr").max())}
-    for measure in ENDPOINTS:
+    best = {F1_RANKING: result.whole.group_by("system").agg(value=pl.col("f_pr").max())}
+    for measure in ENDPOINT_MEASURES:
         trends = fit_trends(result, measure, chosen.residuals).trends
         best[f"end point of {measure}"] = trends.group_by("system").agg(
             value=pl.col("end_point").max()
@@ -71,19 +71,20 @@ def compare_granularities(
     parameters: FilteringTrendParameters | None = None,
     granularities: Sequence[str] = GRANULARITIES,
 ) -> pl.DataFrame:
-    """Compare the slopes of trends between the first granularity and every other one.
+    """Compare the trend slopes at the first granularity with those at each other granularity.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
         runs: One run file per system.
-        parameters: Parameters of the evaluation and of the trends; measure and granularity are
-            ignored.
+        parameters: Parameters of the evaluation and of the trends; `measure` and
+            `granularity` are ignored.
         granularities: At least two of `hour`, `day`, `week`, `month` or a number of seconds.
 
     Returns:
         One row per measure and granularity after the first: granularity, measure, trends (number
-        of systems and cut-offs with both slopes), and mean, std (sample standard deviation), min
-        and max of the difference: slope at the first granularity minus slope at this one.
+        of combinations of system and cut-off with both slopes), and mean, std (sample standard
+        deviation), min and max of the slope at the first granularity minus the slope at the
+        granularity of the row.
 
     Raises:
         FormatError: a line is malformed.
@@ -135,13 +136,14 @@ def check_assumptions(
     """Count the trends whose residuals are normal and independent.
 
     Trends with all scores 0 are ignored. An assumption is satisfied if its test (Anderson-Darling
-    for normality, two-sided Durbin-Watson for independence) is defined and does not reject it.
+    for normality, two-sided Durbin-Watson for independence) is defined and does not reject the
+    assumption.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
         runs: One run file per system.
-        parameters: Parameters of the evaluation and of the trends; measure and granularity are
-            ignored.
+        parameters: Parameters of the evaluation and of the trends; `measure` and
+            `granularity` are ignored.
         granularities: `hour`, `day`, `week`, `month` or a number of seconds.
         significance_level: Significance level of both tests, between 0 and 1.
 
@@ -175,7 +177,7 @@ def _fit_all_measures(
     parameters: FilteringTrendParameters | None,
     granularity: str,
 ) -> pl.DataFrame:
-    """Fit the trends of all measures at one granularity, and mark those whose scores are all 0."""
+    """Fit the trends of all measures at one granularity; `is_zero` marks trends of only zeros."""
     chosen = parameters or FilteringTrendParameters()
     result = evaluate_filtering(truth, runs, replace(chosen.filtering, granularity=granularity))
     frames = []

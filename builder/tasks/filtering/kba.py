@@ -6,7 +6,7 @@ Files are plain text or gzip, with one assertion per line in 6 to 12 whitespace-
 
 `stream_id` is `<Unix seconds>-<document hash>`, confidence is in (0, 1000], rating is -1 garbage,
 0 neutral, 1 useful or 2 vital ("central"). Lines starting with `#` are comments. Truth files have
-the same format, with one line per assessor.
+the same format, with one line per assessor and pair of document and target.
 
 Ratings of several assessors and repeated assertions of a run are merged into one row per
 (document, target) pair, by the rules of the official scorer.
@@ -51,8 +51,8 @@ class FilteringRun:
         pairs: One row per pair, sorted: document, target, time (Unix seconds), confidence.
         lines: Number of assertions in the file.
         below_rating: Number of assertions ignored because of their low rating.
-        repeated: Number of assertions ignored because another assertion of the same pair has at
-            least their confidence.
+        repeated: Number of assertions ignored because another assertion about the same pair is at
+            least as confident.
     """
 
     system: str
@@ -68,7 +68,7 @@ def read_truth(path: Path, relevance: int = 2, assessors: Assessors = "all") -> 
     Args:
         path: Truth file in KBA format.
         relevance: Minimum rating of a relevant document.
-        assessors: Whether `all` assessors of a pair must rate it as relevant, or `any`.
+        assessors: `all` if all assessors of a pair must rate it as relevant, `any` if one suffices.
 
     Raises:
         FormatError: a line is malformed.
@@ -86,7 +86,7 @@ def read_filtering_run(path: Path, relevance: int = 2) -> FilteringRun:
 
     Args:
         path: Run file in KBA format.
-        relevance: Minimum rating of an assertion; others are ignored.
+        relevance: Minimum rating; assertions with a lower rating are ignored.
 
     Raises:
         FormatError: a line is malformed.
@@ -106,7 +106,7 @@ def read_filtering_run(path: Path, relevance: int = 2) -> FilteringRun:
 
 
 def system_name(path: Path) -> str:
-    """Return the system name of a run file: the file name without extensions."""
+    """Return the system name of a run file: its name without `.gz`, `.txt`, `.tsv` or `.run`."""
     name = to_valid_text(path.name).removesuffix(".gz")
     return Path(name).stem if Path(name).suffix in {".txt", ".tsv", ".run"} else name
 
@@ -117,7 +117,7 @@ def _read_assertions(path: Path) -> pl.DataFrame:
 
 
 def _parse_assertions(block: pl.DataFrame, path: Path) -> pl.DataFrame:
-    """Parse lines of a run or truth file, and return the columns of an assertion."""
+    """Parse a block of lines of a run or truth file into one row per assertion."""
     fields = pl.col("text").str.extract_all(r"\S+")
     split = block.with_columns(fields=fields, count=fields.list.len())
     expected = f"{MIN_FIELDS} to {MAX_FIELDS} whitespace-separated fields"

@@ -14,7 +14,7 @@ MEASURES = ("precision", "recall", "f_pr", "aptness", "f_pra")
 
 Average: TypeAlias = Literal["macro", "micro"]
 TargetCounts: TypeAlias = tuple[int, int, int]
-"""Number of true positives, false positives and relevant documents of a target in a batch."""
+"""Numbers of true positives, false positives and relevant documents of a target in a batch."""
 
 
 def aptness(false_positives: int, zeta: float = 1.0) -> float:
@@ -27,7 +27,11 @@ def aptness(false_positives: int, zeta: float = 1.0) -> float:
     Raises:
         UsageError: an argument is outside its range.
     """
-    require(zeta > 0 and false_positives >= 0, "zeta > 0, FP >= 0", (zeta, false_positives))
+    require(
+        zeta > 0 and false_positives >= 0,
+        "a positive zeta and a non-negative number of false positives",
+        (zeta, false_positives),
+    )
     return zeta / (zeta + false_positives)
 
 
@@ -44,7 +48,7 @@ def harmonic_mean(values: Iterable[float | None]) -> float | None:
 def f_pra(
     precision: float | None, recall: float | None, aptness_score: float | None
 ) -> float | None:
-    """Return F_pra, the harmonic mean of precision, recall and aptness; equation 2."""
+    """Return F_pra, the harmonic mean of precision, recall and aptness (Kenter et al., eq. 2)."""
     return harmonic_mean((precision, recall, aptness_score))
 
 

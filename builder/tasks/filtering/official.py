@@ -1,13 +1,13 @@
 """Averages computed by the official scorer of TREC KBA (cumulative citation recommendation).
 
 Computes precision, recall, F and scaled utility per confidence cut-off, averaged over target
-entities (macro) or over pairs (micro), and their maxima over the cut-offs.
+entities (macro) or over (document, target) pairs (micro), and their maxima over the cut-offs.
 
-Unlike the measures of Kenter et al. (2015), these are computed over the whole period. Pairs
-without judgement, and targets with too few relevant documents, are ignored. A document is returned
-if its confidence, rounded down, is above the cut-off. Precision is 0 if no document is returned.
-Macro F is the harmonic mean of macro precision and recall. Utility is 2 TP - FP divided by its
-maximum, scaled from [-0.5, 1] to [0, 1] (Robertson and Soboroff 2002).
+Unlike the measures of Kenter et al. (2015), these are computed over the whole period. Unjudged
+pairs, and targets with too few relevant documents, are ignored. A document is returned if its
+confidence, rounded down, is above the cut-off. Precision is 0 if no document is returned. Macro F
+is the harmonic mean of macro precision and macro recall. Utility is 2 TP - FP divided by its
+maximum, limited to at least -0.5 and scaled from [-0.5, 1] to [0, 1] (Robertson and Soboroff 2002).
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,8 @@ def official_averages(
     Args:
         truth: Judged pairs.
         runs: Runs to score.
-        parameters: Only `min_positives`, `min_text_bytes` and `cutoff_step` are used.
+        parameters: Parameters, of which only `min_positives`, `min_text_bytes` and `cutoff_step`
+            are used.
     """
     judged = truth.pairs.filter(
         pl.col("text_bytes").is_null() | (pl.col("text_bytes") >= parameters.min_text_bytes)
@@ -59,11 +60,11 @@ def official_averages(
 def best_official_averages(averages: pl.DataFrame) -> pl.DataFrame:
     """Return the best averages of each system over all cut-offs, sorted by macro F.
 
-    Precision and recall are taken at the lowest cut-off with maximum F. Maximum utility may be at
-    another cut-off.
+    Precision and recall are taken at the lowest cut-off with maximum F. The maximum utility may be
+    reached at another cut-off.
 
     Args:
-        averages: See `official_averages`.
+        averages: Table returned by `official_averages`.
     """
     best = [
         column
@@ -91,7 +92,7 @@ def _count_pairs(returned: pl.DataFrame, positives: pl.DataFrame, cutoff: int) -
 
 
 def _average_targets(counts: pl.DataFrame) -> dict[str, float]:
-    """Return the number of targets, and macro and micro averages over them, by column name."""
+    """Return the number of targets and the macro and micro averages, by column name."""
     targets = [_compute_measures(*row) for row in counts.select("tp", "fp", "fn").iter_rows()]
     means = [sum(column) / len(targets) for column in zip(*targets, strict=True)]
     macro = [*means[:2], _f1(*means[:2]), means[2]]

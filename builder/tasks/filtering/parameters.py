@@ -16,21 +16,21 @@ class FilteringParameters:
 
     Args:
         relevance: Minimum rating of a relevant document: 2 vital, 1 useful, 0 neutral.
-        assessors: Whether `all` assessors of a pair must rate it as relevant, or `any`.
-        unjudged: Treatment of returned pairs without judgement.
+        assessors: `all` if all assessors of a pair must rate it as relevant, `any` if one suffices.
+        unjudged: Whether returned pairs without a judgement are false positives or ignored.
         average: `macro`: mean over targets; `micro`: pooled over all targets.
         zeta: Number of false positives at which aptness is 0.5.
         granularity: `hour`, `day`, `week`, `month`, or a number of seconds.
         start: Start of the period in Unix seconds; None: time of the first document.
         end: End of the period in Unix seconds, exclusive; None: after the last document.
         cutoffs: Confidence cut-offs; each is scored separately.
-        cutoff_rule: Whether documents with the confidence of the cut-off are returned; `above` in
-            the KBA scorer.
+        cutoff_rule: Whether documents count as returned if their confidence is at or above the
+            cut-off, or only if it is above (as in the KBA scorer).
         min_positives: Minimum number of relevant documents per target, for official averages.
-        min_text_bytes: Minimum length of the visible text of a judged document, for official
-            averages, if the truth file has lengths (field 12).
-        cutoff_step: Step of the confidence cut-offs 0, cutoff_step, ... below 999, for official
-            averages.
+        min_text_bytes: Minimum length in bytes of the visible text of a judged document, for
+            official averages; ignored if the truth file has no lengths (field 12).
+        cutoff_step: Step between the confidence cut-offs of official averages: 0, cutoff_step,
+            2 * cutoff_step, ... below 999.
 
     Raises:
         UsageError: a value is outside its range.
@@ -56,9 +56,9 @@ class FilteringParameters:
         require_one_of("unjudged", self.unjudged, ("false_positive", "ignored"))
         require_one_of("average", self.average, get_args(Average))
         require_one_of("cutoff_rule", self.cutoff_rule, ("at_or_above", "above"))
-        require(0 < self.zeta < math.inf, "zeta above 0", self.zeta)
+        require(0 < self.zeta < math.inf, "a finite zeta above 0", self.zeta)
         require(bool(self.cutoffs), "at least one cut-off", self.cutoffs)
-        require(not any(map(math.isnan, self.cutoffs)), "numbers as cut-offs", self.cutoffs)
-        require(self.min_positives >= 0, "min_positives of 0 or more", self.min_positives)
+        require(not any(map(math.isnan, self.cutoffs)), "cut-offs that are numbers", self.cutoffs)
+        require(self.min_positives >= 0, "min_positives of at least 0", self.min_positives)
         require(1 <= self.cutoff_step < 999, "a cutoff_step from 1 to 998", self.cutoff_step)
         batch_seconds(self.granularity)

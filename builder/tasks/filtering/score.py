@@ -5,7 +5,7 @@ zeta / (zeta + FP) (equation 1) and F_pra, the harmonic mean of precision, recal
 (equation 2).
 
 In batches without relevant documents, precision and recall are undefined (null), and F_pra equals
-aptness. The precision of a target is 0 if it has relevant documents but the run returned none.
+aptness. The precision of a target is 0 if it has relevant documents but none are returned.
 Macro-averaged precision and recall are means over the targets with relevant documents in the
 batch; macro-averaged aptness also includes the targets returned by the run (section 4.3). F_pr and
 F_pra are harmonic means of these averages (section 6.2).
@@ -51,9 +51,9 @@ class FilteringResult:
         whole: Scores over the whole period as a single batch (`BATCH_SCHEMA`).
         official: Maxima of the official averages per system (`OFFICIAL_BEST_SCHEMA`).
         official_cutoffs: Official averages per system and cut-off (`OFFICIAL_SCHEMA`).
-        runs: One row per system: number of lines, of ignored lines by reason, and of pairs
-            evaluated.
-        grid: Edges of the time batches.
+        runs: One row per system, with the number of lines, of ignored lines by reason, and of
+            evaluated pairs.
+        time_batches: Time batches of the rows in `batches`.
         parameters: Parameters of the evaluation.
     """
 
@@ -62,7 +62,7 @@ class FilteringResult:
     official: pl.DataFrame
     official_cutoffs: pl.DataFrame
     runs: pl.DataFrame
-    grid: Batches
+    time_batches: Batches
     parameters: FilteringParameters
 
 
@@ -89,7 +89,7 @@ def evaluate_filtering(
 def score_filtering(
     truth: Truth, runs: Sequence[FilteringRun], parameters: FilteringParameters
 ) -> FilteringResult:
-    """Score filtering runs that are in memory, with the same time batches for all systems.
+    """Score filtering runs that have been read, with the same time batches for all systems.
 
     Args:
         truth: Judged pairs.
@@ -98,7 +98,9 @@ def score_filtering(
     """
     names = [run.system for run in runs]
     if not names or len(set(names)) < len(names):
-        raise UsageError(f"expected at least one run and distinct file names, found {names}")
+        raise UsageError(
+            f"expected at least one run, and run files with distinct names; found {names}"
+        )
     start, end = _find_period([truth.pairs, *(run.pairs for run in runs)], parameters)
     grid = time_batches(start, end, parameters.granularity)
     whole = Batches(grid.edges[[0, -1]], None)
@@ -110,7 +112,7 @@ def score_filtering(
         batches=_score_runs(matched, grid, parameters),
         whole=_score_runs(matched, whole, parameters),
         runs=pl.DataFrame([item.counts for item in matched]).sort("system"),
-        grid=grid,
+        time_batches=grid,
         parameters=parameters,
     )
 
@@ -118,7 +120,7 @@ def score_filtering(
 def _find_period(
     tables: Sequence[pl.DataFrame], parameters: FilteringParameters
 ) -> tuple[int, int]:
-    """Return start and end of the period in the parameters or, by default, of all documents."""
+    """Return the start and exclusive end of the period, by default those of all documents."""
     times = pl.concat([table["time"] for table in tables])
     if parameters.start is not None and parameters.end is not None:
         return parameters.start, parameters.end
@@ -134,12 +136,12 @@ def _find_period(
 
 @dataclass(frozen=True, slots=True)
 class _MatchedRun:
-    """Pairs of document and target that a system returned or that are relevant.
+    """(document, target) pairs that are relevant or that a system returned.
 
     Args:
         system: Name of the system.
-        returned: document, target, time, confidence, hit (whether the pair is relevant).
-        relevant: document, target, time.
+        returned: Returned pairs: document, target, time, confidence, hit (whether relevant).
+        relevant: Relevant pairs: document, target, time.
         counts: Numbers of lines, of ignored lines by reason, and of pairs evaluated.
     """
 
@@ -156,7 +158,7 @@ class _MatchedRun:
         period: tuple[int, int],
         parameters: FilteringParameters,
     ) -> "_MatchedRun":
-        """Match the pairs that a run returned with the judged pairs."""
+        """Join the pairs that a run returned within a period with the judged pairs."""
         inside = pl.col("time").is_between(*period, closed="left")
         pairs = run.pairs.filter(inside)
         judged = truth.pairs.select("document", "target", "relevant")
@@ -181,30 +183,32 @@ class _MatchedRun:
 
 
 def _score_runs(
-    systems: Sequence[_MatchedRun], batches: Batches, parameters: FilteringParameters
+    runs: Sequence[_MatchedRun], batches: Batches, parameters: FilteringParameters
 ) -> pl.DataFrame:
     """Score every system at every confidence cut-off in every batch."""
     frames = [
-        _score_cutoff(system, cutoff, batches, parameters)
-        for system in systems
+        _score_cutoff(run, cutoff, batches, parameters)
+        for run in runs
         for cutoff in sorted(set(parameters.cutoffs))
     ]
     return pl.concat(frames).sort("system", "cutoff", "batch")
 
 
 def _score_cutoff(
-    system: _MatchedRun, cutoff: float, batches: Batches, parameters: FilteringParameters
+    run: _MatchedRun, cutoff: float, batches: Batches, parameters: FilteringParameters
 ) -> pl.DataFrame:
     """Score a system at one confidence cut-off in every batch."""
     confidence = pl.col("confidence")
     above = confidence > cutoff if parameters.cutoff_rule == "above" else confidence >= cutoff
-    returned = _with_batch_index(system.returned.filter(above), batches)
-    relevant = _with_batch_index(system.relevant, batches)
+    returned = _add_batch_index(run.returned.filter(above), batches)
+    relevant = _add_batch_index(run.relevant, batches)
     documents = _count_documents(returned, relevant, batches)
-    rows = _measure_batches(_count_pairs(returned, relevant), len(batches.starts), parameters)
+    rows = _compute_batch_measures(
+        _count_pairs(returned, relevant), len(batches.starts), parameters
+    )
     return pl.DataFrame(
         {
-            "system": [system.system] * len(rows),
+            "system": [run.system] * len(rows),
             "cutoff": [cutoff] * len(rows),
             "batch": batches.starts,
             "documents": documents,
@@ -214,22 +218,22 @@ def _score_cutoff(
     )
 
 
-def _with_batch_index(pairs: pl.DataFrame, batches: Batches) -> pl.DataFrame:
-    """Add the column `batch_index`, from 0."""
-    return pairs.with_columns(batch_index=batches.index(pairs["time"].to_numpy()))
+def _add_batch_index(pairs: pl.DataFrame, batches: Batches) -> pl.DataFrame:
+    """Add the column `batch_index`: the zero-based index of the batch of each pair."""
+    return pairs.with_columns(batch_index=batches.find_indexes(pairs["time"].to_numpy()))
 
 
 def _count_documents(
     returned: pl.DataFrame, relevant: pl.DataFrame, batches: Batches
 ) -> npt.NDArray[np.int64]:
-    """Return the number of distinct documents returned or relevant, as int64[batches]."""
+    """Count the distinct documents per batch that are returned or relevant: int64[batches]."""
     both = pl.concat([pairs.select("batch_index", "document") for pairs in (returned, relevant)])
     indexes = both.unique()["batch_index"].to_numpy()
     return np.bincount(indexes, minlength=len(batches.starts)).astype(np.int64)
 
 
 def _count_pairs(returned: pl.DataFrame, relevant: pl.DataFrame) -> pl.DataFrame:
-    """Return true positives, false positives and relevant documents per batch and target."""
+    """Count true positives, false positives and relevant documents per batch and target."""
     keys = ["batch_index", "target"]
     hit = pl.col("hit")
     returned_counts = returned.group_by(keys).agg(tp=hit.sum(), fp=hit.not_().sum())
@@ -239,10 +243,10 @@ def _count_pairs(returned: pl.DataFrame, relevant: pl.DataFrame) -> pl.DataFrame
     return joined.with_columns(counts).sort(keys)
 
 
-def _measure_batches(
+def _compute_batch_measures(
     counts: pl.DataFrame, n_batches: int, parameters: FilteringParameters
 ) -> list[dict[str, float | int | None]]:
-    """Return the measures of every batch, by column name."""
+    """Return the counts and measures of every batch, by column name."""
     targets: list[list[TargetCounts]] = [[] for _ in range(n_batches)]
     for index, tp, fp, true in counts.select("batch_index", "tp", "fp", "true").iter_rows():
         targets[index].append((tp, fp, true))

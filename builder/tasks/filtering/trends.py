@@ -19,7 +19,7 @@ from builder.tasks.filtering.parameters import FilteringParameters
 from builder.tasks.filtering.score import FilteringResult, evaluate_filtering
 
 KENTER_SWEEP = tuple(float(cutoff) for cutoff in range(50, 1001, 50))
-"""Confidence cut-offs used in section 6.1."""
+"""Confidence cut-offs of Kenter et al. (2015), section 6.1: 50, 100, ..., 1000."""
 KENTER_FILTERING = FilteringParameters(cutoffs=KENTER_SWEEP)
 
 
@@ -28,12 +28,12 @@ class FilteringTrendParameters:
     """Parameters of trends of filtering runs.
 
     Args:
-        measure: Measure per batch, one of `MEASURES`.
-        residuals: Type of the residuals used by the tests of assumptions.
+        measure: Measure whose trend is fitted, one of `MEASURES`.
+        residuals: Kind of residuals used to test the model assumptions.
         filtering: Parameters of the evaluation; a trend is fitted per cut-off.
 
     Raises:
-        UsageError: the measure or type of residuals is unknown.
+        UsageError: the measure or the kind of residuals is unknown.
     """
 
     measure: str = "f_pra"
@@ -50,7 +50,8 @@ def filtering_trend(
 ) -> TrendReport:
     """Evaluate filtering runs and fit a trend per system and cut-off.
 
-    Systems are ranked by the maximum end point over their cut-offs; ties by the lowest cut-off.
+    Systems are ranked by their maximum end point over all cut-offs; of tied cut-offs, the lowest
+    is reported.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
@@ -70,12 +71,12 @@ def filtering_trend(
 def fit_trends(
     result: FilteringResult, measure: str, residuals: ResidualKind = "raw"
 ) -> TrendReport:
-    """Fit trends of one measure to the scores per batch.
+    """Fit a trend to the per-batch scores of each run in one measure.
 
     Args:
         result: Scores of filtering runs.
         measure: One of `MEASURES`.
-        residuals: Type of the residuals used by the tests of assumptions.
+        residuals: Kind of residuals used to test the model assumptions.
     """
     scores = result.batches.select(
         "system",
@@ -85,10 +86,12 @@ def fit_trends(
         pl.col(measure).alias("score"),
         _share_of_total("documents").over("system", "cutoff").alias("weight"),
     )
-    return trend_report(scores, ["system", "measure", "cutoff"], residuals, result.grid.seconds)
+    return trend_report(
+        scores, ["system", "measure", "cutoff"], residuals, result.time_batches.seconds
+    )
 
 
 def _share_of_total(column: str) -> pl.Expr:
-    """Return a column divided by its sum, as weights of a trend; 0 if the sum is 0."""
+    """Return an expression that divides a column by its sum; 0 if the sum is 0."""
     total = pl.col(column).sum()
     return pl.when(total > 0).then(pl.col(column) / total).otherwise(0.0)

@@ -57,11 +57,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class PooledUpdate:
-    """An update shown to assessors.
+    """Update shown to assessors.
 
     Args:
         text: Text of the update.
-        original: Id of the original of an exact duplicate; None for originals.
+        original: Id of the update of which this is an exact duplicate; None for an original.
         matches: Matches with nuggets, in file order.
     """
 
@@ -85,7 +85,7 @@ class Event:
     interval: tuple[int, int] | None = None
 
     def resolve(self, update_id: str) -> PooledUpdate | None:
-        """Return a pooled update, or the original of a duplicate; None if it was not pooled."""
+        """Return a pooled update or, for a duplicate, its original; None for an unpooled update."""
         pooled = self.pool.get(update_id)
         if pooled is None or pooled.original is None:
             return pooled
@@ -96,19 +96,19 @@ class Event:
 class PushedUpdate:
     """Update pushed by a system: id, and time in Unix seconds."""
 
-    update: str
+    update_id: str
     time: int
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Fields of a line in a file, with file and line number for error messages."""
+    """Fields of a line, with the file and line number for error messages."""
 
     file: Path
     line: int
     fields: list[str]
 
-    def integer(self, index: int, name: str) -> int:
+    def parse_integer(self, index: int, name: str) -> int:
         """Return a field as an integer.
 
         Raises:
@@ -116,7 +116,7 @@ class Row:
         """
         return int(self._match_field(_INTEGER, index, f"an integer as {name}"))
 
-    def number(self, index: int, name: str) -> float:
+    def parse_number(self, index: int, name: str) -> float:
         """Return a field as a decimal number.
 
         Raises:
@@ -124,7 +124,7 @@ class Row:
         """
         return float(self._match_field(_NUMBER, index, f"a number as {name}"))
 
-    def text(self, start: int) -> str:
+    def join_fields(self, start: int) -> str:
         """Return all fields from index `start`, joined by spaces."""
         return " ".join(self.fields[start:])
 
@@ -141,18 +141,18 @@ class Row:
 
 
 def normalize_event_id(event_id: str) -> str:
-    """Return an event id without the prefix of the track: `11` for `TS14.11`."""
+    """Return an event id without the prefix of the track, such as `11` for `TS14.11`."""
     return _EVENT_PREFIX.sub("", event_id)
 
 
-def read_rows(path: Path, min_fields: int, numeric: Sequence[int]) -> Iterator[Row]:
+def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Iterator[Row]:
     """Yield the rows of a tab-separated file, without the header and blank lines.
 
     Args:
         path: Tab-separated file.
         min_fields: Minimum number of fields.
-        numeric: Indexes of the numeric fields. A first line without a number in any of them is a
-            header.
+        numeric_fields: Indexes of the numeric fields. The first line is a header if none of these
+            fields is a number.
 
     Raises:
         FormatError: a line has too few fields.
@@ -163,13 +163,13 @@ def read_rows(path: Path, min_fields: int, numeric: Sequence[int]) -> Iterator[R
         row = Row(path, line, text.split("\t"))
         if len(row.fields) < min_fields:
             raise row.error(f"at least {min_fields} tab-separated fields", text[:120])
-        if line == 1 and not any(_NUMBER.fullmatch(row.fields[index]) for index in numeric):
+        if line == 1 and not any(_NUMBER.fullmatch(row.fields[index]) for index in numeric_fields):
             continue
         yield row
 
 
 def read_nuggets(path: Path) -> dict[str, Event]:
-    """Read a file of nuggets, and return the nuggets of each event, by event id.
+    """Read a file of nuggets, and return one `Event` with its nuggets per event id.
 
     Raises:
         FormatError: a line is malformed or has no text, or a nugget occurs twice.
@@ -177,14 +177,18 @@ def read_nuggets(path: Path) -> dict[str, Event]:
     events: dict[str, Event] = {}
     for row in read_rows(path, 5, (2, 3, 4)):
         nuggets = events.setdefault(normalize_event_id(row.fields[0]), Event()).nuggets
-        name, importance, text = row.fields[1], row.number(3, "importance"), row.text(5)
+        name, importance, text = (
+            row.fields[1],
+            row.parse_number(3, "importance"),
+            row.join_fields(5),
+        )
         if name in nuggets:
-            raise row.error("each nugget of an event once", name)
-        if importance < 0 or row.integer(4, "length") < 0:
+            raise row.error("a nugget id that is new in its event", name)
+        if importance < 0 or row.parse_integer(4, "length") < 0:
             raise row.error("an importance and a length of at least 0", row.fields[3:5])
         if not text.strip():
             raise row.error("the text of the nugget as field 6", text)
-        nuggets[name] = JudgedNugget(row.integer(2, "unix time"), importance, text)
+        nuggets[name] = JudgedNugget(row.parse_integer(2, "unix time"), importance, text)
     return events
 
 
@@ -204,7 +208,7 @@ def read_run(path: Path) -> dict[str, dict[str, list[PushedUpdate]]]:
         event, team, run, document, sentence, _, confidence = row.fields
         if not _CONFIDENCE.fullmatch(confidence):
             raise row.error("a number as confidence (field 7)", confidence)
-        pushed = PushedUpdate(f"{document}-{sentence}", row.integer(5, "unix time"))
+        pushed = PushedUpdate(f"{document}-{sentence}", row.parse_integer(5, "unix time"))
         by_event = systems.setdefault(f"{team}-{run}", {})
         by_event.setdefault(normalize_event_id(event), []).append(pushed)
     return systems
@@ -221,9 +225,11 @@ def read_runs(paths: Sequence[Path]) -> dict[str, dict[str, list[PushedUpdate]]]
     for path in paths:
         run = read_run(path)
         duplicates = sorted(systems.keys() & run.keys())
-        require(not duplicates, "each system in a single run file", duplicates)
+        require(not duplicates, "each system in only one run file", duplicates)
         systems |= run
-    require(bool(systems), "at least one pushed update in the runs", [str(path) for path in paths])
+    require(
+        bool(systems), "run files with at least one pushed update", [str(path) for path in paths]
+    )
     return systems
 
 
@@ -231,15 +237,16 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
     """Read the start and end of each event from a TSV file or XML topics, by event id.
 
     Raises:
-        FormatError: a line is malformed, an event occurs twice or does not end after its start.
+        FormatError: a line is malformed, an event occurs twice, or an event does not end
+            after its start.
     """
     is_xml = path.name.lower().endswith(".xml")
     intervals: dict[str, tuple[int, int]] = {}
     for row in _read_xml_topics(path) if is_xml else read_rows(path, 3, (1, 2)):
         name = normalize_event_id(row.fields[0])
-        interval = (row.integer(1, "start"), row.integer(2, "end"))
+        interval = (row.parse_integer(1, "start"), row.parse_integer(2, "end"))
         if name in intervals or interval[0] >= interval[1]:
-            raise row.error("each event once, ending after its start", row.fields[:3])
+            raise row.error("a new event id, and an end after the start", row.fields[:3])
         intervals[name] = interval
     return intervals
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from builder.evaluation.checks import require
 
 LATENCY_STEP = 6 * 3600
-"""Default of alpha in equation 23, in seconds."""
+"""Default latency step, alpha in equation 23, in seconds."""
 
 Relevance: TypeAlias = Literal["graded", "binary"]
 WordIndexes: TypeAlias = frozenset[int]
@@ -25,9 +25,9 @@ class Nugget:
     """Piece of information that a summary should contain.
 
     Args:
-        time: n.t, in Unix seconds.
-        importance: n.i, from 0 (none) to 3 (high).
-        words: |n|, the number of words; at least 1.
+        time: Time n.t, in Unix seconds.
+        importance: Importance n.i, from 0 (none) to 3 (high).
+        words: Number of words |n|, at least 1.
     """
 
     time: int
@@ -37,12 +37,12 @@ class Nugget:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """An update pushed by a system.
+    """Update pushed by a system.
 
     Args:
-        time: u.t, in Unix seconds.
-        words: |u|, the number of words, or a mean length if the text is unknown.
-        matches: Indexes of the matching words, by id of the matched nugget.
+        time: Time u.t, in Unix seconds.
+        words: Number of words |u|; the mean length of a nugget if the text is unknown.
+        matches: Indexes of the words that match each nugget, by nugget id.
     """
 
     time: int
@@ -55,11 +55,12 @@ class EventScores:
     """Scores of a system for an event; None if a measure is undefined.
 
     Args:
-        updates: |S|, the number of updates.
-        matched: Number of nuggets matched by an update.
-        expected_gain: EG, equations 10 and 11; 0 if there are no updates.
-        expected_gain_verbosity: EG_V, equation 12; 0 if there are no updates.
-        comprehensiveness: C, equations 15 and 16; None if no nugget is relevant.
+        updates: Number of updates |S|.
+        matched: Number of nuggets matched by at least one update.
+        expected_gain: Expected gain EG (equations 10 and 11); 0 if there are no updates.
+        expected_gain_verbosity: Expected gain normalized by verbosity, EG_V (equation 12); 0 if
+            there are no updates.
+        comprehensiveness: Comprehensiveness C (equations 15 and 16); None if no nugget is relevant.
         f_half_harmonic: F as printed in equation 26, without the factor 2 of a harmonic mean.
         f_harmonic: Harmonic mean of EG_V and C, i.e. 2 * f_half_harmonic.
     """
@@ -74,22 +75,22 @@ class EventScores:
 
 
 def graded_relevance(importance: float, max_importance: float) -> float:
-    """Return the relevance exp(importance - max_importance) of a nugget; equation 19."""
+    """Return the relevance exp(importance - max_importance) of a nugget (Aslam et al., eq. 19)."""
     return math.exp(importance - max_importance)
 
 
 def binary_relevance(importance: float) -> float:
-    """Return the relevance of a nugget: 1 if its importance is above 0, else 0; equation 20."""
+    """Return 1 if the importance of a nugget is above 0, else 0 (Aslam et al. 2014, eq. 20)."""
     return 1.0 if importance > 0 else 0.0
 
 
 def latency_discount(nugget_time: int, update_time: int, step: float = LATENCY_STEP) -> float:
-    """Return the latency discount in (0, 2), which is 1 at the time of the nugget; equation 22.
+    """Return the latency discount in (0, 2); it is 1 at the nugget time (Aslam et al., eq. 22).
 
     Args:
         nugget_time: Time of the nugget in Unix seconds.
         update_time: Time of the update in Unix seconds.
-        step: alpha of equation 23, in seconds; above 0.
+        step: Latency step alpha (equation 23), in seconds; above 0.
 
     Raises:
         UsageError: `step` is not above 0.
@@ -99,14 +100,14 @@ def latency_discount(nugget_time: int, update_time: int, step: float = LATENCY_S
 
 
 def updates_before(updates: Sequence[Update], time: float) -> list[Update]:
-    """Return the updates that were pushed strictly before a time; equation 1."""
+    """Return the updates that were pushed strictly before a time (Aslam et al. 2014, eq. 1)."""
     return [update for update in updates if update.time < time]
 
 
 def earliest_matches(updates: Sequence[Update]) -> dict[str, int]:
-    """Return the earliest update that matches each nugget, M(n, S); equation 7.
+    """Return the index of the earliest update that matches each nugget (Aslam et al., eq. 7).
 
-    Of several updates with the same time, the first in `updates` counts.
+    Keys are nugget ids. Of several updates with the same time, the first in `updates` counts.
     """
     earliest: dict[str, int] = {}
     for index in sorted(range(len(updates)), key=lambda i: updates[i].time):
@@ -116,12 +117,12 @@ def earliest_matches(updates: Sequence[Update]) -> dict[str, int]:
 
 
 def verbosity(update: Update, new_nuggets: Sequence[str], mean_nugget_words: float) -> float:
-    """Return the verbosity of an update, V(u); equations 24 and 25.
+    """Return the verbosity of an update, V(u) (Aslam et al. 2014, eq. 24 and 25).
 
     Args:
         update: Update to score.
-        new_nuggets: M^-1(u, S), ids of the nuggets first matched by the update; equation 8.
-        mean_nugget_words: Mean number of words of the nuggets of the event, above 0.
+        new_nuggets: Ids of the nuggets first matched by the update, M^-1(u, S) (equation 8).
+        mean_nugget_words: Mean number of words per nugget of the event, above 0.
     """
     matching = frozenset[int]().union(*(update.matches[nugget] for nugget in new_nuggets))
     return 1.0 + (update.words - len(matching)) / mean_nugget_words
@@ -132,9 +133,9 @@ class EventMeasures:
     """Measures of one event, with discount-free or latency-discounted gain.
 
     Args:
-        nuggets: N, the nuggets by id; at least one.
-        relevance: R(n), the relevance of every nugget, by id.
-        latency_step: alpha of the latency discount in seconds; None for discount-free gain.
+        nuggets: Nuggets N by id; at least one.
+        relevance: Relevance R(n) of every nugget, by id.
+        latency_step: Latency step alpha in seconds; None for discount-free gain.
     """
 
     nuggets: Mapping[str, Nugget]
@@ -142,7 +143,7 @@ class EventMeasures:
     latency_step: float | None
 
     def gain(self, update: Update, nugget: str) -> float:
-        """Return the gain of an update for a nugget, g_F or g_L; equations 4 and 5."""
+        """Return the gain of an update for a nugget, g_F or g_L (Aslam et al., eq. 4 and 5)."""
         relevance = self.relevance[nugget]
         if self.latency_step is None:
             return relevance
@@ -150,14 +151,14 @@ class EventMeasures:
         return relevance * latency_discount(time, update.time, self.latency_step)
 
     def gains(self, updates: Sequence[Update]) -> list[float]:
-        """Return the total gain of every update, G(u, S); equation 9."""
+        """Return the total gain of every update, G(u, S) (Aslam et al. 2014, eq. 9)."""
         gains = [0.0] * len(updates)
         for nugget, index in sorted(earliest_matches(updates).items()):
             gains[index] += self.gain(updates[index], nugget)
         return gains
 
     def verbosities(self, updates: Sequence[Update]) -> list[float]:
-        """Return the verbosity of every update, V(u); equations 24 and 25."""
+        """Return the verbosity of every update, V(u) (Aslam et al. 2014, eq. 24 and 25)."""
         mean_words = sum(n.words for n in self.nuggets.values()) / len(self.nuggets)
         new_nuggets: list[list[str]] = [[] for _ in updates]
         for nugget, index in earliest_matches(updates).items():
@@ -168,7 +169,7 @@ class EventMeasures:
         ]
 
     def scores(self, updates: Sequence[Update]) -> EventScores:
-        """Return all measures of a list of updates; equations 10 to 16 and 26."""
+        """Return all measures of a list of updates (Aslam et al. 2014, eq. 10 to 16 and 26)."""
         total = math.fsum(self.gains(updates))
         eg = total / len(updates) if updates else 0.0
         eg_v = total / math.fsum(self.verbosities(updates)) if updates else 0.0
@@ -181,9 +182,10 @@ class EventMeasures:
     def comprehensiveness_integral(
         self, updates: Sequence[Update], start: int, end: int
     ) -> float | None:
-        """Return the integral of comprehensiveness over time in seconds; equation 18.
+        """Return the integral of comprehensiveness over time in seconds (Aslam et al., eq. 18).
 
-        C_tau is a step function, so the integral is an exact sum. None if no nugget is relevant.
+        Comprehensiveness is a step function of time, so the integral is an exact sum. None if no
+        nugget is relevant.
 
         Args:
             updates: Updates pushed by a system.

@@ -4,9 +4,10 @@ Computes the 19 columns printed by the scorer per system and event, and their me
 The scorer differs from the metrics document (Aslam et al. 2014) in details that affect the scores:
 
 - Nuggets of importance 0 are ignored. The relevance of a nugget is e^importance / e^3.
-- Words are delimited by single spaces, and offsets of matches are in bytes. A span marks the words
-  from the one before its first space to the one before its last space (`marked_words`).
-- Only the first match of a nugget counts, in the order of the matches file, and marks words.
+- Words are delimited by single spaces, and offsets of matches are in bytes. A match marks the words
+  of its span shifted by one word to the left (`marked_words`).
+- Only the first match of a nugget counts and marks words: the earliest update, and within an update
+  the first line of the matches file.
 - An unpooled update consists of one word and has no matches.
 - The confidence of an update is 1 / rank, where rank is its line number among the updates of the
   system for the event; the last field of the run is ignored.
@@ -40,7 +41,7 @@ MEASURES = (
     "expected_latency",
 )
 COLUMNS = (*MEASURES, *(f"confidence_biased_{name}" for name in MEASURES))
-"""Columns of the scorer after the number of updates, in its order."""
+"""Columns that the official scorer prints after the number of updates, in the same order."""
 OFFICIAL_SCHEMA = pl.Schema(
     {"system": pl.String(), "event": pl.String(), "updates": pl.Int64()}
     | dict.fromkeys(COLUMNS, pl.Float64())
@@ -56,11 +57,11 @@ class ScoredUpdate:
     """Scores of one update in the official scorer.
 
     Args:
-        gain: Sum of the relevance of the nuggets first matched by the update.
-        latency_gain: The same sum with each nugget multiplied by its latency discount.
+        gain: Sum of the relevance of the nuggets that are first matched by the update.
+        latency_gain: Sum of relevance times latency discount of these nuggets.
         latency: Sum of the latency discounts of these nuggets.
-        verbosity: 1 + unmarked words / mean words of a nugget.
-        confidence: 1 / rank in the run file.
+        verbosity: 1 + number of unmarked words / mean number of words per nugget.
+        confidence: 1 / rank of the update in the run file.
     """
 
     gain: float
@@ -82,7 +83,7 @@ def official_table(
     Args:
         events: Events by id.
         systems: Pushed updates by system and event.
-        parameters: Only `relevance`, `unpooled` and `latency_step` are used.
+        parameters: Parameters, of which only `relevance`, `unpooled` and `latency_step` are used.
     """
     rows: list[dict[str, object]] = []
     for system, pushed in sorted(systems.items()):
@@ -98,7 +99,7 @@ def official_means(table: pl.DataFrame) -> pl.DataFrame:
     """Return the mean official scores of each system over events, best system first.
 
     Args:
-        table: See `official_table`.
+        table: Table returned by `official_table`.
     """
     rows = [
         {"system": system, "events": group.height}
@@ -112,12 +113,12 @@ def official_means(table: pl.DataFrame) -> pl.DataFrame:
 def official_scores(
     event: Event, pushed: Sequence[PushedUpdate], parameters: SummarizationParameters
 ) -> dict[str, float]:
-    """Return the official scores of a system for one event, with the number of updates.
+    """Return the official scores of a system for one event and the number of updates, by name.
 
     Args:
         event: An event with at least one nugget of importance above 0.
         pushed: Updates of the system for the event, in file order.
-        parameters: Only `relevance`, `unpooled` and `latency_step` are used.
+        parameters: Parameters, of which only `relevance`, `unpooled` and `latency_step` are used.
     """
     nuggets = {name: n for name, n in event.nuggets.items() if n.importance > 0}
     relevance = {
@@ -136,7 +137,7 @@ def official_scores(
 
 
 def ideal_gain(relevance: Sequence[float], n_updates: int) -> float:
-    """Return the mean relevance of the most relevant nuggets, as many as there are updates.
+    """Return the mean relevance of the `n_updates` most relevant nuggets, or of all if fewer.
 
     Args:
         relevance: Relevance of every nugget; at least one.
@@ -148,6 +149,8 @@ def ideal_gain(relevance: Sequence[float], n_updates: int) -> float:
 
 def marked_words(text: bytes, start: int, end: int) -> range:
     """Return the indexes of the words that a match marks in the text of an update.
+
+    The official scorer marks the words of the span shifted by one word to the left.
 
     Args:
         text: Text in UTF-8; word i follows the i-th space.
@@ -170,7 +173,7 @@ def _score_updates(
     mean_words = sum(_count_words(nugget.text) for nugget in nuggets.values()) / len(nuggets)
     matched: set[str] = set()
     for rank in sorted(range(len(pushed)), key=lambda i: pushed[i].time):
-        pooled = event.resolve(pushed[rank].update)
+        pooled = event.resolve(pushed[rank].update_id)
         if pooled is None and parameters.unpooled == "ignored":
             continue
         text = pooled.text.encode() if pooled else b""
@@ -206,8 +209,8 @@ def _compute_measures(
     Args:
         updates: Scores of the updates.
         weights: Weight of each update.
-        total_weight: Number by which the weights are divided.
-        ideal_gain: See `ideal_gain`.
+        total_weight: Divisor of the weighted sums.
+        ideal_gain: Mean relevance returned by `ideal_gain`.
         total_relevance: Sum of the relevance of all nuggets.
     """
 

@@ -14,12 +14,13 @@ class SummarizationParameters:
     Args:
         relevance: Relevance of a nugget. `graded`: exp(importance - maximum) (equation 19);
             `binary`: 1 if its importance is above 0 (equation 20).
-        max_importance: Maximum importance in equation 19; None: the maximum of the event, as
-            printed. The official scorer uses 3.
-        zero_importance: Treatment of nuggets with importance 0; the official scorer drops them.
-        latency_step: alpha of equation 23, in seconds.
+        max_importance: Maximum importance in equation 19; None for the maximum of the event, as in
+            the equation. The official scorer uses 3.
+        zero_importance: Whether nuggets with importance 0 are kept, or dropped as in the official
+            scorer.
+        latency_step: Latency step alpha (equation 23), in seconds.
         unpooled: Treatment of unpooled updates. `unmatched`: scored as an update of mean nugget
-            length without matches; `ignored`: ignored, as with option -i of the official scorer.
+            length without matches; `ignored`: not scored, as with option -i of the official scorer.
         taus: Times in seconds after the start of an event at which measures are also computed.
 
     Raises:

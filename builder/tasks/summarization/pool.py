@@ -24,7 +24,7 @@ _WORD = re.compile(r"\S+")
 
 
 def read_pool(events: dict[str, Event], updates: Path, matches: Path) -> Counter[str]:
-    """Read pooled updates and the matches of nuggets in them, and add both to the events.
+    """Read pooled updates and their matches with nuggets, and add them to the events.
 
     Args:
         events: Events with nuggets, by id; their `pool` is filled.
@@ -76,9 +76,9 @@ class _PoolReader:
             event = self._find_event(row)
             if event is None:
                 continue
-            name, length, text = row.fields[1], row.integer(4, "length"), row.text(6)
+            name, length, text = row.fields[1], row.parse_integer(4, "length"), row.join_fields(6)
             if name in event.pool or length < 0:
-                raise row.error("each update once, with a length of at least 0", (name, length))
+                raise row.error("a new update id, and a length of at least 0", (name, length))
             if length and not text.strip():
                 raise row.error("the text of the update as field 7", text)
             original = row.fields[5] if len(row.fields) > 5 else NO_DUPLICATE
@@ -91,7 +91,7 @@ class _PoolReader:
             event = self._find_event(row)
             if event is None:
                 continue
-            start, end = row.integer(3, "start"), row.integer(4, "end")
+            start, end = row.parse_integer(3, "start"), row.parse_integer(4, "end")
             if not 0 <= start <= end:
                 raise row.error("a span with 0 <= start <= end", (start, end))
             update, nugget = event.pool.get(row.fields[1]), row.fields[2]
@@ -103,7 +103,10 @@ class _PoolReader:
                 update.matches.append(Match(nugget, start, end))
 
     def _find_event(self, row: Row) -> Event | None:
-        """Return the event of a row; None, counting the row as ignored, if it has no nuggets."""
+        """Return the event of a row; None if it has no nuggets.
+
+        A row of an event without nuggets is counted as ignored.
+        """
         event = self.events.get(normalize_event_id(row.fields[0]))
         if event is None:
             self.ignored["update or match of an event without nuggets"] += 1

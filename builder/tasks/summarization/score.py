@@ -1,12 +1,12 @@
 """Scores temporal summaries of events by completeness, timeliness and brevity.
 
-Computes expected gain, with and without normalization by verbosity, comprehensiveness and F per
+Computes expected gain (with and without normalization by verbosity), comprehensiveness and F per
 system and event, each with discount-free and latency-discounted gain. The measures are also
 computed over the first tau seconds of an event and averaged over events, and comprehensiveness is
 integrated over time (equations 13, 14, 17 and 18).
 
-`f_half_harmonic` is F as printed; `f_harmonic` has the factor 2 of a harmonic mean, as in the
-official scorer, which first normalizes EG by that of an ideal system.
+`f_half_harmonic` is F as printed in equation 26; `f_harmonic` has the factor 2 of a harmonic mean,
+as in the official scorer, which also divides expected gain by that of an ideal system.
 """
 
 from collections import Counter
@@ -48,19 +48,21 @@ SCORES = (
 INTEGRALS = ("comprehensiveness_integral", "comprehensiveness_integral_mean")
 
 
-def _schema(strings: Sequence[str], integers: Sequence[str], floats: Sequence[str]) -> pl.Schema:
+def _create_schema(
+    strings: Sequence[str], integers: Sequence[str], floats: Sequence[str]
+) -> pl.Schema:
     """Return a schema with string, integer and float columns, in this order."""
     groups = ((strings, pl.String()), (integers, pl.Int64()), (floats, pl.Float64()))
     return pl.Schema([(name, dtype) for names, dtype in groups for name in names])
 
 
 KEYS = ("system", "event", "gain")
-EVENT_SCHEMA = _schema(KEYS, ("updates", "matched", "nuggets"), (*SCORES, *INTEGRALS))
-TAU_SCHEMA = _schema(KEYS, ("tau", "updates", "matched"), SCORES)
-IGNORED_SCHEMA = _schema(("reason",), ("lines",), ())
+EVENT_SCHEMA = _create_schema(KEYS, ("updates", "matched", "nuggets"), (*SCORES, *INTEGRALS))
+TAU_SCHEMA = _create_schema(KEYS, ("tau", "updates", "matched"), SCORES)
+IGNORED_SCHEMA = _create_schema(("reason",), ("lines",), ())
 MEAN_KEYS = ("system", "gain")
-MEAN_SCHEMA = _schema(MEAN_KEYS, ("events",), (*SCORES, *INTEGRALS))
-TAU_MEAN_SCHEMA = _schema(MEAN_KEYS, ("tau", "events"), SCORES)
+MEAN_SCHEMA = _create_schema(MEAN_KEYS, ("events",), (*SCORES, *INTEGRALS))
+TAU_MEAN_SCHEMA = _create_schema(MEAN_KEYS, ("tau", "events"), SCORES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +70,18 @@ class SummarizationReport:
     """Scores of temporal summaries, per event and averaged over events.
 
     Args:
-        official: Measures of the official scorer, one row per system and event for which it
-            pushed an update (`OFFICIAL_SCHEMA`).
-        official_means: Their means per system, sorted by harmonic mean (`OFFICIAL_MEAN_SCHEMA`).
-        events: One row per system, event and gain (`EVENT_SCHEMA`). Integrals are in seconds, and
-            also divided by the length of the event; null if there is no events file.
+        official: Measures of the official scorer, one row per system and event for which the
+            system pushed an update (`OFFICIAL_SCHEMA`).
+        official_means: Means of `official` per system, by descending harmonic mean
+            (`OFFICIAL_MEAN_SCHEMA`).
+        events: One row per system, event and gain (`EVENT_SCHEMA`). `comprehensiveness_integral`
+            is in seconds, and `comprehensiveness_integral_mean` is divided by the length of the
+            event; they are null if there is no events file.
         taus: One row per system, event, gain and tau (`TAU_SCHEMA`).
         means: One row per system and gain: number of events, and the mean of every score over the
             events for which it is defined (`MEAN_SCHEMA`). Systems score 0 for events without
             updates.
-        tau_means: One row per system, gain and tau: the same means over events with a known start
+        tau_means: One row per system, gain and tau: mean scores over the events with a known start
             (`TAU_MEAN_SCHEMA`).
         ignored: Number of ignored lines by reason: reason, lines.
         parameters: Parameters of the evaluation.
@@ -106,25 +110,39 @@ def evaluate_summaries(
     Args:
         nuggets: File of the nuggets of all events.
         updates: File of pooled updates.
-        matches: File of matches of pooled updates with nuggets.
+        matches: File of matches between pooled updates and nuggets.
         runs: Run files, each of one or more systems.
         events: File with start and end of each event; required for taus and integrals.
         parameters: Parameters of the evaluation; default `SummarizationParameters()`.
 
     Raises:
         FormatError: a line is malformed.
-        UsageError: there is no system, a system is in two files, or `parameters` has taus but
-            there is no events file.
+        UsageError: there is no nugget or system, a system is in two files, a system or the events
+            file has no event with nuggets, or `parameters` has taus but there is no events file.
     """
     parameters = parameters or SummarizationParameters()
-    require(not parameters.taus or events is not None, "an events file for taus", parameters.taus)
+    require(
+        not parameters.taus or events is not None,
+        "no taus without an events file",
+        parameters.taus,
+    )
     judged_events = read_nuggets(nuggets)
+    require(bool(judged_events), "at least one nugget", str(nuggets))
     ignored = read_pool(judged_events, updates, matches)
     if events is not None:
-        for name, interval in read_events(events).items():
-            if name in judged_events:
-                judged_events[name].interval = interval
-    return score_summaries(judged_events, read_runs(runs), parameters, ignored)
+        intervals = read_events(events)
+        _require_judged("the start and end", judged_events, sorted(intervals))
+        for name in judged_events.keys() & intervals.keys():
+            judged_events[name].interval = intervals[name]
+    systems = read_runs(runs)
+    for system, pushed in systems.items():
+        _require_judged(f"updates of {system}", judged_events, sorted(pushed))
+    return score_summaries(judged_events, systems, parameters, ignored)
+
+
+def _require_judged(found: str, judged: Mapping[str, Event], names: Sequence[str]) -> None:
+    expected = f"{found} of events with nuggets, such as {min(judged)!r}"
+    require(not judged.keys().isdisjoint(names), expected, names)
 
 
 def score_summaries(
@@ -133,13 +151,13 @@ def score_summaries(
     parameters: SummarizationParameters,
     ignored: Mapping[str, int] | None = None,
 ) -> SummarizationReport:
-    """Score temporal summaries that are in memory.
+    """Score temporal summaries that have been read.
 
     Args:
         events: Events by id.
         systems: Pushed updates by system and event.
         parameters: Parameters of the evaluation.
-        ignored: Number of lines already ignored, by reason.
+        ignored: Numbers of lines ignored by the readers, by reason; None if there are none.
     """
     counts = Counter(ignored or {})
     event_rows: list[dict[str, object]] = []
@@ -173,7 +191,8 @@ def _iter_summaries(
 ) -> Iterator[tuple[dict[str, str], EventMeasures, list[Update]]]:
     """Yield the key, measures and updates of every combination of system, event and gain.
 
-    Events without nuggets are skipped. Their updates and unpooled ones are counted in `ignored`.
+    Events without nuggets are skipped. Their updates and all unpooled updates are counted in
+    `ignored`.
     """
     nuggets = {name: _select_nuggets(event, parameters) for name, event in sorted(events.items())}
     for system, pushed in sorted(systems.items()):
@@ -187,7 +206,7 @@ def _iter_summaries(
             ignored[f"unpooled update: {parameters.unpooled}"] += unpooled
             for gain in GAINS:
                 key = {"system": system, "event": event, "gain": gain}
-                yield key, _event_measures(selected, gain, parameters), updates
+                yield key, _create_event_measures(selected, gain, parameters), updates
 
 
 def _select_nuggets(event: Event, parameters: SummarizationParameters) -> dict[str, Nugget]:
@@ -206,11 +225,11 @@ def _match_updates(
     pushed: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
 ) -> tuple[list[Update], int]:
-    """Return a system's updates for an event with matches, and the number of unpooled ones."""
+    """Return a system's updates with matches for an event, and the number of unpooled updates."""
     mean_words = sum(nugget.words for nugget in nuggets.values()) / len(nuggets)
     updates, unpooled = [], 0
     for push in pushed:
-        pooled = event.resolve(push.update)
+        pooled = event.resolve(push.update_id)
         if pooled is not None:
             matches = {n: words for n, words in matched_words(pooled).items() if n in nuggets}
             updates.append(Update(push.time, count_words(pooled.text), matches))
@@ -221,7 +240,7 @@ def _match_updates(
     return updates, unpooled
 
 
-def _event_measures(
+def _create_event_measures(
     nuggets: Mapping[str, Nugget], gain: str, parameters: SummarizationParameters
 ) -> EventMeasures:
     """Return the measures of an event with discount-free or latency-discounted gain."""
@@ -264,7 +283,7 @@ def _score_taus(
 
 
 def _average_events(scored: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return the mean of each measure over events, per group of `keys`; equation 13."""
+    """Return the mean of each measure over events, per group of `keys` (Aslam et al., eq. 13)."""
     rows = []
     measures = [name for name in schema if name in scored.columns and name not in keys]
     for key, group in scored.sort(*keys, "event").group_by(*keys, maintain_order=True):

@@ -69,5 +69,5 @@ def test_two_addresses_with_one_id_are_an_error(tmp_path: Path) -> None:
     frame = pl.DataFrame(rows, schema_overrides={"doc": pl.UInt64}).with_row_index("number")
     with LatestFetches(Limits(tmp_path, 1)) as last:
         _added(last, frame.with_columns(line=pl.col("number").cast(pl.UInt64)))
-        with pytest.raises(DataError, match=r"two with the same: \['a', 'b'\]"):
+        with pytest.raises(DataError, match=r"two URLs with the same id: \['a', 'b'\]"):
             list(last.superseded_fetches(tmp_path / "fetches.parquet"))

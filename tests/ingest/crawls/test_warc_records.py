@@ -54,7 +54,7 @@ def test_a_compressed_body_without_a_header_is_read(tmp_path: Path) -> None:
     assert (page.text, page.is_truncated) == ("Un texte assez long sur le sujet de l'eau.", False)
 
 
-PACKED = gzip.compress(HTML)
+PACKED = gzip.compress(HTML, mtime=0)
 GZIP = "Content-Encoding: gzip\r\n"
 
 

@@ -191,7 +191,7 @@ def test_hash_collision_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: list[dict[str, object]]
 ) -> None:
     monkeypatch.setattr(
-        KeyEncoder, "_digest_keys", lambda _, __, texts, ___: np.full(len(texts), 5, np.uint64)
+        KeyEncoder, "_hash_texts", lambda _, __, texts, ___: np.full(len(texts), 5, np.uint64)
     )
     with pytest.raises(DataError, match="two distinct strings of a log have the same key"):
         ingest(tmp_path, *lines)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from builder.ingest.logs.json_lines import chunk_bytes
+from builder.ingest.logs.json_lines import chunk_size
 from builder.io.sources import Source
 from builder.parameters import LogParameters
 from tests.ingest.logs.log_files import INTERVAL, ingest, read_impressions, seen
@@ -264,5 +264,5 @@ def test_padded_flags_are_parsed_in_bulk(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_chunks_of_lines_are_a_share_of_the_memory() -> None:
     """A 32nd of the limit, of at least 4 and at most 64 MiB."""
-    sizes = [chunk_bytes(memory * 2**20) for memory in (1, 128, 129, 512, 2048, 4096)]
+    sizes = [chunk_size(memory * 2**20) for memory in (1, 128, 129, 512, 2048, 4096)]
     assert sizes == [size * 2**15 for size in (128, 128, 129, 512, 2048, 2048)]

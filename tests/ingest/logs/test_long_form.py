@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from builder.ingest.logs.long_form import _count_complete_rows
+from builder.ingest.logs.long_form import _count_rows_of_complete_impressions
 from builder.text.keys import key64
 from tests.ingest.logs.log_files import ingest, seen
 
@@ -110,9 +110,9 @@ def test_files_without_rows_have_no_records(tmp_path: Path, name: str) -> None:
 )
 def test_impressions_that_do_not_end_are_bounded(rows: int, complete: int) -> None:
     """Rows of one impression are kept in memory up to 65,536; then it is taken as it is."""
-    assert _count_complete_rows(np.zeros(rows, dtype=np.uint64)) == complete
+    assert _count_rows_of_complete_impressions(np.zeros(rows, dtype=np.uint64)) == complete
     two = np.repeat(np.array([3, 9], dtype=np.uint64), [rows, 5])
-    assert _count_complete_rows(two) == rows
+    assert _count_rows_of_complete_impressions(two) == rows
 
 
 def test_empty_row_groups(tmp_path: Path) -> None:

@@ -169,7 +169,10 @@ def test_a_misnamed_field_of_clicks_is_refused_by_name(tmp_path: Path) -> None:
     for line in lines:
         line.pop("clicks")
     data = "\n".join(map(json.dumps, lines)).encode()
-    expected = r"found none in 1 impressions of log\.jsonl; check log\.fields\.clicks \(now 'clicks'\).*clickless"
+    expected = (
+        r"found none in 1 impressions of log\.jsonl; check log\.fields\.clicks \(now 'clicks'\)"
+        r".*clickless"
+    )
     with pytest.raises(DataError, match=expected):
         ingest(tmp_path, {"log.jsonl": data}, clickless="refuse")
     for name, params, clicks in (

@@ -18,7 +18,8 @@ def test_evaluation_of_predictions(collection, tmp_path):
     truth = list(tests.select("id", "label").iter_rows())
     perfect = write_predictions(tmp_path / "perfect.tsv", [*truth, ("elsewhere", "positive")])
     constant = write_predictions(tmp_path / "constant.tsv", [(n, "positive") for n, _ in truth])
-    silent = write_predictions(tmp_path / "silent.tsv", [])
+    wrong = {"positive": "negative", "negative": "positive"}[truth[0][1]]
+    silent = write_predictions(tmp_path / "silent.tsv", [(truth[0][0], wrong)])
     report = evaluate_classification(collection.folder, [constant, silent, perfect])
     assert report.summary.rows() == [
         ("perfect", 1.0, 1),
@@ -30,8 +31,19 @@ def test_evaluation_of_predictions(collection, tmp_path):
     assert [row["rpd_gain_positive"] for row in rows] == [None, 0.0, 0.0]
     assert rows[0]["accuracy"] == 0.5
     missing = report.scores.filter(pl.col("system") == "silent")
-    assert missing["missing"].sum() == len(truth)
+    assert missing["missing"].sum() == len(truth) - 1
     assert missing["rpd_gain_positive"].to_list() == [None, None, None]
+
+
+@pytest.mark.parametrize("ids", [[], ["x1", "x2"]])
+def test_predictions_for_other_posts_are_an_error(collection, tmp_path, ids):
+    path = write_predictions(tmp_path / "other.tsv", [(name, "positive") for name in ids])
+    with pytest.raises(DataError) as error:
+        evaluate_classification(collection.folder, [path])
+    assert str(error.value) == (
+        f"{path}: expected predictions for posts of the test sets, found none, but {len(ids)} for "
+        "other posts; correct the ids of the posts"
+    )
 
 
 def test_weights_decide_the_joint_score(collection, tmp_path):
@@ -47,7 +59,7 @@ def test_weights_decide_the_joint_score(collection, tmp_path):
         for weights in (None, {"short": 3, "long": 1}, {"long": 1})
     ]
     assert scores == [0.5, 0.75, 0.0]
-    with pytest.raises(UsageError, match="weights of within, short, long"):
+    with pytest.raises(UsageError, match="weights only for within, short, long"):
         evaluate_classification(collection.folder, [path], {"dev": 1})
 
 
@@ -67,7 +79,7 @@ def test_the_baseline_learns_and_loses_with_time(collection, tmp_path):
     scores = dict(report.scores.select("split", "macro_f1").iter_rows())
     assert scores["within"] > 0.6
     assert scores["long"] < scores["within"]
-    again = tmp_path / "again.tsv"
+    again = tmp_path / "new" / "again.tsv"
     classification_baseline(collection.folder, again)
     assert again.read_bytes() == path.read_bytes()
 

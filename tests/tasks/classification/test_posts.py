@@ -16,9 +16,9 @@ from builder.io.sources import Source
 from builder.tasks.classification.definition import (
     SPLITS,
     AuthorsSection,
-    find_files,
     load_definition,
 )
+from builder.tasks.classification.inputs import InputFiles
 from builder.tasks.classification.labelling import AuthorSplits, deduplication_key
 from builder.tasks.classification.posts import parse_unix_seconds, read_posts
 
@@ -211,19 +211,47 @@ def test_wrong_definitions_are_named(tmp_path, old, new, message):
         load(tmp_path, DEFINITION.replace(old, new, 1))
 
 
+def files(path, posts='["posts"]', more=""):
+    """The input files of a definition, or the message of the error."""
+    definition = load(path.parent, DEFINITION.replace('["*.jsonl"]', posts) + more)
+    try:
+        return InputFiles.from_definition(definition, path)
+    except DefinitionError as error:
+        return str(error)
+
+
 def test_files_of_a_definition(tmp_path):
     file = tmp_path / "definition.toml"
-    for name in ("b.jsonl", "a.jsonl"):
+    (tmp_path / "posts").mkdir()
+    (tmp_path / "linked").mkdir()
+    for name in ("posts/b.jsonl", "posts/a.jsonl", "posts/._a.jsonl", "posts/a.jsonl~"):
         (tmp_path / name).touch()
-    assert [s.name for s in find_files(["*.jsonl", "b.jsonl"], file, "posts")] == [
-        "a.jsonl",
-        "b.jsonl",
-        "b.jsonl",
-    ]
-    with pytest.raises(DefinitionError, match=r"posts: no such file: c\.jsonl"):
-        find_files(["c.jsonl"], file, "posts")
-    with pytest.raises(DefinitionError, match=r"posts: no such file: /nowhere/\*\.jsonl"):
-        find_files(["/nowhere/*.jsonl"], file, "posts")
+    (tmp_path / "linked" / "c.jsonl").touch()
+    (tmp_path / "posts" / "d").symlink_to(tmp_path / "linked")
+    names = ["posts/a.jsonl", "posts/b.jsonl", "posts/d/c.jsonl"]
+    for patterns in ('["posts"]', '["posts/**/*", "posts/b.jsonl"]'):
+        assert [source.name for source in files(file, patterns).posts] == names
+    absolute = f'["{tmp_path}/posts/*.jsonl"]'
+    assert [source.name for source in files(file, absolute).posts] == names[:2]
+    assert (
+        files(file, '["posts", "c.jsonl"]') == f"{file}: posts[1]: no such file: {tmp_path}/c.jsonl"
+    )
+    markers = '\n[labels]\nmarkers = "posts/*.jsonl"\n'
+    assert files(file, more=markers) == (
+        f"{file}: labels.markers: expected one marker list, found posts/a.jsonl, posts/b.jsonl"
+    )
+    (tmp_path / "posts" / "b.jsonl.gz").touch()
+    assert files(file) == (
+        f"{file}: posts: expected each file once, found posts/b.jsonl and posts/b.jsonl.gz, which "
+        "are probably the same file, plain and compressed; list one of them, or move the other to "
+        "another folder"
+    )
+    (tmp_path / "posts" / "b.jsonl.gz").unlink()
+    (tmp_path / "posts" / "e.jsonl").symlink_to(tmp_path / "gone.jsonl")
+    assert files(file) == (
+        f"{file}: posts[0]: posts/e.jsonl is a link to a file that does not exist; restore the "
+        "file or remove the link"
+    )
     with pytest.raises(DefinitionError, match="definition file not found"):
         load_definition(tmp_path / "absent.toml")
 

@@ -12,7 +12,7 @@ from statsmodels.stats import inter_rater
 
 from builder.errors import FormatError, UsageError
 from builder.tasks.classification.agreement import (
-    agreement_paths,
+    agreement_of_files,
     cohen_kappa,
     fleiss_kappa,
     krippendorff_alpha,
@@ -178,7 +178,7 @@ ANNOTATIONS = [
 def test_agreement_of_files(tmp_path):
     path = tmp_path / "labels.tsv"
     path.write_text("\n".join(ANNOTATIONS) + "\n")
-    report = agreement_paths([path])
+    report = agreement_of_files([path])
     assert (report.posts, report.annotators) == (3, ("ann", "bob", "cleo"))
     ann_bob = report.pairs.row(0, named=True)
     assert (ann_bob["first"], ann_bob["second"], ann_bob["posts"]) == ("ann", "bob", 3)

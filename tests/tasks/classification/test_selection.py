@@ -4,9 +4,11 @@ from itertools import combinations
 
 import duckdb
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builder.errors import DataError
 from builder.tasks.classification import build_classification, validate_classification
 from builder.tasks.classification.selection import reject_near_duplicates
 from builder.text.keys import key64
@@ -138,6 +140,21 @@ def test_human_labels_replace_distant_ones(collection, posts, tmp_path):
     assert build.agreement.annotators == ("person0", "person1", "person2")
     assert build.splits.filter(pl.col("split") == "long")["human"].item() == 2
     assert validate_classification(build.folder) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("x9\tann\tpositive\n", "only labels of other ids, such as 'x9'"), ("", "no labels")],
+)
+def test_human_labels_of_no_post_are_an_error(tmp_path, text, found):
+    (tmp_path / "human.tsv").write_text(text)
+    more = '\n[labels]\nannotations = ["human.tsv"]\n'
+    with pytest.raises(DataError) as error:
+        tiny(tmp_path, [post(1, "sun :)"), post(2, "rain :(")], more)
+    assert str(error.value) == (
+        f"human.tsv: expected labels of posts, found {found}; correct the ids, or remove "
+        "labels.annotations"
+    )
 
 
 CONNECTION = duckdb.connect(config={"threads": 1})

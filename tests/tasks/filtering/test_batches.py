@@ -67,7 +67,7 @@ def test_batches_cover_the_period_without_a_gap(start, length, granularity):
     assert (np.diff(batches.edges) > 0).all()
     assert batches.edges[0] <= start < batches.edges[1]
     assert batches.edges[-2] < start + length <= batches.edges[-1]
-    assert batches.index(np.array([start, start + length - 1])).tolist() == [
+    assert batches.find_indexes(np.array([start, start + length - 1])).tolist() == [
         0,
         len(batches.starts) - 1,
     ]

@@ -157,7 +157,7 @@ def test_wrong_requests(files):
 def told(*arguments):
     done = CliRunner().invoke(app, [*map(str, arguments), "--format", "json"])
     assert done.exit_code == 0, done.output
-    return json.loads(done.output)
+    return json.loads(done.stdout)
 
 
 def test_the_command_line_gives_what_the_library_gives(files):

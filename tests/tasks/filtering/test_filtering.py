@@ -216,7 +216,7 @@ def test_empty_truth_and_run_need_a_period(tmp_path):
 
 def test_two_runs_with_one_name(tmp_path):
     run = write(tmp_path / "run.txt", [line(1, "a", "x")])
-    with pytest.raises(UsageError, match="distinct file names"):
+    with pytest.raises(UsageError, match="distinct names"):
         evaluate_filtering(run, [run, run])
 
 

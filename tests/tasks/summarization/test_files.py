@@ -186,9 +186,9 @@ def test_what_is_left_out_is_counted(files):
         ("nuggets.tsv", "1\tn9\t0\t3\t4", r"text of the nugget as field 6"),
         ("nuggets.tsv", "1\tn9\t0\t3\t4\t ", r"text of the nugget as field 6"),
         ("nuggets.tsv", "1\tn9\t0\t-1\t4\ttext", "an importance"),
-        ("nuggets.tsv", "1\tn1\t0\t3\t4\ttext", "once"),
+        ("nuggets.tsv", "1\tn1\t0\t3\t4\ttext", "new"),
         ("nuggets.tsv", "1\tn9\t0\t3", "at least 5 tab-separated fields"),
-        ("updates.tsv", "1\td-1\td\t1\t10\tNULL\tagain", "once"),
+        ("updates.tsv", "1\td-1\td\t1\t10\tNULL\tagain", "new"),
         ("updates.tsv", "1\td-9\td\t1\tten\tNULL\ttext", "length"),
         ("updates.tsv", "1\td-9\td\t1\t-1\tNULL\ttext", "length"),
         ("updates.tsv", "1\td-9\td\t1\t10\tNULL", r"text of the update as field 7"),
@@ -254,7 +254,7 @@ def test_malformed_topics_are_named(files):
 def test_a_system_comes_in_one_file(files):
     files.score()
     paths = [files.folder / name for name in ("nuggets.tsv", "updates.tsv", "matches.tsv")]
-    with pytest.raises(UsageError, match="each system in a single run file"):
+    with pytest.raises(UsageError, match="each system in only one run file"):
         evaluate_summaries(*paths, [files.folder / "run.gz"] * 2)
     files.lines["run.gz"] = []
     with pytest.raises(UsageError, match="at least one pushed update"):
@@ -280,3 +280,20 @@ def test_taus_need_the_start_of_events(files):
         files.score(events=False, taus=(10,))
     report = files.score(events=False)
     assert report.events["comprehensiveness_integral"].to_list() == [None, None]
+
+
+def test_files_that_do_not_match_are_told(files):
+    def message():
+        with pytest.raises(UsageError) as error:
+            files.score()
+        return str(error.value)
+
+    such = "of events with nuggets, such as '1', value"
+    files.events.write_text("2\t0\t86400\n")
+    assert message() == f"expected the start and end {such} ['2']"
+    files.events.write_text(EVENTS)
+    files.lines["run.gz"] += ["9 team other d 1 21600 0.5", "01 team other d 1 21600 0.5"]
+    assert message() == f"expected updates of team-other {such} ['01', '9']"
+    files.lines["nuggets.tsv"] = files.lines["nuggets.tsv"][:1]
+    nuggets = str(files.folder / "nuggets.tsv")
+    assert message() == f"expected at least one nugget, value {nuggets!r}"

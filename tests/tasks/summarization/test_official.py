@@ -183,7 +183,7 @@ def test_the_same_from_files_in_the_official_formats(tmp_path):
     )
     run = write(
         tmp_path / "run.txt",
-        *(f"TS14.1 team a {p.update.replace('-', ' ')} {p.time} 0.5" for p in PUSHED),
+        *(f"TS14.1 team a {p.update_id.replace('-', ' ')} {p.time} 0.5" for p in PUSHED),
         *(f"{event} team a d 1 0 inf" for event in (2, 3, 4)),
         "1 team b d 2 0 1",
     )

@@ -1,4 +1,4 @@
-"""Options of `longeval clicks run` and `compare`, and the parameters that they stand for."""
+"""Options of `longeval clicks run` and `compare`, and their conversion to model parameters."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -11,28 +11,28 @@ from builder.cli.options import parse_options
 if TYPE_CHECKING:
     from builder.parameters import ClickParameters, LogParameters
 
-LogFile = Annotated[Path, typer.Argument(help="Query log: JSON lines, Parquet, CSV or TSV.")]
+LogFile = Annotated[Path, typer.Argument(help="Query log: JSON Lines, Parquet, CSV or TSV.")]
 Iterations = Annotated[
     int, typer.Option(min=1, help="Number of EM iterations, for models trained by EM.")
 ]
 
 
 class NoClickRule(StrEnum):
-    """How impressions without a click are handled."""
+    """Treatment of impressions without a click: all results examined, or impression skipped."""
 
     ALL_EXAMINED = "all_examined"
     SKIP = "skip"
 
 
 class PriorKind(StrEnum):
-    """How the priors of attractiveness and satisfaction are chosen."""
+    """Prior of attractiveness and satisfaction: fitted to the log, or a fixed beta prior."""
 
     EMPIRICAL_BAYES = "empirical_bayes"
     BETA = "beta"
 
 
 class LastClickRule(StrEnum):
-    """How the last click of an impression is chosen."""
+    """Definition of the last click of an impression: at the deepest rank, or latest in time."""
 
     RANK = "rank"
     TIME = "time"
@@ -46,7 +46,7 @@ class VoteUnit(StrEnum):
 
 
 class ResultPageRule(StrEnum):
-    """How consecutive result pages of the same query are combined."""
+    """Treatment of a user's consecutive result pages of the same query: separate or joined."""
 
     SEPARATE = "separate"
     JOINED = "joined"
@@ -54,19 +54,28 @@ class ResultPageRule(StrEnum):
 
 NoClick = Annotated[
     NoClickRule,
-    typer.Option(help="Impressions without a click: count all results as examined, or skip."),
+    typer.Option(
+        help="Treatment of impressions without a click: count all results as examined, or skip the "
+        "impression."
+    ),
 ]
-Prior = Annotated[PriorKind, typer.Option(help="Prior: fitted to the log, or a fixed beta prior.")]
-PriorAlpha = Annotated[float, typer.Option(help="Pseudo-clicks of --prior beta.")]
-PriorBeta = Annotated[float, typer.Option(help="Pseudo-skips of --prior beta.")]
+Prior = Annotated[
+    PriorKind,
+    typer.Option(help="Prior of the estimates: fitted to the log, or a fixed beta prior."),
+]
+PriorAlpha = Annotated[float, typer.Option(help="Number of pseudo-clicks, for --prior beta.")]
+PriorBeta = Annotated[float, typer.Option(help="Number of pseudo-skips, for --prior beta.")]
 LastClick = Annotated[
     LastClickRule,
-    typer.Option(help="Last click of an impression: the deepest in rank, or the latest."),
+    typer.Option(
+        help="Click that counts as the last of an impression: at the deepest rank, or latest in "
+        "time."
+    ),
 ]
 
 
 def read_log_parameters(definition: Path | None) -> "LogParameters":
-    """Return section `[log]` of a definition file, or the defaults if no file is given."""
+    """Return the `[log]` section of a definition file, or the defaults if no file is given."""
     from builder.clicks.log import STANDALONE, standalone_parameters
     from builder.definition.files import read_section
     from builder.parameters import LogParameters
@@ -76,7 +85,7 @@ def read_log_parameters(definition: Path | None) -> "LogParameters":
     return standalone_parameters(read_section(definition, LogParameters, "log"))
 
 
-def create_click_parameters(**options: StrEnum | float) -> "ClickParameters":
+def create_click_model_parameters(**options: StrEnum | float) -> "ClickParameters":
     """Create the parameters of a click model from command-line options."""
     from builder.parameters import ClickParameters
 

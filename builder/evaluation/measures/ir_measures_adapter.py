@@ -1,8 +1,8 @@
 """Measures computed by ir_measures, such as `ir_measures:infAP`.
 
-The prefix `ir_measures:` is followed by any name that ir_measures can parse. ir_measures gets the
+The prefix `ir_measures:` is followed by any name that ir_measures can parse. The package gets the
 ranks of trec_eval as scores, so that ties are broken in the same way, and row numbers as query ids,
-because gdeval (ERR, nDCG with exponential gains) only reads numbers.
+because gdeval (ERR, nDCG with exponential gains) requires numeric ids.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _NUMBERS = {"query_id": pl.String(), "number": pl.Int64()}
 
 
 def parse_ir_measure(name: str) -> Any:
-    """Parse the name of a measure, with or without the prefix, with ir_measures.
+    """Parse a measure name of ir_measures, with or without the prefix `ir_measures:`.
 
     Raises:
         UsageError: ir_measures does not know the measure or has no installed provider for it.
@@ -47,9 +47,9 @@ def ir_measures_scores(
     """Score a run with ir_measures.
 
     Args:
-        names: Names of measures with the prefix.
+        names: Names of measures, with the prefix `ir_measures:`.
         qrels: Columns `query_id`, `doc_id`, `grade`.
-        query_ids: Judged queries, in the row order of the result.
+        query_ids: Ids of the judged queries, in the row order of the result.
         run: Run for the same snapshot.
 
     Returns:

@@ -6,13 +6,13 @@ Author numbers are only valid within a version.
 
 import dataframely as dy
 
-from schemas import Contract
+from schemas import TableSchema
 
 POLARITIES = ("positive", "negative")
 LABEL_SOURCES = ("distant", "human")
 
 
-class Posts(Contract):
+class Posts(TableSchema):
     """Posts of a split."""
 
     id = dy.String(primary_key=True, min_length=1, description="Id of the post in the input")
@@ -21,7 +21,7 @@ class Posts(Contract):
     text = dy.String(min_length=1, description="Text, without markers if `strip_markers` is set")
 
 
-class Labels(Contract):
+class Labels(TableSchema):
     """Labels of the posts of a split."""
 
     id = dy.String(primary_key=True, min_length=1, description="Id of the post")

@@ -1,7 +1,7 @@
-"""Infers the Arrow schema for parsing JSON lines in bulk from a sample of records.
+"""Infers the Arrow schema of a JSON Lines log from a sample of its records.
 
 Each field gets its most common type. Lines that do not match the schema are later parsed one by
-one, so a wrong inference costs time but not correctness.
+one, so a wrongly inferred schema costs time but does not change the result.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from builder.ingest.fields import RECORD_FIELDS, get_nested
-from builder.ingest.line_columns import ColumnLayout
+from builder.ingest.line_columns import ColumnSchema
 from builder.parameters import LogFields, LogParameters
 
 NUMBER, TEXT = pa.int64(), pa.string()
@@ -23,22 +23,22 @@ FLAG_TYPES = {bool: pa.bool_(), int: NUMBER}
 ArrowTypes = dict[type, pa.DataType]
 
 
-class JsonLayout(NamedTuple):
-    """Layout of the lines of a JSON log.
+class JsonLogSchema(NamedTuple):
+    """Schema of the lines of a JSON Lines log.
 
     Args:
-        columns: Arrow schema of the lines.
-        has_result_objects: Results are objects instead of URLs or ids.
-        has_click_objects: Clicks are objects instead of numbers.
+        columns: Columns of the lines.
+        has_result_objects: Whether results are objects instead of URLs or ids.
+        has_click_objects: Whether clicks are objects instead of numbers.
     """
 
-    columns: ColumnLayout
+    columns: ColumnSchema
     has_result_objects: bool
     has_click_objects: bool
 
 
-def infer_layout(records: Sequence[dict[str, Any]], params: LogParameters) -> JsonLayout | None:
-    """Infer the layout of a sample of records; None if they need row-wise parsing."""
+def infer_schema(records: Sequence[dict[str, Any]], params: LogParameters) -> JsonLogSchema | None:
+    """Infer the schema of a log from sample records; None if lines must be parsed one by one."""
     fields = params.fields
     values = {
         name: [get_nested(record, getattr(fields, name)) for record in records]
@@ -67,18 +67,26 @@ def infer_layout(records: Sequence[dict[str, Any]], params: LogParameters) -> Js
         "." in name for name in (getattr(fields, n) for n in RECORD_FIELDS)
     )
     has_other_fields = has_other_fields or any(record.keys() - known for record in records)
-    return JsonLayout(ColumnLayout(schema, has_other_fields), *objects)
+    return JsonLogSchema(ColumnSchema(schema, has_other_fields), *objects)
 
 
 def _flatten(lists: Iterable[Any]) -> list[Any]:
-    """Concatenate all values that are lists; ignore all others."""
+    """Concatenate the lists among some values; ignore values of other types."""
     return [item for items in lists if isinstance(items, list) for item in items]
 
 
 def _most_common_type(
     values: Iterable[Any], types: ArrowTypes, default: pa.DataType
 ) -> pa.DataType:
-    """Return the Arrow type for the most common Python type of the values."""
+    """Return the Arrow type of the most common supported Python type among some values.
+
+    Integers mixed with floats count as floats.
+
+    Args:
+        values: The values; those of unsupported types are ignored.
+        types: Arrow type of each supported Python type.
+        default: Arrow type if no value has a supported type.
+    """
     counts = Counter(type(value) for value in values if type(value) in types)
     if not counts:
         return default
@@ -90,13 +98,20 @@ def _most_common_type(
 def _infer_item_type(
     items: Sequence[Any], types: ArrowTypes, object_type: pa.DataType | None, default: pa.DataType
 ) -> pa.DataType | None:
-    """Return the Arrow type for most of the items in a list column."""
+    """Return the Arrow type of the items of a list column: `object_type` if most are objects.
+
+    Args:
+        items: Items of all lists in the sample.
+        types: Arrow types of items that are not objects, by Python type.
+        object_type: Arrow type of objects; None if objects cannot be parsed in bulk.
+        default: Arrow type if the sample has no usable item.
+    """
     objects = sum(isinstance(item, dict) for item in items)
     return object_type if objects * 2 > len(items) else _most_common_type(items, types, default)
 
 
 def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:
-    """Return the struct type of result objects; None if a field name is nested."""
+    """Infer the struct type of results that are objects; None if a field name has a dot."""
     names, objects = fields.result_fields, [item for item in results if isinstance(item, dict)]
     types = {
         names["url"]: _most_common_type(
@@ -111,7 +126,10 @@ def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType
 
 
 def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
-    """Return the struct type of click objects; None without ranks or with nested names."""
+    """Infer the struct type of clicks that are objects.
+
+    Return None if a click has no rank or a field name has a dot.
+    """
     names, objects = fields.click_fields, [item for item in clicks if isinstance(item, dict)]
     if any(item.get(names["rank"]) is None for item in objects):
         return None
@@ -122,12 +140,15 @@ def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType |
 
 
 def _flat_struct(types: dict[str, pa.DataType]) -> pa.DataType | None:
-    """Return the struct type of the fields; None if a name contains a dot."""
+    """Return a struct type with the given fields; None if a field name contains a dot."""
     return None if "." in "".join(types) else pa.struct(list(types.items()))
 
 
 def _nested_schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
-    """Return a schema in which dotted names are nested structs; None if names conflict."""
+    """Return a schema in which dotted names such as `a.b` are nested structs.
+
+    Return None if the names conflict: names that are equal, or one that is a prefix of another.
+    """
     if len(types) < len(RECORD_FIELDS):
         return None
     tree: dict[str, Any] = {}
@@ -145,7 +166,7 @@ def _nested_schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
 
 
 def _struct_type(tree: dict[str, Any]) -> pa.StructType:
-    """Convert nested dictionaries of types to a struct type."""
+    """Convert nested dictionaries, with Arrow types as leaves, to a struct type."""
     return pa.struct(
         [
             pa.field(name, _struct_type(kind) if isinstance(kind, dict) else kind)

@@ -1,0 +1,46 @@
+"""Recognizes files that are not text by their first bytes, and says how to convert them."""
+
+import re
+from pathlib import Path
+
+from builder.errors import FormatError
+
+HEAD_BYTES = 512
+"""Number of bytes that suffice to recognize a type."""
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+REPACK = "decompress it, or compress it with gzip or zstd"
+UNPACK = "extract it and list its files"
+EXPORT = "export it as Parquet or JSON lines"
+UNSUPPORTED = (
+    (0, rb"BZh[1-9]1AY&SY", "a bzip2 file", REPACK),
+    (0, rb"\xfd7zXZ\x00", "an xz file", REPACK),
+    (0, rb"\x04\x22\x4d\x18", "an LZ4 file", REPACK),
+    (0, rb"PK\x03\x04", "a zip archive", UNPACK),
+    (0, rb"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
+    (0, rb"Rar!\x1a\x07", "a RAR archive", UNPACK),
+    (257, rb"ustar[\x00 ]", "a tar archive", UNPACK),
+    (0, rb"filedesc://", "an ARC archive", "convert it to WARC with warcio recompress"),
+    (0, rb"SQLite format 3\x00", "a SQLite database", EXPORT),
+    (0, rb"Obj\x01", "an Avro file", EXPORT),
+    (0, rb"ARROW1\x00\x00", "an Arrow file", EXPORT),
+)
+"""Signatures of unsupported file types: offset, pattern, description, advice."""
+
+
+def check_file_type(head: bytes, file: Path | str) -> None:
+    """Check that bytes are not UTF-16 text and do not start a file of an unsupported type.
+
+    Args:
+        head: First bytes of the file.
+        file: Path or name of the file, for the message.
+
+    Raises:
+        FormatError: the type is not supported; the error names it and how to convert the file.
+    """
+    if head.startswith(UTF16):
+        raise FormatError(
+            "expected text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8", file
+        )
+    for offset, pattern, kind, advice in UNSUPPORTED:
+        if re.match(pattern, head[offset:]):
+            raise FormatError(f"expected text, found {kind}; {advice}", file)

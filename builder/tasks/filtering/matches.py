@@ -1,0 +1,32 @@
+"""Warnings about filtering runs and truth files that do not match."""
+
+from collections.abc import Iterator
+
+from builder.tasks.filtering.score import FilteringResult
+
+
+def match_warnings(result: FilteringResult) -> Iterator[str]:
+    """Yield a warning for a truth file without relevant documents, and for runs that match none.
+
+    Args:
+        result: Scores of the runs.
+    """
+    parameters = result.parameters
+    if not result.whole["targets_true"].sum():
+        yield (
+            "no document of the truth file is relevant, so precision and recall are undefined: "
+            f"expected ratings of {parameters.relevance} or more by {parameters.assessors} of its "
+            "assessors; see --relevance and --assessors"
+        )
+    is_counted = parameters.unjudged == "false_positive"
+    for row in result.runs.iter_rows(named=True):
+        if row["lines"] == row["below_rating"]:
+            yield (
+                f"{row['system']}: the run returns no document: found {row['lines']} lines, of "
+                f"which {row['below_rating']} are ignored because of their rating"
+            )
+        elif row["pairs"] == (row["unjudged"] if is_counted else 0):
+            yield (
+                f"{row['system']}: none of the returned documents is judged for its target; check "
+                "that run and truth file have the same stream ids and targets"
+            )

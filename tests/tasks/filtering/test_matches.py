@@ -1,0 +1,51 @@
+"""Warnings about filtering runs that match nothing of the truth file."""
+
+import pytest
+
+from builder.tasks.filtering.matches import match_warnings
+from builder.tasks.filtering.parameters import FilteringParameters
+from builder.tasks.filtering.score import evaluate_filtering
+from tests.cli.test_cli import run
+from tests.tasks.filtering.assertions import START, line, write
+
+SILENT = (
+    "{}: the run returns no document: found {} lines, of which {} are ignored because of their "
+    "rating"
+)
+UNJUDGED = (
+    "other: none of the returned documents is judged for its target; check that run and truth file "
+    "have the same stream ids and targets"
+)
+
+
+@pytest.fixture
+def truth(tmp_path):
+    return write(tmp_path / "truth.txt", [line(START, "a", "x"), line(START, "b", "x", rating=1)])
+
+
+@pytest.mark.parametrize("unjudged", ["false_positive", "ignored"])
+def test_runs_that_match_nothing(tmp_path, truth, unjudged):
+    lines = {
+        "low": [line(START, "a", "x", rating=1)] * 2,
+        "none": [],
+        "other": [line(START, "a", "X"), line(START, "A", "x")],
+        "some": [line(START, "a", "x"), line(START, "A", "x")],
+        "wrong": [line(START, "b", "x")],
+    }
+    runs = [write(tmp_path / f"{name}.txt", text) for name, text in lines.items()]
+    result = evaluate_filtering(truth, runs, FilteringParameters(unjudged=unjudged))
+    expected = [SILENT.format("low", 2, 2), SILENT.format("none", 0, 0), UNJUDGED]
+    assert list(match_warnings(result)) == expected
+
+
+def test_a_truth_without_relevant_documents(tmp_path, truth, capsys):
+    found = write(tmp_path / "found.txt", [line(START, "b", "x")])
+    useful = write(tmp_path / "useful.txt", [line(START, "b", "x", rating=1)])
+    assert run("filtering", useful, found) == 0
+    assert capsys.readouterr().err == (
+        "warning: no document of the truth file is relevant, so precision and recall are "
+        "undefined: expected ratings of 2 or more by all of its assessors; see --relevance and "
+        "--assessors\n"
+    )
+    assert run("filtering", useful, found, "--relevance", "1") == 0
+    assert capsys.readouterr().err == ""
