@@ -8,6 +8,7 @@ from markupsafe import Markup
 from builder.drift.report import clicks, documents, judgements, queries, sections, topics, words
 from builder.errors import FormatError
 from builder.explore.page_request import PageRequest, page_url
+from builder.explore.queries import IMPRESSION_ORDERS
 from builder.explore.render import Page, link, render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row
@@ -169,7 +170,7 @@ def checks_section(source: CollectionSource, drift: Mapping[str, Any]) -> Any:
     }
     body = []
     for outcome, (caption, is_open) in groups.items():
-        rows = [_check_row(c) for c in drift["checks"] if c["verdict"] == outcome]
+        rows = [_check_row(source, c) for c in drift["checks"] if c["verdict"] == outcome]
         if rows:
             check_table = table(source, caption, CHECK_COLUMNS, rows, None, empty="")
             body.append(collapsible(f"{caption} ({len(rows)})", check_table, is_open=is_open))
@@ -180,20 +181,20 @@ def checks_section(source: CollectionSource, drift: Mapping[str, Any]) -> Any:
     return section("checks", "Construction checks", lead, join_markup(body))
 
 
-def _check_row(check: Mapping[str, Any]) -> Row:
+def _check_row(source: CollectionSource, check: Mapping[str, Any]) -> Row:
     return {
         "snapshots": " \N{RIGHTWARDS ARROW} ".join(check["snapshots"]),
         "question": check["asks"],
         "answer": check["verdict"],
         "evidence": check["evidence"],
-        "rows": _rows_url(check),
+        "rows": _rows_url(source, check),
     }
 
 
-def _rows_url(check: Mapping[str, Any]) -> str | None:
+def _rows_url(source: CollectionSource, check: Mapping[str, Any]) -> str | None:
     """Return the URL of the page that lists the rows that a check counts, or None."""
     path, values = CHECK_ROWS.get(check["check"], ("", {}))
-    if not path:
+    if not path or (source.is_imported and values.get("sort") in IMPRESSION_ORDERS):
         return None
     names = check["snapshots"]
     if path == "/queries":

@@ -177,8 +177,13 @@ def test_a_release_says_what_it_lacks(imported_app: ASGIApp) -> None:
     assert ask(imported_app, "/queries?sort=impressions").status == 400
     assert "no texts of pages" in ask(imported_app, "/pages").text
     assert "with --runs FOLDER" in ask(imported_app, "/systems").text
-    for address in ADDRESSES:
+    for address in (*ADDRESSES, *filter(_is_local, Reader(text).links)):
         assert ask(imported_app, address).status == 200, address
+
+
+def _is_local(link: str) -> bool:
+    """Whether a link leads to a view."""
+    return link.startswith("/")
 
 
 def test_queries_of_a_release_are_aligned(imported_app: ASGIApp) -> None:
