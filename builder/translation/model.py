@@ -89,7 +89,7 @@ def read_model(folder: Path) -> ModelFolder:
         raise FormatError(
             f"expected {WEIGHTS}, found none; this folder is not a CTranslate2 model", folder
         )
-    config = _read_json(folder / CONFIG)
+    config = _load_json(folder / CONFIG)
     if not isinstance(config, dict):
         raise FormatError(f"expected a JSON object, found {type(config).__name__}", folder / CONFIG)
     files, vocabulary = _read_vocabulary(folder)
@@ -116,7 +116,7 @@ def _read_vocabulary(folder: Path) -> tuple[list[Path], frozenset[str]]:
     for kind in ("source", "shared"):
         for path in files:
             if path.name.startswith(kind):
-                pieces = _read_json(path) if path.suffix == ".json" else _read_lines(path)
+                pieces = _load_json(path) if path.suffix == ".json" else _read_lines(path)
                 return files, frozenset(pieces)
     raise FormatError(
         "expected source_vocabulary or shared_vocabulary (.json or .txt), found neither", folder
@@ -127,7 +127,7 @@ def _read_lines(path: Path) -> list[str]:
     return path.read_text("utf-8").split("\n")
 
 
-def _read_json(path: Path) -> Any:
+def _load_json(path: Path) -> Any:
     try:
         return orjson.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:

@@ -98,5 +98,5 @@ def test_fitted_cuts_are_optimal(rows: list[tuple[float, int]], one: float, two:
 
 @pytest.mark.parametrize("shares", [(73, 21, 6), (0.5, 0.5, 0.5), (-0.1, 0.6, 0.5)])
 def test_shares_must_be_shares(shares: tuple[float, float, float]) -> None:
-    with pytest.raises(ValueError, match="sum to 1"):
+    with pytest.raises(ValueError, match="with a sum of 1"):
         QrelParameters(shares=shares)

@@ -78,9 +78,9 @@ def test_parts_are_of_similar_size(monkeypatch: pytest.MonkeyPatch) -> None:
     fingerprinted = pl.DataFrame(rows, {"doc": pl.UInt64, "text_bytes": pl.Int64}, orient="row")
     with duckdb.connect() as connection:
         connection.register("fingerprinted", fingerprinted.to_arrow())
-        assert stage._find_part_boundaries(connection) == [0, 2, 200]  # at least 310 / 4 bytes each
+        assert stage._last_prefix_per_part(connection) == [0, 2, 200]  # at least 310 / 4 bytes each
         connection.register("fingerprinted", fingerprinted.clear().to_arrow())
-        assert stage._find_part_boundaries(connection) == []
+        assert stage._last_prefix_per_part(connection) == []
 
 
 def test_rows_are_split_where_parts_end() -> None:

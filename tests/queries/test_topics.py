@@ -77,7 +77,8 @@ def test_columns_may_be_in_any_order(room) -> None:
             HEADER + "a\t\t\tfr\t\n",
             "line 2: expected a label or alias with at least one",
         ),
-        (b"\xff\xfe", "topics.tsv: expected UTF-8 text"),
+        (b"label\n\xe9t\xe9\n", "topics.tsv: expected UTF-8 text"),
+        (b"\xff\xfe", "topics.tsv: expected text in UTF-8, found UTF-16"),
     ],
 )
 def test_a_faulty_table_is_an_error(room, text, message: str) -> None:
