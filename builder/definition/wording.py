@@ -32,7 +32,10 @@ EXPECTED = {
 
 
 def rephrase_error(error: Mapping[str, Any]) -> str:
-    """Return the message for one Pydantic error, with the expected and the found value."""
+    """Return the message for one Pydantic error, with the expected and the found value.
+
+    The found value is left out if it is the whole definition.
+    """
     template = EXPECTED.get(error["type"])
     if template is None:
         expected = str(error["msg"]).removeprefix("Value error, ")
@@ -42,4 +45,4 @@ def rephrase_error(error: Mapping[str, Any]) -> str:
             pattern = context["pattern"]
             context["pattern"] = PATTERN_DESCRIPTIONS.get(pattern, f"a string matching {pattern}")
         expected = template.format(**context)
-    return f"{expected}; found {error['input']!r:.80}"
+    return f"{expected}; found {error['input']!r:.80}" if error["loc"] else expected

@@ -138,6 +138,12 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
             "expected a finite number; found inf",
         ),
         (
+            "[clicks]",
+            '[qrels]\nscore = "relevance"\n[clicks]\nmodel = "pbm"',
+            "",
+            'set qrels.score = "attractiveness", or use sdbn, dbn or ccm$',
+        ),
+        (
             '"topics.tsv"',
             '"*.tsv"',
             "collection.topics",
@@ -157,7 +163,7 @@ def test_messages_name_file_and_key(
             else GOOD.replace(before, after),
         )
     assert caught.value.key == key
-    assert message in str(caught.value)
+    assert message in f"{caught.value}$"
     assert str(folder / "workflow.toml") in str(caught.value)
     assert caught.value.exit_code == 2
 
