@@ -61,7 +61,7 @@ def _model_folder(workflow: Workflow, _: str) -> tuple[str, ...]:
 
 @stage(
     "translate",
-    version="3",
+    version="4",
     writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
     fingerprints={"model": Files(_model_folder)},
     plugins=lambda w: plugin_packages("translators", (w.translate.engine,)),
