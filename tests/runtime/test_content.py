@@ -1,12 +1,13 @@
 """The content hash says what is in a table, whatever the order of rows and parts."""
 
+import hashlib
 from pathlib import Path
 
 import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.io.tables import Table, write_frame
+from builder.io.tables import Table
 from builder.runtime.content import content_hash
 from builder.runtime.limits import Limits
 from schemas import LogUrls
@@ -46,12 +47,12 @@ def test_every_value_and_every_repeat_matters(tmp_path: Path) -> None:
     assert len(seen) == 6
 
 
-def test_a_known_value(tmp_path: Path) -> None:
-    write_frame(
-        pl.DataFrame({"doc": [7], "url_key": ["k"], "url": ["u"]}), tmp_path / "t.parquet", LogUrls
-    )
-    table = Table((tmp_path / "t.parquet",), LogUrls)
-    import hashlib
-
-    digest = hashlib.md5(b'{"doc":7,"url_key":"k","url":"u"}').hexdigest()
-    assert content_hash(table, Limits(tmp_path)) == f"1-{digest}"
+def test_the_words_of_the_digests_are_added_up(tmp_path: Path) -> None:
+    """Of one row, and of three, two of which are the same: MD5 by hashlib."""
+    rows = [(7, "k", "u"), (8, "l", "v"), (8, "l", "v")]
+    for some in (rows[:1], rows):
+        lines = (f'{{"doc":{doc},"url_key":"{key}","url":"{url}"}}' for doc, key, url in some)
+        digests = [hashlib.md5(line.encode()).hexdigest() for line in lines]
+        words = (sum(int(d[at : at + 8], 16) for d in digests) % 2**32 for at in range(0, 32, 8))
+        expected = f"{len(some)}-" + "".join(f"{word:08x}" for word in words)
+        assert _hash(tmp_path, some) == expected
