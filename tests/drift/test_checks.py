@@ -454,12 +454,13 @@ def test_pages_that_do_not_mention_the_query() -> None:
 
 def test_languages() -> None:
     french, mixed = crawl(200), [*crawl(170), *crawl(200, language="en")[170:]]
+    english = crawl(2200, language="en")[2000:]
     new = [row | {"text_hash": "0" * 32} for row in mixed]
     assert pages.check_languages(holding(french, french)).found is False
     assert pages.check_languages(holding(french, new)) == Outcome(
-        None,
-        "0.0 % of documents before and 15.0 % after are not in the main language 'fr': either the "
-        "language filter or the web changed",
+        True,
+        "0.0 % of documents before and 15.0 % after are not in the main language 'fr': the "
+        "language filter changed",
         {
             "main": "fr",
             "documents_from": 200,
@@ -470,6 +471,20 @@ def test_languages() -> None:
             "relabelled": 0,
         },
     )
+    for before, after, found in (
+        (40, 140, True),
+        (41, 200, None),
+        (40, 60, False),
+        (140, 40, True),
+    ):
+        texts = [
+            [*crawl(2000 - n), *({**row, "text_hash": "0" * 32} for row in english[:n])]
+            for n in (before, after)
+        ]
+        outcome = pages.check_languages(holding(*texts))
+        assert outcome.found is found
+        assert (": either the language filter or" in outcome.evidence) == (found is None)
+        assert outcome.evidence.endswith(": the language filter changed") == (found is True)
     relabelled = pages.check_languages(holding(french, mixed))
     assert "30 of 200 unchanged texts were assigned another language" in relabelled.evidence
     assert pages.check_languages(holding(crawl(9), crawl(9))).found is None
