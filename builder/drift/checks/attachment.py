@@ -106,7 +106,7 @@ FROM pages JOIN rarest USING (query_id)
 
 
 def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the maximum number of judgements per query between the snapshots."""
+    """Compare the maximum numbers of judgements per query of the two snapshots."""
     numbers = fetch_single_row(connection, MAX_JUDGEMENTS)
     before, after = numbers["most_from"], numbers["most_to"]
     if before is None or after is None:
@@ -146,7 +146,7 @@ def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of judged pages that mention the rarest word of the query.
+    """Compare the snapshots' shares of judged pages that mention the rarest word of the query.
 
     Pages of all grades are included, because grades depend on clicks, so the set of relevant pages
     changes between snapshots. Pages whose words changed are excluded, because an edit can add or

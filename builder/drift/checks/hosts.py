@@ -92,7 +92,7 @@ def count_changed_hosts(
     comparison: ShareComparison,
     values: dict[str, Any] | None = None,
 ) -> HostCount:
-    """Count the hosts on which a share of pages changed in the same direction as on the whole.
+    """Count the hosts on which a share of pages changed in the same direction as over all hosts.
 
     Args:
         connection: Connection with the views of the pair.

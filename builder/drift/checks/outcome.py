@@ -74,11 +74,11 @@ def format_percentage_points(value: float) -> str:
 
 
 def undecided_outcome(reason: str, detectable: str = "") -> Outcome:
-    """Return the outcome of a check that cannot be decided because data are missing.
+    """Return the outcome of a check for which the data are insufficient.
 
     Args:
-        reason: Which data are missing.
-        detectable: Data needed to decide; empty if the reason says it.
+        reason: Why the check cannot be decided.
+        detectable: Data needed to decide, or why no change is detectable; empty if unknown.
     """
     return Outcome(None, reason, {}, detectable)
 
@@ -132,7 +132,7 @@ class ShareComparison:
         return steps[position] / STEPS_PER_UNIT if position < len(steps) else 1.0
 
     @property
-    def is_relevant(self) -> bool:
+    def reaches_min_difference(self) -> bool:
         """Whether the difference is at least `min_difference`, even if it may be due to chance."""
         before, after = self.shares
         return abs(after - before) >= self.min_difference
@@ -140,7 +140,7 @@ class ShareComparison:
     @property
     def is_changed(self) -> bool:
         """Whether the difference is at least `min_difference` and statistically significant."""
-        return self.is_relevant and self._is_significant(*self.shares)
+        return self.reaches_min_difference and self._is_significant(*self.shares)
 
     def _is_significant(self, before: float, after: float) -> bool:
         """Whether two shares differ significantly, given the numbers of rows of the snapshots."""
@@ -174,7 +174,7 @@ def compare_shares(
     if comparison.min_detectable_difference > max_detectable:
         coarse = f"only a difference of at least {detectable} is detectable"
         return Outcome(None, sentence, numbers, coarse)
-    if comparison.is_relevant:
+    if comparison.reaches_min_difference:
         chance = f"a difference below {detectable} may be due to chance"
         return Outcome(None, sentence, numbers, chance)
     return Outcome(False, sentence, numbers, f"a difference of {detectable}")

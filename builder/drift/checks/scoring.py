@@ -79,7 +79,7 @@ class BetaPrior:
 
 
 @dataclass(frozen=True)
-class ScoreOrigin:
+class SnapshotPriors:
     """Prior recovered from the scores of a snapshot, and recorded click model and prior.
 
     Args:
@@ -108,7 +108,7 @@ def recover_prior(cells: Sequence[CountCell]) -> BetaPrior | None:
     """Recover the Beta prior of sDBN from click counts and scores by least squares.
 
     Args:
-        cells: Clicks, examinations, attractiveness, and number of pairs with these values.
+        cells: Tuples of clicks, examinations, attractiveness, and number of pairs with these values.
 
     Returns:
         The prior; None if the scores do not follow sDBN or do not determine the prior.
@@ -131,7 +131,7 @@ def recover_prior(cells: Sequence[CountCell]) -> BetaPrior | None:
 
 def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the priors recovered from the scores with the recorded parameters and each other."""
-    before, after = (_analyze_scores(connection, side) for side in SIDES)
+    before, after = (_load_snapshot_priors(connection, side) for side in SIDES)
     if not (before.pairs and after.pairs):
         return undecided_outcome("the judgements have no scores from which priors can be recovered")
     numbers = {"from": asdict(before), "to": asdict(after)}
@@ -155,7 +155,7 @@ def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(True, f"{says}: the recorded prior was changed", numbers)
 
 
-def _describe_contradiction(scores: ScoreOrigin, snapshot_label: str) -> str:
+def _describe_contradiction(scores: SnapshotPriors, snapshot_label: str) -> str:
     if scores.prior is None:
         return (
             f"the {snapshot_label} scores do not follow the recorded click model {scores.model}: "
@@ -168,7 +168,7 @@ def _describe_contradiction(scores: ScoreOrigin, snapshot_label: str) -> str:
     )
 
 
-def _analyze_scores(connection: duckdb.DuckDBPyConnection, side: str) -> ScoreOrigin:
+def _load_snapshot_priors(connection: duckdb.DuckDBPyConnection, side: str) -> SnapshotPriors:
     """Recover the prior of a snapshot from its click estimates or, if there are none, its qrels."""
     cells: list[CountCell] = connection.execute(
         ATTRACTIVENESS_BY_COUNTS.format(view=f"click_estimates_{side}", condition="")
@@ -181,7 +181,7 @@ def _analyze_scores(connection: duckdb.DuckDBPyConnection, side: str) -> ScoreOr
         cells = connection.execute(sql).fetchall()
     parameters = load_recorded_parameters(connection, side)
     fitted = parameters.get("clicks.prior") == "empirical_bayes"
-    return ScoreOrigin(
+    return SnapshotPriors(
         sum(n for *_, n in cells),
         recover_prior(cells),
         parameters.get("clicks.model"),

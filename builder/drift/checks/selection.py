@@ -28,7 +28,7 @@ that only the first of the two contains."""
 
 
 def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Find topics whose frequent queries were all removed or added at the same time."""
+    """Find topics whose frequent queries were removed or added at the same time."""
     changed = [
         {"topic": topic, "direction": direction, "safe": counts.expected, "taken": counts.missing}
         for side, other_side, direction in SIDES_AND_CHANGE

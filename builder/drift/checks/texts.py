@@ -148,7 +148,7 @@ def _compare_length_peaks(
 
 
 def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of texts with wrong characters, with HTML tags, and without a title."""
+    """Compare the shares of texts with decoding errors, with HTML tags, and without a title."""
     before, after = (
         fetch_single_row(
             connection, DAMAGED_TEXTS.format(side=side, texts=MAX_TEXTS_READ), DAMAGE_PATTERNS

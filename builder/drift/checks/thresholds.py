@@ -245,9 +245,9 @@ def _find_detectable_limit(before: ValueCounts, rows_after: int) -> int | None:
 
 
 def _count_rows_by_value(
-    connection: duckdb.DuckDBPyConnection, table: str, value: str
+    connection: duckdb.DuckDBPyConnection, table: str, value_sql: str
 ) -> tuple[ValueCounts, ValueCounts]:
-    names = {"table": table, "key": TABLE_KEYS[table], "value": value}
+    names = {"table": table, "key": TABLE_KEYS[table], "value": value_sql}
     before, after = (
         connection.execute(ROWS_BY_VALUE.format(here=here, there=there, **names)).fetchall()
         for here, there in (("from", "to"), ("to", "from"))
@@ -256,9 +256,9 @@ def _count_rows_by_value(
 
 
 def _sum_common_values(
-    connection: duckdb.DuckDBPyConnection, table: str, value: str
+    connection: duckdb.DuckDBPyConnection, table: str, value_sql: str
 ) -> tuple[int, int]:
-    sql = COMMON_SUMS.format(table=table, key=TABLE_KEYS[table], value=value)
+    sql = COMMON_SUMS.format(table=table, key=TABLE_KEYS[table], value=value_sql)
     before, after = connection.execute(sql).fetchall()[0]
     return (before, after) if before and after else (1, 1)
 
