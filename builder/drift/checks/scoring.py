@@ -108,7 +108,7 @@ def recover_prior(cells: Sequence[CountCell]) -> BetaPrior | None:
     """Recover the Beta prior of sDBN from click counts and scores by least squares.
 
     Args:
-        cells: Tuples of clicks, examinations, attractiveness, and number of pairs with these values.
+        cells: Tuples of clicks, examinations, attractiveness, and number of such pairs.
 
     Returns:
         The prior; None if the scores do not follow sDBN or do not determine the prior.
