@@ -17,7 +17,7 @@ from builder.definition.model import Workflow
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
-from builder.drift.checks import Recorded, check_pair, store_recorded_parameters
+from builder.drift.checks import SnapshotParameters, check_pair, store_recorded_parameters
 from builder.io.tables import Table, write_frame
 from builder.parameters import Parameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -63,7 +63,7 @@ def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
     }
 
 
-RecordedParameters = Annotated[Mapping[str, Recorded], Setting(_recorded_parameters)]
+RecordedParameters = Annotated[Mapping[str, SnapshotParameters], Setting(_recorded_parameters)]
 
 
 @stage("pair_drift", version="11", scope=Scope.PAIR, writes=(PairDrift,))

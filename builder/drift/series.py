@@ -9,7 +9,7 @@ from typing import Any, cast
 import duckdb
 
 from builder.alignment import align_snapshots, build_maps
-from builder.drift.checks import Recorded
+from builder.drift.checks import SnapshotParameters
 from builder.drift.pair_drift import OPTIONAL_TABLES, measure_pair
 from builder.drift.words import count_lost_words, count_snapshot_words
 from builder.io.tables import Table, table_at
@@ -71,7 +71,7 @@ class OptionalInputs:
     pages: Mapping[str, Table[Pages]] = field(default_factory=dict)
     tables: Mapping[str, Tables] = field(default_factory=dict)
     sampling: DocumentParameters | None = None
-    recorded: Mapping[str, Recorded] = field(default_factory=dict)
+    recorded: Mapping[str, SnapshotParameters] = field(default_factory=dict)
     shown: Mapping[str, Table[ShownDocuments]] = field(default_factory=dict)
 
     def alignment_arguments(self, pair: Pair) -> dict[str, Any]:

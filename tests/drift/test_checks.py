@@ -19,11 +19,11 @@ from builder.drift.checks import (
     texts,
     thresholds,
 )
-from builder.drift.checks.neighbours import check_missing_pages
+from builder.drift.checks.neighbors import check_missing_pages
 from builder.drift.checks.outcome import Outcome, ShareComparison, compare_shares
 from builder.drift.checks.parameters import check_parameters, store_recorded_parameters
 from builder.drift.checks.scoring import recover_prior
-from builder.drift.checks.thresholds import MinimumCountModel, log10_probability
+from builder.drift.checks.thresholds import MinimumCountModel, log10_p_value_of_rise
 from builder.text.keys import doc_id, key64
 from schemas import (
     Coverage,
@@ -78,14 +78,14 @@ def test_listed_and_judged_queries_disagree() -> None:
     found = lists.check_query_overlaps(
         asking(queries(*every), queries(*range(80, 180)), (judged(*every), judged(*every)))
     )
-    assert found.found is True
+    assert found.is_construction is True
     assert found.numbers["listed_jaccard"] == 20 / 180
     assert found.numbers["judged_jaccard"] == 1.0
     assert "query file was built differently" in found.evidence
     same = asking(queries(*every), queries(*every), (judged(*every), judged(*every)))
-    assert lists.check_query_overlaps(same).found is False
+    assert lists.check_query_overlaps(same).is_construction is False
     few = asking(queries(1), queries(1), (judged(1), judged(1)))
-    assert lists.check_query_overlaps(few).found is None
+    assert lists.check_query_overlaps(few).is_construction is None
 
 
 @pytest.mark.parametrize(("listed", "missing"), [(range(100), False), (range(97), True)])
@@ -94,7 +94,7 @@ def test_judged_queries_are_listed(listed: range, missing: bool) -> None:
     connection.execute("CREATE VIEW queries AS FROM queries_from")
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")
     outcome = lists.check_judged_queries_listed(connection)
-    assert outcome.found is missing
+    assert outcome.is_construction is missing
     assert (
         f"{100 - len(listed)} of 100 judged queries are missing from the query file"
         in outcome.evidence
@@ -106,7 +106,7 @@ def test_listed_queries_are_judged() -> None:
     connection.execute("CREATE VIEW queries AS FROM queries_from")
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")
     outcome = lists.check_listed_queries_judged(connection)
-    assert (outcome.found, outcome.evidence) == (
+    assert (outcome.is_construction, outcome.evidence) == (
         True,
         "30 of 100 listed queries have no judgement (30.0 %)",
     )
@@ -114,20 +114,26 @@ def test_listed_queries_are_judged() -> None:
 
 def test_chance_of_a_greatest_value() -> None:
     before = [(5, 60, 30), (10, 40, 0)]
-    assert log10_probability(before, [(5, 9, 0)]) == 0.0
-    assert log10_probability(before, [(10, 100, 0)]) == pytest.approx(100 * -0.15490196)
-    assert log10_probability([(5, 9, 9)], [(6, 1, 1)]) == float("-inf")
+    assert log10_p_value_of_rise(before, [(5, 9, 0)]) == 0.0
+    assert log10_p_value_of_rise(before, [(10, 100, 0)]) == pytest.approx(100 * -0.15490196)
+    assert log10_p_value_of_rise([(5, 9, 9)], [(6, 1, 1)]) == float("-inf")
 
 
 def test_rows_that_should_lie_below_a_raised_threshold() -> None:
     """Under Poisson(5), P(5 <= X < 20) is .5595, P(X in {5, 6}) .3217 and P(X = 5) .1755."""
     floor = MinimumCountModel([(5, 100, 0), (40, 100, 0)], (1, 1))
-    assert floor.expected_below(20) == pytest.approx(55.97, abs=0.01)
+    assert floor.expected_rows_below(20) == pytest.approx(55.97, abs=0.01)
     half_gone = MinimumCountModel([(5, 100, 0), (40, 100, 50)], (1, 1))
-    assert half_gone.expected_below(20) == pytest.approx(55.97 / 2, abs=0.01)
-    assert floor.smallest_detectable_minimum() == 6
-    assert MinimumCountModel([(5, 60, 0), (40, 100, 0)], (1, 1)).smallest_detectable_minimum() == 7
-    assert MinimumCountModel([(5, 10, 0), (40, 9, 0)], (1, 1)).smallest_detectable_minimum() is None
+    assert half_gone.expected_rows_below(20) == pytest.approx(55.97 / 2, abs=0.01)
+    assert floor.find_smallest_detectable_minimum() == 6
+    assert (
+        MinimumCountModel([(5, 60, 0), (40, 100, 0)], (1, 1)).find_smallest_detectable_minimum()
+        == 7
+    )
+    assert (
+        MinimumCountModel([(5, 10, 0), (40, 9, 0)], (1, 1)).find_smallest_detectable_minimum()
+        is None
+    )
 
 
 def test_rows_that_could_not_have_stayed_do_not_count() -> None:
@@ -139,8 +145,10 @@ def test_rows_that_could_not_have_stayed_do_not_count() -> None:
         for n, row in enumerate(before[60:])
     ]
     outcome = thresholds.check_minimum_counts(asking(before, after))
-    assert outcome.found is None
-    assert "impressions of a query (a minimum of 24 instead of 6 is detectable" in outcome.sees
+    assert outcome.is_construction is None
+    assert (
+        "impressions of a query (a minimum of 24 instead of 6 is detectable" in outcome.detectable
+    )
 
 
 @pytest.mark.parametrize(("low", "expected"), [(20, True), (18, None), (6, None), (5, False)])
@@ -154,38 +162,38 @@ def test_a_least_value_that_may_have_risen_by_chance(low: int, expected: bool | 
     many = [query(f"x {n}", "t", impressions=40 + 40 * (n % 2), users=0) for n in range(400)]
     most = [query(f"y {n}", "t", impressions=12, users=0) for n in range(60)]
     outcome = thresholds.check_minimum_counts(asking([*few, *most, *many], [*most, *many]))
-    assert outcome.found is expected
+    assert outcome.is_construction is expected
     doubt = (
         "impressions of a query (the change from 5 to 12 may be due to chance; a minimum of 20 "
         "instead of 5 is detectable with about "
     )
-    assert (doubt in outcome.sees) is (expected is None)
+    assert (doubt in outcome.detectable) is (expected is None)
 
 
 def test_a_least_value_that_growth_lifts() -> None:
     before = [query(f"requête {n}", "t", impressions=5 + n % 100) for n in range(300)]
     doubled = [row | {"impressions": 2 * row["impressions"]} for row in before]
-    assert thresholds.check_minimum_counts(asking(before, doubled)).found is not True
+    assert thresholds.check_minimum_counts(asking(before, doubled)).is_construction is not True
     cut = [row for row in before if row["impressions"] >= 30]
     outcome = thresholds.check_minimum_counts(asking(before, cut))
-    assert outcome.found is True
+    assert outcome.is_construction is True
     assert "the minimum number of impressions of a query changed from 5 to 30" in outcome.evidence
-    assert thresholds.check_minimum_counts(asking(cut, before)).found is True
-    assert thresholds.check_minimum_counts(asking([], [])).found is None
+    assert thresholds.check_minimum_counts(asking(cut, before)).is_construction is True
+    assert thresholds.check_minimum_counts(asking([], [])).is_construction is None
 
 
 def test_a_longest_query() -> None:
     long = [query(" ".join(["mot"] * (1 + n % 8)) + f" x{n}", "t") for n in range(120)]
     short = [row for row in long if len(row["text"].split()) <= 5]
-    assert thresholds.check_longest_query(asking(long, short)).found is True
+    assert thresholds.check_longest_query(asking(long, short)).is_construction is True
     assert thresholds.check_longest_query(asking(short, long)) == Outcome(
         None,
         "the longest query has 5 words before and 9 after: either a limit changed or users write "
         "more words",
         {"longest_from": 5, "longest_to": 9},
     )
-    assert thresholds.check_longest_query(asking(long, long[:60])).found is False
-    assert thresholds.check_longest_query(asking([], short)).found is None
+    assert thresholds.check_longest_query(asking(long, long[:60])).is_construction is False
+    assert thresholds.check_longest_query(asking([], short)).is_construction is None
 
 
 def graded(cut: float) -> Rows:
@@ -194,46 +202,55 @@ def graded(cut: float) -> Rows:
 
 def test_cuts_of_scores() -> None:
     moved = grading.check_grade_thresholds(asking([], [], (graded(0.3), graded(0.5))))
-    assert moved.found is True
+    assert moved.is_construction is True
     assert (
         "the threshold of grade 1 was between 0.290 and 0.300 and is now between 0.490 and 0.500"
     ) in moved.evidence
-    assert grading.check_grade_thresholds(asking([], [], (graded(0.3), graded(0.3)))).found is False
+    assert (
+        grading.check_grade_thresholds(asking([], [], (graded(0.3), graded(0.3)))).is_construction
+        is False
+    )
     unscored = [row | {"score": None} for row in graded(0.3)]
-    assert grading.check_grade_thresholds(asking([], [], (unscored, graded(0.3)))).found is None
+    assert (
+        grading.check_grade_thresholds(asking([], [], (unscored, graded(0.3)))).is_construction
+        is None
+    )
     blurred = [row | {"grade": n % 2} for n, row in enumerate(graded(0.3))]
-    assert grading.check_grade_thresholds(asking([], [], (blurred, graded(0.9)))).found is None
+    assert (
+        grading.check_grade_thresholds(asking([], [], (blurred, graded(0.9)))).is_construction
+        is None
+    )
 
 
 def test_rule_of_examination() -> None:
     every = [qrel(f"q{n // 4}", f"p{n}", 0, examinations=10 - n % 4) for n in range(120)]
     skip = [row | {"examinations": row["examinations"] - 4} for row in every]
     outcome = grading.check_examination_rule(asking([], [], (every, skip)))
-    assert outcome.found is None
+    assert outcome.is_construction is None
     assert outcome.evidence == (
         "the most examined document of a query was counted as examined in 100.0 % of the query's "
         "impressions before and in 60.0 % after (medians over queries): either examinations are "
         "counted differently or first results are not judged"
     )
-    assert grading.check_examination_rule(asking([], [], (every, every))).found is False
-    assert grading.check_examination_rule(asking([], [], (skip, skip))).found is None
-    assert grading.check_examination_rule(asking([], [], (every[:9], skip))).found is None
+    assert grading.check_examination_rule(asking([], [], (every, every))).is_construction is False
+    assert grading.check_examination_rule(asking([], [], (skip, skip))).is_construction is None
+    assert grading.check_examination_rule(asking([], [], (every[:9], skip))).is_construction is None
 
 
 def test_deeper_clicks_are_no_other_rule_of_examination() -> None:
     """As many clicks at deeper ranks: all documents but the first are examined more often."""
     before = [qrel(f"q{n // 4}", f"p{n}", 0, examinations=10 - 2 * (n % 4)) for n in range(120)]
     after = [row | {"examinations": max(row["examinations"], 9)} for row in before]
-    assert grading.check_examination_rule(asking([], [], (before, after))).found is False
+    assert grading.check_examination_rule(asking([], [], (before, after))).is_construction is False
 
 
 def test_grades_follow_clicks() -> None:
     before = [qrel("eau", f"p{n}", n % 2, clicks=3) for n in range(200)]
     after = [row | {"grade": 1} for row in before]
     same_clicks = grading.check_grade_shares(asking([], [], (before, after)))
-    assert same_clicks.found is True
+    assert same_clicks.is_construction is True
     more = [row | {"clicks": 6} for row in after]
-    assert grading.check_grade_shares(asking([], [], (before, more))).found is None
+    assert grading.check_grade_shares(asking([], [], (before, more))).is_construction is None
 
 
 def test_grades_that_do_not_recur_decide_nothing() -> None:
@@ -266,7 +283,7 @@ def test_noise_in_clicks_is_no_change_of_grading() -> None:
     before += [qrel("eau", f"r{n}", 1, clicks=3) for n in range(20)]
     after = [row | {"clicks": 3, "grade": 1} for row in before]
     outcome = grading.check_grade_shares(asking([], [], (before, after)))
-    assert outcome.found is False
+    assert outcome.is_construction is False
     assert "0.0 % of 220 later judgements have another grade" in outcome.evidence
 
 
@@ -328,17 +345,17 @@ def fitted(rate: float) -> Rows:
 def test_a_prior_that_is_fitted_follows_its_clicks() -> None:
     """Attractiveness x .3: the strength of the prior moves by itself, and no rule changed."""
     outcome = estimating(fitted(1.0), fitted(0.3), FITTED)
-    assert outcome.found is False
+    assert outcome.is_construction is False
     assert "each fitted to the clicks of its own snapshot" in outcome.evidence
     strengths = [sum(outcome.numbers[side]["prior"].values()) for side in ("from", "to")]
     assert max(strengths) > 1.8 * min(strengths)
-    assert estimating(fitted(1.0), scored(2, 2), FITTED).found is True
+    assert estimating(fitted(1.0), scored(2, 2), FITTED).is_construction is True
 
 
 def test_a_prior_that_the_recorded_parameters_do_not_imply() -> None:
-    assert estimating(scored(1, 1), scored(1, 1), UNIFORM).found is False
+    assert estimating(scored(1, 1), scored(1, 1), UNIFORM).is_construction is False
     outcome = estimating(scored(1, 1), scored(4, 4), UNIFORM)
-    assert outcome.found is True
+    assert outcome.is_construction is True
     assert "the prior of the later scores is Beta(4, 4), but the recorded prior is Beta(1, 1)" in (
         outcome.evidence
     )
@@ -347,18 +364,20 @@ def test_a_prior_that_the_recorded_parameters_do_not_imply() -> None:
 def test_scores_of_another_click_model() -> None:
     other = [row | {"attractiveness": 0.1 + 0.8 * n / 400} for n, row in enumerate(scored(1, 1))]
     outcome = estimating(scored(1, 1), other, UNIFORM)
-    assert outcome.found is True
+    assert outcome.is_construction is True
     assert "the later scores do not follow the recorded click model sdbn" in outcome.evidence
-    assert estimating(scored(1, 1), other, None).found is True
-    assert estimating(other, other, None).found is None
+    assert estimating(scored(1, 1), other, None).is_construction is True
+    assert estimating(other, other, None).is_construction is None
 
 
 def test_nobody_knows_whether_priors_were_fitted() -> None:
-    assert scoring.check_priors(asking([], [], (scored(1, 1), scored(1, 1)))).found is False
+    assert (
+        scoring.check_priors(asking([], [], (scored(1, 1), scored(1, 1)))).is_construction is False
+    )
     outcome = scoring.check_priors(asking([], [], (scored(1, 1), scored(4, 4))))
-    assert outcome.found is None
-    assert outcome.sees == "needs parameters that record how priors are chosen"
-    assert scoring.check_priors(asking([], [], (scored(1, 1), []))).found is None
+    assert outcome.is_construction is None
+    assert outcome.detectable == "needs parameters that record how priors are chosen"
+    assert scoring.check_priors(asking([], [], (scored(1, 1), []))).is_construction is None
 
 
 def test_pairs_with_the_same_counts_pass_a_cut_together() -> None:
@@ -376,11 +395,11 @@ def test_pairs_with_the_same_counts_pass_a_cut_together() -> None:
 
     before, after = pairs(0.40, 3.06), pairs(0.48, 3.01)
     outcome = grading.check_grade_shares(asking([], [], (before, after)))
-    assert outcome.found is None
+    assert outcome.is_construction is None
     assert "grade thresholds are the same" in outcome.evidence
     unscored = [row | {"score": None} for row in before]
     outcome = grading.check_grade_shares(asking([], [], (unscored, after)))
-    assert outcome.found is True
+    assert outcome.is_construction is True
 
 
 def test_which_score_is_graded() -> None:
@@ -389,20 +408,25 @@ def test_which_score_is_graded() -> None:
     ]
     relevant = [row | {"score": row["attractiveness"] * 0.5} for row in attractive]
     outcome = scoring.check_graded_score(asking([], [], (attractive, relevant)))
-    assert outcome.found is True
+    assert outcome.is_construction is True
     assert outcome.numbers["to"] == "attractiveness x satisfaction"
-    assert scoring.check_graded_score(asking([], [], (relevant, relevant))).found is False
-    assert scoring.check_graded_score(asking([], [], ([], relevant))).found is None
+    assert scoring.check_graded_score(asking([], [], (relevant, relevant))).is_construction is False
+    assert scoring.check_graded_score(asking([], [], ([], relevant))).is_construction is None
 
 
 def test_a_query_that_gathers_judgements() -> None:
     one = [qrel("eau", f"p{n}", 0, impressions=0) for n in range(60)]
     outcome = attachment.check_judgements_per_query(asking([], [], (one[:9], one)))
     counts = {"most_from": 9, "most_to": 60, "shown": False}
-    assert (outcome.found, outcome.numbers) == (True, counts)
-    assert attachment.check_judgements_per_query(asking([], [], (one, one))).found is False
-    assert attachment.check_judgements_per_query(asking([], [], (one[:5], one[:40]))).found is False
-    assert attachment.check_judgements_per_query(asking([], [], ([], one))).found is None
+    assert (outcome.is_construction, outcome.numbers) == (True, counts)
+    assert (
+        attachment.check_judgements_per_query(asking([], [], (one, one))).is_construction is False
+    )
+    assert (
+        attachment.check_judgements_per_query(asking([], [], (one[:5], one[:40]))).is_construction
+        is False
+    )
+    assert attachment.check_judgements_per_query(asking([], [], ([], one))).is_construction is None
 
 
 def test_a_trending_query_whose_results_rotate() -> None:
@@ -420,9 +444,11 @@ def test_a_trending_query_whose_results_rotate() -> None:
 def test_pairs_that_do_not_recur_decide_nothing() -> None:
     before = [qrel(f"q{n}", f"p{n}", 1) for n in range(200)]
     shifted = [qrel(f"q{n}", f"p{(n + 1) % 200}", 1) for n in range(200)]
-    assert attachment.check_recurring_pairs(asking([], [], (before, before))).found is False
+    assert (
+        attachment.check_recurring_pairs(asking([], [], (before, before))).is_construction is False
+    )
     outcome = attachment.check_recurring_pairs(asking([], [], (before, shifted)))
-    assert outcome.found is None
+    assert outcome.is_construction is None
     assert "0.0 % are judged in both" in outcome.evidence
 
 
@@ -439,24 +465,24 @@ def test_pages_that_do_not_mention_the_query() -> None:
         for side in ("from", "to"):
             connection.register(f"documents_{side}", frame(texts, Documents).to_arrow())
         outcomes.append(attachment.check_query_mentions(connection))
-    assert [outcome.found for outcome in outcomes] == [True, False, None, None]
+    assert [outcome.is_construction for outcome in outcomes] == [True, False, None, None]
     assert outcomes[3].evidence == (
         "100.0 % of judged pages before and 70.8 % after mention the rarest word of their query"
     )
-    assert outcomes[3].sees == "only a share that drops by half is conclusive"
+    assert outcomes[3].detectable == "only a share that drops by half is conclusive"
     assert outcomes[0].numbers["from"] == {"pairs": 250, "mentions": 250}
     assert outcomes[0].numbers["to"]["mentions"] < 125
     for other, found in ((walled[:150] + texts[150:], False), (walled, None)):
         connection.register("documents_to", frame(other, Documents).to_arrow())
         connection.register("qrels_to", frame(right, Qrels).to_arrow())
-        assert attachment.check_query_mentions(connection).found is found
+        assert attachment.check_query_mentions(connection).is_construction is found
 
 
 def test_languages() -> None:
     french, mixed = crawl(200), [*crawl(170), *crawl(200, language="en")[170:]]
     english = crawl(2200, language="en")[2000:]
     new = [row | {"text_hash": "0" * 32} for row in mixed]
-    assert pages.check_languages(holding(french, french)).found is False
+    assert pages.check_languages(holding(french, french)).is_construction is False
     assert pages.check_languages(holding(french, new)) == Outcome(
         True,
         "0.0 % of documents before and 15.0 % after are not in the main language 'fr': the "
@@ -482,12 +508,12 @@ def test_languages() -> None:
             for n in (before, after)
         ]
         outcome = pages.check_languages(holding(*texts))
-        assert outcome.found is found
+        assert outcome.is_construction is found
         assert (": either the language filter or" in outcome.evidence) == (found is None)
         assert outcome.evidence.endswith(": the language filter changed") == (found is True)
     relabelled = pages.check_languages(holding(french, mixed))
     assert "30 of 200 unchanged texts were assigned another language" in relabelled.evidence
-    assert pages.check_languages(holding(crawl(9), crawl(9))).found is None
+    assert pages.check_languages(holding(crawl(9), crawl(9))).is_construction is None
 
 
 def test_repeated_texts() -> None:
@@ -495,12 +521,12 @@ def test_repeated_texts() -> None:
     for n in range(40):
         repeated.append(page(f"https://site{n % 10}.fr/x{n}", "Titre", "page en travaux"))
     outcome = pages.check_repeated_texts(holding(crawl(150), repeated))
-    assert outcome.found is True
+    assert outcome.is_construction is True
     assert "the most frequent text occurs 1 and 40 times" in outcome.evidence
-    assert pages.check_repeated_texts(holding(crawl(150), crawl(150))).found is False
+    assert pages.check_repeated_texts(holding(crawl(150), crawl(150))).is_construction is False
     blind = pages.check_repeated_texts(holding(repeated, repeated))
-    assert (blind.found, blind.sees[:20]) == (None, "only a difference of")
-    assert pages.check_repeated_texts(holding(crawl(5), repeated)).found is None
+    assert (blind.is_construction, blind.detectable[:20]) == (None, "only a difference of")
+    assert pages.check_repeated_texts(holding(crawl(5), repeated)).is_construction is None
 
 
 def change(number: int, **values: Any) -> dict[str, Any]:
@@ -512,7 +538,7 @@ def test_one_edit_on_many_pages() -> None:
     footer = [change(n, tokens_from=50 + n, tokens_to=57 + n) for n in range(60)]
     others = [change(100 + n, status="unchanged", band=None) for n in range(60)]
     outcome = pages.check_uniform_edits(holding(crawl(160), [], footer + others))
-    assert outcome.found is True
+    assert outcome.is_construction is True
     assert "60 of 120 common pages changed their length by exactly +7 words" in outcome.evidence
     menu = [change(n, tokens_from=50 + n, tokens_to=60 + n, band="edited") for n in range(60)]
     outcome = pages.check_uniform_edits(holding(crawl(160), [], menu + others))
@@ -521,19 +547,29 @@ def test_one_edit_on_many_pages() -> None:
         "changed, not the pages"
     )
     sentence = [change(n, tokens_from=50 + n, tokens_to=59 + n, band="edited") for n in range(60)]
-    assert pages.check_uniform_edits(holding(crawl(160), [], sentence + others)).found is False
+    assert (
+        pages.check_uniform_edits(holding(crawl(160), [], sentence + others)).is_construction
+        is False
+    )
     varied = [change(n, tokens_from=50, tokens_to=51 + n) for n in range(60)]
-    assert pages.check_uniform_edits(holding(crawl(160), [], varied + others)).found is False
-    assert pages.check_uniform_edits(holding(crawl(160), [], others + others)).found is False
-    assert pages.check_uniform_edits(holding(crawl(160), [], footer[:5])).found is None
+    assert (
+        pages.check_uniform_edits(holding(crawl(160), [], varied + others)).is_construction is False
+    )
+    assert (
+        pages.check_uniform_edits(holding(crawl(160), [], others + others)).is_construction is False
+    )
+    assert pages.check_uniform_edits(holding(crawl(160), [], footer[:5])).is_construction is None
 
 
 def test_the_keyed_sample() -> None:
     moved = [row | {"sampled": n % 2 == 0} for n, row in enumerate(crawl(10))]
     outcome = pages.check_sample(holding(crawl(10), moved))
-    assert (outcome.found, outcome.numbers) == (True, {"common": 10, "changed": 5, "outside": 5})
-    assert pages.check_sample(holding(moved, moved)).found is False
-    assert pages.check_sample(holding([], moved)).found is None
+    assert (outcome.is_construction, outcome.numbers) == (
+        True,
+        {"common": 10, "changed": 5, "outside": 5},
+    )
+    assert pages.check_sample(holding(moved, moved)).is_construction is False
+    assert pages.check_sample(holding([], moved)).is_construction is None
 
 
 def test_a_release_records_no_sample() -> None:
@@ -544,7 +580,7 @@ def test_a_release_records_no_sample() -> None:
     )
     for side in ("from", "to"):
         store_recorded_parameters(connection, side, {"documents.sample_share": 1.0})
-    assert pages.check_sample(connection).found is False
+    assert pages.check_sample(connection).is_construction is False
 
 
 @pytest.mark.parametrize(("unchanged", "found"), [(0, None), (1, None), (2, False), (100, False)])
@@ -553,7 +589,7 @@ def test_pages_that_keep_their_text(unchanged: int, found: bool | None) -> None:
     rows = [change(n, status="unchanged", text_changed=n >= unchanged) for n in range(100)]
     added = change(101, status="added", text_changed=False)
     outcome = texts.check_unchanged_texts(holding([], [], [*rows, added]))
-    assert outcome.found is found
+    assert outcome.is_construction is found
     says = f"{unchanged} of 100 common pages have the same text"
     assert outcome.evidence == says + (
         ": texts are extracted differently, or all were edited" if found is None else ""
@@ -581,14 +617,14 @@ def test_addresses_of_another_form() -> None:
     )
     every = changed(lambda n: n % 10 < 6)
     end = "6 of 10 hosts moved most of their pages: the id scheme changed, not the pages"
-    assert (every.found, every.evidence) == (True, says + end)
+    assert (every.is_construction, every.evidence) == (True, says + end)
     spread = changed(lambda n: n // 10 < 4 or n >= 80)
-    assert (spread.found, spread.numbers["moved_hosts"]) == (True, 10)
+    assert (spread.is_construction, spread.numbers["moved_hosts"]) == (True, 10)
     some = changed(lambda n: n % 10 < 5)
     end = "5 of 10 hosts moved most of their pages: either sites moved or the id scheme changed"
-    assert (some.found, some.evidence) == (None, says.replace("60", "50") + end)
-    assert changed(lambda n: n % 10 < 6, None).found is False
-    assert changed(lambda n: n < 49).found is None
+    assert (some.is_construction, some.evidence) == (None, says.replace("60", "50") + end)
+    assert changed(lambda n: n % 10 < 6, None).is_construction is False
+    assert changed(lambda n: n < 49).is_construction is None
 
 
 def covering(before: Rows, after: Rows, kind: type[TableSchema] = Coverage) -> Any:
@@ -615,31 +651,35 @@ def test_a_partial_crawl() -> None:
         connection.execute(f"DROP VIEW host_coverage_{side}")
         connection.register(f"host_coverage_{side}", frame(hosts, HostCoverage).to_arrow())
     outcome = crawling.check_crawl_coverage(connection)
-    assert outcome.found is True
+    assert outcome.is_construction is True
     assert "the crawl contains 386 of 386 shown pages before (100.0 %) and 273 of 394 after" in (
         outcome.evidence
     )
     assert (
-        crawling.check_crawl_coverage(covering([held(386, 386)], [held(394, 390)])).found is False
+        crawling.check_crawl_coverage(covering([held(386, 386)], [held(394, 390)])).is_construction
+        is False
     )
     few = crawling.check_crawl_coverage(covering([held(12, 12)], [held(12, 11)]))
-    assert (few.found, few.sees[:20]) == (None, "only a difference of")
-    assert crawling.check_crawl_coverage(covering([], [held(394, 273)])).found is None
+    assert (few.is_construction, few.detectable[:20]) == (None, "only a difference of")
+    assert crawling.check_crawl_coverage(covering([], [held(394, 273)])).is_construction is None
 
 
 def test_hosts_that_a_crawl_lacks() -> None:
     before = [held(9, 9, host=f"h{n}.fr") for n in range(12)]
     after = [row | {"in_crawl": 0 if n < 4 else 9} for n, row in enumerate(before)]
     outcome = crawling.check_host_coverage(covering(before, after, HostCoverage))
-    assert outcome.found is True
+    assert outcome.is_construction is True
     assert (
         "4 were crawled only in the earlier one and 0 only in the later one (h0.fr, h1.fr, h2.fr)"
         in outcome.evidence
     )
     one = [row | {"in_crawl": 0 if n < 1 else 9} for n, row in enumerate(before)]
     outcome = crawling.check_host_coverage(covering(before, one, HostCoverage))
-    assert (outcome.found, outcome.sees) == (False, "2 hosts lost at the same time")
-    assert crawling.check_host_coverage(covering(before[:4], after, HostCoverage)).found is None
+    assert (outcome.is_construction, outcome.detectable) == (False, "2 hosts lost at the same time")
+    assert (
+        crawling.check_host_coverage(covering(before[:4], after, HostCoverage)).is_construction
+        is None
+    )
 
 
 def long_texts(*, cut: int | None = None) -> Rows:
@@ -652,11 +692,15 @@ def long_texts(*, cut: int | None = None) -> Rows:
 
 def test_texts_that_end_at_one_length() -> None:
     outcome = texts.check_text_lengths(holding(long_texts(), long_texts(cut=400)))
-    assert outcome.found is True
+    assert outcome.is_construction is True
     assert "% at 400 characters: texts are truncated differently" in outcome.evidence
-    assert texts.check_text_lengths(holding(long_texts(cut=400), long_texts())).found is True
-    assert texts.check_text_lengths(holding(long_texts(), long_texts())).found is False
-    assert texts.check_text_lengths(holding(long_texts()[:20], long_texts())).found is None
+    assert (
+        texts.check_text_lengths(holding(long_texts(cut=400), long_texts())).is_construction is True
+    )
+    assert texts.check_text_lengths(holding(long_texts(), long_texts())).is_construction is False
+    assert (
+        texts.check_text_lengths(holding(long_texts()[:20], long_texts())).is_construction is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -671,10 +715,10 @@ def test_texts_that_are_read_by_another_rule(change: Any, evidence: str) -> None
     before = [page(f"https://site{n % 9}.fr/{n}", "T", f"été {n} à la mer") for n in range(100)]
     after = [row | {"text": change(row["text"])} for row in before]
     outcome = texts.check_text_damage(holding(before, after))
-    assert outcome.found is True
+    assert outcome.is_construction is True
     assert f"before, 0.0 % of texts contain {evidence}; after, 100.0 %" in outcome.evidence
-    assert texts.check_text_damage(holding(before, before)).found is False
-    assert texts.check_text_damage(holding(before[:9], after)).found is None
+    assert texts.check_text_damage(holding(before, before)).is_construction is False
+    assert texts.check_text_damage(holding(before[:9], after)).is_construction is None
 
 
 def crawled(*patterns: tuple[str, int]) -> duckdb.DuckDBPyConnection:
@@ -697,14 +741,14 @@ def crawled(*patterns: tuple[str, int]) -> duckdb.DuckDBPyConnection:
 def test_pages_that_one_crawl_alone_lacks() -> None:
     names = ("2022-06", "2022-07", "2022-08")
     ((name, outcome),) = check_missing_pages(crawled(("678", 70), ("68", 30), ("6", 9)), names)
-    assert (name, outcome.found) == ("2022-07", True)
+    assert (name, outcome.is_construction) == ("2022-07", True)
     assert "the crawl lacks 150 of 500 pages that are in the crawls before and after it" in (
         outcome.evidence
     )
     ((_, whole),) = check_missing_pages(crawled(("678", 70), ("67", 30), ("8", 9)), names)
-    assert whole.found is False
+    assert whole.is_construction is False
     ((_, few),) = check_missing_pages(crawled(("678", 2)), names)
-    assert few.found is None
+    assert few.is_construction is None
     assert list(check_missing_pages(crawled(("67", 2)), names[:2])) == []
 
 
@@ -716,14 +760,14 @@ def recording(before: dict[str, Any] | None, after: dict[str, Any] | None) -> An
 
 def test_recorded_parameters() -> None:
     old = {"select.min_users": 5, "qrels.cuts": [0.15, 0.4]}
-    assert check_parameters(recording(old, dict(old))).found is False
+    assert check_parameters(recording(old, dict(old))).is_construction is False
     outcome = check_parameters(recording(old, old | {"select.min_users": 3}))
     assert outcome == Outcome(
         True,
         "recorded parameters differ: select.min_users 5 -> 3",
         {"changed": {"select.min_users": {"from": 5, "to": 3}}},
     )
-    assert check_parameters(recording(None, old)).found is None
+    assert check_parameters(recording(None, old)).is_construction is None
 
 
 def test_formats_of_raw_files_that_differ() -> None:
@@ -737,7 +781,7 @@ def test_formats_of_raw_files_that_differ() -> None:
         {"changed": {"log.fields.clicks": {"from": "clicks", "to": "long_clicks"}}},
     )
     both = check_parameters(recording(old, new | {"crawl.text_format": "html"}))
-    assert both.found is True
+    assert both.is_construction is True
     assert both.evidence == (
         "recorded parameters differ: crawl.text_format None -> html; "
         "log.fields.clicks clicks -> long_clicks"
@@ -751,10 +795,10 @@ def test_a_difference_that_may_be_chance_is_not_clear(foreign: int, found: bool 
     """0 of 200 against k of 200 has p = 2 C(200, k) / C(400, k): 2.0e-4 at 13, 9.6e-5 at 14."""
     shares = ShareComparison((0, 200), (foreign, 200), min_difference=0.05)
     outcome = compare_shares(shares, "says", "conclusion", {})
-    assert outcome.found is found
+    assert outcome.is_construction is found
     assert shares.min_detectable_difference == 0.07
     if found is None:
-        assert outcome.sees == "a difference below 7.0 points may be due to chance"
+        assert outcome.detectable == "a difference below 7.0 points may be due to chance"
 
 
 def test_the_smallest_visible_difference_is_the_first_that_is_found() -> None:

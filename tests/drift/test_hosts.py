@@ -5,9 +5,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from builder.drift.checks import addresses, crawling, pages, texts
+from builder.drift.checks import crawling, pages, texts, url_forms
 from builder.drift.checks.hosts import HostCount, count_changed_hosts, is_crawl_partial
-from builder.drift.checks.neighbours import check_missing_pages
+from builder.drift.checks.neighbors import check_missing_pages
 from builder.drift.checks.outcome import Outcome, ShareComparison
 from builder.drift.checks.parameters import store_recorded_parameters
 from builder.text.keys import doc_id, key64
@@ -56,7 +56,7 @@ def holding(before: Rows, after: Rows, changes: Rows | None = None) -> duckdb.Du
     [(10, 5, False), (10, 6, True), (5, 3, True), (4, 4, False), (0, 0, False)],
 )
 def test_most_hosts(hosts: int, changed: int, are_most: bool) -> None:
-    assert HostCount(hosts, changed).are_most is are_most
+    assert HostCount(hosts, changed).is_majority is are_most
 
 
 def test_hosts_are_counted_in_the_direction_of_all_pages() -> None:
@@ -84,9 +84,9 @@ WALL = "Acceptez les cookies ou abonnez-vous pour lire la suite de cet article"
 def test_a_wall_that_replaces_texts(hosts: int, found: bool | None) -> None:
     """Titles are still those of the pages, and the texts end at no new length: they are one."""
     connection = holding(month(), edited(month(), hosts, lambda _: WALL))
-    assert not texts.check_text_lengths(connection).found
+    assert not texts.check_text_lengths(connection).is_construction
     outcome = pages.check_repeated_texts(connection)
-    assert outcome.found is found
+    assert outcome.is_construction is found
     if hosts == 2:
         assert outcome.evidence == (
             "0.0 % of documents before and 20.0 % after have the same text as another; the most "
@@ -101,7 +101,7 @@ def test_sites_that_copy_other_sites_repeat_no_text_of_their_own() -> None:
         for n, row in enumerate(month())
     ]
     outcome = pages.check_repeated_texts(holding(month(), [*month(), *copies]))
-    assert outcome.found is None
+    assert outcome.is_construction is None
     assert outcome.evidence.endswith("; only 0 of 10 hosts changed, so sites may be the cause")
 
 
@@ -110,7 +110,7 @@ def test_texts_that_end_at_one_length_on_some_hosts(hosts: int, found: bool | No
     teaser = edited(month(), hosts, lambda text: text[:400])
     for before, after in ((month(), teaser), (teaser, month())):
         outcome = texts.check_text_lengths(holding(before, after))
-        assert outcome.found is found
+        assert outcome.is_construction is found
         assert outcome.evidence.endswith(TWO_OF_TEN) is (found is None)
 
 
@@ -120,19 +120,19 @@ def test_texts_that_end_at_one_length_on_some_hosts(hosts: int, found: bool | No
 )
 def test_damaged_texts_on_some_hosts(text: Any, hosts: int, found: bool | None) -> None:
     outcome = texts.check_text_damage(holding(month(), edited(month(), hosts, text)))
-    assert outcome.found is found
+    assert outcome.is_construction is found
     assert outcome.evidence.endswith(TWO_OF_TEN) is (found is None)
 
 
 def test_titles_that_are_lost() -> None:
     bare = [row | {"title": " "} for row in month()]
     outcome = texts.check_text_damage(holding(month(), bare))
-    assert (outcome.found, outcome.evidence) == (
+    assert (outcome.is_construction, outcome.evidence) == (
         True,
         "before, 0.0 % of texts have no title; after, 100.0 %: titles are extracted differently",
     )
     outcome = texts.check_text_damage(holding(month(), [*bare[:40], *month()[40:]]))
-    assert outcome.found is None
+    assert outcome.is_construction is None
     assert outcome.evidence.endswith(TWO_OF_TEN)
 
 
@@ -152,7 +152,7 @@ def test_a_template_of_some_hosts(hosts: int, found: bool | None) -> None:
             }
         )
     outcome = pages.check_uniform_edits(holding(month(), [], changes))
-    assert outcome.found is found
+    assert outcome.is_construction is found
     assert outcome.evidence == (
         f"{20 * hosts} of 200 common pages changed their length by exactly +200 words"
         + {
@@ -167,13 +167,13 @@ def test_a_collection_of_one_host() -> None:
     """Whatever the site or the builder does, it concerns all of its hosts."""
     before = month(hosts=1, of_each=200)
     outcome = texts.check_text_damage(holding(before, edited(before, 1, lambda t: f"<p>{t}</p>")))
-    assert outcome.found is None
+    assert outcome.is_construction is None
     assert outcome.evidence.endswith("; fewer than 5 hosts have at least 3 pages")
     changes = [
         {"doc_id": row["doc_id"], "status": "removed", "matched_by": "loose"} for row in before
     ]
-    moved = addresses.check_url_forms(holding(before, [], changes))
-    assert moved.found is None
+    moved = url_forms.check_url_forms(holding(before, [], changes))
+    assert moved.is_construction is None
     assert moved.evidence.endswith(
         "; 1 of 1 hosts moved most of their pages: either sites moved or the id scheme changed"
     )
@@ -201,7 +201,7 @@ def covering(lost: int, hosts: int) -> duckdb.DuckDBPyConnection:
 def test_hosts_that_ended_before_the_crawl(lost: int, hosts: int, found: bool | None) -> None:
     assert is_crawl_partial(lost, hosts) is found
     outcome = crawling.check_host_coverage(covering(lost, hosts))
-    assert outcome.found is found
+    assert outcome.is_construction is found
     if (lost, hosts) == (2, 12):
         assert outcome.evidence == (
             "of 12 hosts shown in both snapshots, 2 were crawled only in the earlier one and 0 "
@@ -213,7 +213,7 @@ def test_hosts_that_ended_before_the_crawl(lost: int, hosts: int, found: bool | 
 @pytest.mark.parametrize(("lost", "found"), [(2, None), (6, True)])
 def test_shown_pages_of_some_hosts_that_a_crawl_lacks(lost: int, found: bool | None) -> None:
     outcome = crawling.check_crawl_coverage(covering(lost, 10))
-    assert outcome.found is found
+    assert outcome.is_construction is found
     if lost == 2:
         assert outcome == Outcome(
             None,
@@ -233,7 +233,7 @@ def test_shown_pages_that_ended_before_the_crawl(missing: int, found: bool | Non
     connection.register("coverage_to", frame([whole], Coverage).to_arrow())
     connection.register("host_coverage_to", frame(hosts, HostCoverage).to_arrow())
     outcome = crawling.check_crawl_coverage(connection)
-    assert outcome.found is found
+    assert outcome.is_construction is found
     if missing == 3:
         assert outcome.evidence == (
             "the crawl contains 400 of 400 shown pages before (100.0 %) and 340 of 400 after "
@@ -267,7 +267,7 @@ def test_hosts_that_were_out_of_reach(lost: int, missing: int, found: bool | Non
     connection = duckdb.connect()
     connection.register("documents_map", frame(rows, DocumentsMap).to_arrow())
     ((_, outcome),) = check_missing_pages(connection, ("06", "07", "08"))
-    assert outcome.found is found
+    assert outcome.is_construction is found
     if lost == 2:
         assert outcome.evidence == (
             "the crawl lacks 40 of 200 pages that are in the crawls before and after it (20.0 %), "

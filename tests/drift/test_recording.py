@@ -51,10 +51,10 @@ def test_recording_of_clicks(
     after: tuple[list[int], list[int], int], found: bool | None, end: str
 ) -> None:
     outcome = check_click_recording(recorded(USUAL, after))
-    assert outcome.found is found
+    assert outcome.is_construction is found
     assert end in outcome.evidence
-    assert outcome.sees == (SEES if found is False else "")
-    assert check_click_recording(recorded(after, USUAL)).found is found
+    assert outcome.detectable == (SEES if found is False else "")
+    assert check_click_recording(recorded(after, USUAL)).is_construction is found
 
 
 def test_the_sentence_has_the_numbers_of_both() -> None:
@@ -64,7 +64,7 @@ def test_the_sentence_has_the_numbers_of_both() -> None:
         "and 0.00 further clicks on average"
     )
     outcome = check_click_recording(recorded(USUAL, ([50, 0, 0], [500, 500, 500], 450)))
-    assert (outcome.found, outcome.evidence) == (False, says.format("90.0 %"))
+    assert (outcome.is_construction, outcome.evidence) == (False, says.format("90.0 %"))
     outcome = check_click_recording(recorded(USUAL, ([100, 0, 0], [500, 500, 500], 400)))
     assert outcome == Outcome(
         True,
@@ -97,9 +97,9 @@ def test_result_lists_that_were_cut(after: list[int], found: bool | None) -> Non
     """Before, lists have 4.85 results on average."""
     before = [1000, 1000, 1000, 950, 900]
     outcome = check_result_lists(recorded(([10] * 5, before, 900), ([1] * len(after), after, 900)))
-    assert outcome.found is found
+    assert outcome.is_construction is found
     reverse = recorded(([1] * len(after), after, 900), ([10] * 5, before, 900))
-    assert check_result_lists(reverse).found is found
+    assert check_result_lists(reverse).is_construction is found
 
 
 def test_the_rank_at_which_lists_end() -> None:

@@ -86,10 +86,10 @@ def test_half_of_the_listed_queries_have_no_judgement(editions: dict[str, Editio
     for side in ("from", "to"):
         connection.execute(f"CREATE OR REPLACE VIEW queries AS FROM queries_{side}")
         connection.execute(f"CREATE OR REPLACE VIEW qrels AS FROM qrels_{side}")
-        assert lists.check_listed_queries_judged(connection).found is True
-        assert lists.check_judged_queries_listed(connection).found is False
+        assert lists.check_listed_queries_judged(connection).is_construction is True
+        assert lists.check_judged_queries_listed(connection).is_construction is False
     overlaps = lists.check_query_overlaps(connection)
-    assert overlaps.found is True
+    assert overlaps.is_construction is True
     assert "the set of judged queries was built differently" in overlaps.evidence
 
 
@@ -98,19 +98,19 @@ def test_the_broken_edition_is_found(editions: dict[str, Edition]) -> None:
     connection.execute("CREATE VIEW queries AS FROM queries_from")
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")
     missing = lists.check_judged_queries_listed(connection)
-    assert missing.found is True
+    assert missing.is_construction is True
     assert "2,667 of" in missing.evidence
     gathered = attachment.check_judgements_per_query(connection)
-    assert gathered.found is True
+    assert gathered.is_construction is True
     assert gathered.numbers["most_from"] > 10 * gathered.numbers["most_to"]
-    assert lists.check_query_overlaps(connection).found is True
-    assert attachment.check_recurring_pairs(connection).found is None
+    assert lists.check_query_overlaps(connection).is_construction is True
+    assert attachment.check_recurring_pairs(connection).is_construction is None
 
 
 def test_the_repaired_edition_is_not(editions: dict[str, Edition]) -> None:
     connection, found = connected(editions, "2022-06", "2022-07")
-    assert attachment.check_judgements_per_query(connection).found is False
-    assert attachment.check_recurring_pairs(connection).found is False
+    assert attachment.check_judgements_per_query(connection).is_construction is False
+    assert attachment.check_recurring_pairs(connection).is_construction is False
     assert found["kappa"] > 0.4
     connection.register("all_queries", tables(editions["2022-06"])[0].to_arrow())
     assert queries.pair_statistics(connection)["kept"] > 20000

@@ -56,7 +56,7 @@ def found(
         return {
             check.name
             for check in CHECKS
-            if only in (None, check.name) and check.answer(connection).found
+            if only in (None, check.name) and check.answer(connection).is_construction
         }
 
 
@@ -118,15 +118,18 @@ def test_few_queries_cannot_show_that_a_topic_was_struck(seed: int) -> None:
     after = replace(Rules(), dropped_topics=(1, 5))
     with compare(asked(world, Rules(), 0), asked(world, after, 1)) as connection:
         outcome = selection.check_topics(connection)
-    assert outcome.found is not False
-    assert outcome.found or "frequent queries" in outcome.sees
+    assert outcome.is_construction is not False
+    assert outcome.is_construction or "frequent queries" in outcome.detectable
 
 
 def test_enough_queries_show_any_topic() -> None:
     world = World(0)
     with compare(asked(world, Rules(), 0), asked(world, Rules(), 1)) as connection:
         outcome = selection.check_topics(connection)
-    assert (outcome.found, outcome.sees) == (False, "any one topic deleted from the list")
+    assert (outcome.is_construction, outcome.detectable) == (
+        False,
+        "any one topic deleted from the list",
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -136,8 +139,8 @@ def test_a_threshold_that_few_impressions_cannot_show(seed: int) -> None:
     raised = replace(Rules(), min_impressions=20)
     with compare(asked(small, Rules(), 0), asked(small, raised, 1)) as connection:
         outcome = thresholds.check_minimum_counts(connection)
-    assert outcome.found is not False
-    assert outcome.found or "is detectable with about" in outcome.sees
+    assert outcome.is_construction is not False
+    assert outcome.is_construction or "is detectable with about" in outcome.detectable
 
 
 def asked_times(rows: list[tuple[str, str, int]]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -161,7 +164,7 @@ def test_a_topic_that_vanishes_as_others_fade_is_not_called_struck(
     after = [*others, ("pile", "pile", 5000), ("judo", "judo", judo_later), ("rare", "t0", 5)]
     with compare(asked_times(before), asked_times(after)) as connection:
         outcome = selection.check_topics(connection)
-    assert outcome.found is expected
+    assert outcome.is_construction is expected
     topics = [topic["topic"] for topic in outcome.numbers.get("topics", [])]
     assert topics == (["ski"] if expected else [])
 
@@ -179,7 +182,7 @@ def test_queries_that_are_worded_differently_are_no_filter(
     after = [*kept, rare, *((f"new {n}", f"t{n}", 100) for n in range(added))]
     with compare(asked_times(before), asked_times(after)) as connection:
         outcome = selection.check_filter(connection)
-    assert outcome.found is found
+    assert outcome.is_construction is found
     assert outcome.evidence == (
         f"{removed} of {60 + removed} frequent queries were removed and {added} of {60 + added} "
         "frequent queries were added"

@@ -12,7 +12,7 @@ import polars as pl
 
 from builder.alignment.changes import QREL_CHANGES, QUERY_CHANGES
 from builder.documents.tokens import md5_hex, tokens
-from builder.drift.checks import Recorded, store_recorded_parameters
+from builder.drift.checks import SnapshotParameters, store_recorded_parameters
 from builder.drift.pair_drift import create_optional_views
 from builder.drift.series import OptionalInputs, SnapshotSeries, compare_snapshots
 from builder.io.tables import Table, write_frame
@@ -178,7 +178,7 @@ def observe(world: World, rules: Rules, month: int) -> Month:
 def compare(
     before: tuple[pl.DataFrame, pl.DataFrame],
     after: tuple[pl.DataFrame, pl.DataFrame],
-    recorded: Mapping[str, Recorded] | None = None,
+    recorded: Mapping[str, SnapshotParameters] | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """A connection with queries, qrels and their changes, for checks that need no more."""
     connection = duckdb.connect(config={"threads": 1})

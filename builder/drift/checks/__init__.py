@@ -1,11 +1,11 @@
-"""Checks that distinguish changes of construction from changes in the web and in its users.
+"""Checks whether differences between snapshots are artifacts of how the collection was built.
 
-They read the tables of a snapshot, or of two consecutive ones, as views of a DuckDB connection
-(`queries`, `qrels`; `documents_from`, `documents_to`, `queries_from`, ..., and the change tables).
-Further views may be empty: `coverage_from`, `host_coverage_from`, `click_estimates_from`,
-`click_diagnostics_from`, `recorded_from`, and the same with `_to`. Each check returns a verdict
-(construction, clear or cannot tell), its evidence in one sentence, and the smallest change that it
-would have detected.
+Each check reads the tables of one snapshot, or of two consecutive snapshots, from a DuckDB
+connection. The views of a single snapshot are `queries` and `qrels`. The views of a pair are named
+`documents_from`, `documents_to`, `queries_from`, etc.; `_from` is the earlier snapshot. The views
+`coverage_*`, `host_coverage_*`, `click_estimates_*`, `click_diagnostics_*` and `recorded_*` may be
+empty. Each check returns a verdict (construction, clear or cannot tell), its evidence in one
+sentence, and the smallest change that it would have detected.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,6 @@ from typing import Any
 import duckdb
 
 from builder.drift.checks import (
-    addresses,
     attachment,
     crawling,
     grading,
@@ -26,10 +25,11 @@ from builder.drift.checks import (
     selection,
     texts,
     thresholds,
+    url_forms,
 )
-from builder.drift.checks.neighbours import check_missing_pages
+from builder.drift.checks.neighbors import check_missing_pages
 from builder.drift.checks.outcome import Check, Outcome
-from builder.drift.checks.parameters import Recorded, store_recorded_parameters
+from builder.drift.checks.parameters import SnapshotParameters, store_recorded_parameters
 
 SNAPSHOT_CHECKS: tuple[Check, ...] = lists.SNAPSHOT_CHECKS
 PAIR_CHECKS: tuple[Check, ...] = (
@@ -43,25 +43,26 @@ PAIR_CHECKS: tuple[Check, ...] = (
     *grading.CHECKS,
     *attachment.CHECKS,
     *pages.CHECKS,
-    *addresses.CHECKS,
+    *url_forms.CHECKS,
     *texts.CHECKS,
 )
 
 VERDICTS = {True: "construction", False: "clear", None: "cannot tell"}
+"""Verdict in `drift.json` for each value of `Outcome.is_construction`."""
 
 
 def check_snapshot(connection: duckdb.DuckDBPyConnection, snapshot: str) -> list[dict[str, Any]]:
-    """Return the check records of one snapshot, from the views `queries` and `qrels`."""
+    """Run all checks of a single snapshot; return their records for `drift.json`."""
     return [
-        outcome_record(check.name, check.asks, check.answer(connection), (snapshot,))
+        create_outcome_record(check.name, check.question, check.run(connection), (snapshot,))
         for check in SNAPSHOT_CHECKS
     ]
 
 
 def check_pair(connection: duckdb.DuckDBPyConnection, pair: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the check records of two consecutive snapshots, from the views of both."""
+    """Run all checks of two consecutive snapshots; return their records for `drift.json`."""
     return [
-        outcome_record(check.name, check.asks, check.answer(connection), pair)
+        create_outcome_record(check.name, check.question, check.run(connection), pair)
         for check in PAIR_CHECKS
     ]
 
@@ -69,26 +70,31 @@ def check_pair(connection: duckdb.DuckDBPyConnection, pair: Sequence[str]) -> li
 def check_inner_snapshots(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return the check records of all snapshots that lie between two others."""
+    """Check the crawls of all snapshots but the first and the last; return the check records.
+
+    Args:
+        connection: Connection with the view `documents_map`.
+        names: Names of all snapshots in chronological order.
+    """
     question = "Does the crawl contain the pages that both neighbouring crawls contain?"
     return [
-        outcome_record("pages_stay", question, outcome, (name,))
+        create_outcome_record("pages_stay", question, outcome, (name,))
         for name, outcome in check_missing_pages(connection, names)
     ]
 
 
-def outcome_record(
+def create_outcome_record(
     name: str, question: str, outcome: Outcome, snapshots: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the outcome of a check as a record of `drift.json`."""
+    """Convert the outcome of a check to a record of `drift.json`."""
     return {
         "check": name,
         "asks": question,
         "snapshots": list(snapshots),
-        "verdict": VERDICTS[outcome.found],
+        "verdict": VERDICTS[outcome.is_construction],
         "evidence": outcome.evidence,
         "numbers": outcome.numbers,
-        "sees": outcome.sees,
+        "sees": outcome.detectable,
     }
 
 
@@ -97,7 +103,7 @@ __all__ = [
     "SNAPSHOT_CHECKS",
     "Check",
     "Outcome",
-    "Recorded",
+    "SnapshotParameters",
     "check_inner_snapshots",
     "check_pair",
     "check_snapshot",

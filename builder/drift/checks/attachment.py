@@ -1,10 +1,10 @@
 """Checks that judgements are attached to the queries for which they were made.
 
-A published release joined old ids by a prefix: about two thirds of its lines pair a document with a
-query for which it was never judged, and one query has 726 judgements instead of at most 49. Such a
-file contains queries with far too many judgements, and judged pages that do not mention the query.
-Its pairs do not recur either, but neither do they after a change of ranking, so that missing
-recurrence alone is no proof.
+In one published release, ids were joined by prefix: about two thirds of the qrels pair a document
+with a query for which it was never judged, and one query has 726 judgements instead of at most 49.
+Three symptoms of such errors are checked: queries with far too many judgements, judged pages that
+do not mention the query, and query-document pairs that are not judged again in the next snapshot.
+The last symptom proves nothing on its own, because a change of the ranking causes it too.
 """
 
 import duckdb
@@ -13,27 +13,38 @@ from builder.drift.checks.outcome import (
     Check,
     Outcome,
     ShareComparison,
-    cannot_tell,
     compare_shares,
-    fetch_row,
+    fetch_single_row,
     format_share,
+    undecided_outcome,
 )
 from builder.drift.statistics import share
 
-MOST_RATIO = 5
-MOST_JUDGED = 50
-FEWEST = 200
-FEWEST_READ = 50
-PAGES_READ = 1000
-"""Maximum number of judged pages to read; the smallest ids are a random sample."""
+MIN_EXCESS_RATIO = 5
+"""Minimum ratio of the snapshots' maximum numbers of judgements per query that is suspicious."""
 
-MENTION_DROP, HALVED = 0.1, 0.5
-"""Minimum absolute and relative drop of the share of judged pages that mention the query."""
+MIN_EXCESS_JUDGEMENTS = 50
+"""Minimum number of judgements of a single query that is suspicious."""
 
-RECURRING = 0.35
-"""Minimum share of recurring pairs if query and document are judged in both snapshots."""
+MIN_PAIRS = 200
+"""Minimum number of query-document pairs for measuring how many are judged again."""
 
-MOST = """
+MIN_PAIRS_READ = 50
+"""Minimum number of judged pages per snapshot for comparing how many mention their query."""
+
+MAX_PAGES_READ = 1000
+"""Maximum number of judgements whose pages are read: those with the smallest document ids, which
+are a random sample because ids are hashes."""
+
+MIN_MENTION_DROP, MAX_CONCLUSIVE_RATIO = 0.1, 0.5
+"""Minimum difference between the snapshots' shares of judged pages that mention the query, and
+maximum ratio of the lower share to the higher share that is conclusive."""
+
+MIN_RECURRING_SHARE = 0.35
+"""Minimum share of pairs judged in both snapshots, among pairs whose query and document are judged
+in both."""
+
+MAX_JUDGEMENTS = """
 WITH
 counts_from AS (SELECT query_id, count(*) AS judged FROM qrels_from GROUP BY query_id),
 counts_to AS (SELECT query_id, count(*) AS judged FROM qrels_to GROUP BY query_id)
@@ -95,14 +106,17 @@ FROM pages JOIN rarest USING (query_id)
 
 
 def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the maximum number of judgements per query between the snapshots."""
-    numbers = fetch_row(connection, MOST)
+    """Compare the maximum numbers of judgements per query of the two snapshots."""
+    numbers = fetch_single_row(connection, MAX_JUDGEMENTS)
     before, after = numbers["most_from"], numbers["most_to"]
     if before is None or after is None:
-        return cannot_tell("a snapshot has no judgements")
+        return undecided_outcome("a snapshot has no judgements")
     says = f"the maximum number of judgements per query is {before} before and {after} after"
-    sees = f"a query with {MOST_RATIO} times as many judgements, and at least {MOST_JUDGED}"
-    if max(before, after) < max(MOST_JUDGED, MOST_RATIO * min(before, after)):
+    sees = (
+        f"a query with {MIN_EXCESS_RATIO} times as many judgements, and at least "
+        f"{MIN_EXCESS_JUDGEMENTS}"
+    )
+    if max(before, after) < max(MIN_EXCESS_JUDGEMENTS, MIN_EXCESS_RATIO * min(before, after)):
         return Outcome(False, says, numbers, sees)
     if numbers["shown"]:
         return Outcome(None, f"{says}, all for pages that were shown for their query", numbers)
@@ -111,47 +125,53 @@ def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome
 
 
 def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Measure how many judged pairs recur, where both snapshots have the query and the document."""
-    numbers = fetch_row(connection, RECURRENCE)
+    """Measure how many judged query-document pairs are judged in both snapshots.
+
+    Only pairs whose query and whose document have judgements in both snapshots are counted.
+    """
+    numbers = fetch_single_row(connection, RECURRENCE)
     either = numbers["pairs_from"] + numbers["pairs_to"] - numbers["pairs_common"]
     recurring = share(numbers["pairs_common"], either)
-    if recurring is None or either < FEWEST:
-        return cannot_tell(
-            f"fewer than {FEWEST} pairs have a query and a document in both snapshots"
+    if recurring is None or either < MIN_PAIRS:
+        return undecided_outcome(
+            f"fewer than {MIN_PAIRS} pairs have a query and a document in both snapshots"
         )
     says = (
         f"of {either} pairs whose query and document occur in both snapshots, "
         f"{format_share(recurring)} are judged in both"
     )
-    if recurring >= RECURRING:
+    if recurring >= MIN_RECURRING_SHARE:
         return Outcome(False, says, numbers)
     return Outcome(None, f"{says}: either the ranking changed or the pairs are wrong", numbers)
 
 
 def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of judged pages that mention the rarest word of the query.
+    """Compare the snapshots' shares of judged pages that mention the rarest word of the query.
 
-    Pages of all grades are read, because the relevant ones change with the clicks of users, but
-    only those with the same words in both snapshots, because other texts mention other words.
+    Pages of all grades are included, because grades depend on clicks, so the set of relevant pages
+    changes between snapshots. Pages whose words changed are excluded, because an edit can add or
+    remove mentions.
     """
     before, after = (
-        fetch_row(connection, MENTIONS.format(side=side, pages=PAGES_READ))
+        fetch_single_row(connection, MENTIONS.format(side=side, pages=MAX_PAGES_READ))
         for side in ("from", "to")
     )
     numbers = {"from": before, "to": after}
-    if min(before["pairs"], after["pairs"]) < FEWEST_READ:
-        return cannot_tell(
-            f"fewer than {FEWEST_READ} judged pages have the same text in both snapshots"
+    if min(before["pairs"], after["pairs"]) < MIN_PAIRS_READ:
+        return undecided_outcome(
+            f"fewer than {MIN_PAIRS_READ} judged pages have the same text in both snapshots"
         )
     comparison = ShareComparison(
-        (before["mentions"], before["pairs"]), (after["mentions"], after["pairs"]), MENTION_DROP
+        (before["mentions"], before["pairs"]), (after["mentions"], after["pairs"]), MIN_MENTION_DROP
     )
     says = (
         f"{format_share(comparison.shares[0])} of judged pages before and "
         f"{format_share(comparison.shares[1])} after mention the rarest word of their query"
     )
     verdict = "judgements are probably attached to the wrong queries"
-    if comparison.is_changed and min(comparison.shares) > HALVED * max(comparison.shares):
+    if comparison.is_changed and min(comparison.shares) > MAX_CONCLUSIVE_RATIO * max(
+        comparison.shares
+    ):
         return Outcome(None, says, numbers, "only a share that drops by half is conclusive")
     return compare_shares(comparison, says, verdict, numbers, max_detectable=0.4)
 

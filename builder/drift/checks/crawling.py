@@ -1,8 +1,8 @@
 """Checks that the crawl contains the pages that were shown to users.
 
-Result pages reveal which documents the search engine had indexed. A crawl that lacks many of them
-is partial: the documents are missing from the collection, not from the web. The checks count the
-documents shown for selected queries (table `coverage`), in total and per host.
+Search results show which documents the engine had indexed. A crawl that lacks many of them is
+partial: the documents are missing from the collection, not from the web. The checks count the
+documents shown for selected queries, in total (table `coverage`) and per host (`host_coverage`).
 """
 
 import math
@@ -10,9 +10,9 @@ import math
 import duckdb
 
 from builder.drift.checks.hosts import (
-    MIN_LOST,
-    MIN_LOST_SHARE,
-    MIN_PARTIAL_PAGES,
+    MIN_LOST_HOST_SHARE,
+    MIN_LOST_HOSTS,
+    MIN_MISSING_PAGE_SHARE_IF_PARTIAL,
     count_changed_hosts,
     is_crawl_partial,
 )
@@ -20,22 +20,24 @@ from builder.drift.checks.outcome import (
     Check,
     Outcome,
     ShareComparison,
-    cannot_tell,
     compare_shares,
-    fetch_row,
+    fetch_single_row,
     format_share,
+    undecided_outcome,
 )
 
-SHARE_JUMP = 0.05
-"""Minimum difference of coverage that is not noise."""
+MIN_COVERAGE_DIFFERENCE = 0.05
+"""Minimum difference between the coverages of two snapshots that is not noise."""
 
-FEWEST_HOSTS = 5
-FEWEST_PAGES = 3
-"""Minimum number of pages of a host, shown in both snapshots, to compare the host."""
+MIN_COMPARED_HOSTS = 5
+"""Minimum number of hosts whose coverage can be compared."""
 
-HELD, LACKED = 0.5, 0.1
-"""Coverage of a host's shown pages from which it counts as crawled, and up to which it counts as
-missing."""
+MIN_SHOWN_PAGES = 3
+"""Minimum number of a host's pages shown in each snapshot for comparing its coverage."""
+
+MIN_CRAWLED_COVERAGE, MAX_MISSING_COVERAGE = 0.5, 0.1
+"""Minimum coverage of a host's shown pages for the host to count as crawled, and maximum coverage
+for it to count as missing from the crawl."""
 
 COVERAGE = """
 SELECT
@@ -46,11 +48,11 @@ SELECT
 FROM coverage_{side} WHERE scope = 'kept_queries'
 """
 
-COVERAGE_OF_HOST = """
+COVERAGE_BY_HOST = """
 SELECT host, shown AS pages, in_crawl AS part FROM host_coverage_{side} WHERE shown > 0
 """
 
-HOSTS = """
+LOST_AND_GAINED_HOSTS = """
 WITH hosts AS (
     SELECT host, f.in_crawl / f.shown AS before, t.in_crawl / t.shown AS after
     FROM host_coverage_from AS f JOIN host_coverage_to AS t USING (host)
@@ -69,12 +71,16 @@ FROM hosts
 
 
 def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of shown pages that were crawled between the snapshots."""
-    before, after = (fetch_row(connection, COVERAGE.format(side=side)) for side in ("from", "to"))
+    """Compare the shares of shown pages that were crawled in the two snapshots."""
+    before, after = (
+        fetch_single_row(connection, COVERAGE.format(side=side)) for side in ("from", "to")
+    )
     if not (before["shown"] and after["shown"]):
-        return cannot_tell("the crawl coverage of shown pages is not recorded")
+        return undecided_outcome("the crawl coverage of shown pages is not recorded")
     comparison = ShareComparison(
-        (before["in_crawl"], before["shown"]), (after["in_crawl"], after["shown"]), SHARE_JUMP
+        (before["in_crawl"], before["shown"]),
+        (after["in_crawl"], after["shown"]),
+        MIN_COVERAGE_DIFFERENCE,
     )
     says = (
         f"the crawl contains {before['in_crawl']:,} of {before['shown']:,} shown pages before "
@@ -83,24 +89,28 @@ def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     numbers = {"from": before, "to": after}
     if comparison.is_changed:
-        hosts = count_changed_hosts(connection, COVERAGE_OF_HOST, comparison)
-        if not hosts.are_most:
-            return hosts.undecided(says, numbers)
-        if abs(comparison.shares[1] - comparison.shares[0]) < MIN_PARTIAL_PAGES:
+        hosts = count_changed_hosts(connection, COVERAGE_BY_HOST, comparison)
+        if not hosts.is_majority:
+            return hosts.create_undecided_outcome(says, numbers)
+        if abs(comparison.shares[1] - comparison.shares[0]) < MIN_MISSING_PAGE_SHARE_IF_PARTIAL:
             reason = "either a crawl is partial or pages ended before it"
             return Outcome(None, f"{says}: {reason}", numbers)
     return compare_shares(comparison, says, "a crawl is partial", numbers)
 
 
 def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count the hosts whose pages are shown in both snapshots but crawled in only one."""
-    for name, value in (("fewest_pages", FEWEST_PAGES), ("held", HELD), ("lacked", LACKED)):
+    """Count the hosts whose pages were shown in both snapshots but crawled in only one of them."""
+    for name, value in (
+        ("fewest_pages", MIN_SHOWN_PAGES),
+        ("held", MIN_CRAWLED_COVERAGE),
+        ("lacked", MAX_MISSING_COVERAGE),
+    ):
         connection.execute(f"SET VARIABLE {name} = ?", [value])
-    numbers = fetch_row(connection, HOSTS)
-    if numbers["compared"] < FEWEST_HOSTS:
-        return cannot_tell(
-            f"fewer than {FEWEST_HOSTS} hosts have at least {FEWEST_PAGES} shown pages in both "
-            "snapshots"
+    numbers = fetch_single_row(connection, LOST_AND_GAINED_HOSTS)
+    if numbers["compared"] < MIN_COMPARED_HOSTS:
+        return undecided_outcome(
+            f"fewer than {MIN_COMPARED_HOSTS} hosts have at least {MIN_SHOWN_PAGES} shown pages "
+            "in both snapshots"
         )
     says = (
         f"of {numbers['compared']:,} hosts shown in both snapshots, {numbers['lost']:,} were "
@@ -108,7 +118,7 @@ def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     found = is_crawl_partial(max(numbers["lost"], numbers["gained"]), numbers["compared"])
     if found is False:
-        least = math.ceil(max(MIN_LOST, MIN_LOST_SHARE * numbers["compared"]))
+        least = math.ceil(max(MIN_LOST_HOSTS, MIN_LOST_HOST_SHARE * numbers["compared"]))
         return Outcome(False, says, numbers, f"{least} hosts lost at the same time")
     says += f" ({', '.join(numbers['examples'][:3])})"
     if found is None:

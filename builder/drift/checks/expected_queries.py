@@ -1,16 +1,17 @@
-"""Finds queries frequent enough that the same rules would have selected them again.
+"""Finds queries frequent enough that unchanged rules would select them in both snapshots.
 
-When interest fades, the rare queries of a topic fall below the selection threshold first; its
-frequent queries stay, with fewer impressions. When a topic is deleted from the list, or a filter
-becomes stricter, frequent queries disappear at once. So a query is *expected* if the trend of its
-topic, measured on the queries in both snapshots, predicts several times the minimum number of
-impressions. An expected query that the other snapshot lacks is *missing*. An expected query that
-stayed but is far below the trend has *faded*: where missing queries do not clearly outnumber faded
-ones, interest explains both.
+When interest in a topic declines, its rare queries fall below the selection threshold first; its
+frequent queries remain, with fewer impressions. When a topic is deleted from the list, or a filter
+becomes stricter, frequent queries disappear at once. A query of one snapshot is *expected* in the
+other if its topic's trend predicts several times the minimum number of impressions. The trend is
+the change in impressions of those queries of the topic that are in both snapshots. An expected
+query that the other snapshot lacks is *missing*. An expected query that remains, but with far fewer
+impressions than predicted, is *below trend*. If missing queries do not clearly outnumber those
+below trend, declining interest explains both.
 
-If no query of a topic stayed, its queries are expected only if they were so frequent that interest
-would have had to fall to a twentieth of the trend of all queries, and further than in any other
-topic: a subject that fades takes its rare topics with it.
+If no query of a topic remains, its trend is unknown. Its queries are then expected only if they
+would reach the minimum at a twentieth of the trend of all queries, and several times the minimum at
+the steepest decline of any other topic.
 """
 
 from dataclasses import dataclass
@@ -19,25 +20,29 @@ import duckdb
 
 from builder.statistics.significance import binomial_p_value
 
-MARGIN = 4
-"""Multiple of the minimum impressions that the trend of its topic must predict for an expected
-query."""
+MIN_PREDICTED_RATIO = 4
+"""Minimum ratio of the impressions that a topic's trend predicts for an expected query to the
+minimum number of impressions in the other snapshot."""
 
-MARGIN_WITHOUT_TREND = 20
-"""Same multiple for topics without queries in both snapshots, by the trend of all queries."""
+MIN_PREDICTED_RATIO_WITHOUT_TREND = 20
+"""Minimum ratio of predicted impressions to the minimum in the other snapshot for topics without a
+query in both snapshots, where the prediction uses the trend of all queries."""
 
-MIN_MISSING_PER_FADED = 4
-"""Minimum number of missing queries per faded query that indicates a changed rule."""
+MIN_MISSING_PER_BELOW_TREND = 4
+"""Minimum ratio of missing queries to queries below trend that indicates a changed rule."""
 
 MIN_EXPECTED_IN_TOPIC = 3
-MIN_MISSING_SHARE = 0.5
-"""Minimum share of its expected queries that a changed topic lacks."""
+"""Minimum number of expected queries of a topic for deciding whether the topic changed."""
 
-MIN_SHARE_ABOVE_OTHERS = 0.3
-"""Minimum difference between this share and that of all other topics."""
+MIN_MISSING_SHARE = 0.5
+"""Minimum share of a changed topic's expected queries that are missing."""
+
+MIN_EXCESS_OVER_OTHER_TOPICS = 0.3
+"""Minimum difference between the missing shares of a changed topic and of all other queries."""
 
 MAX_P_VALUE = 1e-4
-"""Maximum p-value of the hypothesis that a changed topic lacks queries at the others' rate."""
+"""Maximum p-value of the binomial test that a topic's expected queries are missing at a higher rate
+than all other expected queries."""
 
 TRENDS = """
 listed AS (
@@ -61,7 +66,8 @@ steepest_fall AS (
 ),
 threshold AS (SELECT min(impressions)::HUGEINT AS impressions FROM queries_{there})
 """
-"""SQL of queries by topic, trends of all queries and of each topic, and the minimum count."""
+"""Common table expressions: queries by topic, impressions of all common queries and by topic, the
+topic whose impressions fell most, and the minimum number of impressions."""
 
 OUTLASTS_STEEPEST_FALL = """(
     steepest_fall.impressions IS NULL
@@ -99,13 +105,13 @@ HAVING bool_and(numerator >= margin * threshold.impressions * denominator)
     AND bool_and(outlasts_steepest_fall)
 """
 
-PER_TOPIC = """
+COUNTS_BY_TOPIC = """
 WITH members AS (SELECT unnest(topics) AS topic, missing, faded FROM expected_queries)
 SELECT topic, count(*), count(*) FILTER (missing), count(*) FILTER (faded)
 FROM members GROUP BY topic ORDER BY topic
 """
 
-WITHOUT_TOPICS = """
+COUNTS_WITHOUT_TOPICS = """
 SELECT count(*), count(*) FILTER (missing), count(*) FILTER (faded)
 FROM expected_queries WHERE NOT list_has_any(topics, ?::VARCHAR[])
 """
@@ -122,22 +128,23 @@ SELECT
 FROM listed LEFT JOIN steepest_fall ON true, overall, threshold
 GROUP BY listed.topic ORDER BY listed.topic
 """
-"""SQL that counts the queries of each topic that would be expected if it were deleted."""
+"""SQL query that counts, for each topic, the queries that would be expected after its deletion."""
 
 
 @dataclass(frozen=True)
 class ExpectedQueryCounts:
-    """Numbers of expected queries, which the same selection rules should have selected again.
+    """Counts of expected queries, which unchanged rules would select in both snapshots.
 
     Args:
         expected: Number of expected queries.
-        missing: Those that the other snapshot lacks.
-        faded: Those in both snapshots that are far below their topic's trend.
+        missing: Number of expected queries that the other snapshot lacks.
+        below_trend: Number of expected queries in both snapshots with far fewer impressions than
+            their topic's trend predicts.
     """
 
     expected: int
     missing: int
-    faded: int
+    below_trend: int
 
     @property
     def missing_share(self) -> float:
@@ -145,44 +152,52 @@ class ExpectedQueryCounts:
         return self.missing / self.expected if self.expected else 0.0
 
     @property
-    def exceeds_fading(self) -> bool:
-        """Whether more queries are missing than fading interest explains."""
-        return self.missing >= MIN_MISSING_PER_FADED * self.faded
+    def exceeds_decline(self) -> bool:
+        """Whether more queries are missing than declining interest explains."""
+        return self.missing >= MIN_MISSING_PER_BELOW_TREND * self.below_trend
 
     @property
     def missing_rate(self) -> float:
-        """Probability that an expected query is missing, in (0, 1), by Laplace's rule."""
+        """Probability in (0, 1) that an expected query is missing, with Laplace smoothing."""
         return (self.missing + 1) / (self.expected + 2)
 
     def subtract(self, part: "ExpectedQueryCounts") -> "ExpectedQueryCounts":
-        """Subtract the counts of a subset of the queries, `part`."""
+        """Return the counts of the queries that are not in the subset `part`."""
         return ExpectedQueryCounts(
-            self.expected - part.expected, self.missing - part.missing, self.faded - part.faded
+            self.expected - part.expected,
+            self.missing - part.missing,
+            self.below_trend - part.below_trend,
         )
 
 
-def create_expected_queries(connection: duckdb.DuckDBPyConnection, here: str, there: str) -> None:
-    """Create a table of the queries of one snapshot that the other one should contain too.
+def create_expected_queries(
+    connection: duckdb.DuckDBPyConnection, side: str, other_side: str
+) -> None:
+    """Create the table `expected_queries` of one snapshot's queries expected in the other.
 
     Args:
         connection: Connection with the views of the pair.
-        here: `from` or `to`.
-        there: The other one.
+        side: Suffix of the views of the snapshot whose queries are listed, `from` or `to`.
+        other_side: Suffix of the views of the other snapshot.
     """
-    connection.execute(_format(EXPECTED_QUERIES, here, there))
+    connection.execute(_fill_in_sides(EXPECTED_QUERIES, side, other_side))
 
 
-def changed_topics(
-    connection: duckdb.DuckDBPyConnection, here: str, there: str
+def find_changed_topics(
+    connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> dict[str, ExpectedQueryCounts]:
-    """Return the topics of a snapshot whose expected queries are missing from the other one.
+    """Find the topics whose expected queries are missing from the other snapshot.
 
-    Creates the table `expected_queries`; see `create_expected_queries`.
+    Also creates the table `expected_queries`; see `create_expected_queries` for the arguments.
+
+    Returns:
+        Counts of the expected queries of each topic found.
     """
-    create_expected_queries(connection, here, there)
-    overall = count_without_topics(connection, [])
+    create_expected_queries(connection, side, other_side)
+    overall = count_queries_outside_topics(connection, [])
     topics = {
-        row[0]: ExpectedQueryCounts(*row[1:]) for row in connection.execute(PER_TOPIC).fetchall()
+        row[0]: ExpectedQueryCounts(*row[1:])
+        for row in connection.execute(COUNTS_BY_TOPIC).fetchall()
     }
     return {
         topic: counts
@@ -191,20 +206,26 @@ def changed_topics(
     }
 
 
-def count_without_topics(
+def count_queries_outside_topics(
     connection: duckdb.DuckDBPyConnection, topics: list[str]
 ) -> ExpectedQueryCounts:
-    """Count the expected queries that have none of the given topics."""
-    return ExpectedQueryCounts(*connection.execute(WITHOUT_TOPICS, [topics]).fetchall()[0])
+    """Count the queries in the table `expected_queries` that have none of the given topics."""
+    return ExpectedQueryCounts(*connection.execute(COUNTS_WITHOUT_TOPICS, [topics]).fetchall()[0])
 
 
-def detectable_topics(
-    connection: duckdb.DuckDBPyConnection, here: str, there: str
+def topic_deletion_detectability(
+    connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> dict[str, bool]:
-    """Return for each topic whether the checks would detect its deletion."""
-    create_expected_queries(connection, here, there)
-    rate = count_without_topics(connection, []).missing_rate
-    rows = connection.execute(_format(EXPECTED_IF_DELETED, here, there)).fetchall()
+    """Return for each topic whether the checks would detect its deletion from the topic list.
+
+    Args:
+        connection: Connection with the views of the pair.
+        side: Suffix of the views of the snapshot that has the topics, `from` or `to`.
+        other_side: Suffix of the views of the snapshot that might lack them.
+    """
+    create_expected_queries(connection, side, other_side)
+    rate = count_queries_outside_topics(connection, []).missing_rate
+    rows = connection.execute(_fill_in_sides(EXPECTED_IF_DELETED, side, other_side)).fetchall()
     return {
         topic: expected >= MIN_EXPECTED_IN_TOPIC
         and binomial_p_value(expected, expected, rate) < MAX_P_VALUE
@@ -213,20 +234,22 @@ def detectable_topics(
 
 
 def _is_outlier(topic: ExpectedQueryCounts, others: ExpectedQueryCounts) -> bool:
-    """Whether a topic lacks far more of its expected queries than all other topics."""
-    if topic.expected < MIN_EXPECTED_IN_TOPIC or not topic.exceeds_fading:
+    """Whether far more of a topic's expected queries are missing than of all other queries."""
+    if topic.expected < MIN_EXPECTED_IN_TOPIC or not topic.exceeds_decline:
         return False
-    if topic.missing_share < max(MIN_MISSING_SHARE, others.missing_share + MIN_SHARE_ABOVE_OTHERS):
+    if topic.missing_share < max(
+        MIN_MISSING_SHARE, others.missing_share + MIN_EXCESS_OVER_OTHER_TOPICS
+    ):
         return False
     return binomial_p_value(topic.missing, topic.expected, others.missing_rate) < MAX_P_VALUE
 
 
-def _format(sql: str, here: str, there: str) -> str:
+def _fill_in_sides(sql: str, side: str, other_side: str) -> str:
     values = {
-        "here": here,
-        "there": there,
-        "margin": MARGIN,
-        "margin_without_trend": MARGIN_WITHOUT_TREND,
+        "here": side,
+        "there": other_side,
+        "margin": MIN_PREDICTED_RATIO,
+        "margin_without_trend": MIN_PREDICTED_RATIO_WITHOUT_TREND,
     }
     return sql.format(
         trends=TRENDS.format(**values),

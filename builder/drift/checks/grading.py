@@ -1,14 +1,15 @@
 """Checks that the grades of both snapshots were assigned by the same rule.
 
-A grade is a step function of a score, and the thresholds of a snapshot can be bounded from its
-qrels. Disjoint bounds prove that the rule changed: user behaviour cannot cause them. If a
-collection has no scores, or scores whose rule cannot be recovered, a jump in the grade shares of
-common pairs is compared with the grades of equal counts of clicks and examinations in both
-snapshots: users change the counts, but only a change of the rule gives equal counts another grade.
-With scores, other grades for equal counts prove nothing: a few clicks shift the fitted prior, and
-then all pairs with the same counts cross a threshold together. If clicks are recorded for another
-impression, or result lists in another order, the grades of common pairs do not agree; neither do
-they if users click at random, or after a change of ranking.
+A grade is a step function of a score, and the qrels of a snapshot yield bounds on its thresholds.
+If the bounds of two snapshots are disjoint, the rule has changed: user behavior cannot cause this.
+If there are no scores, or the rule cannot be recovered from them, the grade shares of common pairs
+(queries and documents judged in both snapshots) are compared. If they differ, the grades of
+judgements with equal counts of clicks and examinations are compared: users change the counts, but
+only another rule assigns other grades to equal counts. This second comparison is skipped if scores
+and thresholds follow the same rules: a few clicks shift the fitted prior, so that all pairs with
+equal counts can cross a threshold together. The last check measures the agreement between the two
+snapshots' grades. It is low if clicks are attached to wrong results, but also if users click at
+random or the ranking changed.
 """
 
 from typing import Any
@@ -18,31 +19,38 @@ import duckdb
 from builder.drift.checks.outcome import (
     Check,
     Outcome,
-    cannot_tell,
-    fetch_row,
+    fetch_single_row,
     format_percentage_points,
     format_share,
+    undecided_outcome,
 )
 from builder.drift.checks.scoring import check_priors
 from builder.drift.judgements import label_agreement
 
-EPSILON = 1e-9
-GRADE_SHIFT = 0.1
-"""Minimum total variation distance of grade shares on common pairs that counts as a jump."""
+ROUNDING_TOLERANCE = 1e-9
+"""Maximum difference between two scores that is attributed to rounding."""
 
-EXAMINED_ALWAYS, EXAMINED_SELDOM = 0.9, 0.8
-"""Share of impressions in which the most examined document of a query counts as examined. From the
-first value on, all impressions were counted; up to the second, those without a click were not."""
+MIN_GRADE_SHIFT = 0.1
+"""Minimum total variation distance between the snapshots' grade shares, or minimum share of
+regraded judgements, that counts as a change."""
 
-FEWEST_QUERIES = 20
-FEWEST = 100
+MIN_ALWAYS_EXAMINED, MAX_SELDOM_EXAMINED = 0.9, 0.8
+"""Median share of impressions in which a query's most examined document is counted as examined:
+minimum if all impressions are counted, maximum if only those with a click are."""
+
+MIN_QUERIES = 20
+"""Minimum number of queries per snapshot for comparing examinations."""
+
+MIN_PAIRS = 100
+"""Minimum number of query-document pairs for comparing grades."""
+
 MIN_KAPPA = 0.3
-"""Minimum quadratic kappa of the grades of pairs judged in both snapshots."""
+"""Minimum quadratic weighted kappa between the two snapshots' grades of common pairs."""
 
-COARSE = 0.1
-"""Maximum width of the bounds of a threshold; wider bounds rest on too few scores."""
+MAX_BOUND_WIDTH = 0.1
+"""Maximum difference between the bounds of a threshold for deciding that it did not change."""
 
-CUTS = """
+THRESHOLD_BOUNDS = """
 WITH rows AS (SELECT grade, score FROM qrels_{side} WHERE source = 'click' AND score IS NOT NULL)
 SELECT
     max(score) FILTER (grade < 1) AS below_1, min(score) FILTER (grade >= 1) AS from_1,
@@ -50,7 +58,7 @@ SELECT
 FROM rows
 """
 
-EXAMINED = """
+MOST_EXAMINED_DOCUMENTS = """
 WITH queries AS (
     SELECT query_id, max(examinations / impressions) AS examined
     FROM qrels_{side} WHERE source = 'click' AND impressions >= 5 GROUP BY query_id
@@ -58,7 +66,7 @@ WITH queries AS (
 SELECT count(*) AS queries, median(examined) AS examined FROM queries
 """
 
-SAME_EVIDENCE = """
+GRADES_OF_EQUAL_COUNTS = """
 WITH
 cells_from AS (
     SELECT clicks, examinations, avg(grade) AS grade FROM qrels_from
@@ -73,7 +81,8 @@ SELECT
     coalesce(sum(judgements) FILTER (abs(f.grade - t.grade) >= 0.5), 0)::BIGINT AS regraded
 FROM cells_to AS t JOIN cells_from AS f USING (clicks, examinations)
 """
-"""Later judgements with the same counts as an earlier one, and those with another grade."""
+"""SQL query that counts the later judgements with the same clicks and examinations as an earlier
+judgement, and those of them where the mean grade at these counts changed by at least 0.5."""
 
 COMMON_GRADES = """
 SELECT f.grade, t.grade, count(*)
@@ -82,40 +91,48 @@ FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id) GROUP BY ALL
 
 
 def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Derive bounds of each grade's minimum score from the qrels, and compare the snapshots."""
-    before, after = (fetch_row(connection, CUTS.format(side=side)) for side in ("from", "to"))
+    """Compare the bounds on each grade's minimum score that the qrels of the snapshots imply."""
+    before, after = (
+        fetch_single_row(connection, THRESHOLD_BOUNDS.format(side=side)) for side in ("from", "to")
+    )
     numbers: dict[str, Any] = {"from": before, "to": after}
     sentences, widths = [], []
     for grade in (1, 2):
         bounds = [(s[f"below_{grade}"], s[f"from_{grade}"]) for s in (before, after)]
-        if any(None in pair or pair[0] > pair[1] + EPSILON for pair in bounds):
+        if any(None in pair or pair[0] > pair[1] + ROUNDING_TOLERANCE for pair in bounds):
             continue
         widths += [above - below for below, above in bounds]
-        if bounds[0][0] > bounds[1][1] + EPSILON or bounds[1][0] > bounds[0][1] + EPSILON:
+        if (
+            bounds[0][0] > bounds[1][1] + ROUNDING_TOLERANCE
+            or bounds[1][0] > bounds[0][1] + ROUNDING_TOLERANCE
+        ):
             sentences.append(
                 f"the threshold of grade {grade} was between {bounds[0][0]:.3f} and "
                 f"{bounds[0][1]:.3f} and is now between {bounds[1][0]:.3f} and {bounds[1][1]:.3f}"
             )
     if not widths:
-        return cannot_tell("there are no scores that determine the grades")
+        return undecided_outcome("there are no scores that determine the grades")
     if not sentences:
         says = "the grade thresholds may be the same"
         sees = f"a grade threshold that moved by {max(0.001, *widths):.3f}"
-        return Outcome(False if max(widths) <= COARSE else None, says, numbers, sees)
+        return Outcome(False if max(widths) <= MAX_BOUND_WIDTH else None, says, numbers, sees)
     return Outcome(True, "; ".join(sentences) + ": the grade thresholds changed", numbers)
 
 
 def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare how often the most examined document of a query counts as examined.
+    """Compare how often the most examined document of a query is counted as examined.
 
-    The first result is at or above every click, so that it is examined in every impression,
-    whatever users click, unless impressions without a click are excluded.
+    The first result is at or above every click and is thus examined in every impression with a
+    click. A lower share suggests that impressions without a click are not counted as examined.
     """
-    before, after = (fetch_row(connection, EXAMINED.format(side=side)) for side in ("from", "to"))
+    before, after = (
+        fetch_single_row(connection, MOST_EXAMINED_DOCUMENTS.format(side=side))
+        for side in ("from", "to")
+    )
     numbers = {"from": before, "to": after}
-    if min(before["queries"], after["queries"]) < FEWEST_QUERIES:
-        return cannot_tell(
-            f"fewer than {FEWEST_QUERIES} queries have judgements derived from clicks"
+    if min(before["queries"], after["queries"]) < MIN_QUERIES:
+        return undecided_outcome(
+            f"fewer than {MIN_QUERIES} queries have judgements derived from clicks"
         )
     least, most = sorted((before["examined"], after["examined"]))
     says = (
@@ -123,20 +140,20 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"{format_share(before['examined'])} of the query's impressions before and in "
         f"{format_share(after['examined'])} after (medians over queries)"
     )
-    if most >= EXAMINED_ALWAYS and least <= EXAMINED_SELDOM:
+    if most >= MIN_ALWAYS_EXAMINED and least <= MAX_SELDOM_EXAMINED:
         reason = "either examinations are counted differently or first results are not judged"
         return Outcome(None, f"{says}: {reason}", numbers)
-    if least >= EXAMINED_ALWAYS:
+    if least >= MIN_ALWAYS_EXAMINED:
         return Outcome(False, says, numbers, "impressions without a click not counted as examined")
     return Outcome(None, says, numbers, "nothing, unless a document is examined in all impressions")
 
 
 def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the grade shares of pairs in both snapshots, then the grades of equal counts."""
+    """Compare the grade shares of common pairs and, if they differ, grades at equal counts."""
     table = _count_common_grades(connection)
     total = sum(map(sum, table))
-    if total < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} pairs are judged in both snapshots")
+    if total < MIN_PAIRS:
+        return undecided_outcome(f"fewer than {MIN_PAIRS} pairs are judged in both snapshots")
     rows = [sum(table[grade]) / total for grade in range(3)]
     columns = [sum(line[grade] for line in table) / total for grade in range(3)]
     distance = sum(abs(a - b) for a, b in zip(rows, columns, strict=True)) / 2
@@ -145,43 +162,45 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"on {total} common pairs the shares of grades 0, 1 and 2 are "
         f"{_format_shares(rows)} before and {_format_shares(columns)} after"
     )
-    if distance < GRADE_SHIFT:
+    if distance < MIN_GRADE_SHIFT:
         return Outcome(
             False,
             says,
             numbers,
-            f"a shift of {format_percentage_points(GRADE_SHIFT)} on common pairs",
+            f"a shift of {format_percentage_points(MIN_GRADE_SHIFT)} on common pairs",
         )
     cuts = check_grade_thresholds(connection)
-    if cuts.found is False or (cuts.found is None and cuts.numbers):
+    if cuts.is_construction is False or (cuts.is_construction is None and cuts.numbers):
         priors = check_priors(connection)
-        if priors.found is False:
+        if priors.is_construction is False:
             says = f"{says}; scores and grade thresholds follow the same rules"
             return Outcome(False, says, numbers, "any change of scores or grade thresholds")
-        if priors.found is None:
-            return Outcome(None, f"{says}; grade thresholds are the same", numbers, priors.sees)
-    same = fetch_row(connection, SAME_EVIDENCE)
+        if priors.is_construction is None:
+            return Outcome(
+                None, f"{says}; grade thresholds are the same", numbers, priors.detectable
+            )
+    same = fetch_single_row(connection, GRADES_OF_EQUAL_COUNTS)
     numbers |= {"same_evidence": same}
-    if same["judgements"] < FEWEST:
+    if same["judgements"] < MIN_PAIRS:
         return Outcome(None, f"{says}; too few judgements have equal click counts", numbers)
     share_regraded = same["regraded"] / same["judgements"]
     says += (
         f", and {format_share(share_regraded)} of {same['judgements']:,} later judgements have "
         "another grade than earlier ones with equal clicks and examinations"
     )
-    found = share_regraded >= GRADE_SHIFT
+    found = share_regraded >= MIN_GRADE_SHIFT
     if found:
         return Outcome(True, f"{says}: the grading rule changed, not the users", numbers)
     return Outcome(
         False,
         says,
         numbers,
-        f"a shift of {format_percentage_points(GRADE_SHIFT)} at equal evidence",
+        f"a shift of {format_percentage_points(MIN_GRADE_SHIFT)} at equal evidence",
     )
 
 
 def _count_common_grades(connection: duckdb.DuckDBPyConnection) -> list[list[int]]:
-    """Count the pairs judged in both snapshots by earlier (row) and later grade (column)."""
+    """Return the 3 x 3 matrix of common pairs by earlier grade (row) and later grade (column)."""
     table = [[0, 0, 0] for _ in range(3)]
     for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
         table[before][after] = pairs
@@ -189,13 +208,13 @@ def _count_common_grades(connection: duckdb.DuckDBPyConnection) -> list[list[int
 
 
 def check_recurring_grades(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Measure how far the grades of pairs judged in both snapshots agree."""
+    """Measure the agreement between the two snapshots' grades of common pairs."""
     agreement = label_agreement(_count_common_grades(connection))
     pairs, kappa = agreement["pairs_common"], agreement["kappa_quadratic"]
-    if pairs < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} pairs are judged in both snapshots")
+    if pairs < MIN_PAIRS:
+        return undecided_outcome(f"fewer than {MIN_PAIRS} pairs are judged in both snapshots")
     if kappa is None:
-        return cannot_tell("all pairs judged in both snapshots have the same grade")
+        return undecided_outcome("all pairs judged in both snapshots have the same grade")
     says = f"the grades of {pairs:,} common pairs agree with a quadratic kappa of {kappa:.2f}"
     numbers = {"pairs_common": pairs, "kappa_quadratic": kappa}
     if kappa >= MIN_KAPPA:
@@ -204,8 +223,8 @@ def check_recurring_grades(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(None, f"{says}: {reason}", numbers)
 
 
-def _format_shares(values: list[float]) -> str:
-    return " / ".join(format_share(value) for value in values)
+def _format_shares(shares: list[float]) -> str:
+    return " / ".join(format_share(value) for value in shares)
 
 
 CHECKS = (

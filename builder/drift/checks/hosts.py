@@ -1,8 +1,8 @@
-"""Counts the hosts on which a share of pages changed.
+"""Counts the hosts on which the share of pages with a property changed.
 
-A rule of construction applies to all hosts. A site that closes, moves, gets a new template or asks
-for a subscription changes only its own pages, but may hold many of them. A difference between two
-snapshots is therefore evidence of construction only if it is found on most hosts.
+The rules that build a collection apply to all hosts. A site that closes, moves, gets a new template
+or requires a subscription changes only its own pages, but these may be many. A difference between
+two snapshots is therefore attributed to the rules only if most hosts show it.
 """
 
 from dataclasses import dataclass
@@ -10,20 +10,20 @@ from typing import Any
 
 import duckdb
 
-from builder.drift.checks.outcome import HOST, Outcome, ShareComparison, fetch_row
+from builder.drift.checks.outcome import HOST_SQL, Outcome, ShareComparison, fetch_single_row
 
 MIN_HOSTS, MIN_PAGES = 5, 3
-"""Minimum number of compared hosts, and of pages of each of them in both snapshots."""
+"""Minimum number of compared hosts, and minimum number of pages per host in each snapshot."""
 
-MIN_LOST, MIN_LOST_SHARE = 2, 0.1
-"""Minimum number and share of hosts absent from a crawl that raise a doubt: some of them may have
-been out of reach, or may have turned the crawler away."""
+MIN_LOST_HOSTS, MIN_LOST_HOST_SHARE = 2, 0.1
+"""Minimum number and share of hosts missing from a crawl that leave it undecided whether the crawl
+is partial: the hosts may have been unreachable, or may have blocked the crawler."""
 
-MIN_PARTIAL, MIN_PARTIAL_SHARE = 4, 0.25
-"""Minimum number and share of them that only a partial crawl explains."""
+MIN_LOST_HOSTS_IF_PARTIAL, MIN_LOST_HOST_SHARE_IF_PARTIAL = 4, 0.25
+"""Minimum number and share of hosts missing from a crawl that only a partial crawl explains."""
 
-MIN_PARTIAL_PAGES = 0.2
-"""Minimum share of pages absent from a crawl on most hosts that only a partial crawl explains."""
+MIN_MISSING_PAGE_SHARE_IF_PARTIAL = 0.2
+"""Minimum share of missing pages that only a partial crawl explains if most hosts lack pages."""
 
 CHANGED_HOSTS = """
 WITH before AS ({before}), after AS ({after})
@@ -38,22 +38,27 @@ WHERE host <> '' AND least(before.pages, after.pages) >= {pages}
 
 @dataclass(frozen=True)
 class HostCount:
-    """Number of hosts with pages in both snapshots, and of those on which a share changed."""
+    """Count of hosts on which the share of pages with a property changed.
+
+    Args:
+        hosts: Number of compared hosts.
+        hosts_changed: Number of compared hosts on which the share changed.
+    """
 
     hosts: int
     hosts_changed: int
 
     @property
-    def are_most(self) -> bool:
-        """Whether the share changed on most hosts, and there are enough hosts to say so."""
+    def is_majority(self) -> bool:
+        """Whether the share changed on more than half of at least `MIN_HOSTS` hosts."""
         return self.hosts >= MIN_HOSTS and 2 * self.hosts_changed > self.hosts
 
-    def undecided(self, sentence: str, numbers: dict[str, Any]) -> Outcome:
-        """Return the outcome of a check if they are not most hosts.
+    def create_undecided_outcome(self, sentence: str, numbers: dict[str, Any]) -> Outcome:
+        """Return the undecided outcome of a check if too few hosts changed.
 
         Args:
-            sentence: Sentence that states the difference.
-            numbers: Numbers of the difference.
+            sentence: Sentence that states the difference between the snapshots.
+            numbers: Numbers in the sentence, by name.
         """
         if self.hosts < MIN_HOSTS:
             reason = f"fewer than {MIN_HOSTS} hosts have at least {MIN_PAGES} pages"
@@ -66,11 +71,19 @@ class HostCount:
         return Outcome(None, f"{sentence}; {reason}", numbers | counts)
 
 
-def is_crawl_partial(lost: int, hosts: int) -> bool | None:
-    """Whether a crawl is partial that lacks all pages of some of its hosts; None if unclear."""
-    if lost >= max(MIN_PARTIAL, MIN_PARTIAL_SHARE * hosts):
+def is_crawl_partial(lost_hosts: int, hosts: int) -> bool | None:
+    """Decide whether a crawl is partial from the number of hosts that it lacks.
+
+    Args:
+        lost_hosts: Number of hosts all or nearly all of whose pages are missing from the crawl.
+        hosts: Number of compared hosts.
+
+    Returns:
+        Whether the crawl is partial; None if undecided.
+    """
+    if lost_hosts >= max(MIN_LOST_HOSTS_IF_PARTIAL, MIN_LOST_HOST_SHARE_IF_PARTIAL * hosts):
         return True
-    return None if lost >= max(MIN_LOST, MIN_LOST_SHARE * hosts) else False
+    return None if lost_hosts >= max(MIN_LOST_HOSTS, MIN_LOST_HOST_SHARE * hosts) else False
 
 
 def count_changed_hosts(
@@ -79,20 +92,21 @@ def count_changed_hosts(
     comparison: ShareComparison,
     values: dict[str, Any] | None = None,
 ) -> HostCount:
-    """Count the hosts on which a share changed in the same direction as over all pages.
+    """Count the hosts on which a share of pages changed in the same direction as over all hosts.
 
     Args:
         connection: Connection with the views of the pair.
-        pages_sql: SQL of the columns `host`, `pages` and `part` (pages with the property), with
-            the placeholders `{side}` and `{host}`.
-        comparison: Comparison of the share over all pages.
-        values: Values of the parameters of `pages_sql`.
+        pages_sql: SQL query with the columns `host`, `pages` (number of pages) and `part` (number
+            of pages with the property). The placeholder `{side}` is replaced by `from` or `to`,
+            and `{host}` by the SQL expression for the host.
+        comparison: Comparison of the share over the pages of all hosts.
+        values: Values of the named parameters of `pages_sql`.
     """
     sql = CHANGED_HOSTS.format(
-        before=pages_sql.format(side="from", host=HOST),
-        after=pages_sql.format(side="to", host=HOST),
-        sign=1 if comparison.larger_side == "to" else -1,
+        before=pages_sql.format(side="from", host=HOST_SQL),
+        after=pages_sql.format(side="to", host=HOST_SQL),
+        sign=1 if comparison.side_of_larger_share == "to" else -1,
         least=comparison.min_difference,
         pages=MIN_PAGES,
     )
-    return HostCount(**fetch_row(connection, sql, values))
+    return HostCount(**fetch_single_row(connection, sql, values))

@@ -1,25 +1,32 @@
 """Checks that the query file and the judgements contain the same queries.
 
-In one published series the export changed between two months: the overlap of the query files fell
-to 0.13, while that of the judged queries stayed at 0.49. A change in user behaviour would have
-affected both.
+In one published series, the export changed between two months: the Jaccard coefficient of the two
+query files fell to 0.13, while that of the two sets of judged queries stayed at 0.49. A change in
+user behavior would have reduced both coefficients.
 """
 
 import duckdb
 
-from builder.drift.checks.outcome import Check, Outcome, cannot_tell, fetch_row, format_share
+from builder.drift.checks.outcome import (
+    Check,
+    Outcome,
+    fetch_single_row,
+    format_share,
+    undecided_outcome,
+)
 from builder.drift.statistics import jaccard, share
 
-DISAGREEMENT = 0.1
-"""Minimum difference of two Jaccard coefficients that is not noise."""
+MIN_OVERLAP_DIFFERENCE = 0.1
+"""Minimum difference between two Jaccard coefficients that is not noise."""
 
-MISSING = 0.02
-"""Maximum share of judged queries missing from the query file."""
+MAX_MISSING_SHARE = 0.02
+"""Maximum tolerated share of judged queries that are missing from the query file."""
 
-UNJUDGED = 0.2
-"""Maximum share of listed queries without a judgement."""
+MAX_UNJUDGED_SHARE = 0.2
+"""Maximum tolerated share of queries in the query file that have no judgement."""
 
-FEWEST = 20
+MIN_QUERIES = 20
+"""Minimum number of listed queries, and of judged queries, in each snapshot for a comparison."""
 
 OVERLAPS = """
 WITH
@@ -34,7 +41,7 @@ SELECT
     (SELECT count(*) FROM judged_from SEMI JOIN judged_to USING (query_id)) AS judged_common
 """
 
-MEMBERSHIP = """
+MEMBERSHIP_COUNTS = """
 WITH judged AS (SELECT DISTINCT query_id FROM qrels)
 SELECT
     (SELECT count(*) FROM queries) AS listed,
@@ -45,17 +52,19 @@ SELECT
 
 
 def check_query_overlaps(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the overlap of listed queries with the overlap of judged queries."""
-    numbers = fetch_row(connection, OVERLAPS)
+    """Compare the overlap of the two query files with that of the two sets of judged queries."""
+    numbers = fetch_single_row(connection, OVERLAPS)
     listed = jaccard(numbers["listed_common"], numbers["listed_from"], numbers["listed_to"])
     judged = jaccard(numbers["judged_common"], numbers["judged_from"], numbers["judged_to"])
     smallest = min(numbers[f"{kind}_{side}"] for kind in ("listed", "judged") for side in SIDES)
-    if listed is None or judged is None or smallest < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} queries are listed or judged in a snapshot")
+    if listed is None or judged is None or smallest < MIN_QUERIES:
+        return undecided_outcome(
+            f"fewer than {MIN_QUERIES} queries are listed or judged in a snapshot"
+        )
     numbers |= {"listed_jaccard": listed, "judged_jaccard": judged}
     says = f"the overlap of listed queries is {listed:.3f}, of judged queries {judged:.3f}"
-    if abs(listed - judged) < DISAGREEMENT:
-        return Outcome(False, says, numbers, f"overlaps that differ by {DISAGREEMENT}")
+    if abs(listed - judged) < MIN_OVERLAP_DIFFERENCE:
+        return Outcome(False, says, numbers, f"overlaps that differ by {MIN_OVERLAP_DIFFERENCE}")
     file = "query file" if listed < judged else "set of judged queries"
     return Outcome(True, f"{says}: the {file} was built differently, users did not change", numbers)
 
@@ -64,26 +73,28 @@ SIDES = ("from", "to")
 
 
 def check_judged_queries_listed(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count judged queries that are missing from the query file of their snapshot."""
-    numbers = fetch_row(connection, MEMBERSHIP)
+    """Count the judged queries of a snapshot that are missing from its query file."""
+    numbers = fetch_single_row(connection, MEMBERSHIP_COUNTS)
     missing = share(numbers["judged_only"], numbers["judged"])
     if missing is None:
-        return cannot_tell("no query is judged")
+        return undecided_outcome("no query is judged")
     counts = f"{numbers['judged_only']:,} of {numbers['judged']:,}"
     says = f"{counts} judged queries are missing from the query file"
-    sees = f"{format_share(MISSING)} of judged queries missing from the query file"
-    return Outcome(missing >= MISSING, f"{says} ({format_share(missing)})", numbers, sees)
+    sees = f"{format_share(MAX_MISSING_SHARE)} of judged queries missing from the query file"
+    return Outcome(missing >= MAX_MISSING_SHARE, f"{says} ({format_share(missing)})", numbers, sees)
 
 
 def check_listed_queries_judged(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count queries that have no judgement although the query file of the snapshot lists them."""
-    numbers = fetch_row(connection, MEMBERSHIP)
+    """Count the queries in the query file of a snapshot that have no judgement."""
+    numbers = fetch_single_row(connection, MEMBERSHIP_COUNTS)
     without = share(numbers["listed_only"], numbers["listed"])
     if without is None:
-        return cannot_tell("no query is listed")
+        return undecided_outcome("no query is listed")
     says = f"{numbers['listed_only']:,} of {numbers['listed']:,} listed queries have no judgement"
-    sees = f"{format_share(UNJUDGED)} of listed queries without a judgement"
-    return Outcome(without >= UNJUDGED, f"{says} ({format_share(without)})", numbers, sees)
+    sees = f"{format_share(MAX_UNJUDGED_SHARE)} of listed queries without a judgement"
+    return Outcome(
+        without >= MAX_UNJUDGED_SHARE, f"{says} ({format_share(without)})", numbers, sees
+    )
 
 
 SNAPSHOT_CHECKS = (

@@ -1,4 +1,4 @@
-"""Outcome of a check, and the comparison of two shares on which most checks are based."""
+"""Defines checks and their outcomes, and the comparison of two shares that most checks use."""
 
 import bisect
 import math
@@ -13,47 +13,54 @@ from builder.statistics.significance import fisher_exact_p_value
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a check of how a collection was constructed.
+    """Outcome of a check for artifacts of how a collection was built.
 
     Args:
-        found: Whether the construction changed; None if the data are insufficient.
+        is_construction: Whether the check found an artifact of the construction; None if the data
+            do not allow a decision.
         evidence: One sentence with the numbers that support the outcome.
-        numbers: The same numbers by name.
-        sees: The smallest change that this amount of data would show; if the data are
-            insufficient, what would be needed. Empty if unknown.
+        numbers: The numbers in the evidence, by name.
+        detectable: Smallest change that the check would have detected, or the data needed to
+            decide; empty if unknown.
     """
 
-    found: bool | None
+    is_construction: bool | None
     evidence: str
     numbers: dict[str, Any] = field(default_factory=dict)
-    sees: str = ""
+    detectable: str = ""
 
 
 @dataclass(frozen=True)
 class Check:
-    """Check that answers one question about how a collection was constructed.
+    """Check that answers one question about how a collection was built.
 
     Args:
         name: Identifier in snake case.
-        asks: The question in plain words.
-        answer: Function that answers the question from the views of a DuckDB connection.
+        question: Question that the check answers.
+        run: Function that runs the check on the views of a DuckDB connection.
     """
 
     name: str
-    asks: str
-    answer: Callable[[duckdb.DuckDBPyConnection], Outcome]
+    question: str
+    run: Callable[[duckdb.DuckDBPyConnection], Outcome]
 
 
-def fetch_row(
+def fetch_single_row(
     connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return the only row of a query result as values by column name."""
+    """Run a SQL query that returns one row; return its values by column name.
+
+    Args:
+        connection: Connection with the tables of the query.
+        sql: The query.
+        values: Values of the query's named parameters.
+    """
     relation = connection.sql(sql, params=values)
     return dict(zip(relation.columns, relation.fetchall()[0], strict=True))
 
 
-HOST = "split_part(url_key, '/', 3)"
-"""SQL expression for the host of a document; empty if its URL is unknown."""
+HOST_SQL = "split_part(url_key, '/', 3)"
+"""SQL expression for the host in a document's URL; empty if the URL is unknown."""
 
 
 def format_share(value: float) -> str:
@@ -62,20 +69,25 @@ def format_share(value: float) -> str:
 
 
 def format_percentage_points(value: float) -> str:
-    """Format a difference of two shares in percentage points: `5.0 points`."""
+    """Format the difference between two shares in percentage points: `5.0 points`."""
     return f"{100 * value:.1f} points"
 
 
-def cannot_tell(reason: str, sees: str = "") -> Outcome:
-    """Return the outcome of a check whose data are insufficient."""
-    return Outcome(None, reason, {}, sees)
+def undecided_outcome(reason: str, detectable: str = "") -> Outcome:
+    """Return the outcome of a check for which the data are insufficient.
+
+    Args:
+        reason: Why the check cannot be decided.
+        detectable: Data needed to decide, or why no change is detectable; empty if unknown.
+    """
+    return Outcome(None, reason, {}, detectable)
 
 
-SIGNIFICANCE = 1e-4
-"""Maximum p-value of Fisher's exact test for a significant difference of two shares."""
+SIGNIFICANCE_LEVEL = 1e-4
+"""Maximum p-value of Fisher's exact test at which two shares differ significantly."""
 
-RESOLUTION = 200
-"""The smallest detectable difference is rounded up to a multiple of 1 / RESOLUTION."""
+STEPS_PER_UNIT = 200
+"""Number of steps from 0 to 1; detectable differences of shares are rounded up to whole steps."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +95,10 @@ class ShareComparison:
     """Comparison of the share of rows with a property between two snapshots.
 
     Args:
-        before: Rows with the property, and all rows, of the earlier snapshot.
-        after: Rows with the property, and all rows, of the later snapshot.
-        min_difference: Minimum difference that matters, however many rows there are.
+        before: Number of rows with the property, and number of all rows, in the earlier snapshot.
+        after: Number of rows with the property, and number of all rows, in the later snapshot.
+        min_difference: Smallest difference between the shares that is relevant, even if a smaller
+            one is statistically significant.
     """
 
     before: tuple[int, int]
@@ -94,48 +107,48 @@ class ShareComparison:
 
     @property
     def shares(self) -> tuple[float, float]:
-        """Share of the earlier and of the later snapshot; 0 for a snapshot without rows."""
-        first, second = (
+        """Shares in the earlier and the later snapshot; 0 for a snapshot without rows."""
+        before, after = (
             part / whole if whole else 0.0 for part, whole in (self.before, self.after)
         )
-        return first, second
+        return before, after
 
     @property
-    def larger_side(self) -> str:
-        """`to` if the share rose, else `from`."""
+    def side_of_larger_share(self) -> str:
+        """`to` if the share is larger in the later snapshot, else `from`."""
         return "to" if self.shares[1] > self.shares[0] else "from"
 
     @property
     def min_detectable_difference(self) -> float:
-        """Smallest significant difference from the earlier share; 1.0 if there is none."""
-        first = self.shares[0]
-        direction = 1 if first <= 0.5 else -1
-        steps = range(math.ceil(self.min_difference * RESOLUTION - 1e-9), RESOLUTION)
+        """Smallest relevant and significant difference from the earlier share; 1.0 if none is."""
+        earlier = self.shares[0]
+        direction = 1 if earlier <= 0.5 else -1
+        steps = range(math.ceil(self.min_difference * STEPS_PER_UNIT - 1e-9), STEPS_PER_UNIT)
 
         def is_detectable(step: int) -> bool:
-            return self._is_significant(first, first + direction * step / RESOLUTION)
+            return self._is_significant(earlier, earlier + direction * step / STEPS_PER_UNIT)
 
         position = bisect.bisect_left(steps, True, key=is_detectable)
-        return steps[position] / RESOLUTION if position < len(steps) else 1.0
+        return steps[position] / STEPS_PER_UNIT if position < len(steps) else 1.0
 
     @property
-    def is_large_enough(self) -> bool:
-        """Whether the difference is large enough to matter, even if it may be due to chance."""
+    def reaches_min_difference(self) -> bool:
+        """Whether the difference is at least `min_difference`, even if it may be due to chance."""
         before, after = self.shares
         return abs(after - before) >= self.min_difference
 
     @property
     def is_changed(self) -> bool:
-        """Whether the difference is large enough to matter and statistically significant."""
-        return self.is_large_enough and self._is_significant(*self.shares)
+        """Whether the difference is at least `min_difference` and statistically significant."""
+        return self.reaches_min_difference and self._is_significant(*self.shares)
 
     def _is_significant(self, before: float, after: float) -> bool:
-        """Whether two shares, given as counts, differ significantly."""
+        """Whether two shares differ significantly, given the numbers of rows of the snapshots."""
         counts = [
             (min(max(round(share * rows), 0), rows), rows)
             for share, (_, rows) in zip((before, after), (self.before, self.after), strict=True)
         ]
-        return fisher_exact_p_value(*counts) <= SIGNIFICANCE
+        return fisher_exact_p_value(*counts) <= SIGNIFICANCE_LEVEL
 
 
 def compare_shares(
@@ -148,12 +161,12 @@ def compare_shares(
     """Return the outcome of a check that compares a share between two snapshots.
 
     Args:
-        comparison: The shares before and after.
-        sentence: Sentence that states both shares.
-        conclusion: Conclusion to append if the shares differ.
+        comparison: Shares of the earlier and the later snapshot.
+        sentence: Sentence that states the two shares.
+        conclusion: Conclusion to append to the sentence if the shares differ.
         numbers: Counts from which the shares are computed.
-        max_detectable: Largest value of `min_detectable_difference` at which equal shares are
-            called clear; above it the outcome is undecided.
+        max_detectable: If the smallest detectable difference is larger, equal shares leave the
+            check undecided.
     """
     if comparison.is_changed:
         return Outcome(True, f"{sentence}: {conclusion}", numbers)
@@ -161,7 +174,7 @@ def compare_shares(
     if comparison.min_detectable_difference > max_detectable:
         coarse = f"only a difference of at least {detectable} is detectable"
         return Outcome(None, sentence, numbers, coarse)
-    if comparison.is_large_enough:
+    if comparison.reaches_min_difference:
         chance = f"a difference below {detectable} may be due to chance"
         return Outcome(None, sentence, numbers, chance)
     return Outcome(False, sentence, numbers, f"a difference of {detectable}")

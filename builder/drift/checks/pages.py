@@ -1,41 +1,46 @@
 """Checks that pages were collected and parsed by the same rules.
 
-Languages, repeated texts, uniform edits and the keyed sample depend on how pages are collected.
-Sites change them, too, but not on most hosts at once (see `hosts`). Unchanged pages and pages in
-both snapshots serve as control.
+The rules affect the languages of pages, texts shared by several pages, edits of the same length on
+many pages, and the keyed sample. Site owners can cause such changes too, but not on most hosts at
+once (see `hosts`). Unchanged pages and pages in both snapshots serve as controls.
 """
 
 import duckdb
 
 from builder.drift.checks.hosts import MIN_PAGES, HostCount, count_changed_hosts
 from builder.drift.checks.outcome import (
-    HOST,
+    HOST_SQL,
     Check,
     Outcome,
     ShareComparison,
-    cannot_tell,
     compare_shares,
-    fetch_row,
+    fetch_single_row,
     format_share,
+    undecided_outcome,
 )
 from builder.drift.checks.parameters import load_recorded_parameters
 from builder.drift.statistics import share
 
-FEWEST = 100
-SHARE_JUMP = 0.05
-"""Minimum change of a share of documents that counts as a jump."""
+MIN_DOCUMENTS = 100
+"""Minimum number of documents for a comparison."""
 
-MAX_FILTERED = 0.02
-"""Maximum share of documents in foreign languages that is evidence of a language filter, which
-leaves some because language identification errs."""
+MIN_SHARE_DIFFERENCE = 0.05
+"""Minimum difference between the snapshots' shares of documents that is not noise."""
 
-RELABELLED = 0.01
-"""Maximum share of unchanged texts whose language label may change."""
+MAX_FOREIGN_SHARE_IF_FILTERED = 0.02
+"""Maximum share of documents in foreign languages that indicates a language filter. It is above 0
+because language identification makes errors."""
 
-UNIFORM = 0.3
-"""Minimum share of common pages whose length changed by the same number of words."""
+MAX_RELABELED_SHARE = 0.01
+"""Maximum share of unchanged texts with different language labels if the same rule is used."""
 
-SEES_UNIFORM = f"the same change of length on {format_share(UNIFORM)} of common pages"
+MIN_UNIFORM_SHARE = 0.3
+"""Minimum share of common pages whose length changed by the same number of words that indicates a
+change of text extraction."""
+
+DETECTABLE_UNIFORM_EDIT = (
+    f"the same change of length on {format_share(MIN_UNIFORM_SHARE)} of common pages"
+)
 
 LANGUAGES = """
 WITH
@@ -61,7 +66,7 @@ FROM documents_from AS f JOIN documents_to AS t
     ON f.doc_id = t.doc_id AND f.text_hash = t.text_hash
 """
 
-REPEATED = """
+REPEATED_TEXTS = """
 WITH texts AS (SELECT text_hash, count(*) AS pages FROM documents_{side} GROUP BY text_hash)
 SELECT
     coalesce(sum(pages), 0)::BIGINT AS documents,
@@ -70,18 +75,20 @@ SELECT
 FROM texts
 """
 
-BLOCK = 10
-"""Minimum number of words of a block, such as a menu, that is added to pages of any length."""
+MIN_BLOCK_WORDS = 10
+"""Minimum change of a page's length, in words, for counting an edit that is not cosmetic, such as a
+new menu."""
 
-REPEATED_OF_HOST = """
+REPEATED_TEXTS_BY_HOST = """
 WITH counted AS (
     SELECT {host} AS host, count(*) OVER (PARTITION BY {host}, text_hash) AS copies
     FROM documents_{side}
 )
 SELECT host, count(*) AS pages, count(*) FILTER (copies > 1) AS part FROM counted GROUP BY host
 """
-"""Pages with the text of another page of their host; a site that copies others changes only its
-own."""
+"""SQL query that counts, for each host, the pages with the same text as another page of the same
+host. Copies on other hosts are ignored, so that a copying site does not change the counts of the
+original hosts."""
 
 UNIFORM_EDITS = """
 WITH edits AS (
@@ -112,7 +119,7 @@ SELECT count(*) AS hosts, count(*) FILTER (edited >= {uniform} * pages) AS hosts
 FROM hosts WHERE host <> '' AND pages >= {pages}
 """
 
-SAMPLED = """
+SAMPLE_CHANGES = """
 SELECT count(*) AS common, count(*) FILTER (f.sampled <> t.sampled) AS changed,
        count(*) FILTER (NOT (f.sampled AND t.sampled)) AS outside
 FROM documents_from AS f JOIN documents_to AS t USING (doc_id)
@@ -120,11 +127,18 @@ FROM documents_from AS f JOIN documents_to AS t USING (doc_id)
 
 
 def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the languages of all documents, and the language labels of unchanged texts."""
-    numbers = fetch_row(connection, LANGUAGES) | fetch_row(connection, RELABELLED_TEXTS)
-    if numbers["main"] is None or min(numbers["documents_from"], numbers["documents_to"]) < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} documents, or no document has a language")
-    if numbers["relabelled"] > RELABELLED * numbers["unchanged"]:
+    """Compare the shares of foreign-language documents, and the labels of unchanged texts."""
+    numbers = fetch_single_row(connection, LANGUAGES) | fetch_single_row(
+        connection, RELABELLED_TEXTS
+    )
+    if (
+        numbers["main"] is None
+        or min(numbers["documents_from"], numbers["documents_to"]) < MIN_DOCUMENTS
+    ):
+        return undecided_outcome(
+            f"fewer than {MIN_DOCUMENTS} documents, or no document has a language"
+        )
+    if numbers["relabelled"] > MAX_RELABELED_SHARE * numbers["unchanged"]:
         says = (
             f"{numbers['relabelled']:,} of {numbers['unchanged']:,} unchanged texts were assigned "
             "another language: language identification changed"
@@ -133,27 +147,29 @@ def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
     before, after = (
         (numbers[f"foreign_{side}"], numbers[f"documents_{side}"]) for side in ("from", "to")
     )
-    comparison = ShareComparison(before, after, SHARE_JUMP)
+    comparison = ShareComparison(before, after, MIN_SHARE_DIFFERENCE)
     says = (
         f"{format_share(comparison.shares[0])} of documents before and "
         f"{format_share(comparison.shares[1])} after are not in the main language "
         f"{numbers['main']!r}"
     )
-    if not comparison.is_changed or min(comparison.shares) <= MAX_FILTERED:
+    if not comparison.is_changed or min(comparison.shares) <= MAX_FOREIGN_SHARE_IF_FILTERED:
         return compare_shares(comparison, says, "the language filter changed", numbers)
     return Outcome(None, f"{says}: either the language filter or the web changed", numbers)
 
 
 def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of documents that have the same text as another document."""
-    before, after = (fetch_row(connection, REPEATED.format(side=side)) for side in ("from", "to"))
+    """Compare the snapshots' shares of documents whose text equals that of another document."""
+    before, after = (
+        fetch_single_row(connection, REPEATED_TEXTS.format(side=side)) for side in ("from", "to")
+    )
     numbers = {"from": before, "to": after}
-    if min(before["documents"], after["documents"]) < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} documents")
+    if min(before["documents"], after["documents"]) < MIN_DOCUMENTS:
+        return undecided_outcome(f"fewer than {MIN_DOCUMENTS} documents")
     comparison = ShareComparison(
         (before["repeated"], before["documents"]),
         (after["repeated"], after["documents"]),
-        SHARE_JUMP,
+        MIN_SHARE_DIFFERENCE,
     )
     says = (
         f"{format_share(comparison.shares[0])} of documents before and "
@@ -162,42 +178,42 @@ def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     verdict = "boilerplate or duplicates are handled differently"
     if comparison.is_changed:
-        hosts = count_changed_hosts(connection, REPEATED_OF_HOST, comparison)
-        if not hosts.are_most:
-            return hosts.undecided(says, numbers)
+        hosts = count_changed_hosts(connection, REPEATED_TEXTS_BY_HOST, comparison)
+        if not hosts.is_majority:
+            return hosts.create_undecided_outcome(says, numbers)
     return compare_shares(comparison, says, verdict, numbers)
 
 
 def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Detect the same change of length on a large share of all pages, such as a new footer."""
-    numbers = fetch_row(connection, UNIFORM_EDITS.format(block=BLOCK))
+    """Detect edits that change the length of many pages by the same number of words."""
+    numbers = fetch_single_row(connection, UNIFORM_EDITS.format(block=MIN_BLOCK_WORDS))
     part = share(numbers["pages"], numbers["common"])
-    if part is None or numbers["common"] < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} documents are in both snapshots")
+    if part is None or numbers["common"] < MIN_DOCUMENTS:
+        return undecided_outcome(f"fewer than {MIN_DOCUMENTS} documents are in both snapshots")
     if numbers["delta"] is None:
         says = "no page changed its length alone, or by a block of words"
-        return Outcome(False, says, numbers, SEES_UNIFORM)
+        return Outcome(False, says, numbers, DETECTABLE_UNIFORM_EDIT)
     says = (
         f"{numbers['pages']:,} of {numbers['common']:,} common pages changed their length by "
         f"exactly {numbers['delta']:+d} words"
     )
-    if part < UNIFORM:
-        return Outcome(False, says, numbers, SEES_UNIFORM)
-    sql = UNIFORMLY_EDITED_HOSTS.format(host=HOST, uniform=UNIFORM, pages=MIN_PAGES)
-    hosts = HostCount(**fetch_row(connection, sql, {"delta": numbers["delta"]}))
-    if not hosts.are_most:
-        return hosts.undecided(says, numbers)
+    if part < MIN_UNIFORM_SHARE:
+        return Outcome(False, says, numbers, DETECTABLE_UNIFORM_EDIT)
+    sql = UNIFORMLY_EDITED_HOSTS.format(host=HOST_SQL, uniform=MIN_UNIFORM_SHARE, pages=MIN_PAGES)
+    hosts = HostCount(**fetch_single_row(connection, sql, {"delta": numbers["delta"]}))
+    if not hosts.is_majority:
+        return hosts.create_undecided_outcome(says, numbers)
     return Outcome(True, f"{says}: text extraction changed, not the pages", numbers)
 
 
 def check_sample(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count documents of both snapshots that entered or left the hash-based sample."""
-    numbers = fetch_row(connection, SAMPLED)
+    """Count the documents in both snapshots that entered or left the keyed sample."""
+    numbers = fetch_single_row(connection, SAMPLE_CHANGES)
     if not numbers["common"]:
-        return cannot_tell("no document is in both snapshots")
+        return undecided_outcome("no document is in both snapshots")
     recorded = all(load_recorded_parameters(connection, side) for side in ("from", "to"))
     if not (numbers["outside"] or recorded):
-        return cannot_tell(
+        return undecided_outcome(
             "every document counts as sampled, as in a release that records no sample"
         )
     counts = f"{numbers['changed']:,} of {numbers['common']:,}"

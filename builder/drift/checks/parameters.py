@@ -1,8 +1,8 @@
 """Checks that both snapshots were built with the same parameters.
 
-Parameters are read from the manifest, if it records them, and are identified by dotted key. They
-are kept in the DuckDB tables `recorded_from` and `recorded_to`, with columns `key` and `value`
-(JSON).
+The parameters come from the manifest, if it records them. They are kept in the DuckDB tables
+`recorded_from` and `recorded_to`, with the columns `key` (dotted, such as `clicks.prior`) and
+`value` (JSON).
 """
 
 import json
@@ -12,22 +12,29 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from builder.drift.checks.outcome import Check, Outcome, cannot_tell
+from builder.drift.checks.outcome import Check, Outcome, undecided_outcome
 from builder.io.engine import append_rows
 from builder.parameters import Parameters
 
-Recorded = Mapping[str, Any]
+SnapshotParameters = Mapping[str, Any]
+"""Parameters recorded for a snapshot: values by dotted key, such as `clicks.prior`."""
 
 FORMAT_KEYS = frozenset(
     f"{name}.{key}" for name, section in Parameters() for key in section.format_keys
 )
-"""Parameters that describe the format of raw files."""
+"""Dotted keys of the parameters that describe the format of raw files."""
 
 
 def store_recorded_parameters(
-    connection: duckdb.DuckDBPyConnection, side: str, parameters: Recorded | None
+    connection: duckdb.DuckDBPyConnection, side: str, parameters: SnapshotParameters | None
 ) -> None:
-    """Create the table `recorded_from` or `recorded_to` of the parameters of a snapshot."""
+    """Store the parameters of a snapshot in the table `recorded_from` or `recorded_to`.
+
+    Args:
+        connection: Connection in which the table is created.
+        side: `from` for the earlier snapshot, `to` for the later one.
+        parameters: Values by dotted key; None if none are recorded.
+    """
     connection.execute(f"CREATE OR REPLACE TEMP TABLE recorded_{side} (key VARCHAR, value VARCHAR)")
     rows = [(key, json.dumps(value)) for key, value in sorted((parameters or {}).items())]
     if rows:
@@ -39,17 +46,17 @@ def store_recorded_parameters(
 
 
 def load_recorded_parameters(connection: duckdb.DuckDBPyConnection, side: str) -> dict[str, Any]:
-    """Return the parameters of a snapshot in `recorded_from` or `recorded_to`; may be empty."""
+    """Return the parameters recorded for the earlier (`from`) or later (`to`) snapshot, if any."""
     rows = connection.execute(f"FROM recorded_{side} ORDER BY key").fetchall()
     return {key: json.loads(value) for key, value in rows}
 
 
 def check_parameters(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the parameters that were recorded when the snapshots were built."""
+    """Compare the parameters with which the two snapshots were built, as recorded."""
     before, after = (load_recorded_parameters(connection, side) for side in ("from", "to"))
     if not (before and after):
-        return cannot_tell("no parameters are recorded")
-    changed = _changed_values(before, after)
+        return undecided_outcome("no parameters are recorded")
+    changed = _find_changed_values(before, after)
     if not changed:
         says = f"all {len(before)} recorded parameters are equal"
         return Outcome(False, says, {}, "any change of a recorded parameter")
@@ -60,15 +67,20 @@ def check_parameters(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(True, f"recorded parameters differ: {sentence}", {"changed": changed})
 
 
-def _changed_values(before: Recorded, after: Recorded) -> dict[str, dict[str, Any]]:
-    """Return the values of both snapshots for each key, or key of a table, that differs."""
+def _find_changed_values(
+    before: SnapshotParameters, after: SnapshotParameters
+) -> dict[str, dict[str, Any]]:
+    """Return the earlier (`from`) and later (`to`) value of each parameter that differs.
+
+    Values that are tables are compared key by key, with the key appended to the dotted key.
+    """
     absent = object()
     changed: dict[str, dict[str, Any]] = {}
     for key in sorted({*before, *after}):
         old, new = before.get(key, absent), after.get(key, absent)
         if isinstance(old, dict) and isinstance(new, dict):
             tables = ({f"{key}.{k}": v for k, v in table.items()} for table in (old, new))
-            changed |= _changed_values(*tables)
+            changed |= _find_changed_values(*tables)
         elif old != new:
             changed[key] = {"from": before.get(key), "to": after.get(key)}
     return changed

@@ -1,9 +1,9 @@
 """Checks that impressions and clicks were recorded by the same rules.
 
-The behavior of users changes, but some patterns remain: some impressions have no click, some have
-several, and users do not avoid the first rank. If the table `click_diagnostics` of only one
-snapshot shows these patterns, the logs were exported differently. Imported releases have no such
-table.
+User behavior changes, but some patterns remain: some impressions have no click, some have several,
+and users do not avoid the first rank. If only one snapshot shows these patterns, the logs were
+exported differently. The patterns are measured from the table `click_diagnostics`, which imported
+releases do not have.
 """
 
 from collections.abc import Sequence
@@ -12,29 +12,32 @@ from dataclasses import dataclass
 import duckdb
 
 from builder.drift.checks.outcome import (
-    SIGNIFICANCE,
+    SIGNIFICANCE_LEVEL,
     Check,
     Outcome,
-    cannot_tell,
     format_share,
+    undecided_outcome,
 )
 from builder.statistics.significance import fisher_exact_p_value
 
-MIN_IMPRESSIONS, MIN_CLICKED = 200, 100
-"""Minimum number of impressions of a snapshot, and of those with a click."""
+MIN_IMPRESSIONS, MIN_IMPRESSIONS_WITH_CLICK = 200, 100
+"""Minimum number of impressions per snapshot, and minimum number of those with a click."""
 
-MAX_ABSENT, MIN_PRESENT = 0.002, 0.1
-"""Maximum share of impressions of an absent pattern, and minimum share of a present one."""
+MAX_SHARE_IF_ABSENT, MIN_SHARE_IF_PRESENT = 0.002, 0.1
+"""Maximum share of impressions with a pattern that counts as absent, and minimum share with one
+that counts as present."""
 
-MIN_FULL = 0.5
-"""Minimum share of result lists that reach the last rank if lists were cut there."""
+MIN_FULL_LIST_SHARE = 0.5
+"""Minimum share of result lists that reach the last rank, if the export cut lists at this rank."""
 
-HALF = 0.5
-"""Ratio of mean lengths of result lists up to which results were left out."""
+MAX_HALVED_RATIO = 0.5
+"""Maximum ratio of the shorter to the longer mean length of result lists that suggests that results
+were omitted."""
 
-MAX_AVOIDED = 0.5
-"""Maximum click rate of a first rank that counts as avoided, relative to the most clicked rank. An
-engine that answers some queries above its results can cause this, but no rank without clicks."""
+MAX_AVOIDED_RATIO = 0.5
+"""Maximum ratio of the click rate of the first rank to that of the most clicked rank for the first
+rank to count as avoided. An engine that shows direct answers above its results can cause a low
+ratio, but not a first rank without any clicks."""
 
 CLICK_RATES = """
 SELECT rank, count, total FROM click_diagnostics_{side}
@@ -47,18 +50,18 @@ SELECT count FROM click_diagnostics_{side} WHERE measure = 'impressions_without_
 
 
 @dataclass(frozen=True)
-class RecordedClicks:
-    """Clicks of a snapshot by rank.
+class ClicksByRank:
+    """Numbers of clicks and impressions of a snapshot by rank.
 
     Args:
-        clicks: Clicks on each rank, from rank 1.
-        shown: Impressions with a result at each rank, from rank 1.
-        without_click: Impressions without a click.
+        clicks: Number of clicks at each rank, starting with rank 1.
+        shown: Number of impressions with a result at each rank, starting with rank 1.
+        impressions_without_click: Number of impressions without a click.
     """
 
     clicks: Sequence[int]
     shown: Sequence[int]
-    without_click: int
+    impressions_without_click: int
 
     @property
     def impressions(self) -> int:
@@ -66,57 +69,64 @@ class RecordedClicks:
         return self.shown[0] if self.shown else 0
 
     @property
-    def clicked(self) -> int:
+    def impressions_with_click(self) -> int:
         """Number of impressions with a click."""
-        return self.impressions - self.without_click
+        return self.impressions - self.impressions_without_click
 
     @property
     def share_without_click(self) -> float:
         """Share of impressions without a click."""
-        return self.without_click / self.impressions
+        return self.impressions_without_click / self.impressions
 
     @property
-    def further_clicks(self) -> float:
-        """Mean number of clicks after the first one, per impression with a click."""
-        return sum(self.clicks) / self.clicked - 1 if self.clicked else 0.0
+    def mean_further_clicks(self) -> float:
+        """Mean number of clicks beyond the first, over the impressions with a click."""
+        return (
+            sum(self.clicks) / self.impressions_with_click - 1
+            if self.impressions_with_click
+            else 0.0
+        )
 
     @property
     def depth(self) -> int:
-        """Last rank at which more than the share `MAX_ABSENT` of impressions have a result."""
-        return sum(shown > MAX_ABSENT * self.impressions for shown in self.shown)
+        """Last rank at which a share of impressions above `MAX_SHARE_IF_ABSENT` has a result."""
+        return sum(shown > MAX_SHARE_IF_ABSENT * self.impressions for shown in self.shown)
 
     @property
-    def mean_length(self) -> float:
-        """Mean number of results of an impression."""
+    def mean_list_length(self) -> float:
+        """Mean number of results per impression."""
         return sum(self.shown) / self.impressions
 
-    def share_with_rank(self, rank: int) -> float:
-        """Share of impressions that have a result at a rank."""
+    def share_reaching_rank(self, rank: int) -> float:
+        """Return the share of impressions that have a result at the given 1-based rank."""
         return self.shown[rank - 1] / self.impressions if rank <= len(self.shown) else 0.0
 
     @property
     def avoids_first_rank(self) -> bool:
-        """Whether the first rank is clicked far less often than the most clicked rank."""
+        """Whether the click rate of the first rank is far below that of the most clicked rank."""
         first, *others = zip(self.clicks, self.shown, strict=True)
         most = max(others, key=lambda counts: counts[0] / counts[1], default=first)
         rates = [clicks / shown for clicks, shown in (first, most)]
         return (
-            rates[0] < MAX_AVOIDED * rates[1] and fisher_exact_p_value(first, most) <= SIGNIFICANCE
+            rates[0] < MAX_AVOIDED_RATIO * rates[1]
+            and fisher_exact_p_value(first, most) <= SIGNIFICANCE_LEVEL
         )
 
     @property
     def lacks_first_rank(self) -> bool:
-        """Whether the first rank is avoided and has next to no clicks."""
-        return self.avoids_first_rank and self.clicks[0] <= MAX_ABSENT * sum(self.clicks)
+        """Whether the first rank is avoided and has almost no clicks."""
+        return self.avoids_first_rank and self.clicks[0] <= MAX_SHARE_IF_ABSENT * sum(self.clicks)
 
 
 def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Find patterns of clicks in only one snapshot that users cannot have caused."""
-    both = [_read_clicks(connection, side) for side in ("from", "to")]
+    """Check for click patterns in only one snapshot that users cannot have caused."""
+    both = [_load_clicks_by_rank(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
-        return cannot_tell(f"one of the snapshots has fewer than {MIN_IMPRESSIONS} impressions")
+        return undecided_outcome(
+            f"one of the snapshots has fewer than {MIN_IMPRESSIONS} impressions"
+        )
     without = [snapshot.share_without_click for snapshot in both]
-    further = [snapshot.further_clicks for snapshot in both]
+    further = [snapshot.mean_further_clicks for snapshot in both]
     avoided = [snapshot.avoids_first_rank for snapshot in both]
     says = (
         f"{format_share(without[0])} of impressions before and {format_share(without[1])} after "
@@ -127,7 +137,9 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
     found = []
     if _is_in_only_one(without):
         found.append("impressions without a click were left out of one log")
-    if min(s.clicked for s in both) >= MIN_CLICKED and _is_in_only_one(further):
+    if min(
+        s.impressions_with_click for s in both
+    ) >= MIN_IMPRESSIONS_WITH_CLICK and _is_in_only_one(further):
         found.append("clicks after the first one were left out of one log")
     if avoided[0] != avoided[1]:
         when = "before" if avoided[0] else "after"
@@ -143,24 +155,26 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether the result lists of only one snapshot are cut at a rank, or half as long."""
-    both = [_read_clicks(connection, side) for side in ("from", "to")]
+    """Check whether result lists are cut at some rank, or half as long, in only one snapshot."""
+    both = [_load_clicks_by_rank(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
-        return cannot_tell(f"one of the snapshots has fewer than {MIN_IMPRESSIONS} impressions")
+        return undecided_outcome(
+            f"one of the snapshots has fewer than {MIN_IMPRESSIONS} impressions"
+        )
     short, long = sorted(both, key=lambda snapshot: snapshot.depth)
     depths = [snapshot.depth for snapshot in both]
-    means = [snapshot.mean_length for snapshot in both]
+    means = [snapshot.mean_list_length for snapshot in both]
     numbers = {"depths": depths, "mean_lengths": means}
     says = (
         f"result lists end at rank {depths[0]} before and at rank {depths[1]} after, and have "
         f"{means[0]:.1f} and {means[1]:.1f} results on average"
     )
     is_cut = (
-        short.share_with_rank(short.depth) >= MIN_FULL
-        and long.share_with_rank(short.depth + 1) >= MIN_PRESENT
+        short.share_reaching_rank(short.depth) >= MIN_FULL_LIST_SHARE
+        and long.share_reaching_rank(short.depth + 1) >= MIN_SHARE_IF_PRESENT
         and short.depth < long.depth
     )
-    if is_cut or min(means) <= HALF * max(means):
+    if is_cut or min(means) <= MAX_HALVED_RATIO * max(means):
         reason = "either the log was cut or the engine shows another number of results"
         return Outcome(None, f"{says}: {reason}", numbers)
     sees = "lists of half the length, or cut at a rank that most of them reach"
@@ -168,15 +182,15 @@ def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _is_in_only_one(shares: Sequence[float]) -> bool:
-    """Whether a property is common in one snapshot and does not occur in the other."""
-    return min(shares) <= MAX_ABSENT and max(shares) >= MIN_PRESENT
+    """Whether a pattern is common in one of two snapshots and absent from the other."""
+    return min(shares) <= MAX_SHARE_IF_ABSENT and max(shares) >= MIN_SHARE_IF_PRESENT
 
 
-def _read_clicks(connection: duckdb.DuckDBPyConnection, side: str) -> RecordedClicks:
-    """Return the clicks of a snapshot; no impressions if its `click_diagnostics` are empty."""
+def _load_clicks_by_rank(connection: duckdb.DuckDBPyConnection, side: str) -> ClicksByRank:
+    """Load the click counts of a snapshot; all are 0 if its `click_diagnostics` are empty."""
     rows = connection.execute(CLICK_RATES.format(side=side)).fetchall()
     without = connection.execute(WITHOUT_CLICK.format(side=side)).fetchall()
-    return RecordedClicks(
+    return ClicksByRank(
         [clicks for _, clicks, _ in rows],
         [shown for _, _, shown in rows],
         without[0][0] if without else 0,

@@ -1,10 +1,11 @@
 """Checks that scores were computed by the same click model and prior.
 
-Under sDBN the attractiveness of a pair is (clicks + alpha) / (examinations + alpha + beta). This is
-linear in alpha and beta, so that the prior of a snapshot can be recovered from its scores. It is
-compared with the prior that the recorded parameters imply: the recorded constants, or the fit to
-the same counts if the prior is fitted. A prior that moves because users click less is therefore not
-a change of the click model; a prior that contradicts the recorded parameters is one.
+Under sDBN, the attractiveness a of a query-document pair is
+(clicks + alpha) / (examinations + alpha + beta). For given counts and a, this is a linear equation
+in alpha and beta, so that the prior of a snapshot can be recovered from its scores. It is compared
+with the prior that the recorded parameters imply: constants, or a prior fitted to the same counts.
+A fitted prior that moves because users click less is therefore not a change of the click model; a
+prior that contradicts the recorded parameters is one.
 """
 
 import math
@@ -16,32 +17,35 @@ import duckdb
 import numpy as np
 
 from builder.clicks.priors import fit_beta
-from builder.drift.checks.outcome import Check, Outcome, cannot_tell
+from builder.drift.checks.outcome import Check, Outcome, undecided_outcome
 from builder.drift.checks.parameters import load_recorded_parameters
 
-SOLVABLE = 1e-9
-RESIDUAL = 1e-6
-"""Maximum deviation of scores from the sDBN formula with the recovered prior."""
+MIN_DETERMINANT = 1e-9
+"""Minimum determinant of the normal equations for solving them."""
 
-FIXED = 1e-3
-"""Maximum relative difference of two priors that count as equal."""
+MAX_RESIDUAL = 1e-6
+"""Maximum residual of the linear sDBN equations, relative to max(1, alpha + beta)."""
 
-FEWEST = 20
-"""Minimum number of pairs to conclude that scores without a prior are from another click model."""
+MAX_RELATIVE_DIFFERENCE = 1e-3
+"""Maximum relative difference between the parameters of two priors that count as equal."""
 
-CELLS = """
+MIN_PAIRS = 20
+"""Minimum number of pairs with scores for concluding that a click model other than the recorded one
+was used."""
+
+ATTRACTIVENESS_BY_COUNTS = """
 SELECT clicks::BIGINT, examinations::BIGINT, attractiveness, count(*)
 FROM {view}
 WHERE attractiveness IS NOT NULL AND examinations BETWEEN 1 AND 50 {condition}
 GROUP BY ALL ORDER BY ALL
 """
 
-HISTOGRAM = """
+PAIRS_BY_COUNTS = """
 SELECT clicks::BIGINT AS successes, examinations::BIGINT AS trials, count(*) AS pairs
 FROM click_estimates_{side} WHERE examinations > 0 GROUP BY ALL ORDER BY ALL
 """
 
-SCORE_KIND = """
+SCORE_FORMULAS = """
 SELECT
     count(*),
     count(*) FILTER (abs(score - attractiveness) < 1e-9),
@@ -51,38 +55,39 @@ WHERE source = 'click' AND score IS NOT NULL AND attractiveness < 1 AND satisfac
 """
 
 SIDES = ("from", "to")
-SEES = "any change of prior or click model"
+DETECTABLE_CHANGE = "any change of prior or click model"
 
-Cell = tuple[int, int, float, int]
+CountCell = tuple[int, int, float, int]
+"""Clicks, examinations, attractiveness, and number of query-document pairs with these values."""
 
 
 @dataclass(frozen=True)
 class BetaPrior:
-    """A Beta prior of the click model, given by its two parameters."""
+    """Beta prior of the attractiveness parameter, given by its shape parameters."""
 
     alpha: float
     beta: float
 
     def is_close(self, other: "BetaPrior") -> bool:
-        """Whether this prior equals another one up to rounding."""
-        return math.isclose(self.alpha, other.alpha, rel_tol=FIXED) and math.isclose(
-            self.beta, other.beta, rel_tol=FIXED
-        )
+        """Whether this prior equals another prior up to `MAX_RELATIVE_DIFFERENCE`."""
+        return math.isclose(
+            self.alpha, other.alpha, rel_tol=MAX_RELATIVE_DIFFERENCE
+        ) and math.isclose(self.beta, other.beta, rel_tol=MAX_RELATIVE_DIFFERENCE)
 
     def __str__(self) -> str:
         return f"Beta({self.alpha:.3g}, {self.beta:.3g})"
 
 
 @dataclass(frozen=True)
-class ScoreOrigin:
-    """Click model and prior of a snapshot, as recovered from its scores and as recorded.
+class SnapshotPriors:
+    """Prior recovered from the scores of a snapshot, and recorded click model and prior.
 
     Args:
-        pairs: Number of pairs with a score.
-        prior: Prior recovered from the scores; None if they do not follow sDBN.
+        pairs: Number of query-document pairs with an attractiveness score.
+        prior: Prior recovered from the scores; None if the scores do not follow sDBN.
         model: Recorded click model; None if not recorded.
         implied: Prior that the recorded parameters imply; None if unknown.
-        fitted: Whether the recorded parameters fit the prior to the snapshot.
+        fitted: Whether the prior was fitted to the clicks, according to the recorded parameters.
     """
 
     pairs: int
@@ -95,18 +100,18 @@ class ScoreOrigin:
     def contradicts_parameters(self) -> bool:
         """Whether the scores contradict the recorded parameters."""
         if self.model == "sdbn" and self.prior is None:
-            return self.pairs >= FEWEST
+            return self.pairs >= MIN_PAIRS
         return bool(self.prior and self.implied and not self.prior.is_close(self.implied))
 
 
-def recover_prior(cells: Sequence[Cell]) -> BetaPrior | None:
+def recover_prior(cells: Sequence[CountCell]) -> BetaPrior | None:
     """Recover the Beta prior of sDBN from click counts and scores by least squares.
 
     Args:
         cells: Tuples of clicks, examinations, attractiveness, and number of such pairs.
 
     Returns:
-        The prior; None if the scores do not follow the formula.
+        The prior; None if the scores do not follow sDBN or do not determine the prior.
     """
     rows = [(a - 1, a, c - a * e, n) for c, e, a, n in cells]
     xx, xy, yy, xz, yz = (
@@ -114,21 +119,21 @@ def recover_prior(cells: Sequence[Cell]) -> BetaPrior | None:
         for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2))
     )
     determinant = xx * yy - xy * xy
-    if abs(determinant) < SOLVABLE:
+    if abs(determinant) < MIN_DETERMINANT:
         return None
     alpha = (xz * yy - yz * xy) / determinant
     beta = (yz * xx - xz * xy) / determinant
     worst = max(abs(alpha * x + beta * y - z) for x, y, z, _ in rows)
-    if worst > RESIDUAL * max(1.0, alpha + beta) or min(alpha, beta) <= 0:
+    if worst > MAX_RESIDUAL * max(1.0, alpha + beta) or min(alpha, beta) <= 0:
         return None
     return BetaPrior(round(alpha, 6), round(beta, 6))
 
 
 def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Recover the priors of both snapshots, and compare them with the recorded parameters."""
-    before, after = (_analyse_scores(connection, side) for side in SIDES)
+    """Compare the priors recovered from the scores with the recorded parameters and each other."""
+    before, after = (_load_snapshot_priors(connection, side) for side in SIDES)
     if not (before.pairs and after.pairs):
-        return cannot_tell("the judgements have no scores from which priors can be recovered")
+        return undecided_outcome("the judgements have no scores from which priors can be recovered")
     numbers = {"from": asdict(before), "to": asdict(after)}
     for scores, when in ((before, "earlier"), (after, "later")):
         if scores.contradicts_parameters:
@@ -141,16 +146,16 @@ def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return Outcome(True, f"{says}: the click model was changed", numbers)
     says = f"the prior of attractiveness is {before.prior} before and {after.prior} after"
     if before.prior.is_close(after.prior):
-        return Outcome(False, says, numbers, SEES)
+        return Outcome(False, says, numbers, DETECTABLE_CHANGE)
     if None in (before.implied, after.implied):
         return Outcome(None, says, numbers, "needs parameters that record how priors are chosen")
     if before.fitted and after.fitted:
         says = f"{says}, each fitted to the clicks of its own snapshot"
-        return Outcome(False, says, numbers, SEES)
+        return Outcome(False, says, numbers, DETECTABLE_CHANGE)
     return Outcome(True, f"{says}: the recorded prior was changed", numbers)
 
 
-def _describe_contradiction(scores: ScoreOrigin, snapshot_label: str) -> str:
+def _describe_contradiction(scores: SnapshotPriors, snapshot_label: str) -> str:
     if scores.prior is None:
         return (
             f"the {snapshot_label} scores do not follow the recorded click model {scores.model}: "
@@ -163,18 +168,20 @@ def _describe_contradiction(scores: ScoreOrigin, snapshot_label: str) -> str:
     )
 
 
-def _analyse_scores(connection: duckdb.DuckDBPyConnection, side: str) -> ScoreOrigin:
-    """Recover click model and prior from the click estimates or else the qrels of a snapshot."""
-    cells: list[Cell] = connection.execute(
-        CELLS.format(view=f"click_estimates_{side}", condition="")
+def _load_snapshot_priors(connection: duckdb.DuckDBPyConnection, side: str) -> SnapshotPriors:
+    """Recover the prior of a snapshot from its click estimates or, if there are none, its qrels."""
+    cells: list[CountCell] = connection.execute(
+        ATTRACTIVENESS_BY_COUNTS.format(view=f"click_estimates_{side}", condition="")
     ).fetchall()
     has_estimates = bool(cells)
     if not has_estimates:
-        sql = CELLS.format(view=f"qrels_{side}", condition="AND source = 'click'")
+        sql = ATTRACTIVENESS_BY_COUNTS.format(
+            view=f"qrels_{side}", condition="AND source = 'click'"
+        )
         cells = connection.execute(sql).fetchall()
     parameters = load_recorded_parameters(connection, side)
     fitted = parameters.get("clicks.prior") == "empirical_bayes"
-    return ScoreOrigin(
+    return SnapshotPriors(
         sum(n for *_, n in cells),
         recover_prior(cells),
         parameters.get("clicks.model"),
@@ -197,7 +204,7 @@ def _implied_prior(
         return BetaPrior(parameters["clicks.prior_alpha"], parameters["clicks.prior_beta"])
     if not has_estimates:
         return None
-    columns = connection.execute(HISTOGRAM.format(side=side)).fetchnumpy()
+    columns = connection.execute(PAIRS_BY_COUNTS.format(side=side)).fetchnumpy()
     successes, trials, pairs = (
         np.asarray(columns[name], dtype=np.int64) for name in ("successes", "trials", "pairs")
     )
@@ -206,15 +213,15 @@ def _implied_prior(
 
 
 def check_graded_score(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check that the grades of both snapshots are derived from the same score.
+    """Check that the grades of both snapshots were derived from the same score.
 
-    The score is attractiveness, or attractiveness times satisfaction.
+    The score is attractiveness, attractiveness times satisfaction, or another score.
     """
     kinds = []
     for side in SIDES:
-        counts = connection.execute(SCORE_KIND.format(view=f"qrels_{side}")).fetchall()[0]
+        counts = connection.execute(SCORE_FORMULAS.format(view=f"qrels_{side}")).fetchall()[0]
         if not counts[0]:
-            return cannot_tell("the judgements have no scores")
+            return undecided_outcome("the judgements have no scores")
         names = ("attractiveness", "attractiveness x satisfaction")
         kinds.append(
             next((n for n, c in zip(names, counts[1:], strict=True) if c == counts[0]), "another")

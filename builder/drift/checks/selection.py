@@ -1,37 +1,41 @@
 """Checks that the queries of both snapshots were selected by the same rules.
 
-See `expected_queries` for the queries that should be in both snapshots under the same rule.
+The module `expected_queries` defines which queries unchanged rules would select in both snapshots.
 """
 
 import duckdb
 
 from builder.drift.checks.expected_queries import (
-    changed_topics,
-    count_without_topics,
-    detectable_topics,
+    count_queries_outside_topics,
+    find_changed_topics,
+    topic_deletion_detectability,
 )
-from builder.drift.checks.outcome import Check, Outcome, cannot_tell, format_share
+from builder.drift.checks.outcome import Check, Outcome, format_share, undecided_outcome
 
-MIN_EXPECTED = 20
-"""Minimum number of expected queries for a statement about the filter."""
+MIN_EXPECTED_QUERIES = 20
+"""Minimum number of expected queries for deciding whether a filter changed."""
 
 MIN_FILTERED_SHARE = 0.1
-"""Minimum share of expected queries outside of changed topics that a change of filter removes."""
+"""Minimum share of missing queries among the expected queries of unchanged topics that indicates a
+change of a filter."""
 
 MAX_TOPICS_NAMED = 5
+"""Maximum number of topics listed in a sentence; the remaining topics are counted."""
 
-DIRECTIONS = (("from", "to", "removed"), ("to", "from", "added"))
+SIDES_AND_CHANGE = (("from", "to", "removed"), ("to", "from", "added"))
+"""Suffix of a snapshot's views, suffix of the other snapshot's views, and what happened to queries
+that only the first of the two contains."""
 
 
 def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Find topics whose frequent queries were all removed or added at the same time."""
+    """Find topics whose frequent queries were removed or added at the same time."""
     changed = [
         {"topic": topic, "direction": direction, "safe": counts.expected, "taken": counts.missing}
-        for here, there, direction in DIRECTIONS
-        for topic, counts in changed_topics(connection, here, there).items()
+        for side, other_side, direction in SIDES_AND_CHANGE
+        for topic, counts in find_changed_topics(connection, side, other_side).items()
     ]
     if not changed:
-        return _no_topic_changed(connection)
+        return _outcome_without_changed_topics(connection)
     largest = max(changed, key=lambda c: (c["taken"], c["topic"]))
     says = (
         f"{largest['taken']} of {largest['safe']} queries of the topic {largest['topic']!r} that "
@@ -42,12 +46,12 @@ def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(True, f"{says}{more}: {verdict}", {"topics": changed})
 
 
-def _no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Return `clear` if the checks would notice any deleted topic, otherwise `cannot tell`."""
+def _outcome_without_changed_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Return `clear` if the deletion of any topic would be detected, otherwise `cannot tell`."""
     says = "no topic lost or gained its frequent queries at once"
-    undetectable = undetectable_topics(connection)
+    undetectable = find_undetectable_topics(connection)
     if undetectable is None:
-        return cannot_tell(says, "no topic has enough frequent queries to show its deletion")
+        return undecided_outcome(says, "no topic has enough frequent queries to show its deletion")
     if not undetectable:
         return Outcome(False, says, {}, "any one topic deleted from the list")
     rest = len(undetectable) - MAX_TOPICS_NAMED
@@ -57,41 +61,47 @@ def _no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(None, says, {"unseen": undetectable}, sees)
 
 
-def undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str] | None:
-    """Return the topics whose deletion or addition would go unnoticed; None if there are none."""
+def find_undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str] | None:
+    """Return the topics whose deletion or addition would not be detected.
+
+    Returns:
+        Topics in alphabetical order; None if no topic's deletion or addition would be detected.
+    """
     detectable: dict[str, bool] = {}
-    for here, there, _ in DIRECTIONS:
-        for topic, is_detectable in detectable_topics(connection, here, there).items():
+    for side, other_side, _ in SIDES_AND_CHANGE:
+        for topic, is_detectable in topic_deletion_detectability(
+            connection, side, other_side
+        ).items():
             detectable[topic] = detectable.get(topic, False) or is_detectable
     if not any(detectable.values()):
         return None
     return sorted(topic for topic, is_detectable in detectable.items() if not is_detectable)
 
 
-def check_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Find frequent queries that were removed or added regardless of topic."""
+def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Check whether frequent queries were removed from, or added to, topics that did not change."""
     numbers, sentences, found, enough = {}, [], [], False
-    for here, there, direction in DIRECTIONS:
-        topics = list(changed_topics(connection, here, there))
-        counts = count_without_topics(connection, topics)
+    for side, other_side, direction in SIDES_AND_CHANGE:
+        topics = list(find_changed_topics(connection, side, other_side))
+        counts = count_queries_outside_topics(connection, topics)
         if not counts.expected:
             continue
         numbers[direction] = {
             "safe": counts.expected,
             "taken": counts.missing,
-            "fallen": counts.faded,
+            "fallen": counts.below_trend,
         }
         sentences.append(f"{counts.missing} of {counts.expected} frequent queries were {direction}")
-        if counts.expected >= MIN_EXPECTED:
+        if counts.expected >= MIN_EXPECTED_QUERIES:
             enough = True
             if counts.missing_share >= MIN_FILTERED_SHARE and counts.exceeds_fading:
                 found.append(direction)
     if not numbers:
-        return cannot_tell("no query is frequent enough to be expected in both snapshots")
+        return undecided_outcome("no query is frequent enough to be expected in both snapshots")
     says = " and ".join(sentences)
     if not enough:
-        return Outcome(None, says, numbers, f"needs {MIN_EXPECTED} frequent queries")
-    if len(found) == len(DIRECTIONS):
+        return Outcome(None, says, numbers, f"needs {MIN_EXPECTED_QUERIES} frequent queries")
+    if len(found) == len(SIDES_AND_CHANGE):
         return Outcome(None, f"{says}: either a filter changed or queries are reworded", numbers)
     verdict = ": a filter changed, whatever the topic" if found else ""
     sees = f"a filter that removes {format_share(MIN_FILTERED_SHARE)} of frequent queries"
@@ -100,5 +110,5 @@ def check_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 CHECKS = (
     Check("topics_are_the_same", "Were queries selected by the same topics?", check_topics),
-    Check("filter_is_the_same", "Were queries kept by the same filter?", check_filter),
+    Check("filter_is_the_same", "Were queries kept by the same filter?", check_query_filter),
 )

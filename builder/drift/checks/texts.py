@@ -1,9 +1,9 @@
 """Checks that texts were decoded, extracted and truncated by the same rules.
 
-A length limit leaves many texts of the same length, a wrong decoder leaves characters that pages
-do not contain, and a failed extraction leaves HTML tags or no title. Sites cause such changes, too,
-but not on most hosts within a month. The checks read up to `TEXTS_READ` texts with the smallest
-ids, a random sample.
+A length limit produces many texts of the same length, a wrong decoder produces characters that the
+pages do not contain, and a failed extraction leaves HTML tags or no title. Site owners can cause
+such changes too, but not on most hosts at once. The checks read the `MAX_TEXTS_READ` texts with the
+smallest document ids, which are a random sample because ids are hashes.
 """
 
 import duckdb
@@ -13,22 +13,28 @@ from builder.drift.checks.outcome import (
     Check,
     Outcome,
     ShareComparison,
-    cannot_tell,
     compare_shares,
-    fetch_row,
+    fetch_single_row,
     format_share,
+    undecided_outcome,
 )
 
-TEXTS_READ = 20_000
-FEWEST, FEWEST_COMMON = 30, 100
-UNCHANGED_SHARE = 0.02
-"""Minimum share of common pages whose text nobody edits within a month."""
-SHARE_JUMP = 0.05
+MAX_TEXTS_READ = 20_000
+"""Maximum number of texts read per snapshot."""
 
-HEAP = 0.01
-"""Maximum relative difference of text lengths that count as the same length."""
+MIN_TEXTS, MIN_COMMON_PAGES = 30, 100
+"""Minimum number of texts per snapshot, and of pages in both snapshots, for a comparison."""
 
-LENGTHS = """
+MIN_UNCHANGED_SHARE = 0.02
+"""Minimum share of common pages whose text is the same if texts are extracted by the same rule."""
+
+MIN_SHARE_DIFFERENCE = 0.05
+"""Minimum difference between the snapshots' shares of texts that is not noise."""
+
+LENGTH_TOLERANCE = 0.01
+"""Maximum relative difference between two text lengths that count as the same length."""
+
+LENGTH_PEAKS = """
 WITH
 read AS (
     SELECT min({length}) AS length FROM (
@@ -58,12 +64,12 @@ SELECT
 FROM heaps
 """
 
-UNCHANGED = """
+UNCHANGED_TEXTS = """
 SELECT count(*) AS common, count(*) FILTER (NOT text_changed) AS unchanged
 FROM document_changes WHERE status IN ('updated', 'unchanged')
 """
 
-PEAK_OF_HOST = """
+LENGTH_PEAKS_BY_HOST = """
 SELECT
     {{host}} AS host,
     count(*) AS pages,
@@ -71,17 +77,17 @@ SELECT
 FROM documents_{{side}} GROUP BY host
 """
 
-UNITS = (("len(text)", "characters"), ("tokens", "words"))
+LENGTH_UNITS = (("len(text)", "characters"), ("tokens", "words"))
 
-DAMAGES = {
+DAMAGE_PATTERNS = {
     "misread": r"\x{FFFD}|Ã[\x{80}-\x{BF}]|â€|Â[\x{A0}-\x{BF}]",
     "with_tags": r"(?i)</?(p|div|a|span|br|html|head|body|ul|li|h[1-6]|table|tr|td|script)"
     r"(\s[^<>]*)?/?>",
     "untitled": r"^\s*$",
 }
-"""Patterns of texts with wrongly decoded characters or HTML tags, and of empty titles."""
+"""Regular expressions for wrongly decoded characters, HTML tags, and empty titles."""
 
-DAMAGE = """
+DAMAGED_TEXTS = """
 WITH read AS (SELECT title, text FROM documents_{side} ORDER BY doc_id LIMIT {texts:d})
 SELECT
     count(*) AS texts,
@@ -91,7 +97,7 @@ SELECT
 FROM read
 """
 
-DAMAGE_OF_HOST = """
+DAMAGED_TEXTS_BY_HOST = """
 WITH read AS (
     SELECT {{host}} AS host, {column} AS value
     FROM documents_{{side}} ORDER BY doc_id LIMIT $texts
@@ -102,10 +108,10 @@ FROM read GROUP BY host
 
 
 def check_text_lengths(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the share of texts that have exactly the same length, which suggests truncation."""
-    outcomes = [_compare_length_peaks(connection, length, unit) for length, unit in UNITS]
-    found = [outcome for outcome in outcomes if outcome.found]
-    blind = [outcome for outcome in outcomes if outcome.found is None]
+    """Compare the shares of texts that have nearly the same length, which suggests truncation."""
+    outcomes = [_compare_length_peaks(connection, length, unit) for length, unit in LENGTH_UNITS]
+    found = [outcome for outcome in outcomes if outcome.is_construction]
+    blind = [outcome for outcome in outcomes if outcome.is_construction is None]
     return (found or blind or outcomes)[0]
 
 
@@ -113,15 +119,18 @@ def _compare_length_peaks(
     connection: duckdb.DuckDBPyConnection, length_sql: str, unit: str
 ) -> Outcome:
     before, after = (
-        fetch_row(
-            connection, LENGTHS.format(length=length_sql, side=side, texts=TEXTS_READ, heap=HEAP)
+        fetch_single_row(
+            connection,
+            LENGTH_PEAKS.format(
+                length=length_sql, side=side, texts=MAX_TEXTS_READ, heap=LENGTH_TOLERANCE
+            ),
         )
         for side in ("from", "to")
     )
-    if min(before["texts"], after["texts"]) < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} different texts")
+    if min(before["texts"], after["texts"]) < MIN_TEXTS:
+        return undecided_outcome(f"fewer than {MIN_TEXTS} different texts")
     comparison = ShareComparison(
-        (before["heap"], before["texts"]), (after["heap"], after["texts"]), SHARE_JUMP
+        (before["heap"], before["texts"]), (after["heap"], after["texts"]), MIN_SHARE_DIFFERENCE
     )
     numbers = {"from": before, "to": after}
     says = (
@@ -129,24 +138,26 @@ def _compare_length_peaks(
         f"after, {format_share(comparison.shares[1])} at {after['end']:,} {unit}"
     )
     if comparison.is_changed:
-        sql = PEAK_OF_HOST.format(length=length_sql, heap=HEAP)
-        end = {"end": numbers[comparison.larger_side]["end"]}
+        sql = LENGTH_PEAKS_BY_HOST.format(length=length_sql, heap=LENGTH_TOLERANCE)
+        end = {"end": numbers[comparison.side_of_larger_share]["end"]}
         hosts = count_changed_hosts(connection, sql, comparison, end)
-        if not hosts.are_most:
-            return hosts.undecided(says, numbers)
+        if not hosts.is_majority:
+            return hosts.create_undecided_outcome(says, numbers)
     verdict = "texts are truncated differently"
     return compare_shares(comparison, says, verdict, numbers, max_detectable=0.5)
 
 
 def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of texts with wrongly decoded characters or HTML tags, or no title."""
+    """Compare the shares of texts with decoding errors, with HTML tags, and without a title."""
     before, after = (
-        fetch_row(connection, DAMAGE.format(side=side, texts=TEXTS_READ), DAMAGES)
+        fetch_single_row(
+            connection, DAMAGED_TEXTS.format(side=side, texts=MAX_TEXTS_READ), DAMAGE_PATTERNS
+        )
         for side in ("from", "to")
     )
     numbers = {"from": before, "to": after}
-    if min(before["texts"], after["texts"]) < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} documents")
+    if min(before["texts"], after["texts"]) < MIN_TEXTS:
+        return undecided_outcome(f"fewer than {MIN_TEXTS} documents")
     outcomes = []
     for kind, column, what, verdict in (
         ("misread", "text", "contain wrongly decoded characters", "texts are decoded differently"),
@@ -154,7 +165,7 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
         ("untitled", "title", "have no title", "titles are extracted differently"),
     ):
         comparison = ShareComparison(
-            (before[kind], before["texts"]), (after[kind], after["texts"]), SHARE_JUMP
+            (before[kind], before["texts"]), (after[kind], after["texts"]), MIN_SHARE_DIFFERENCE
         )
         says = (
             f"before, {format_share(comparison.shares[0])} of texts {what}; "
@@ -162,24 +173,26 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
         )
         outcome = compare_shares(comparison, says, verdict, numbers, max_detectable=0.5)
         if comparison.is_changed:
-            values = {"pattern": DAMAGES[kind], "texts": TEXTS_READ}
-            sql = DAMAGE_OF_HOST.format(column=column)
+            values = {"pattern": DAMAGE_PATTERNS[kind], "texts": MAX_TEXTS_READ}
+            sql = DAMAGED_TEXTS_BY_HOST.format(column=column)
             hosts = count_changed_hosts(connection, sql, comparison, values)
-            outcome = outcome if hosts.are_most else hosts.undecided(says, numbers)
+            outcome = (
+                outcome if hosts.is_majority else hosts.create_undecided_outcome(says, numbers)
+            )
         outcomes.append(outcome)
-    found = [outcome for outcome in outcomes if outcome.found]
-    blind = [outcome for outcome in outcomes if outcome.found is None]
+    found = [outcome for outcome in outcomes if outcome.is_construction]
+    blind = [outcome for outcome in outcomes if outcome.is_construction is None]
     return (found or blind or outcomes)[0]
 
 
 def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check that some pages kept their text, as pages do that nobody edits."""
-    numbers = fetch_row(connection, UNCHANGED)
-    if numbers["common"] < FEWEST_COMMON:
-        return cannot_tell(f"fewer than {FEWEST_COMMON} documents are in both snapshots")
+    """Check that some texts are unchanged, as expected for pages that nobody edits."""
+    numbers = fetch_single_row(connection, UNCHANGED_TEXTS)
+    if numbers["common"] < MIN_COMMON_PAGES:
+        return undecided_outcome(f"fewer than {MIN_COMMON_PAGES} documents are in both snapshots")
     says = f"{numbers['unchanged']:,} of {numbers['common']:,} common pages have the same text"
-    if numbers["unchanged"] >= UNCHANGED_SHARE * numbers["common"]:
-        sees = f"an edit of more than {format_share(1 - UNCHANGED_SHARE)} of common pages"
+    if numbers["unchanged"] >= MIN_UNCHANGED_SHARE * numbers["common"]:
+        sees = f"an edit of more than {format_share(1 - MIN_UNCHANGED_SHARE)} of common pages"
         return Outcome(False, says, numbers, sees)
     return Outcome(None, f"{says}: texts are extracted differently, or all were edited", numbers)
 

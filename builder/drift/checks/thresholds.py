@@ -1,16 +1,17 @@
 """Checks that the minimum counts of queries and judgements did not change.
 
-Counts that are filtered by a minimum start exactly at it. Suppose that the minimum number of users
-per query rises from 5 to 20. An earlier query with v users is expected to have v g users in the
-later snapshot, if g is the growth of the queries in both snapshots; the Poisson distribution gives
-the probability that it has between 5 and 19 users. The sum E of these probabilities is the number
-of later queries expected below 20 under the old rule; the probability that there is none is e^-E.
-Queries whose expected count is below the old minimum contribute little. E is multiplied by the
-share of comparable queries that remained, because topics and interest remove queries at every
-count, and by the share of rows that survive next to the minimum, because another rule may apply
-there too. A rise whose probability by chance is below 5 %, but not below 10^-6, is undecided.
-Rows with 0 are ignored: they were never counted (manual assessments, imported releases).
-The number of judged documents per query is not compared: it changes with the traffic, but does not
+If rows below a minimum count are dropped, the smallest count is about this minimum. Suppose that
+the minimum number of users per query rises from 5 to 20. An earlier query with v users is expected
+to have v g users in the later snapshot, where g is the growth in users of the queries in both
+snapshots. The Poisson distribution gives the probability of a count between 5 and 19. The sum E of
+these probabilities is the expected number of later queries with 5 to 19 users under the old
+minimum; the probability that there are none is e^-E. E is multiplied by the share of frequent
+queries (expected to have at least twice the new minimum) that remain, because other changes remove
+queries at all counts. It is also multiplied by the ratio of rows below the new minimum to rows in
+the next range of equal width (at most 1), because other rules may drop rows with low counts. If the
+probability that a rise is due to chance is below 5 %, but above 10^-6, the check is undecided. Rows
+with a count of 0 are ignored: nothing was counted (manual assessments, imported releases). The
+number of judged documents per query is not compared: it changes with the traffic, but does not
 follow a Poisson distribution.
 """
 
@@ -22,36 +23,38 @@ import duckdb
 import numpy as np
 from scipy.stats import poisson
 
-from builder.drift.checks.outcome import Check, Outcome, cannot_tell
+from builder.drift.checks.outcome import Check, Outcome, undecided_outcome
 
-LOG10_CHANCE = -6.0
-"""log10 of the probability below which a moved minimum is not due to chance."""
+MAX_LOG10_P_VALUE = -6.0
+"""Maximum log10 of the p-value at which a changed minimum or limit is significant."""
 
-EXPECTED = -LOG10_CHANCE * math.log(10)
-"""Expected number of rows for which finding no row has the probability 10^LOG10_CHANCE."""
+MIN_EXPECTED_ROWS = -MAX_LOG10_P_VALUE * math.log(10)
+"""Minimum number of rows expected below a raised minimum for their absence to be significant: if so
+many rows are expected, the probability of finding none is 10^-6."""
 
-DOUBTFUL = -math.log(0.05)
-"""Expected number of rows for which finding no row has the probability 5 %. A minimum that rose
-past so many is not significantly higher, but not clear either."""
+MIN_DOUBTFUL_ROWS = -math.log(0.05)
+"""Minimum number of rows expected below a raised minimum for their absence to leave the check
+undecided: if so many rows are expected, the probability of finding none is 5 %."""
 
-FACTOR = 4
-"""A rise of a minimum by this factor must be detectable; else the check is undecided."""
+DETECTABLE_FACTOR = 4
+"""If a rise of a minimum by this factor would not be detected, the check is undecided."""
 
-STEPS = 30
-"""Number of raised minimums tried in the search for the smallest detectable one."""
+MAX_CANDIDATES = 30
+"""Maximum number of candidate minimums when searching for the smallest detectable increase."""
 
-Counts = Sequence[tuple[int, int, int]]
-"""Value, number of rows, and number of these rows missing from the other snapshot; ascending."""
+ValueCounts = Sequence[tuple[int, int, int]]
+"""Each value, number of rows with it, and number of these rows that the other snapshot lacks; in
+ascending order of values."""
 
-MEASURED = {
+COLUMNS_WITH_MINIMUM = {
     "impressions of a query": ("queries", "impressions"),
     "users of a query": ("queries", "users"),
     "examinations of a judgement": ("qrels", "examinations"),
 }
 
-KEYS = {"queries": "query_id", "qrels": "query_id, doc_id"}
+TABLE_KEYS = {"queries": "query_id", "qrels": "query_id, doc_id"}
 
-COUNTS = """
+ROWS_BY_VALUE = """
 WITH missing AS (SELECT * FROM {table}_{here} ANTI JOIN {table}_{there} USING ({key})),
 rows AS (
     SELECT {value} AS value, false AS missing FROM {table}_{here}
@@ -62,35 +65,36 @@ SELECT value::BIGINT, count(*), count(*) FILTER (missing)
 FROM rows WHERE value <> 0 GROUP BY value ORDER BY value
 """
 
-GROWTH = """
+COMMON_SUMS = """
 SELECT coalesce(sum(f.{value}), 0)::BIGINT, coalesce(sum(t.{value}), 0)::BIGINT
 FROM {table}_from AS f JOIN {table}_to AS t USING ({key})
 """
 
-IMPRESSIONS = "SELECT coalesce(sum(impressions), 0)::BIGINT FROM queries_from"
+TOTAL_IMPRESSIONS = "SELECT coalesce(sum(impressions), 0)::BIGINT FROM queries_from"
 
-WORDS = r"len(regexp_extract_all(text, '\S+'))"
+WORD_COUNT = r"len(regexp_extract_all(text, '\S+'))"
 
 
 @dataclass(frozen=True)
 class MinimumCountModel:
-    """Model of the counts to expect in another snapshot if the minimum count is the same.
+    """Poisson model of the counts in the other snapshot if the minimum count is the same.
 
     Args:
-        counts: Counts of the snapshot.
-        growth: Sums over the rows in both snapshots, in this snapshot and in the other.
+        counts: Numbers of rows of this snapshot by value.
+        growth: Sum of the values in this snapshot and sum in the other snapshot, both over the rows
+            that the two snapshots share.
     """
 
-    counts: Counts
+    counts: ValueCounts
     growth: tuple[int, int]
 
     @property
     def minimum(self) -> int:
-        """Smallest count in the snapshot, taken as an estimate of its minimum-count threshold."""
+        """Smallest value in this snapshot, an estimate of its minimum count."""
         return self.counts[0][0]
 
-    def expected_below(self, raised_minimum: int) -> float:
-        """Return the expected number of rows below a raised minimum in the other snapshot."""
+    def expected_rows_below(self, raised_minimum: int) -> float:
+        """Return the expected number of rows in the other snapshot below a raised minimum."""
         values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
         means = values * (self.growth[1] / self.growth[0])
         inside = poisson.cdf(raised_minimum - 1, means) - poisson.cdf(self.minimum - 1, means)
@@ -101,14 +105,18 @@ class MinimumCountModel:
         return float((rows * inside).sum() * stayed * self._survival_ratio(raised_minimum))
 
     def expected_missing_rows(self, other_minimum: int) -> float:
-        """Return the expected number of rows below the minimum of the other snapshot.
+        """Return how many rows would be missing if the minimum rose to the other snapshot's.
 
-        It is 0 if that minimum is not higher.
+        Args:
+            other_minimum: Minimum of the other snapshot; the result is 0 if it is not higher.
         """
-        return self.expected_below(other_minimum) if other_minimum > self.minimum else 0.0
+        return self.expected_rows_below(other_minimum) if other_minimum > self.minimum else 0.0
 
     def _survival_ratio(self, raised_minimum: int) -> float:
-        """Return the ratio of rows just above the minimum to rows in the next range, at most 1."""
+        """Return the ratio of rows below a raised minimum to rows in the next range, at most 1.
+
+        Both ranges of values have the same width. The ratio is 1 if the next range has no rows.
+        """
         width = raised_minimum - self.minimum
         near = sum(rows for value, rows, _ in self.counts if value < raised_minimum)
         next_to = sum(
@@ -118,21 +126,21 @@ class MinimumCountModel:
         )
         return min(1.0, near / next_to) if next_to else 1.0
 
-    def smallest_detectable_minimum(self) -> int | None:
-        """Return the smallest raised minimum that would be noticed, or None."""
-        rise = (FACTOR - 1) * self.minimum
-        tried = {self.minimum - (-rise * n // STEPS) for n in range(1, STEPS + 1)}
+    def find_smallest_detectable_minimum(self) -> int | None:
+        """Return the smallest raised minimum that would be detected; None if none would be."""
+        rise = (DETECTABLE_FACTOR - 1) * self.minimum
+        tried = {self.minimum - (-rise * n // MAX_CANDIDATES) for n in range(1, MAX_CANDIDATES + 1)}
         for raised_minimum in sorted(tried):
-            if self.expected_below(raised_minimum) >= EXPECTED:
+            if self.expected_rows_below(raised_minimum) >= MIN_EXPECTED_ROWS:
                 return raised_minimum
         return None
 
 
 def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the smallest counts of queries and judgements between the snapshots."""
+    """Compare the smallest counts of queries and judgements in the two snapshots."""
     moved, blind, sees, numbers = [], [], [], {}
-    for label, (table, value) in MEASURED.items():
-        before, after = _count_values(connection, table, value)
+    for label, (table, value) in COLUMNS_WITH_MINIMUM.items():
+        before, after = _count_rows_by_value(connection, table, value)
         if not (before and after):
             continue
         growth = _sum_common_values(connection, table, value)
@@ -145,17 +153,17 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
         missing = max(
             forward.expected_missing_rows(least[1]), backward.expected_missing_rows(least[0])
         )
-        if missing >= EXPECTED:
+        if missing >= MIN_EXPECTED_ROWS:
             moved.append(f"the minimum number of {label} changed from {least[0]} to {least[1]}")
-        elif missing >= DOUBTFUL:
+        elif missing >= MIN_DOUBTFUL_ROWS:
             change = f"the change from {least[0]} to {least[1]} may be due to chance"
             blind.append(f"{label} ({change}; {_describe_needed_impressions(connection, forward)})")
-        elif (raised := forward.smallest_detectable_minimum()) is None:
+        elif (raised := forward.find_smallest_detectable_minimum()) is None:
             blind.append(f"{label} ({_describe_needed_impressions(connection, forward)})")
         else:
             sees.append(f"a minimum of {raised} {label} instead of {least[0]}")
     if not numbers:
-        return cannot_tell("a snapshot has neither queries nor judgements with counts")
+        return undecided_outcome("a snapshot has neither queries nor judgements with counts")
     if moved:
         return Outcome(True, "; ".join(moved) + ": a threshold was changed", numbers)
     if blind:
@@ -167,24 +175,27 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
 def _describe_needed_impressions(
     connection: duckdb.DuckDBPyConnection, model: MinimumCountModel
 ) -> str:
-    """Describe how many impressions it takes to notice that a minimum was raised."""
-    raised = FACTOR * model.minimum
+    """Describe how many impressions are needed to detect a rise of the minimum."""
+    raised = DETECTABLE_FACTOR * model.minimum
     change = f"a minimum of {raised} instead of {model.minimum}"
-    impressions = connection.execute(IMPRESSIONS).fetchall()[0][0]
-    expected = model.expected_below(raised)
+    impressions = connection.execute(TOTAL_IMPRESSIONS).fetchall()[0][0]
+    expected = model.expected_rows_below(raised)
     if not (impressions and expected):
         return f"{change} is not detectable"
-    needed = impressions * EXPECTED / expected
+    needed = impressions * MIN_EXPECTED_ROWS / expected
     rounded = int(float(f"{needed:.1e}"))
     return f"{change} is detectable with about {rounded:,} impressions"
 
 
-def log10_probability(before: Counts, after: Counts) -> float:
-    """Return log10 of the probability that the smallest count rose by chance; 0 if it did not.
+def log10_p_value_of_rise(before: ValueCounts, after: ValueCounts) -> float:
+    """Return log10 of the probability that the smallest value rose by chance.
 
     Args:
-        before: Earlier counts.
-        after: Later counts.
+        before: Numbers of rows by value in the earlier snapshot.
+        after: Numbers of rows by value in the later snapshot.
+
+    Returns:
+        log10 of the probability; 0 if the smallest value did not rise.
     """
     least = after[0][0]
     if least <= before[0][0]:
@@ -197,49 +208,57 @@ def log10_probability(before: Counts, after: Counts) -> float:
 
 
 def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the length of the longest query between the snapshots."""
-    before, after = _count_values(connection, "queries", f"-{WORDS}")
+    """Compare the lengths, in words, of the longest queries of the two snapshots."""
+    before, after = _count_rows_by_value(connection, "queries", f"-{WORD_COUNT}")
     if not before or not after:
-        return cannot_tell("a snapshot lists no queries")
+        return undecided_outcome("a snapshot lists no queries")
     numbers = {"longest_from": -before[0][0], "longest_to": -after[0][0]}
     says = f"the longest query has {-before[0][0]} words before and {-after[0][0]} after"
-    if log10_probability(before, after) < LOG10_CHANCE:
+    if log10_p_value_of_rise(before, after) < MAX_LOG10_P_VALUE:
         return Outcome(True, f"{says}, which chance does not explain: a limit was changed", numbers)
-    if log10_probability(after, before) < LOG10_CHANCE:
+    if log10_p_value_of_rise(after, before) < MAX_LOG10_P_VALUE:
         return Outcome(None, f"{says}: either a limit changed or users write more words", numbers)
-    limit = _detectable_limit(before, sum(rows for _, rows, _ in after))
+    limit = _find_detectable_limit(before, sum(rows for _, rows, _ in after))
     if limit is None:
         return Outcome(None, says, numbers, "no limit from half the longest query up is detectable")
     return Outcome(False, says, numbers, f"a limit of {limit} words")
 
 
-def _detectable_limit(before: Counts, rows_after: int) -> int | None:
-    """Return the largest limit on query length that would be noticed; None if there is none."""
+def _find_detectable_limit(before: ValueCounts, rows_after: int) -> int | None:
+    """Return the largest limit on query length, in words, that would be detected.
+
+    Args:
+        before: Numbers of queries of the earlier snapshot by negated length in words.
+        rows_after: Number of queries of the later snapshot.
+
+    Returns:
+        The limit; None if no limit of at least half the longest query would be detected.
+    """
     longest = -before[0][0]
     total = sum(rows for _, rows, _ in before)
     for limit in range(longest - 1, max(0, longest // 2 - 1), -1):
         longer = sum(rows for value, rows, _ in before if -value > limit)
         kept = rows_after * (1 - longer / total)
-        if longer == total or kept * math.log10(1 - longer / total) < LOG10_CHANCE:
+        if longer == total or kept * math.log10(1 - longer / total) < MAX_LOG10_P_VALUE:
             return limit
     return None
 
 
-def _count_values(
-    connection: duckdb.DuckDBPyConnection, table: str, value: str
-) -> tuple[Counts, Counts]:
-    names = {"table": table, "key": KEYS[table], "value": value}
+def _count_rows_by_value(
+    connection: duckdb.DuckDBPyConnection, table: str, value_sql: str
+) -> tuple[ValueCounts, ValueCounts]:
+    names = {"table": table, "key": TABLE_KEYS[table], "value": value_sql}
     before, after = (
-        connection.execute(COUNTS.format(here=here, there=there, **names)).fetchall()
+        connection.execute(ROWS_BY_VALUE.format(here=here, there=there, **names)).fetchall()
         for here, there in (("from", "to"), ("to", "from"))
     )
     return before, after
 
 
 def _sum_common_values(
-    connection: duckdb.DuckDBPyConnection, table: str, value: str
+    connection: duckdb.DuckDBPyConnection, table: str, value_sql: str
 ) -> tuple[int, int]:
-    sql = GROWTH.format(table=table, key=KEYS[table], value=value)
+    sql = COMMON_SUMS.format(table=table, key=TABLE_KEYS[table], value=value_sql)
     before, after = connection.execute(sql).fetchall()[0]
     return (before, after) if before and after else (1, 1)
 

@@ -1,23 +1,31 @@
-"""Checks that no crawl lacks pages that the crawls before and after it contain.
+"""Checks that no crawl lacks pages that the previous and the next crawl contain.
 
-Reads the view `documents_map`, which lists the snapshots whose crawl contains each page. A page in
-the crawls before and after a snapshot was probably online in between. A crawl that lacks such pages
-on most hosts, or all pages of many hosts, is partial; a few hosts may have been out of reach. The
-first and the last snapshot have only one neighbour and cannot be checked this way.
+Reads the view `documents_map`, which lists for each page the snapshots whose crawl contains it. A
+page in the previous and the next crawl was probably online in between. A crawl that lacks such
+pages on most hosts, or all pages of many hosts, is partial; a few hosts may have been unreachable.
+The first and the last snapshot cannot be checked because they have only one neighbor.
 """
 
 from collections.abc import Iterator, Sequence
 
 import duckdb
 
-from builder.drift.checks.hosts import MIN_PAGES, MIN_PARTIAL_PAGES, HostCount, is_crawl_partial
-from builder.drift.checks.outcome import Outcome, cannot_tell, fetch_row, format_share
+from builder.drift.checks.hosts import (
+    MIN_MISSING_PAGE_SHARE_IF_PARTIAL,
+    MIN_PAGES,
+    HostCount,
+    is_crawl_partial,
+)
+from builder.drift.checks.outcome import Outcome, fetch_single_row, format_share, undecided_outcome
 
-FEWEST = 30
-MISSING = 0.05
-"""Maximum share of pages in both neighbouring crawls that a complete crawl may lack."""
+MIN_COMMON_PAGES = 30
+"""Minimum number of pages in the previous and the next crawl for checking a crawl."""
 
-CRAWLED = r"""
+MAX_MISSING_SHARE = 0.05
+"""Maximum tolerated share of missing pages, in total and per host, among the pages in the previous
+and the next crawl."""
+
+MISSING_PAGES = r"""
 WITH
 pages AS (
     SELECT
@@ -44,19 +52,28 @@ SELECT
 def check_missing_pages(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> Iterator[tuple[str, Outcome]]:
-    """Yield each snapshot between two others with the outcome of comparing the three crawls."""
+    """Check the crawl of each snapshot but the first and the last; yield its name and outcome.
+
+    Args:
+        connection: Connection with the view `documents_map`.
+        names: Names of all snapshots in chronological order.
+    """
     for before, between, after in zip(names, names[1:], names[2:], strict=False):
         for name, value in (("before", before), ("between", between), ("after", after)):
             connection.execute(f"SET VARIABLE {name} = ?", [value])
-        yield between, _check_crawl(connection)
+        yield between, _check_middle_crawl(connection)
 
 
-def _check_crawl(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    numbers = fetch_row(connection, CRAWLED.format(pages=MIN_PAGES, missing=MISSING))
+def _check_middle_crawl(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    numbers = fetch_single_row(
+        connection, MISSING_PAGES.format(pages=MIN_PAGES, missing=MAX_MISSING_SHARE)
+    )
     if not numbers.pop("known"):
-        return cannot_tell("the contents of the crawls are not recorded")
-    if numbers["pages"] < FEWEST:
-        return cannot_tell(f"fewer than {FEWEST} pages are in the crawls of both neighbours")
+        return undecided_outcome("the contents of the crawls are not recorded")
+    if numbers["pages"] < MIN_COMMON_PAGES:
+        return undecided_outcome(
+            f"fewer than {MIN_COMMON_PAGES} pages are in the crawls of both neighbours"
+        )
     part = numbers["missing"] / numbers["pages"]
     says = (
         f"the crawl lacks {numbers['missing']:,} of {numbers['pages']:,} pages that are in the "
@@ -64,13 +81,13 @@ def _check_crawl(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"{numbers['hosts_missing']:,} of {numbers['hosts']:,} hosts"
     )
     partial = is_crawl_partial(numbers["hosts_missing"], numbers["hosts"])
-    if part < MISSING and partial is False:
-        sees = f"{format_share(MISSING)} of pages missing from this crawl only"
+    if part < MAX_MISSING_SHARE and partial is False:
+        sees = f"{format_share(MAX_MISSING_SHARE)} of pages missing from this crawl only"
         return Outcome(False, says, numbers, sees)
     hosts = HostCount(numbers["hosts"], numbers["hosts_changed"])
-    if partial or (part >= MIN_PARTIAL_PAGES and hosts.are_most):
+    if partial or (part >= MIN_MISSING_PAGE_SHARE_IF_PARTIAL and hosts.is_majority):
         return Outcome(True, f"{says}: the crawl is partial", numbers)
-    if hosts.are_most:
+    if hosts.is_majority:
         reason = "either the crawl is partial or pages were out of reach"
         return Outcome(None, f"{says}: {reason}", numbers)
-    return hosts.undecided(says, numbers)
+    return hosts.create_undecided_outcome(says, numbers)

@@ -1,32 +1,34 @@
-"""Checks that documents of both snapshots were identified by the same rule.
+"""Checks that the document ids of both snapshots were derived from URLs by the same rule.
 
-If the id scheme changes, most pages of most hosts are removed and reappear under another form of
-their URL. If a site moves, only its own pages do.
+If the id scheme changes, most pages of most hosts seem to be removed, but reappear under another
+form of their URL. If a site moves, only its own pages reappear under other URLs.
 """
 
 import duckdb
 
 from builder.drift.checks.hosts import MIN_HOSTS, MIN_PAGES
 from builder.drift.checks.outcome import (
-    HOST,
+    HOST_SQL,
     Check,
     Outcome,
-    cannot_tell,
-    fetch_row,
+    fetch_single_row,
     format_share,
+    undecided_outcome,
 )
 from builder.drift.statistics import share
 
 MIN_REMOVED, MIN_REMOVED_SHARE = 50, 0.05
-"""Minimum number of removed documents, and minimum share of all documents."""
+"""Minimum number of removed documents for a decision, and their minimum share of all documents for
+a change of the id scheme."""
 
-MIN_REAPPEARED = 0.3
-"""Minimum share of removed pages that reappear under another form of their URL."""
+MIN_REAPPEARED_SHARE = 0.3
+"""Minimum share of removed pages that reappear under another URL if the id scheme changed."""
 
-MIN_MOVED = 0.5
-"""Minimum share of moved pages for a host to count as moved."""
+MIN_MOVED_SHARE = 0.5
+"""Minimum share of a host's pages with another URL in the later snapshot for the host to count as
+moved."""
 
-ADDRESSES = """
+REMOVED_DOCUMENTS = """
 SELECT
     count(*) FILTER (status = 'removed') AS removed,
     count(*) FILTER (status = 'removed' AND matched_by = 'loose') AS loose,
@@ -46,20 +48,25 @@ FROM hosts WHERE host <> '' AND pages >= {fewest}
 
 
 def check_url_forms(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether removed pages reappear under another form because the id scheme changed."""
-    numbers = fetch_row(connection, ADDRESSES)
+    """Check whether removed pages reappear under other URLs because the id scheme changed."""
+    numbers = fetch_single_row(connection, REMOVED_DOCUMENTS)
     reappeared = share(numbers["loose"] + numbers["moved"], numbers["removed"])
     if reappeared is None or numbers["removed"] < MIN_REMOVED:
-        return cannot_tell(f"fewer than {MIN_REMOVED} documents were removed")
+        return undecided_outcome(f"fewer than {MIN_REMOVED} documents were removed")
     says = (
         f"of {numbers['removed']:,} removed pages, {numbers['loose']:,} reappear under a URL that "
         f"differs only in scheme, www or slash, and {numbers['moved']:,} under another URL"
     )
-    if reappeared < MIN_REAPPEARED or numbers["removed"] < MIN_REMOVED_SHARE * numbers["documents"]:
-        sees = f"{format_share(MIN_REAPPEARED)} of removed pages under another form of their URL"
+    if (
+        reappeared < MIN_REAPPEARED_SHARE
+        or numbers["removed"] < MIN_REMOVED_SHARE * numbers["documents"]
+    ):
+        sees = (
+            f"{format_share(MIN_REAPPEARED_SHARE)} of removed pages under another form of their URL"
+        )
         return Outcome(False, says, numbers, sees)
-    sql = MOVED_HOSTS.format(host=HOST, most=MIN_MOVED, fewest=MIN_PAGES)
-    hosts = fetch_row(connection, sql)
+    sql = MOVED_HOSTS.format(host=HOST_SQL, most=MIN_MOVED_SHARE, fewest=MIN_PAGES)
+    hosts = fetch_single_row(connection, sql)
     says += f"; {hosts['moved_hosts']:,} of {hosts['hosts']:,} hosts moved most of their pages"
     if hosts["hosts"] >= MIN_HOSTS and hosts["moved_hosts"] > hosts["hosts"] / 2:
         return Outcome(True, f"{says}: the id scheme changed, not the pages", numbers | hosts)
