@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.clicks.point_scores import PointScores
+from builder.clicks.point_scores import PointEstimates
 from builder.clicks.policies import (
     GradeThresholds,
     assign_grades,
@@ -123,7 +123,7 @@ def grade_by_clicks(
 
 
 def _choose_cuts(
-    posterior: Posterior | PointScores, pairs: np.ndarray, params: QrelParameters
+    posterior: Posterior | PointEstimates, pairs: np.ndarray, params: QrelParameters
 ) -> GradeThresholds:
     """Return the minimum score of each grade: as configured, or fitted to target proportions."""
     if params.policy == "target_shares":

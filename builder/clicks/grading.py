@@ -115,7 +115,7 @@ ORDER BY query
 
 
 def _snapshots_of_reused_cuts(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
-    """Return the snapshot whose grade cuts a given snapshot reuses: the first one, or none."""
+    """Return the snapshot from which a snapshot takes its grade thresholds: the first, or none."""
     first = workflow.snapshot_names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and snapshot != first else ()
 

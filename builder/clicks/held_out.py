@@ -135,7 +135,7 @@ def _click_rate_rows(
 def _score_rows(
     prefix: str, score: ClickModelScore, pages: Pages, train_impressions: int, model: str
 ) -> Iterator[Diagnostic]:
-    """Yield rows of log-likelihood and mean perplexity (as rank 0), and of perplexity per rank."""
+    """Yield rows of log-likelihood and mean perplexity (rank 0), then of perplexity per rank."""
     test = int(pages.weight.sum())
     values = [("log_likelihood", 0, score.log_likelihood), ("perplexity", 0, score.perplexity)]
     values += [("perplexity", rank, value) for rank, value in enumerate(score.by_rank, 1)]

@@ -8,7 +8,7 @@ from builder.clicks.posterior import Evidence, Floats
 
 
 @dataclass(frozen=True)
-class PointScores:
+class PointEstimates:
     """Point estimates for n groups of pairs with identical counts; same interface as `Posterior`.
 
     Args:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from builder.clicks.point_scores import PointScores
+from builder.clicks.point_scores import PointEstimates
 from builder.clicks.posterior import DECIMALS, Evidence, Posterior
 from builder.clicks.priors import Priors
 from builder.parameters import QrelParameters
@@ -83,7 +83,7 @@ def fit_cuts(
 
 
 def assign_grades(
-    posterior: Posterior | PointScores, cuts: GradeThresholds, params: QrelParameters
+    posterior: Posterior | PointEstimates, cuts: GradeThresholds, params: QrelParameters
 ) -> Grades:
     """Return the grade of each score, int8[n]; -1 if there are too few examinations.
 
@@ -105,7 +105,7 @@ def assign_grades(
 
 
 def grade_stability(
-    posterior: Posterior | PointScores, grades: Grades, cuts: GradeThresholds
+    posterior: Posterior | PointEstimates, grades: Grades, cuts: GradeThresholds
 ) -> Floats:
     """Return the posterior probability that a score lies between the cuts of its grade, float64[n].
 
@@ -120,7 +120,7 @@ def grade_stability(
 
 def score_distribution(
     evidence: Evidence, priors: Priors | None, score: Floats, params: QrelParameters
-) -> Posterior | PointScores:
+) -> Posterior | PointEstimates:
     """Return the posterior of sDBN scores, or the point estimates of any other model.
 
     Args:
@@ -130,5 +130,5 @@ def score_distribution(
         params: `params.score` selects attractiveness or relevance.
     """
     if priors is None:
-        return PointScores(evidence, score)
+        return PointEstimates(evidence, score)
     return Posterior(evidence, priors, params.score == "relevance")

@@ -20,7 +20,7 @@ def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
 
 
 def count_shared_ids(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
-    """Return a matrix of the numbers of ids shared by two snapshots, with sizes on the diagonal."""
+    """Return the numbers of ids that each pair of snapshots shares; the diagonal has the sizes."""
     return [
         [sum(n for pattern, n in patterns.items() if a in pattern and b in pattern) for b in names]
         for a in names

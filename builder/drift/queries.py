@@ -201,7 +201,7 @@ def topic_statistics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 def _topic_divergences(
     topic_counts: dict[str, dict[str, list[int]]], field: str, n_snapshots: int
 ) -> list[float | None]:
-    """Return the divergence of `queries` or `impressions` per topic of consecutive snapshots."""
+    """Return the divergences of topic shares, by `queries` or `impressions`, over time."""
     return [
         jensen_shannon_divergence(
             Counter((row[field][index], row[field][index + 1]) for row in topic_counts.values())

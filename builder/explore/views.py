@@ -123,7 +123,7 @@ def _empty_table(name: str) -> pa.Table:
 
 
 def view_sql(collection: Collection, name: str) -> str:
-    """Return the SQL that creates the view of a table, with quoted literals as values."""
+    """Return the SQL that creates the view of a table; values are inlined as quoted literals."""
     parts = [
         _select_sql(collection, name, table.paths, snapshot)
         for table, snapshot in table_files(collection, name)

@@ -84,7 +84,7 @@ def _join_texts(
 
 
 def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
-    """Write a TSV sheet with texts on a single line and an excerpt of each document."""
+    """Write a TSV sheet with an excerpt of each document; texts are written on a single line."""
     plain = [
         _escape_for_spreadsheet(pl.col(name)).alias(name) for name in ("query", "title", "url")
     ]

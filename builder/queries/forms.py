@@ -19,7 +19,7 @@ def is_printable(text: pl.Expr) -> pl.Expr:
 
 
 def choose_published_texts(forms: pl.DataFrame) -> pl.DataFrame:
-    """Choose the text to publish for every query, and detect personal data in all its forms.
+    """Choose the text to publish for every query, and check all its forms for personal data.
 
     Args:
         forms: One row per form: `query`, `text`, `folded`, `impressions` and `anonymous` (typed by

@@ -174,7 +174,7 @@ CHECKS = (
         "query texts are free of export artefacts",
         "warning",
         "leaked CSV quotes, repeated spaces, a query of 3,947 characters",
-        "write queries without a CSV writer; limit their length",
+        "write queries as plain TSV lines, without CSV quoting; limit their length",
         _combine_defect_finders(
             _create_irregularity_finder(_QUERY_TEXT_MESSAGES | _ID_MESSAGES),
             _create_query_text_finder(_QUERY_TEXT_MESSAGES),

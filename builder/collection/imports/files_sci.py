@@ -84,7 +84,7 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
 
 
 def _is_2026_release(root: Path, files: list[Path]) -> bool:
-    """Whether folder and file names indicate that a release is the one of 2026."""
+    """Whether folder and file names indicate the release of 2026."""
     names = [root.resolve().name, *(relative_name(path, root) for path in files)]
     years = {year for name in names for year in RELEASE_YEAR.findall(name)}
     return max(years) == "2026" if years else any(ADHOC_PREFIX in path.name for path in files)

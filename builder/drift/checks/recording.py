@@ -155,7 +155,7 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether result lists are cut at some rank, or half as long, in only one snapshot."""
+    """Check whether one snapshot has truncated result lists, or lists of half the length."""
     both = [_load_clicks_by_rank(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
         return undecided_outcome(

@@ -127,7 +127,7 @@ class MinimumCountModel:
         return min(1.0, near / next_to) if next_to else 1.0
 
     def find_smallest_detectable_minimum(self) -> int | None:
-        """Return the smallest raised minimum that would be detected; None if none would be."""
+        """Return the smallest increased minimum that would be detected; None if there is none."""
         rise = (DETECTABLE_FACTOR - 1) * self.minimum
         tried = {self.minimum - (-rise * n // MAX_CANDIDATES) for n in range(1, MAX_CANDIDATES + 1)}
         for raised_minimum in sorted(tried):

@@ -34,7 +34,7 @@ class CollectionStatistics:
     frequencies: Mapping[str, int]
 
     def idf(self, term: str) -> float:
-        """Return Lucene's inverse document frequency of a term, which may be unknown."""
+        """Return Lucene's inverse document frequency of a term, which may be out of vocabulary."""
         frequency = self.frequencies.get(term, 0)
         return log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5))
 

@@ -85,7 +85,7 @@ def overruns_next_record(file: IO[bytes], offset: int, length: int, body: bytes 
         file: A non-empty archive.
         offset: Offset of the record.
         length: Declared size of the headers and body in bytes, decompressed.
-        body: Body that contains the start of a record; None if it was not read.
+        body: Bytes of the body, which contain the start of a record; None if it was not read.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)

@@ -125,7 +125,7 @@ class KeyEncoder:
 
         Args:
             urls: URLs as logged.
-            converted_urls: The URL for each entry of the dictionary of `urls`.
+            converted_urls: URL of each dictionary entry of `urls`.
         """
         given = pl.Series(pl.from_arrow(urls.dictionary), dtype=pl.String)
         if self.address is not None or self.scheme is None or given.equals(converted_urls):

@@ -56,7 +56,7 @@ class CollectionSection(Section):
 
 
 class Period(Section):
-    """Time interval in UTC, from its start up to but not including its end."""
+    """Half-open time interval [start, end) in UTC."""
 
     start: datetime | date = Field(description="First day, or start time")
     end: datetime | date = Field(description="Day after the last day, or end time (exclusive)")
