@@ -9,7 +9,6 @@ import pytest
 
 from builder.clicks.priors import fit_beta
 from builder.drift.checks import (
-    addresses,
     attachment,
     crawling,
     grading,
@@ -18,6 +17,7 @@ from builder.drift.checks import (
     scoring,
     texts,
     thresholds,
+    url_forms,
 )
 from builder.drift.checks.neighbors import check_missing_pages
 from builder.drift.checks.outcome import Outcome, ShareComparison, compare_shares
@@ -609,7 +609,7 @@ def test_addresses_of_another_form() -> None:
             else {"doc_id": row["doc_id"], "status": "unchanged"}
             for n, row in enumerate(before)
         ]
-        return addresses.check_url_forms(holding(before, [], rows))
+        return url_forms.check_url_forms(holding(before, [], rows))
 
     says = (
         "of 60 removed pages, 60 reappear under a URL that differs only in scheme, www or slash, "

@@ -56,7 +56,7 @@ def found(
         return {
             check.name
             for check in CHECKS
-            if only in (None, check.name) and check.answer(connection).is_construction
+            if only in (None, check.name) and check.run(connection).is_construction
         }
 
 
@@ -181,7 +181,7 @@ def test_queries_that_are_worded_differently_are_no_filter(
     before = [*kept, rare, *((f"old {n}", f"t{n}", 100) for n in range(removed))]
     after = [*kept, rare, *((f"new {n}", f"t{n}", 100) for n in range(added))]
     with compare(asked_times(before), asked_times(after)) as connection:
-        outcome = selection.check_filter(connection)
+        outcome = selection.check_query_filter(connection)
     assert outcome.is_construction is found
     assert outcome.evidence == (
         f"{removed} of {60 + removed} frequent queries were removed and {added} of {60 + added} "
