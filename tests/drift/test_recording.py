@@ -57,6 +57,16 @@ def test_recording_of_clicks(
     assert check_click_recording(recorded(after, USUAL)).is_construction is found
 
 
+@pytest.mark.parametrize(("before", "after", "found"), [(8, 0, None), (7, 0, False), (8, 1, False)])
+def test_few_impressions_without_a_click(before: int, after: int, found: bool | None) -> None:
+    """8 of 400 are 2 %, 1 of 400 is more than .2 %."""
+    few, none = ((([300, 120, 80], [400, 400, 360], n)) for n in (before, after))
+    for pair in ((few, none), (none, few)):
+        outcome = check_click_recording(recorded(*pair))
+        assert outcome.is_construction is found
+        assert ("either impressions without a click" in outcome.evidence) == (found is None)
+
+
 def test_the_sentence_has_the_numbers_of_both() -> None:
     """Of 50 impressions with a click none may have two by chance, of 100 hardly."""
     says = (

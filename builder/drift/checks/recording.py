@@ -27,6 +27,9 @@ MAX_SHARE_IF_ABSENT, MIN_SHARE_IF_PRESENT = 0.002, 0.1
 """Maximum share of impressions with a pattern that counts as absent, and minimum share with one
 that counts as present."""
 
+MIN_SHARE_IN_DOUBT = 0.02
+"""Minimum share of impressions without a click that casts doubt on a log that has none."""
+
 MIN_FULL_LIST_SHARE = 0.5
 """Minimum share of result lists that reach the last rank, if the export cut lists at this rank."""
 
@@ -149,6 +152,9 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
             reason = "either ranks are numbered differently or the result page changed"
             avoids = f"the first rank is hardly clicked {when}: {reason}"
             return Outcome(None, f"{says}; {avoids}", numbers)
+    if not found and _is_in_only_one(without, MIN_SHARE_IN_DOUBT):
+        reason = "either impressions without a click were left out or users clicked in nearly all"
+        return Outcome(None, f"{says}: {reason}", numbers)
     sees = "a log without its impressions without clicks, or with other clicked ranks"
     verdict = f": {'; '.join(found)}" if found else ""
     return Outcome(bool(found), says + verdict, numbers, "" if found else sees)
@@ -181,9 +187,9 @@ def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(False, says, numbers, sees)
 
 
-def _is_in_only_one(shares: Sequence[float]) -> bool:
+def _is_in_only_one(shares: Sequence[float], min_present: float = MIN_SHARE_IF_PRESENT) -> bool:
     """Whether a pattern is common in one of two snapshots and absent from the other."""
-    return min(shares) <= MAX_SHARE_IF_ABSENT and max(shares) >= MIN_SHARE_IF_PRESENT
+    return min(shares) <= MAX_SHARE_IF_ABSENT and max(shares) >= min_present
 
 
 def _load_clicks_by_rank(connection: duckdb.DuckDBPyConnection, side: str) -> ClicksByRank:

@@ -101,7 +101,8 @@ def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
     says = " and ".join(sentences)
     if not enough:
         return Outcome(None, says, numbers, f"needs {MIN_EXPECTED_QUERIES} frequent queries")
-    if len(found) == len(SIDES_AND_CHANGE):
+    missing = [counts["taken"] for counts in numbers.values()]
+    if found and len(missing) == len(SIDES_AND_CHANGE) and 2 * min(missing) >= max(missing):
         return Outcome(None, f"{says}: either a filter changed or queries are reworded", numbers)
     verdict = ": a filter changed, whatever the topic" if found else ""
     sees = f"a filter that removes {format_share(MIN_FILTERED_SHARE)} of frequent queries"
