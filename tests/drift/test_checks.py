@@ -27,7 +27,6 @@ from builder.drift.checks.thresholds import MinimumCountModel, log10_p_value_of_
 from builder.text.keys import doc_id, key64
 from schemas import (
     Coverage,
-    DocumentChanges,
     Documents,
     DocumentsMap,
     HostCoverage,
@@ -35,9 +34,7 @@ from schemas import (
     Queries,
     TableSchema,
 )
-from tests.drift.worlds import compare, frame, page, qrel, query
-
-Rows = list[dict[str, Any]]
+from tests.drift.worlds import Rows, compare, frame, holding, page, qrel, query
 
 
 def asking(before: Rows, after: Rows, qrels: tuple[Rows, Rows] = ([], [])) -> Any:
@@ -53,16 +50,6 @@ def queries(*numbers: int) -> Rows:
 
 def judged(*numbers: int) -> Rows:
     return [qrel(f"requête {n}", "a", 1) for n in numbers]
-
-
-def holding(before: Rows, after: Rows, changes: Rows | None = None) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    connection.register("documents_from", frame(before, Documents).to_arrow())
-    connection.register("documents_to", frame(after, Documents).to_arrow())
-    connection.register("document_changes", frame(changes or [], DocumentChanges).to_arrow())
-    for side in ("from", "to"):
-        store_recorded_parameters(connection, side, None)
-    return connection
 
 
 def crawl(count: int, **values: Any) -> Rows:

@@ -9,12 +9,9 @@ from builder.drift.checks import crawling, pages, texts, url_forms
 from builder.drift.checks.hosts import HostCount, count_changed_hosts, is_crawl_partial
 from builder.drift.checks.neighbors import check_missing_pages
 from builder.drift.checks.outcome import Outcome, ShareComparison
-from builder.drift.checks.parameters import store_recorded_parameters
 from builder.text.keys import doc_id, key64
-from schemas import Coverage, DocumentChanges, Documents, DocumentsMap, HostCoverage
-from tests.drift.worlds import frame, page
-
-Rows = list[dict[str, Any]]
+from schemas import Coverage, DocumentsMap, HostCoverage
+from tests.drift.worlds import Rows, frame, holding, page
 
 TWO_OF_TEN = "; only 2 of 10 hosts changed, so sites may be the cause"
 
@@ -39,16 +36,6 @@ def edited(rows: Rows, hosts: int, text: Any) -> Rows:
         else row
         for row in rows
     ]
-
-
-def holding(before: Rows, after: Rows, changes: Rows | None = None) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
-    connection.register("documents_from", frame(before, Documents).to_arrow())
-    connection.register("documents_to", frame(after, Documents).to_arrow())
-    connection.register("document_changes", frame(changes or [], DocumentChanges).to_arrow())
-    for side in ("from", "to"):
-        store_recorded_parameters(connection, side, None)
-    return connection
 
 
 @pytest.mark.parametrize(

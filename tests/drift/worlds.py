@@ -21,6 +21,7 @@ from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
 from builder.text.keys import doc_id, key64, query_id
 from schemas import (
+    DocumentChanges,
     Documents,
     Qrels,
     Queries,
@@ -31,6 +32,7 @@ SYLLABLES = ("ba", "ce", "di", "fo", "gu", "la", "me", "ni", "po", "ru", "sa", "
 
 Month = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 """Documents, queries and qrels of one snapshot."""
+Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -211,3 +213,14 @@ def store(
     maps, params = folder / "maps", ChangeParameters()
     series, _ = compare_snapshots(maps, each, params, limits, NoProgress(), evidence)
     return series, limits
+
+
+def holding(before: Rows, after: Rows, changes: Rows | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection with the documents of two snapshots and their changes, and no parameters."""
+    connection = duckdb.connect()
+    connection.register("documents_from", frame(before, Documents).to_arrow())
+    connection.register("documents_to", frame(after, Documents).to_arrow())
+    connection.register("document_changes", frame(changes or [], DocumentChanges).to_arrow())
+    for side in ("from", "to"):
+        store_recorded_parameters(connection, side, None)
+    return connection
