@@ -94,8 +94,8 @@ def test_overlap_of_long_and_short_texts() -> None:
 def test_every_pair_is_in_pieces_without_unknown(work: Path) -> None:
     vocabulary = train_vocabulary(work, 700)
     encoded = encode(iter([("Ça coûte 3 € à Łódź.", "It costs 3 € in Łódź.")]), vocabulary, 99)
-    assert 0 not in [*encoded.sources[0], *encoded.targets[0]]
-    assert encoded.sources[0][-1] == encoded.targets[0][-1] == 2
+    assert 0 not in [*encoded.sources.pieces, *encoded.targets.pieces]
+    assert encoded.sources.pieces[-1] == encoded.targets.pieces[-1] == 2
 
 
 def test_the_card_has_every_test_set(

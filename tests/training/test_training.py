@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,14 @@ def _test_going_on(model: Any, shape: Any, vocabulary: Path, folder: Path) -> No
     from workflows.train_translator.export import export
     from workflows.train_translator.model import Transformer
     from workflows.train_translator.train import Settings, Trainer
-    from workflows.train_translator.warm import copy_weights, read_weights
+    from workflows.train_translator.warm import copy_weights, read_weights, shape_of
 
     for kind, room in ((None, 0.0), ("int8", 1 / 127)):
         exported = export(model, vocabulary, folder / f"again-{kind}", kind)
         found = Transformer(shape)
-        copy_weights(found, read_weights(exported / "model.bin"))
+        weights = read_weights(exported / "model.bin")
+        assert replace(shape_of(weights), dropout=shape.dropout) == shape
+        copy_weights(found, weights)
         for (name, one), (_, other) in zip(
             model.named_parameters(), found.named_parameters(), strict=True
         ):
@@ -166,3 +169,19 @@ def test_a_pack_that_is_too_large_is_refused(
     (folder / "prepared.json").write_text("{}")
     with pytest.raises(SystemExit, match="more than 1,000"):
         pack.pack(folder, tmp_path / "train.tar.xz", None)
+
+
+def test_weights_in_half_precision_are_exported_elsewhere(work: Path, tmp_path: Path) -> None:
+    from workflows.train_translator.export import average_checkpoints
+    from workflows.train_translator.train import Settings, Trainer, save_weights
+
+    folder = _copied(work, tmp_path / "trained")
+    Trainer(folder, _tiny(), Settings(steps=2, tokens=200)).train(lambda _: None)
+    (tmp_path / "checkpoints").mkdir()
+    save_weights(folder).rename(tmp_path / "checkpoints/000002.pt")
+    there, here = average_checkpoints(folder), average_checkpoints(tmp_path)
+    for (name, one), (_, other) in zip(
+        there.named_parameters(), here.named_parameters(), strict=True
+    ):
+        assert torch.allclose(one, other, rtol=2**-10, atol=1e-7), name
+        assert other.dtype == torch.float32

@@ -23,6 +23,7 @@ def main() -> None:
     parser.add_argument("--fall", type=float, default=0.35)
     parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--tokens", type=int, default=3000)
+    parser.add_argument("--save-steps", type=int, default=250)
     parser.add_argument("--start", type=Path, help="an exported model to go on from")
     parser.add_argument("--before", type=Path, help="the model shipped before, for the card")
     parser.add_argument("--pages", type=Path, help="texts in JSON lines, to time beams on")
@@ -56,6 +57,14 @@ def _pack(arguments: argparse.Namespace) -> None:
     print(f"{path}: {pack(arguments.work, path, arguments.start):,} bytes")
 
 
+def _weights(arguments: argparse.Namespace) -> None:
+    _expect(arguments.work, CHECKPOINTS, "train")
+    from workflows.train_translator.train import save_weights
+
+    path = save_weights(arguments.work)
+    print(f"{path}: {path.stat().st_size:,} bytes")
+
+
 def _expect(work: Path, name: str, step: str) -> None:
     """Exit with a message if the output of an earlier step is missing."""
     if not any(work.glob(name)):
@@ -72,7 +81,7 @@ def _train(arguments: argparse.Namespace) -> None:
 
     lowest_priority()
     torch.set_num_threads(arguments.threads)
-    names = ("steps", "minutes", "rate", "fall", "tokens", "start")
+    names = ("steps", "minutes", "rate", "fall", "tokens", "save_steps", "start")
     settings = Settings(**{name: getattr(arguments, name) for name in names})
     shape = ModelConfig(vocabulary=size(arguments.work / "shared.spm"), dropout=arguments.dropout)
     Trainer(arguments.work, shape, settings).train(lambda line: print(line, flush=True))
@@ -134,6 +143,7 @@ STEPS = {
     "prepare": _prepare,
     "pack": _pack,
     "train": _train,
+    "weights": _weights,
     "export": _export,
     "beams": _beams,
     "evaluate": _evaluate,

@@ -3,16 +3,20 @@
 Sources need neither padding nor a mask. A resumed run continues with the next batch of the epoch.
 """
 
-import random
-from collections import defaultdict
 from collections.abc import Iterator
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from workflows.train_translator.vocabulary import PADDING, Encoded
+from workflows.train_translator.vocabulary import Encoded
 
 Batch = tuple[Tensor, Tensor]
+Rows = npt.NDArray[np.int64]
+
+BUCKET = 4
+"""Target lengths of a batch differ by fewer pieces, where a batch has many pairs."""
 
 
 def epoch(encoded: Encoded, tokens: int, seed: int, number: int) -> Iterator[Batch]:
@@ -24,42 +28,31 @@ def epoch(encoded: Encoded, tokens: int, seed: int, number: int) -> Iterator[Bat
         seed: Shuffling seed.
         number: Epoch number.
     """
-    draw = random.Random(seed * 1_000_003 + number)
-    lengths: dict[int, list[int]] = defaultdict(list)
-    for index, source in enumerate(encoded.sources):
-        lengths[len(source)].append(index)
-    batches = []
-    for length in sorted(lengths):
-        indices = lengths[length]
-        draw.shuffle(indices)
-        indices.sort(key=lambda index: len(encoded.targets[index]) // 4)
-        batches += list(_cut(indices, encoded, tokens))
-    draw.shuffle(batches)
-    return (collate(encoded, batch) for batch in batches)
+    random = np.random.default_rng([seed, number])
+    sources, targets = encoded.sources.lengths, encoded.targets.lengths
+    order = np.lexsort((random.permutation(len(sources)), targets // BUCKET, sources))
+    ends = np.flatnonzero(np.diff(sources[order])) + 1
+    batches = [
+        batch
+        for group in np.split(order, ends)
+        for batch in _cut(group, np.maximum(targets[group], sources[group]), tokens)
+    ]
+    return (collate(encoded, batches[place]) for place in random.permutation(len(batches)))
 
 
-def _cut(indices: list[int], encoded: Encoded, tokens: int) -> Iterator[list[int]]:
-    batch: list[int] = []
-    widest = 0
-    for index in indices:
-        width = max(widest, len(encoded.targets[index]), len(encoded.sources[index]))
-        if batch and width * (len(batch) + 1) > tokens:
-            yield batch
-            batch, width = [], len(encoded.targets[index])
-        batch.append(index)
-        widest = width
-    if batch:
-        yield batch
+def _cut(rows: Rows, widths: Rows, tokens: int) -> Iterator[Rows]:
+    """Cut pairs into batches of at most `tokens` pieces; a longer pair is a batch of its own."""
+    begin = 0
+    while begin < len(rows):
+        most = max(tokens // int(widths[begin]), 1)
+        widest = np.maximum.accumulate(widths[begin : begin + most])
+        fitting = widest * np.arange(1, len(widest) + 1) <= tokens
+        count = max(int(fitting.sum()), 1)
+        yield rows[begin : begin + count]
+        begin += count
 
 
-def collate(encoded: Encoded, batch: list[int]) -> Batch:
+def collate(encoded: Encoded, rows: Rows) -> Batch:
     """Source and target tensors of the given pairs, whose sources have equal length."""
-    width = max(len(encoded.targets[index]) for index in batch)
-    target = torch.full((len(batch), width), PADDING, dtype=torch.int64)
-    for row, index in enumerate(batch):
-        pieces = torch.from_numpy(encoded.targets[index].astype("int64"))
-        target[row, : len(pieces)] = pieces
-    source = torch.stack(
-        [torch.from_numpy(encoded.sources[index].astype("int64")) for index in batch]
-    )
-    return source, target
+    sources, targets = (side.padded(rows) for side in (encoded.sources, encoded.targets))
+    return torch.from_numpy(sources), torch.from_numpy(targets)

@@ -18,9 +18,9 @@ class ModelConfig:
     """
 
     vocabulary: int = 12000
-    width: int = 256
-    inner: int = 1024
-    heads: int = 4
+    width: int = 320
+    inner: int = 1280
+    heads: int = 5
     encoder: int = 6
     decoder: int = 2
     dropout: float = 0.1

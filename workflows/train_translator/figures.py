@@ -8,15 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from workflows.train_translator.config import ModelConfig
 from workflows.train_translator.evaluate import BEAM, compare_with_pytorch, evaluate
 from workflows.train_translator.export import AVERAGED, average_checkpoints
 from workflows.train_translator.model import Transformer
 from workflows.train_translator.ordinary import outputs
 from workflows.train_translator.train import Settings, checkpoints
 from workflows.train_translator.validation import DEVICE, HeldOut, validate
-from workflows.train_translator.vocabulary import size
-from workflows.train_translator.warm import copy_weights, read_weights
+from workflows.train_translator.warm import copy_weights, read_weights, shape_of
 
 EXACT = ("flores_devtest", "newsdiscusstest2015", "multi30k_test_2016_flickr")
 """Test sets on which int8 is compared with float32, which is several times slower."""
@@ -50,7 +48,7 @@ def _character(work: Path, folder: Path) -> float:
     """Validation loss of an exported model in nats per character."""
     vocabulary = folder / "shared.spm"
     weights = read_weights(folder / "model.bin")
-    model = Transformer(ModelConfig(size(vocabulary)))
+    model = Transformer(shape_of(weights))
     copy_weights(model, weights)
     held_out = HeldOut.read(work, vocabulary)
     return validate(model.to(DEVICE), held_out, Settings.tokens)[1]

@@ -19,7 +19,6 @@ from workflows.train_translator.evaluate import BEAM, evaluate
 from workflows.train_translator.export import average_checkpoints, export
 from workflows.train_translator.points import CURVE, SETS, points
 from workflows.train_translator.train import Settings, Trainer
-from workflows.train_translator.variants import augment
 from workflows.train_translator.vocabulary import encode, read, size
 
 EPOCHS = 7.6
@@ -86,7 +85,9 @@ def _shape(folder: Path, width: int) -> ModelConfig:
 
 def _batches(folder: Path) -> int:
     """Number of batches per epoch of a folder's pairs."""
-    encoded = encode(augment(read(folder / "pairs.tsv")), folder / "shared.spm", Settings.longest)
+    encoded = encode(
+        read(folder / "pairs.tsv"), folder / "shared.spm", Settings.longest, augmented=True
+    )
     return sum(1 for _ in epoch(encoded, Settings.tokens, Settings.seed, 0))
 
 

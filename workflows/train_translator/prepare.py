@@ -1,9 +1,9 @@
 """Select the training pairs, with a reason for every pair that is dropped.
 
 In: the corpora of `sources.toml` in a folder, the test and validation sets that must stay apart.
-Out: `pairs.tsv` (French, English), `validation.tsv` and `prepared.json`, which counts per
-corpus the pairs read, taken, and dropped by reason. Pairs that share eight consecutive words, or a
-whole side, with a test or validation set are dropped.
+Out: `pairs.tsv` (French, English, repetitions), `validation.tsv` and `prepared.json`, which counts
+per corpus the pairs read, taken, and dropped by reason. Pairs that share eight consecutive words,
+or a whole side, with a test or validation set are dropped.
 """
 
 import gzip
@@ -149,6 +149,5 @@ def _take(
         seen.add(key)
         counts["taken"] += 1
         words += corpus["repeat"] * len(pair[1].split())
-        for _ in range(corpus["repeat"]):
-            out.write(f"{pair[0]}\t{pair[1]}\n")
+        out.write(f"{pair[0]}\t{pair[1]}\t{corpus['repeat']}\n")
     account["corpora"][name], account["words"][name] = dict(counts), words

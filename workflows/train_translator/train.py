@@ -23,7 +23,6 @@ from workflows.train_translator.batches import epoch
 from workflows.train_translator.config import ModelConfig
 from workflows.train_translator.model import Transformer
 from workflows.train_translator.validation import DEVICE, HeldOut, in_bfloat16, validate
-from workflows.train_translator.variants import augment
 from workflows.train_translator.vocabulary import PADDING, Encoded, encode, read
 from workflows.train_translator.warm import copy_weights, start_weights
 
@@ -108,10 +107,14 @@ class Trainer:
     def train(self, say: Callable[[str], None]) -> None:
         """Train until all steps are done."""
         encoded = encode(
-            augment(read(self.work / "pairs.tsv")), self.work / "shared.spm", self.settings.longest
+            read(self.work / "pairs.tsv"),
+            self.work / "shared.spm",
+            self.settings.longest,
+            augmented=True,
         )
         held_out = HeldOut.read(self.work)
-        say(f"{len(encoded.sources):,} pairs, {sum(map(len, encoded.targets)):,} target pieces")
+        pairs, pieces = len(encoded.targets.ends), len(encoded.targets.pieces)
+        say(f"{pairs:,} pairs, {pieces:,} target pieces")
         if not self.state.step:
             start, _ = validate(self.model, held_out, self.settings.tokens)
             say(f"validation at the start {start:.4f}")
@@ -119,7 +122,7 @@ class Trainer:
         while self._done() < 1:
             for loss in self._epoch(encoded):
                 if self.state.step % 50 == 0:
-                    say(self._line(loss))
+                    say(self._line(float(loss)))
                 over = self._done() >= 1
                 if over or self.state.step % self.settings.save_steps == 0:
                     say(self._save(validate(self.model, held_out, self.settings.tokens)))
@@ -127,7 +130,7 @@ class Trainer:
                     return
             self.state.epoch, self.state.batch = self.state.epoch + 1, 0
 
-    def _epoch(self, encoded: Encoded) -> Iterator[float]:
+    def _epoch(self, encoded: Encoded) -> Iterator[torch.Tensor]:
         """Train on the rest of an epoch; yields the loss of each step."""
         batches = epoch(encoded, self.settings.tokens, self.settings.seed, self.state.epoch)
         for source, target in islice(batches, self.state.batch, None):
@@ -144,7 +147,8 @@ class Trainer:
         wait_for_benchmark()
         self._since = time.monotonic()
 
-    def _step(self, source: torch.Tensor, target: torch.Tensor) -> float:
+    def _step(self, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """Learn from one batch; the loss is not waited for, so that a GPU is never idle."""
         self.model.train()
         rate = self._rate()
         with in_bfloat16():
@@ -156,7 +160,7 @@ class Trainer:
                 group["lr"] = rate
             optimiser.step()
             optimiser.zero_grad()
-        return loss.item()
+        return loss.detach()
 
     def _done(self) -> float:
         """Fraction of the training that is done."""
@@ -215,6 +219,18 @@ class Trainer:
 def checkpoints(work: Path) -> list[Path]:
     """The checkpoints of a work folder, oldest first."""
     return sorted((work / "checkpoints").glob("*.pt"))
+
+
+def save_weights(work: Path) -> Path:
+    """Write the weights of the newest checkpoint, in half precision, to `weights.pt`.
+
+    They can be exported from `checkpoints/` of another work folder, not trained on.
+    """
+    newest = load(checkpoints(work)[-1])
+    half = {name: values.half() for name, values in newest["model"].items()}
+    path = work / "weights.pt"
+    torch.save({"shape": newest["shape"], "model": half, "state": newest["state"]}, path)
+    return path
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from workflows.train_translator.config import ModelConfig
 from workflows.train_translator.model import Attention, FeedForward, Transformer
 from workflows.train_translator.segments import mean_of_pieces
 
@@ -44,6 +45,26 @@ def read_weights(path: Path) -> Weights:
             numbers = numbers / torch.from_numpy(scale.astype(np.float32)).reshape(-1, 1)
         weights[name] = numbers
     return weights | {alias: weights[name] for alias, name in aliases.items()}
+
+
+def shape_of(weights: Weights) -> ModelConfig:
+    """Hyperparameters of a model, from the names and shapes of its weights."""
+    vocabulary, width = weights["decoder/embeddings/weight"].shape
+    encoder, decoder = (
+        sum(
+            name.startswith(f"{part}/layer_") and name.endswith("/ffn/linear_0/bias")
+            for name in weights
+        )
+        for part in ("encoder", "decoder")
+    )
+    return ModelConfig(
+        vocabulary,
+        width,
+        inner=len(weights["encoder/layer_0/ffn/linear_0/bias"]),
+        heads=int(weights["encoder/num_heads"]),
+        encoder=encoder,
+        decoder=decoder,
+    )
 
 
 def start_weights(folder: Path, vocabulary: Path) -> Weights:
