@@ -69,6 +69,12 @@ def scores(rows: list[tuple[str, str, float]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
 
 
+def test_runs_without_a_common_query_are_not_fused(make_run) -> None:
+    runs = [make_run({"q1": ["a"]}), make_run({"1": ["b"]})]
+    with pytest.raises(DataError, match="have no query in common; expected runs for the same snap"):
+        reciprocal_rank_fusion(runs)
+
+
 def test_rerank_moves_scored_documents_of_the_top(make_run) -> None:
     run = make_run({"q": ["a", "b", "c", "d", "e"], "p": ["a", "b"]})
     given_scores = scores(

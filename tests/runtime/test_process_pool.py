@@ -1,6 +1,7 @@
 """Where processes are started instead of threads, and where not."""
 
 import multiprocessing
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,16 @@ LIMITS = Limits(Path(), threads=2, memory=2**30)
 def double(number: int, limits: Limits) -> int:
     assert limits.threads == 1
     return 2 * number
+
+
+def thread_of(_: int, limits: Limits) -> int:
+    return threading.get_ident()
+
+
+def test_only_single_threaded_tasks_share_the_threads_of_the_process() -> None:
+    here = threading.get_ident()
+    assert set(map_partitions(thread_of, range(4), LIMITS)) == {here}
+    assert here not in set(map_partitions(thread_of, range(4), LIMITS, single_threaded=True))
 
 
 def stays_as_it_is() -> bool:

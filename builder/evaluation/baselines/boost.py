@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from builder.errors import UsageError
+from builder.errors import DataError, UsageError
 from builder.evaluation.runs.qrels import check_qrels
 from builder.trec.runs import Run
 
@@ -29,7 +29,7 @@ def qrel_boost(
 
     Raises:
         UsageError: There are no judgements, or the weight is negative.
-        DataError: The judgements contain nulls or duplicates.
+        DataError: The judgements contain nulls or duplicates, or none is of a query in the run.
     """
     if not judgements or weight < 0:
         raise UsageError(
@@ -42,6 +42,11 @@ def qrel_boost(
         *_PAIR, scaled=pl.when(high > low).then((score - low) / (high - low)).otherwise(1.0)
     )
     earlier = pl.concat([check_qrels(qrels, "earlier judgements") for qrels in judgements])
+    if earlier.join(run.ranking, on="query_id", how="semi").is_empty():
+        raise DataError(
+            f"qrel boost: no query of run {run.tag} has judgements in the earlier snapshots; "
+            "expected the same query ids in all snapshots"
+        )
     prior = (
         earlier.filter(pl.col("grade") >= 0)
         .group_by(_PAIR)

@@ -31,11 +31,17 @@ def reciprocal_rank_fusion(
 
     Raises:
         UsageError: There are no runs, or k is negative.
+        DataError: A run has no query in common with the first one.
     """
     if not runs or k < 0:
         raise UsageError(f"rank fusion: expected runs and k >= 0, found {len(runs)} runs and k={k}")
     fused = runs[0].ranking.select(*_PAIR, _reciprocal_rank("share_0", k))
     for number, run in enumerate(runs[1:], start=1):
+        if run.ranking.join(runs[0].ranking, on="query_id", how="semi").is_empty():
+            raise DataError(
+                f"rank fusion: runs {runs[0].tag} and {run.tag} have no query in common; "
+                "expected runs for the same snapshot, with the same query ids"
+            )
         other = run.ranking.select(*_PAIR, _reciprocal_rank(f"share_{number}", k))
         fused = fused.join(other, on=_PAIR, how="full", coalesce=True)
     # one column per run, added in a fixed order; a grouped sum could add in any order
