@@ -10,6 +10,8 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -65,6 +67,8 @@ def test_results_are_in_order_and_scratch_is_private(executor: Executor, tmp_pat
 SCRIPT = """
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from builder.runtime.executors import ProcessExecutor, map_partitions
 from builder.runtime.limits import Limits
 from tests.runtime.test_executors import squared
@@ -111,6 +115,8 @@ def test_main_module_is_unchanged(tmp_path: Path) -> None:
 
 ORPHANS = """
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from builder.runtime.executors import ProcessExecutor
 from builder.runtime.limits import Limits
 from tests.runtime.test_executors import waits
@@ -233,3 +239,50 @@ def test_a_collection_is_the_same_bytes(
     assert built.version is not None
     sums = [(version / "SHA256SUMS").read_bytes() for version in (report.version, built.version)]
     assert sums[0] == sums[1]
+
+
+class FakeRay:
+    """Ray's calls, run at once; `connected` is whether a cluster is in use."""
+
+    def __init__(self, connected: bool) -> None:
+        self.connected = connected
+        self.options: dict[str, int] = {}
+        self.exceptions = SimpleNamespace(RayTaskError=KeyError, RayError=OSError)
+
+    def is_initialized(self) -> bool:
+        return self.connected
+
+    def init(self, **_: object) -> None:
+        self.connected = True
+
+    def shutdown(self) -> None:
+        self.connected = False
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 2.0}
+
+    def put(self, value: object) -> object:
+        return value
+
+    def get(self, value: object) -> object:
+        return value
+
+    def remote(self, **options: int) -> Callable[[Any], Any]:
+        self.options = options
+        return lambda function: SimpleNamespace(remote=function)
+
+
+@pytest.mark.parametrize("connected", [False, True])
+def test_ray_retries_and_ends_only_the_connection_that_was_opened_here(
+    connected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = FakeRay(connected)
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    executor = get_executor("ray")
+    limits = Limits(tmp_path, threads=2, memory=1000, executor=executor)
+    task = partial(squared, home=tmp_path)
+    for _ in range(2):
+        assert list(map_partitions(task, range(5), limits)) == [0, 1, 4, 9, 16]
+    assert ray.options == {"max_retries": ATTEMPTS - 1, "num_cpus": 1}
+    executor.close()
+    assert ray.connected == connected

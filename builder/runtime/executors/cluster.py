@@ -65,16 +65,16 @@ class RayExecutor:
 
     def _start(self, threads: int) -> int:
         """Connect to the Ray cluster, or start a local one, and return the number of CPUs."""
-        if not self._started and not self._ray.is_initialized():
+        if not self._ray.is_initialized():
             local_cpus = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
             self._ray.init(
                 **local_cpus, log_to_driver=False, include_dashboard=False, configure_logging=False
             )
-        self._started = True
+            self._started = True
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def close(self) -> None:
-        """Disconnect from the Ray cluster; a local cluster is shut down."""
+        """End the connection to Ray that this executor opened; a local cluster is shut down."""
         if self._started:
             self._ray.shutdown()
             self._started = False
