@@ -108,7 +108,8 @@ def test_the_card_has_every_test_set(
     (tmp_path / "judged.tsv").write_text(f"{held_out_sentences()[0]}\tnew\tunusable\n")
     monkeypatch.setattr(judged, "JUDGED", tmp_path / "judged.tsv")
     scores = {"a": {"sentences": 2, "bleu": 1.5, "chrf": 20.0}}
-    point = {"seconds": 60.0, "pairs": 7, "validation": 4.5, "validation_character": 1.2}
+    point = {"seconds": 60.0, "step": 1234, "epoch": 3, "pairs": 7, "validation": 4.5}
+    point["validation_character"] = 1.2
     (work / "curve.jsonl").write_text(json.dumps(point) + "\n")
     figures = {
         "shape": {"encoder": 6, "decoder": 2, "width": 256, "vocabulary": 8000},
@@ -128,6 +129,8 @@ def test_the_card_has_every_test_set(
     assert "| a | 2 | 1.5 | 20.0 | 1.5 | 20.0 |" in text
     assert "at most\n0.25" in text or "at most 0.25" in text.replace("\n", " ")
     assert "Europarl is " in text
+    assert "1.0 minutes" in text
+    assert "1,234 steps, 3 whole epochs" in " ".join(text.split())
     assert "0.6123" in text
     assert "| m | 2 | 50 |  |  |" in text
     assert f"| {held_out_sentences()[0]} | old | ~~new~~ |" in text

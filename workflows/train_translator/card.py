@@ -49,9 +49,11 @@ def _learned(prepared: dict[str, Any], curve: list[dict[str, Any]]) -> dict[str,
         "parliament": parliament / max(sum(words.values()), 1),
         "overlap": sum(c.get("shares_text_with_a_test_set", 0) for c in account.values()),
         "minutes": curve[-1]["seconds"] / 60,
+        "steps": curve[-1]["step"],
+        "epochs": curve[-1]["epoch"],
         "seen": curve[-1]["pairs"],
         "curve": "\n".join(
-            f"| {p['seconds'] / 60:.0f} | {p['pairs']:,} | {p['validation']:.3f} "
+            f"| {p['seconds'] / 60:.1f} | {p['pairs']:,} | {p['validation']:.3f} "
             f"| {p['validation_character']:.4f} |"
             for p in curve
         ),
