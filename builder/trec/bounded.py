@@ -93,6 +93,8 @@ def detect_compression(path: Path) -> str | None:
     except OSError as error:
         raise UsageError(f"{path}: cannot open file: {error.strerror}") from error
     check_file_type(head, path)
+    if head.startswith(b"PAR1"):
+        raise FormatError("expected text, found a Parquet file; export it as text", path)
     return next((name for magic, name in _MAGIC_BYTES.items() if head.startswith(magic)), None)
 
 

@@ -58,6 +58,10 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
             "text, found a zip archive; extract it and list its files",
         ),
         (
+            b"PAR1" + bytes(40),
+            "text, found a Parquet file; export it as text",
+        ),
+        (
             "q1 Q0 d1 1 1 x\n".encode("utf-16"),
             "text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8",
         ),
