@@ -297,6 +297,7 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
     "a dropped table's rows": ("LB105", in_table(f"{FIRST}/coverage", lambda rows: rows.head(0))),
     "an edited count, sealed": ("LB105", in_manifest(_count)),
     "impressions of 0": ("LB106", in_table(f"{FIRST}/queries", where(0, impressions=0))),
+    "a fetch time of 0": ("LB106", in_table(f"{FIRST}/documents", where(0, fetched_at=0))),
     "no topics": ("LB106", in_table(f"{FIRST}/queries", every(topics=[]))),
     "labels without a source": ("LB106", in_table(f"{FIRST}/qrels", where(0, source="release"))),
     "swapped document ids": ("LB107", in_table(f"{FIRST}/documents", _swapped("doc_id"))),

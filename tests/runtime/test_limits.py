@@ -8,7 +8,14 @@ import pytest
 
 from builder.errors import DataError, UsageError
 from builder.io.disk import explain_errors, path_error
-from builder.runtime.limits import DEFAULT_MEMORY, Limits, parse_memory
+from builder.runtime import limits as runtime_limits
+from builder.runtime.limits import (
+    DEFAULT_MEMORY,
+    Limits,
+    parse_memory,
+    usable_cores,
+    usable_memory,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +52,41 @@ def test_the_engine_gets_its_limits(tmp_path: Path) -> None:
         threads, memory = connection.execute(query).fetchall()[0]
     assert threads == 1
     assert memory == "716.0 MiB"
+
+
+@pytest.mark.parametrize(
+    ("quota", "cores"),
+    [
+        ("max 100000", 8),
+        ("150000 100000", 2),
+        ("300000 100000", 3),
+        ("50000 100000", 1),
+        ("0 100000", 1),
+        ("9900000 100000", 8),
+        ("150000 0", 8),
+        ("", 8),
+    ],
+)
+def test_cores_are_those_that_affinity_and_quota_allow(
+    quota: str, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime_limits, "CONTROL_GROUP", tmp_path)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
+    (tmp_path / "cpu.max").write_text(f"{quota}\n")
+    assert usable_cores() == cores
+
+
+def test_memory_is_what_the_machine_has_and_the_control_group_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime_limits, "CONTROL_GROUP", tmp_path)
+    monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}.__getitem__)
+    assert usable_memory() == 4_096_000
+    for bound, memory in (("max", 4_096_000), ("5000", 5000), ("5000000", 4_096_000)):
+        (tmp_path / "memory.max").write_text(f"{bound}\n")
+        assert usable_memory() == memory
+    monkeypatch.delattr("os.sysconf")
+    assert usable_memory() is None
 
 
 def test_the_path_of_an_error_is_told() -> None:
