@@ -1,4 +1,4 @@
-"""Batches: every pair once an epoch, sources of one length, and pieces as they were encoded."""
+"""Batches: every pair once an epoch, in few shapes, and pieces as they were encoded."""
 
 from pathlib import Path
 
@@ -52,26 +52,30 @@ def test_processes_encode_what_one_process_encodes(
     assert rewritten.sources.pieces.tolist() != whole.sources.pieces.tolist()
 
 
-def test_an_epoch_has_every_pair_once_in_batches_of_one_source_length(model: Path) -> None:
+def test_an_epoch_has_every_pair_once_in_batches_of_few_shapes(model: Path) -> None:
     pytest.importorskip("torch", reason="batches are PyTorch's tensors")
     from workflows.train_translator.batches import epoch
 
-    encoded = encode(sentence_pairs(5, 300), model, 80)
-    batches = list(epoch(encoded, 100, seed=1, number=0))
+    encoded = encode(sentence_pairs(5, 900), model, 80)
+    batches = list(epoch(encoded, 400, seed=1, number=0))
     seen = sorted(
-        (source.tolist(), [piece for piece in target.tolist() if piece])
+        tuple([piece for piece in text.tolist() if piece] for text in pair)
         for sources, targets in batches
-        for source, target in zip(sources, targets, strict=True)
+        for pair in zip(sources, targets, strict=True)
     )
-    count = len(encoded.sources.ends)
     assert seen == sorted(
-        (encoded.sources.padded(row)[0].tolist(), encoded.targets.padded(row)[0].tolist())
-        for row in np.arange(count)[:, None]
+        tuple(side.padded(row)[0].tolist() for side in (encoded.sources, encoded.targets))
+        for row in np.arange(len(encoded.sources.ends))[:, None]
     )
+    shapes = set()
     for sources, targets in batches:
-        assert (sources != 0).all()
-        assert len(sources) == 1 or max(sources.numel(), targets.numel()) <= 100
-    again, other = (list(epoch(encoded, 100, seed=1, number=number)) for number in (0, 1))
+        assert sources.shape[1] % 8 == targets.shape[1] % 8 == 0
+        assert (sources[:, -8] != 0).all()
+        width = max(sources.shape[1], targets.shape[1])
+        assert len(sources) * width <= 400 or len(sources) == 1
+        shapes.add((len(sources), sources.shape[1], targets.shape[1]))
+    assert len(shapes) < len(batches) / 3
+    again, other = (list(epoch(encoded, 400, seed=1, number=number)) for number in (0, 1))
     assert [source.tolist() for source, _ in again] == [source.tolist() for source, _ in batches]
     assert [source.tolist() for source, _ in other] != [source.tolist() for source, _ in batches]
 
@@ -81,6 +85,6 @@ def test_a_pair_longer_than_a_batch_is_a_batch_of_its_own() -> None:
     from workflows.train_translator.batches import epoch
 
     sources = Texts.of([[5, 2], [6, 2], [7, 2]])
-    targets = Texts.of([[1, 2], [1, *[9] * 30, 2], [1, 2]])
-    sizes = [len(source) for source, _ in epoch(Encoded(sources, targets), 10, 1, 0)]
+    targets = Texts.of([[1, 2], [1, *[9] * 38, 2], [1, 2]])
+    sizes = [len(source) for source, _ in epoch(Encoded(sources, targets), 16, 1, 0)]
     assert sorted(sizes) == [1, 2]

@@ -185,3 +185,16 @@ def test_weights_in_half_precision_are_exported_elsewhere(work: Path, tmp_path: 
     ):
         assert torch.allclose(one, other, rtol=2**-10, atol=1e-7), name
         assert other.dtype == torch.float32
+
+
+def test_padding_changes_nothing(work: Path) -> None:
+    from workflows.train_translator.model import Transformer
+
+    torch.manual_seed(3)
+    model = Transformer(_tiny()).eval()
+    source, target = torch.randint(5, 700, (2, 6)), torch.randint(5, 700, (2, 7))
+    alone = model.loss(source, target, 0, 0.1)
+    padded = [torch.nn.functional.pad(side, (0, 5)) for side in (source, target)]
+    assert torch.allclose(model.loss(*padded, 0, 0.1), alone, atol=1e-5)
+    states = model.encode(padded[0], (padded[0] != 0)[:, None, None, :])
+    assert torch.allclose(states[:, :6], model.encode(source), atol=1e-5)

@@ -1,6 +1,8 @@
-"""Batches of sources of equal length, in an order determined by seed and epoch.
+"""Batches of pairs of similar length, in an order determined by seed and epoch.
 
-Sources need neither padding nor a mask. A resumed run continues with the next batch of the epoch.
+Lengths are padded to multiples of `STEP`, and batches of one length have equally many pairs: a GPU
+prepares itself for every shape that it has not seen before, which takes it a third of a second. A
+resumed run continues with the next batch of the epoch.
 """
 
 from collections.abc import Iterator
@@ -15,8 +17,8 @@ from workflows.train_translator.vocabulary import Encoded
 Batch = tuple[Tensor, Tensor]
 Rows = npt.NDArray[np.int64]
 
-BUCKET = 4
-"""Target lengths of a batch differ by fewer pieces, where a batch has many pairs."""
+STEP = 8
+"""Texts are padded to multiples of this many pieces."""
 
 
 def epoch(encoded: Encoded, tokens: int, seed: int, number: int) -> Iterator[Batch]:
@@ -29,8 +31,8 @@ def epoch(encoded: Encoded, tokens: int, seed: int, number: int) -> Iterator[Bat
         number: Epoch number.
     """
     random = np.random.default_rng([seed, number])
-    sources, targets = encoded.sources.lengths, encoded.targets.lengths
-    order = np.lexsort((random.permutation(len(sources)), targets // BUCKET, sources))
+    sources, targets = (_round_up(side.lengths) for side in (encoded.sources, encoded.targets))
+    order = np.lexsort((random.permutation(len(sources)), targets, sources))
     ends = np.flatnonzero(np.diff(sources[order])) + 1
     batches = [
         batch
@@ -40,19 +42,22 @@ def epoch(encoded: Encoded, tokens: int, seed: int, number: int) -> Iterator[Bat
     return (collate(encoded, batches[place]) for place in random.permutation(len(batches)))
 
 
+def _round_up(lengths: Rows) -> Rows:
+    """Lengths after padding."""
+    return -(-lengths // STEP) * STEP
+
+
 def _cut(rows: Rows, widths: Rows, tokens: int) -> Iterator[Rows]:
-    """Cut pairs into batches of at most `tokens` pieces; a longer pair is a batch of its own."""
+    """Cut pairs, in the order of their padded lengths, into batches of at most `tokens` pieces."""
     begin = 0
     while begin < len(rows):
-        most = max(tokens // int(widths[begin]), 1)
-        widest = np.maximum.accumulate(widths[begin : begin + most])
-        fitting = widest * np.arange(1, len(widest) + 1) <= tokens
-        count = max(int(fitting.sum()), 1)
+        last = begin + max(tokens // int(widths[begin]), 1) - 1
+        count = max(tokens // int(widths[min(last, len(rows) - 1)]), 1)
         yield rows[begin : begin + count]
         begin += count
 
 
 def collate(encoded: Encoded, rows: Rows) -> Batch:
-    """Source and target tensors of the given pairs, whose sources have equal length."""
-    sources, targets = (side.padded(rows) for side in (encoded.sources, encoded.targets))
+    """Source and target tensors of the given pairs, padded on the right."""
+    sources, targets = (side.padded(rows, STEP) for side in (encoded.sources, encoded.targets))
     return torch.from_numpy(sources), torch.from_numpy(targets)

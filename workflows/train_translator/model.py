@@ -1,8 +1,8 @@
 """A compact Transformer (Vaswani et al. 2017; pre-norm) that CTranslate2 can run.
 
-In: token ids of sources, all of one length, and of targets. Out: the loss, or logits. Sources of a
-batch have one length (see `batches.py`) and targets are read from the left, so nothing is masked
-but the future, and padding costs nothing. Source, target and output share their embeddings.
+In: token ids of sources and targets, padded on the right (see `batches.py`). Out: the loss, or
+logits. Attention to the padding of sources and to later target pieces is masked. Source, target and
+output share their embeddings.
 """
 
 import math
@@ -60,8 +60,22 @@ class Attention(nn.Module):
         self.out = nn.Linear(width, width)
         self.dropout = dropout
 
-    def forward(self, states: Tensor, source: Tensor | None = None, *, causal: bool) -> Tensor:
-        """States after attention: float[batch, length, width]."""
+    def forward(
+        self,
+        states: Tensor,
+        source: Tensor | None = None,
+        mask: Tensor | None = None,
+        *,
+        causal: bool = False,
+    ) -> Tensor:
+        """States after attention: float[batch, length, width].
+
+        Args:
+            states: float[batch, length, width].
+            source: Encoder states to attend to; None: `states`.
+            mask: bool[batch, 1, 1, keys]: which keys are attended to; None: all.
+            causal: Attend to no later position.
+        """
         normed = self.norm(states)
         if source is None:
             queries, keys, values = self.project[0](normed).chunk(3, dim=-1)
@@ -69,7 +83,7 @@ class Attention(nn.Module):
             queries = self.project[0](normed)
             keys, values = self.project[1](source).chunk(2, dim=-1)
         attended = functional.scaled_dot_product_attention(
-            self._split(queries), self._split(keys), self._split(values), is_causal=causal
+            self._split(queries), self._split(keys), self._split(values), mask, is_causal=causal
         )
         return states + self.dropout(self.out(attended.transpose(1, 2).flatten(2)))
 
@@ -101,9 +115,9 @@ class EncoderLayer(nn.Module):
         self.attention = Attention(shape, dropout)
         self.feed = FeedForward(shape, dropout)
 
-    def forward(self, states: Tensor) -> Tensor:
+    def forward(self, states: Tensor, mask: Tensor | None) -> Tensor:
         """States after the layer."""
-        return self.feed(self.attention(states, causal=False))
+        return self.feed(self.attention(states, mask=mask))
 
 
 class DecoderLayer(nn.Module):
@@ -115,10 +129,10 @@ class DecoderLayer(nn.Module):
         self.to_source = Attention(shape, dropout, of_source=True)
         self.feed = FeedForward(shape, dropout)
 
-    def forward(self, states: Tensor, source: Tensor) -> Tensor:
+    def forward(self, states: Tensor, source: Tensor, mask: Tensor | None) -> Tensor:
         """States after the layer."""
         states = self.attention(states, causal=True)
-        return self.feed(self.to_source(states, source, causal=False))
+        return self.feed(self.to_source(states, source, mask))
 
 
 class Transformer(nn.Module):
@@ -141,28 +155,30 @@ class Transformer(nn.Module):
             "positions", position_encodings(longest, shape.width), persistent=False
         )
 
-    def encode(self, source: Tensor) -> Tensor:
+    def encode(self, source: Tensor, mask: Tensor | None = None) -> Tensor:
         """Encoder states: float[batch, source length, width].
 
         Args:
-            source: int64[batch, source length], no padding.
+            source: int64[batch, source length], padded on the right.
+            mask: bool[batch, 1, 1, source length]: False for padding; None: there is none.
         """
         states = self._embed(source)
         for layer in self.encoder:
-            states = layer(states)
+            states = layer(states, mask)
         normed: Tensor = self.encoder_norm(states)
         return normed
 
-    def decode(self, target: Tensor, encoded: Tensor) -> Tensor:
+    def decode(self, target: Tensor, encoded: Tensor, mask: Tensor | None = None) -> Tensor:
         """Decoder states: float[batch, target length, width].
 
         Args:
             target: int64[batch, target length], padded on the right.
             encoded: Encoder states.
+            mask: The mask of the source.
         """
         states = self._embed(target)
         for layer in self.decoder:
-            states = layer(states, encoded)
+            states = layer(states, encoded, mask)
         normed: Tensor = self.decoder_norm(states)
         return normed
 
@@ -174,12 +190,13 @@ class Transformer(nn.Module):
         """Mean cross-entropy of the target pieces, in nats per piece.
 
         Args:
-            source: int64[batch, source length].
+            source: int64[batch, source length], padded on the right.
             target: int64[batch, length + 1], from the start piece to the end piece, padded.
-            padding: Padding piece, which is ignored.
+            padding: Padding piece, which is masked and ignored.
             smoothing: Label smoothing.
         """
-        logits = self.logits(self.decode(target[:, :-1], self.encode(source)))
+        mask = (source != padding)[:, None, None, :]
+        logits = self.logits(self.decode(target[:, :-1], self.encode(source, mask), mask))
         return functional.cross_entropy(
             logits.flatten(0, 1).float(),
             target[:, 1:].flatten(),

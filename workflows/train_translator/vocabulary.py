@@ -63,10 +63,13 @@ class Texts:
         """Pieces of each text: int64[texts]."""
         return np.diff(self.ends, prepend=0)
 
-    def padded(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The given texts, padded on the right: int64[rows, longest of them]."""
+    def padded(self, rows: npt.NDArray[np.int64], step: int = 1) -> npt.NDArray[np.int64]:
+        """The given texts, padded on the right: int64[rows, width].
+
+        The width is that of the longest text, rounded up to a multiple of `step`.
+        """
         lengths = self.lengths_of(rows)
-        columns = np.arange(lengths.max())
+        columns = np.arange(-(-int(lengths.max()) // step) * step)
         inside = columns < lengths[:, None]
         places = np.where(inside, (self.ends[rows] - lengths)[:, None] + columns, 0)
         return np.where(inside, self.pieces[places], PADDING).astype(np.int64)
