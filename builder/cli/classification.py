@@ -93,7 +93,7 @@ def evaluate_predictions(
 def measure_annotator_agreement(
     labels: Annotated[list[Path], typer.Argument(help="Human labels (TSV: id, annotator, label).")],
 ) -> None:
-    """Measure agreement between annotators: Cohen's and Fleiss' kappa, Krippendorff's alpha.
+    """Measure annotator agreement: Cohen's kappa, Fleiss' kappa and Krippendorff's alpha.
 
     Example: longeval classification agreement ann.tsv bob.tsv
     """

@@ -71,7 +71,7 @@ def import_to_json(report: "ImportReport") -> dict[str, Any]:
 
 
 def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
-    """Return the output of `longeval import --explain --format json`: the number of files."""
+    """Return the output of `longeval import --explain --format json`: file counts."""
     return {
         "version": str(plan.version),
         "files": plan.file_counts(),
@@ -80,7 +80,7 @@ def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
 
 
 def _skipped_files_to_json(plan: "ImportPlan") -> dict[str, Any]:
-    """Return the files, external links and missing prior datasets that an import does not read."""
+    """Return the skipped files, external links and missing prior datasets of an import."""
     return {
         "unread": dict(plan.unread_files),
         "outside": list(plan.external_links),

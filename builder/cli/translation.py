@@ -118,8 +118,8 @@ def _translate_standard_input(
 def _print_summary(translations: "list[Translation]", out: Path | None) -> None:
     """Print the numbers of translated texts and sentences, and of sentences per quality flag.
 
-    If `out` is None, standard output contains the translations; then, only the sentences per
-    quality flag are printed, to standard error.
+    If `out` is None, only the sentences per quality flag are printed, to standard error, because
+    standard output contains the translations.
     """
     flags = Counter(
         flag for t in translations for sentence in t.sentences for flag in sentence.flags

@@ -150,7 +150,7 @@ def _missing_shown_documents(
 def _crawled_documents(
     collection: Collection, pair: tuple[str, str], scratch: Path
 ) -> dict[str, Table[Pages]]:
-    """Return a table of the documents in the crawl of each snapshot, by snapshot name.
+    """Return one table per snapshot with the documents in its crawl, by snapshot name.
 
     The result is empty if the collection does not record which crawls contained a document.
     """

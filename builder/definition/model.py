@@ -146,7 +146,7 @@ class Workflow(Parameters):
         return next(s for s in self.snapshots if s.name == name)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """Return a parameter section, with the overrides of the given snapshot, if any."""
+        """Return a parameter section; overrides of the given snapshot, if any, are applied."""
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]
