@@ -7,7 +7,7 @@ from builder.errors import MissingExtraError
 
 
 def import_optional(module: str, feature: str, extra: str) -> Any:
-    """Import a module of an optional dependency and return it.
+    """Import and return a module of an optional dependency.
 
     Args:
         module: Module name, such as `scipy.special`.

@@ -23,14 +23,14 @@ GROUPS = ("log_readers", "verdicts", "click_models", "translators", "checks", "m
 
 
 def find_plugins(group: str) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a plug-in group by name, without loading them.
+    """Return the entry points of a plug-in group by name, without loading the plug-ins.
 
     Raises:
         UsageError: Two packages declare a plug-in with the same name.
     """
     found: dict[str, EntryPoint] = {}
     for point in sorted(
-        _cached_entry_points(entry_points, group, tuple(map(_with_mtime, sys.path)))
+        _cached_entry_points(entry_points, group, tuple(map(_folder_with_mtime, sys.path)))
     ):
         other = found.setdefault(point.name, point)
         if other.value != point.value:
@@ -41,8 +41,8 @@ def find_plugins(group: str) -> Mapping[str, EntryPoint]:
     return found
 
 
-def _with_mtime(folder: str) -> tuple[str, int]:
-    """Return a folder and its modification time in nanoseconds, or 0 if the folder is missing."""
+def _folder_with_mtime(folder: str) -> tuple[str, int]:
+    """Return a folder and its modification time in nanoseconds (0 if the folder is missing)."""
     try:
         return folder, Path(folder or ".").stat().st_mtime_ns
     except OSError:
@@ -75,7 +75,7 @@ def plugin_packages(group: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def load_plugin(group: str, name: str) -> Any:
-    """Import a plug-in and return its object.
+    """Import a plug-in and return the object that its entry point names.
 
     Raises:
         UsageError: The plug-in is not installed, or importing it raised an exception.
@@ -85,7 +85,7 @@ def load_plugin(group: str, name: str) -> Any:
         others = ", ".join(known) or "none"
         raise UsageError(
             f"{group}: plug-in {name!r} is not installed "
-            f"(installed entry points of {GROUP_PREFIX}{group}: {others}); "
+            f"(installed plug-ins of the group {GROUP_PREFIX}{group}: {others}); "
             "install the package that provides it"
         )
     try:

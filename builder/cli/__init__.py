@@ -1,4 +1,4 @@
-"""The command `longeval`: parses arguments, calls one public function, prints the result.
+"""The command `longeval`: parses arguments, calls one public function and prints the result.
 
 Exit codes: 0 success, 1 invalid data or a failed stage, 2 invalid usage or definition,
 130 interrupted, 143 terminated.
@@ -103,7 +103,7 @@ def longeval(
 class _SignalHandler:
     """Signal handler that raises KeyboardInterrupt and records the signal number.
 
-    The number is recorded because an interrupted query can raise an error other than
+    The number is recorded because an interrupted database query can raise an error other than
     KeyboardInterrupt.
     """
 
@@ -143,8 +143,8 @@ def _report_error(error: BaseException, handler: _SignalHandler, *, debug: bool)
     """Print an error for the user and return its exit code.
 
     Returns:
-        The exit code; None if the caller must re-raise the error, because it is unexpected or
-        `debug` is true.
+        The exit code; None if the caller must re-raise the error, because the error is
+        unexpected or `debug` is true.
     """
     if handler.received_signal:
         typer.echo(

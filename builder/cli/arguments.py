@@ -1,4 +1,4 @@
-"""Preprocesses command-line arguments: options with several values, default commands.
+"""Preprocesses command-line arguments: expands lists of values and inserts default commands.
 
 `--measures nDCG P@10`, `--measures nDCG,P@10` and `--measures=nDCG,P@10` become
 `--measures nDCG --measures P@10`; `--over a.gz b.gz` is expanded in the same way.
@@ -14,7 +14,7 @@ from builder.errors import UsageError
 
 
 class DefaultGroup(CommandGroup):
-    """Command group that runs its first command if the arguments name none."""
+    """Command group that runs its first command if the arguments name no command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the default command unless the first argument is a command or a help option."""
@@ -37,7 +37,7 @@ VARIADIC_OPTIONS: dict[str, Callable[[str], bool]] = {
     "--measures": _is_measure_list,
     "--over": lambda argument: Path(argument).is_file(),
 }
-"""Options with one or more values; a further argument is a value if it passes the given test."""
+"""Options with one or more values, and a test of whether a further argument is also a value."""
 
 COMMA_SEPARATED_OPTIONS = {
     *("--measures", "--split", "--cutoff", "--granularity", "--snapshot"),
@@ -47,10 +47,10 @@ COMMA_SEPARATED_OPTIONS = {
 
 
 def expand_arguments(arguments: list[str]) -> list[str]:
-    """Expand options with several values: repeat the option before each value.
+    """Repeat an option with several values before each of these values.
 
     Raises:
-        UsageError: a variadic option has no value.
+        UsageError: An option in `VARIADIC_OPTIONS` has no value.
     """
     result: list[str] = []
     option, needs_value = "", False
@@ -81,12 +81,12 @@ def expand_arguments(arguments: list[str]) -> list[str]:
 
 
 def _repeat_option(option: str, argument: str) -> list[str]:
-    """Split an argument at commas, and return the values, each preceded by the option."""
+    """Split an argument at commas and return the values, each preceded by the option."""
     return [part for value in _split_values(option, argument) for part in (option, value)]
 
 
 def _split_values(option: str, argument: str) -> list[str]:
-    """Split an argument at commas; keep it whole if it is a path or the option takes no list."""
+    """Split an argument at commas, unless it is an existing path or the option takes no list."""
     if option not in COMMA_SEPARATED_OPTIONS or Path(argument).exists():
         return [argument]
     return [value for value in _COMMA.split(argument) if value] or [argument]

@@ -65,8 +65,8 @@ def baseline(
 ) -> None:
     """Search every snapshot with BM25 and write the runs.
 
-    With `--expand rm3`, queries without earlier judgements use the top documents of BM25 as
-    feedback. With `--expand keyquery`, such queries are not expanded.
+    With `--expand rm3`, queries without earlier judgements use the top BM25 results as feedback
+    documents. With `--expand keyquery`, such queries are not expanded.
 
     Example: longeval baseline demo/collection --out runs/bm25
     """
@@ -97,7 +97,7 @@ def _parse_expansion(
     """Return the parameters of the query expansion; None if queries are not expanded.
 
     Raises:
-        UsageError: an option is set that the expansion method does not use.
+        UsageError: An option is set that the expansion method does not use.
     """
     from builder.evaluation import KeyQueryParameters, Rm3Parameters
 
@@ -124,9 +124,9 @@ def _search(
 
     Args:
         snapshot: Snapshot to search.
-        statistics_source: Snapshot whose collection statistics are used; None: `snapshot`.
+        statistics_source: Snapshot whose collection statistics are used; None: `snapshot` itself.
         parameters: Parameters of BM25.
-        suffix: Suffix of the text columns in the search language.
+        suffix: Suffix of the names of the text columns in the search language.
     """
     from builder.evaluation import bm25_snapshot, snapshot_statistics
 
@@ -155,7 +155,7 @@ def _search_expanded(
     """Search a snapshot with expanded queries.
 
     Returns:
-        The run, and a note with the number of queries by source of the feedback documents.
+        The run, and a note with the number of queries per source of feedback documents.
     """
     from builder.evaluation import expanded_snapshot
 
@@ -170,10 +170,10 @@ def _search_expanded(
 
 
 def _check_earlier_statistics(snapshots: Sequence[str], expand: Expansion | None) -> None:
-    """Check that snapshots can be searched with the statistics of the preceding snapshot.
+    """Check that `--earlier-statistics` is valid for these snapshots and this expansion.
 
     Raises:
-        UsageError: queries are expanded, or there are fewer than two snapshots.
+        UsageError: Queries are expanded, or there are fewer than two snapshots.
     """
     if expand is not None:
         raise UsageError(
@@ -181,7 +181,8 @@ def _check_earlier_statistics(snapshots: Sequence[str], expand: Expansion | None
         )
     if len(snapshots) < 2:
         raise UsageError(
-            f"--earlier-statistics: expected at least two snapshots, found {', '.join(snapshots)}"
+            "--earlier-statistics: expected at least two snapshots, found only "
+            f"{', '.join(snapshots)}"
         )
 
 

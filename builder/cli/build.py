@@ -32,7 +32,9 @@ def build(
     definition: Annotated[Path, typer.Argument(help="Collection definition (TOML file).")],
     out: Annotated[
         Path | None,
-        typer.Option(help="Collection folder; default: a folder next to the definition."),
+        typer.Option(
+            help="Collection folder; default: `collections/NAME` next to the definition file."
+        ),
     ] = None,
     snapshot: Annotated[
         list[str] | None,
@@ -49,7 +51,8 @@ def build(
     allow_empty: Annotated[
         bool,
         typer.Option(
-            "--allow-empty", help="Publish snapshots without documents, queries or judgements."
+            "--allow-empty",
+            help="Publish even if a snapshot has no documents, queries or judgements.",
         ),
     ] = False,
     verify: Annotated[
@@ -113,27 +116,27 @@ def build(
 
 
 def _print_verification(
-    version: Path, differing: Sequence[str], changed: Sequence[str], *, as_json: bool
+    version: Path, differing_files: Sequence[str], changed_tools: Sequence[str], *, as_json: bool
 ) -> None:
-    """Print the files and tool versions that differ; exit with code 1 if files differ."""
+    """Print which files and tool versions differ; exit with code 1 if any file differs."""
     if as_json:
-        print_json(verification_to_json(version, differing, changed))
+        print_json(verification_to_json(version, differing_files, changed_tools))
     else:
-        for name in differing:
+        for name in differing_files:
             typer.echo(f"differs: {name}")
-        if changed:
+        if changed_tools:
             typer.echo(
-                "note: the version was built by an older or newer longeval-builder, whose output "
-                f"may differ ({'; '.join(changed)})"
+                "note: the version was built with other versions of stages or libraries, whose "
+                f"output may differ ({'; '.join(changed_tools)})"
             )
-        if not differing:
+        if not differing_files:
             typer.echo(f"{version}: verified, all files are identical")
-    if differing:
+    if differing_files:
         raise typer.Exit(1)
 
 
 def _print_plan(report: "BuildReport") -> None:
-    """Print, for every unit, whether it would run, may run or would be skipped, and why."""
+    """Print the plan of a build: which units would run, may run or would be skipped, and why."""
     width = max((len(str(step.unit)) for step in report.steps), default=0)
     for step in report.steps:
         action = "run" if step.ran else "maybe" if step.is_conditional else "skip"
@@ -147,8 +150,8 @@ def _print_plan(report: "BuildReport") -> None:
 
 
 def _print_result(report: "BuildReport") -> None:
-    """Print how many units of a build ran, and which version was published."""
-    typer.echo(f"{report.units_run} of {len(report.steps)} units ran, the others were up to date")
+    """Print how many units of a build ran, and where the version was published."""
+    typer.echo(f"{report.units_run} of {len(report.steps)} units ran; the others were up to date")
     if report.version is None:
         typer.echo(f"a partial build publishes nothing; its tables are in {report.root}")
     elif report.published:
@@ -161,7 +164,7 @@ def _print_result(report: "BuildReport") -> None:
 
 
 def print_summary(report: "BuildReport") -> None:
-    """Print the table sizes, click statistics and coverage of every snapshot."""
+    """Print the table sizes, click statistics and crawl coverage of every snapshot."""
     from builder.collection.evidence import evidence_shares, format_percent
     from builder.collection.read import open_collection
     from builder.collection.summary import summarize

@@ -23,9 +23,11 @@ classification = typer.Typer(
 
 
 @classification.command("build")
-def build_posts(
+def build_collection(
     definition: Annotated[Path, typer.Argument(help="Collection definition (TOML file).")],
-    out: Annotated[Path, typer.Option(help="Collection folder; the version is published in it.")],
+    out: Annotated[
+        Path, typer.Option(help="Collection folder, in which the version is published.")
+    ],
     explain: Annotated[
         bool,
         typer.Option(
@@ -51,7 +53,7 @@ def build_posts(
 
 
 @classification.command("validate")
-def validate_posts(collection: VersionFolder) -> None:
+def validate_collection(collection: VersionFolder) -> None:
     """Validate a classification collection and print what is wrong with it.
 
     Exits with code 1 if there are findings.
@@ -88,10 +90,10 @@ def evaluate_predictions(
 
 
 @classification.command("agreement")
-def print_annotator_agreement(
+def measure_annotator_agreement(
     labels: Annotated[list[Path], typer.Argument(help="Human labels (TSV: id, annotator, label).")],
 ) -> None:
-    """Measure agreement between annotators: Cohen's and Fleiss' kappa, Krippendorff's alpha.
+    """Measure annotator agreement: Cohen's kappa, Fleiss' kappa and Krippendorff's alpha.
 
     Example: longeval classification agreement ann.tsv bob.tsv
     """

@@ -1,4 +1,4 @@
-"""Options of `longeval clicks run` and `compare`, and their conversion to model parameters."""
+"""Options of `longeval clicks run` and `clicks compare`, converted to click model parameters."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -18,7 +18,7 @@ Iterations = Annotated[
 
 
 class NoClickRule(StrEnum):
-    """Treatment of impressions without a click: all results examined, or impression skipped."""
+    """Rule for an impression without clicks: count all results as examined, or skip it."""
 
     ALL_EXAMINED = "all_examined"
     SKIP = "skip"
@@ -46,7 +46,7 @@ class VoteUnit(StrEnum):
 
 
 class ResultPageRule(StrEnum):
-    """Treatment of a user's consecutive result pages of the same query: separate or joined."""
+    """Treatment of a user's consecutive result pages for the same query: separate or joined."""
 
     SEPARATE = "separate"
     JOINED = "joined"
@@ -55,7 +55,7 @@ class ResultPageRule(StrEnum):
 NoClick = Annotated[
     NoClickRule,
     typer.Option(
-        help="Treatment of impressions without a click: count all results as examined, or skip the "
+        help="Treatment of impressions without clicks: count all results as examined, or skip the "
         "impression."
     ),
 ]

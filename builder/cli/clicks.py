@@ -1,4 +1,4 @@
-"""Command group `longeval clicks`: runs a click model on a query log, compares click models."""
+"""Command group `longeval clicks`: runs or compares click models on a query log."""
 
 import json
 from dataclasses import asdict
@@ -65,7 +65,7 @@ def run_model(
     ] = VoteUnit.IMPRESSION,
     pages: Annotated[
         ResultPageRule,
-        typer.Option(help="Keep a user's result pages of the same query separate, or join them."),
+        typer.Option(help="Keep a user's result pages for the same query separate, or join them."),
     ] = ResultPageRule.SEPARATE,
     iterations: Iterations = 50,
     memory: Memory = DEFAULT_MEMORY,
@@ -109,21 +109,21 @@ def _print_report(report: "ModelReport", out: Path) -> None:
 
     Warn if no impression has a click.
     """
-    _print_log(report.log)
+    _print_log_summary(report.log)
     typer.echo(
-        f"wrote {report.pairs:,} pairs to {out}; {report.never_examined:,} were never examined "
-        "and have no estimate"
+        f"wrote {report.pairs:,} pairs to {out}; {report.never_examined:,} of them were never "
+        "examined and have no estimate"
     )
     if report.pairs and not report.clicks:
         typer.echo(
-            "warning: the log contains no clicks; if it should, set [log.fields] and "
-            "log.click_form in a definition and pass it with --definition",
+            "warning: found no clicks in the log; if it contains clicks, set [log.fields] and "
+            "log.click_form in a definition file and pass the file with --definition",
             err=True,
         )
 
 
-def _print_log(log: "LogSummary") -> None:
-    """Print how many impressions of a log were read and rejected, and its notes."""
+def _print_log_summary(log: "LogSummary") -> None:
+    """Print how many impressions of a log were read and rejected, and the notes on the log."""
     rejects = ", ".join(f"{reason} {n:,}" for reason, n in sorted(log.rejected.items()))
     typer.echo(f"{log.impressions:,} impressions; rejected: {rejects or 'none'}")
     for note in log.notes:
@@ -134,7 +134,7 @@ def _print_log(log: "LogSummary") -> None:
 def compare_models(
     log: LogFile,
     test: Annotated[
-        Path | None, typer.Option(help="Query log to test on; default: the end of LOG.")
+        Path | None, typer.Option(help="Query log to test on; default: the last part of LOG.")
     ] = None,
     held_out: Annotated[
         float, typer.Option(help="Fraction of LOG to hold out for testing, if --test is not given.")
@@ -206,14 +206,16 @@ def compare_models(
 
 
 def _print_comparison(comparison: "Comparison", *, by_rank: bool) -> None:
-    """Print one table of scores per convention (`pyclick`, `per_rank`), with a row per model.
+    """Print one table of scores per scoring convention, with one row per click model.
+
+    The conventions are `pyclick` and `per_rank`.
 
     Args:
         comparison: Scores of the click models.
         by_rank: Whether to print the perplexity at each rank as well.
     """
     for log in comparison.logs:
-        _print_log(log)
+        _print_log_summary(log)
     typer.echo(
         f"trained on {comparison.train:,} impressions, tested on {comparison.test:,}; skipped "
         f"{comparison.unseen:,} test impressions of queries without training impressions"

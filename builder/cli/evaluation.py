@@ -107,10 +107,10 @@ def find_qrels(folder: Path) -> dict[str, Path]:
     """Return the path of the qrels file of each snapshot, by snapshot name.
 
     Args:
-        folder: Collection, or a folder of files such as `2022-06.qrels` or `2022-06.qrels.gz`.
+        folder: Folder of a collection, or of qrels files such as `2022-06.qrels` (or `.qrels.gz`).
 
     Raises:
-        UsageError: Two files are the qrels of one snapshot.
+        UsageError: Two files contain the qrels of the same snapshot.
     """
     from builder.collection.read import open_collection
 
@@ -120,7 +120,9 @@ def find_qrels(folder: Path) -> dict[str, Path]:
         if suffix not in ("", ".gz", ".zst"):
             continue
         if name in found:
-            raise UsageError(f"{found[name]} and {path} are both qrels of {name}; remove one")
+            raise UsageError(
+                f"{found[name]} and {path} are both qrels of {name}; remove one of them"
+            )
         found[name] = path
     return found or qrels_by_snapshot(open_collection(folder))
 
@@ -187,9 +189,9 @@ def reproducibility(
     rbo_p: RboPersistence = 0.9,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare each system's rankings on two snapshots, restricted to documents that are in both.
+    """Compare each system's rankings between snapshots, restricted to their common documents.
 
-    Prints the RMSE of the scores per query, Kendall's tau-b and rank-biased overlap.
+    Prints the RMSE of the per-query scores, Kendall's tau-b and rank-biased overlap.
 
     Example: longeval reproducibility demo/collection runs/bm25 runs/dense --pivot bm25
     """
@@ -215,9 +217,9 @@ def sanity(
     collection: CollectionFolder,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Check the judgements: score BM25 against a chance baseline per snapshot and language.
+    """Check the judgements: compare BM25 with a chance baseline per snapshot and language.
 
-    The chance baseline scores the same rankings against the judgements of other queries.
+    The chance baseline scores the same rankings with the judgements of other queries.
 
     Example: longeval sanity demo/collection
     """

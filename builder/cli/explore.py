@@ -16,7 +16,7 @@ def explore(
         Path | None,
         typer.Option(
             help="Run file, or folder of run files; the file or folder name must contain the "
-            "snapshot."
+            "snapshot name."
         ),
     ] = None,
     port: Annotated[

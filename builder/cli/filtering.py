@@ -64,7 +64,7 @@ def create_filtering_parameters(
 
     Args:
         granularity: Batch length: `hour`, `day`, `week`, `month` or a number of seconds.
-        cutoffs: Minimum confidences of returned documents; None or empty: the default.
+        cutoffs: Minimum confidences of returned documents; None or empty: the default cutoffs.
         relevance: Minimum rating of a relevant document.
         assessors: Assessors that must rate a document relevant: `all` or `any`.
         unjudged: Treatment of unjudged returned documents: `false_positive` or `ignored`.
@@ -74,7 +74,7 @@ def create_filtering_parameters(
         sweep_cutoffs: Whether `KENTER_SWEEP` is the default of `cutoffs`.
 
     Raises:
-        UsageError: a value is out of range.
+        UsageError: A value is out of range.
     """
     from builder.tasks.filtering import KENTER_SWEEP, FilteringParameters
 
@@ -106,15 +106,15 @@ def filtering(
         int,
         typer.Option(
             min=0,
-            help="Minimum number of relevant documents of a target; the TREC averages leave out "
-            "targets with fewer.",
+            help="Minimum number of relevant documents per target; targets with fewer are left out "
+            "of the TREC averages.",
         ),
     ] = 4,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Score filtering runs per batch and with the official TREC KBA measures.
+    """Score filtering runs per batch of documents and with the official TREC KBA measures.
 
-    Batches follow Kenter et al. (2015).
+    The batches follow Kenter et al. (2015).
 
     Example: longeval filtering truth.tsv run.gz --granularity day --format json
     """

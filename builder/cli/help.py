@@ -1,4 +1,4 @@
-"""Prints the help of `longeval` and its command groups: commands by section, full summaries."""
+"""Formats the help of `longeval` and its groups: commands by section, with full summaries."""
 
 from itertools import chain
 from typing import Any
@@ -19,7 +19,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "Other tasks": ("filtering", "summarization", "classification"),
 }
-"""Every top-level command, by section of the help; a test checks that the list is complete."""
+"""Top-level commands by section of the help; a test checks that no command is missing."""
 MAX_SUMMARY_CHARS = 200
 """Maximum length of the summary of a command, in characters."""
 

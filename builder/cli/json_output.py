@@ -42,19 +42,19 @@ def build_report_to_json(report: "BuildReport") -> dict[str, Any]:
 
 
 def verification_to_json(
-    version: Path, differing: Sequence[str], changed_tools: Sequence[str]
+    version: Path, differing_files: Sequence[str], changed_tools: Sequence[str]
 ) -> dict[str, Any]:
     """Return the output of `longeval build --verify VERSION --format json`.
 
     Args:
         version: Version folder that was verified.
-        differing: Names of the files that differ from the rebuilt ones.
-        changed_tools: Tools whose versions differ from those that built the version.
+        differing_files: Paths of the files that differ from the rebuilt files.
+        changed_tools: Stages and libraries whose versions have changed since the build.
     """
     return {
         "version": str(version),
-        "same": not differing,
-        "differing": list(differing),
+        "same": not differing_files,
+        "differing": list(differing_files),
         "tools": list(changed_tools),
     }
 
@@ -66,17 +66,21 @@ def import_to_json(report: "ImportReport") -> dict[str, Any]:
         "version": str(report.version),
         "rows": {snapshot: dict(rows) for snapshot, rows in report.rows.items()},
         "accounts": accounts,
-        **_skipped_files(report.plan),
+        **_skipped_files_to_json(report.plan),
     }
 
 
 def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
-    """Return the output of `longeval import --explain --format json`: the files to import."""
-    return {"version": str(plan.version), "files": plan.file_counts(), **_skipped_files(plan)}
+    """Return the output of `longeval import --explain --format json`: file counts."""
+    return {
+        "version": str(plan.version),
+        "files": plan.file_counts(),
+        **_skipped_files_to_json(plan),
+    }
 
 
-def _skipped_files(plan: "ImportPlan") -> dict[str, Any]:
-    """Return what an import does not read: files, external links, and missing prior datasets."""
+def _skipped_files_to_json(plan: "ImportPlan") -> dict[str, Any]:
+    """Return the skipped files, external links and missing prior datasets of an import."""
     return {
         "unread": dict(plan.unread_files),
         "outside": list(plan.external_links),

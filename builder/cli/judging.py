@@ -28,7 +28,7 @@ def pool(
         int | None,
         typer.Option(
             help="Pool the top DEPTH documents of every run; default: all documents at ranks 1-5, "
-            "half of those at 6-10, a quarter at 11-30."
+            "50% of those at ranks 6-10 and 25% of those at ranks 11-30."
         ),
     ] = None,
     seed: Annotated[
@@ -37,7 +37,7 @@ def pool(
     assessor: Annotated[
         list[str] | None,
         typer.Option(
-            help="Name of an assessor, who judges the whole pool; repeatable or comma-separated."
+            help="Name of an assessor who judges the whole pool; repeatable or comma-separated."
         ),
     ] = None,
     judged: Annotated[
@@ -73,7 +73,7 @@ def pool(
     typer.echo(
         f"{drawn.pairs.height:,} of {drawn.eligible:,} eligible pairs to judge; excluded: "
         f"{drawn.unknown_queries:,} with an unknown query, {drawn.unknown_documents:,} with an "
-        f"unknown document, {drawn.judged:,} judged already"
+        f"unknown document, {drawn.judged:,} already judged"
     )
     for path in report.files:
         typer.echo(f"wrote {path}")
@@ -94,7 +94,7 @@ def import_sheets(
     ],
     out: Annotated[
         Path,
-        typer.Option(help="Output file (Parquet), for `qrels.judgements` of a definition."),
+        typer.Option(help="Output file (Parquet), for `judgements` in a `[[snapshots]]` section."),
     ],
     quiet: Quiet = False,
 ) -> None:
@@ -106,7 +106,9 @@ def import_sheets(
 
     report = import_assessments(sheets, out)
     if not quiet:
-        typer.echo(f"wrote {report.judgements:,} judgements; {report.unjudged:,} pairs unjudged")
+        typer.echo(
+            f"wrote {report.judgements:,} judgements; {report.unjudged:,} pairs are unjudged"
+        )
         typer.echo(format_table(sorted(report.assessors.items()), ("assessor", "judgements")))
 
 
@@ -123,7 +125,7 @@ def agreement(
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Measure agreement between assessors, and between assessors and clicks.
+    """Measure agreement between assessors, and between assessors and click-based grades.
 
     Example: longeval assess agreement judgements.parquet --collection c --snapshot 2022-06
     """

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 ModelT = TypeVar("ModelT", bound="BaseModel")
 MAX_ROWS = 2**31 - 1
-"""Largest valid value of options that limit a number of rows."""
+"""Maximum value of options that limit the number of rows."""
 MAX_THREADS = 1024
-"""Largest valid value of --threads; libraries abort if they cannot start all threads."""
+"""Maximum value of --threads; libraries abort if they cannot start that many threads."""
 
 
 class OutputFormat(StrEnum):
-    """Formats in which most commands can print their result."""
+    """Output formats of most commands."""
 
     TEXT = "text"
     JSON = "json"
@@ -39,14 +39,14 @@ RunPaths = Annotated[
     list[Path],
     typer.Argument(
         help="TREC run files, or folders or zip files of runs; the file or folder name must "
-        "contain the snapshot."
+        "contain the snapshot name."
     ),
 ]
 ScoredRuns = Annotated[
     list[Path],
     typer.Argument(
         help="TREC runs, folders or zip files of runs, or score tables (`trec_eval -q`, CSV); "
-        "the file or folder name must contain the snapshot."
+        "the file or folder name must contain the snapshot name."
     ),
 ]
 Measures = Annotated[
@@ -83,10 +83,10 @@ Threads = Annotated[
 
 
 def parse_options(parameter_class: type[ModelT], **options: object) -> ModelT:
-    """Convert command-line options to an instance of a parameter class and validate it.
+    """Validate command-line options and return them as an instance of a parameter class.
 
     Raises:
-        UsageError: an option has an invalid value; the message names the option.
+        UsageError: An option has an invalid value; the message names the option.
     """
     from pydantic import ValidationError
 
@@ -100,7 +100,7 @@ def parse_options(parameter_class: type[ModelT], **options: object) -> ModelT:
 
 @contextmanager
 def temporary_limits(memory: str) -> "Iterator[Limits]":
-    """Provide resource limits with a folder for temporary files, which is deleted on exit.
+    """Provide resource limits with a temporary folder that is deleted on exit.
 
     Args:
         memory: Memory limit, such as `4GiB`.

@@ -1,4 +1,4 @@
-"""Formats the output of commands: text tables, tables as JSON, and a line per unit of a build."""
+"""Formats the output of commands: text tables, JSON tables, and one line per build unit."""
 
 import io
 import json
@@ -78,7 +78,7 @@ def print_frames(output_format: OutputFormat, **frames: "pl.DataFrame") -> None:
 
 
 def print_rows(rows: list[dict[str, Any]]) -> None:
-    """Print rows (dicts with the same keys) as a text table; print `(none)` if there are none."""
+    """Print rows (dicts with the same keys) as a text table, or `(none)` if there are no rows."""
     if not rows:
         typer.echo("(none)")
         return
@@ -93,15 +93,15 @@ def _format_value(value: object) -> object:
 
 
 def join_reasons(step: "Step", limit: int = 3) -> str:
-    """Join the first `limit` reasons why a unit runs, and append how many are left out."""
+    """Join the first `limit` reasons why a unit runs, and append the number of other reasons."""
     remaining = len(step.reasons) - limit
     return "; ".join(step.reasons[:limit]) + (f"; and {remaining} more" if remaining > 0 else "")
 
 
 def print_step(step: "Step") -> None:
-    """Print row counts, duration, reasons and notes of a unit of a build.
+    """Print the row counts, duration, reasons and notes of a unit of a build.
 
-    For a unit that was skipped, print nothing.
+    Prints nothing for a unit that was skipped.
     """
     if not step.ran or step.ledger is None:
         return
@@ -126,7 +126,7 @@ def print_step_warning(step: "Step") -> None:
 
 
 def _empty_warning(step: "Step") -> str | None:
-    """Return a warning if a unit produced no rows, otherwise None."""
+    """Return a warning if a unit of a build kept no rows or read empty raw data; otherwise None."""
     ledger = step.ledger
     if ledger is None or ledger.rows_out:
         return None

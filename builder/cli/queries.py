@@ -95,7 +95,7 @@ def audit_topics(
     ] = 10,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare matching policies: show which queries each policy assigns to each topic.
+    """Compare topic matching policies: show which queries each policy assigns to each topic.
 
     Example: longeval topics audit topics.tsv queries.tsv --examples 20
     """
@@ -147,7 +147,7 @@ def audit_queries(
 
 
 def _print_json(value: dict[str, Any]) -> None:
-    """Print a dictionary as JSON, with its data frames as lists of rows."""
+    """Print a dictionary as JSON, with data frames as lists of rows."""
     typer.echo(json.dumps(value, ensure_ascii=False, indent=1, default=_frame_to_rows))
 
 

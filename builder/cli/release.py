@@ -82,7 +82,9 @@ class ImportLayout(StrEnum):
 def import_(
     release: Annotated[Path, typer.Argument(help="Folder of the published release.")],
     layout: Annotated[ImportLayout, typer.Option(help="Layout of the release.")],
-    out: Annotated[Path, typer.Option(help="Collection folder; the version is published in it.")],
+    out: Annotated[
+        Path, typer.Option(help="Collection folder, in which the version is published.")
+    ],
     name: Annotated[
         str | None, typer.Option(help="Name of the collection; default: the layout.")
     ] = None,
@@ -96,7 +98,8 @@ def import_(
     allow_empty: Annotated[
         bool,
         typer.Option(
-            "--allow-empty", help="Publish snapshots without documents, queries or judgements."
+            "--allow-empty",
+            help="Publish even if a snapshot has no documents, queries or judgements.",
         ),
     ] = False,
     explain: Annotated[
@@ -169,7 +172,7 @@ def _print_plan(plan: "ImportPlan", output_format: OutputFormat) -> None:
 
 
 def _print_skipped_files(plan: "ImportPlan") -> None:
-    """Print the files and links that an import skips, and the prior datasets that are missing."""
+    """Print the files and links that an import skips, and the prior datasets that do not exist."""
     if plan.unread_files:
         files = _format_file_counts(plan.unread_files)
         typer.echo(f"skipped files (no snapshot, or duplicate content): {files}")
@@ -182,14 +185,14 @@ def _print_skipped_files(plan: "ImportPlan") -> None:
 
 
 def _format_names(names: Sequence[str]) -> str:
-    """Join the first names, and append how many are left out: `a, b and 3 more`."""
+    """Join up to `MAX_LISTED_FILES` names, and count the others: `a, b and 3 more`."""
     remaining = len(names) - MAX_LISTED_FILES
     listed = ", ".join(escape_control(name) for name in names[:MAX_LISTED_FILES])
     return listed + (f" and {remaining:,} more" if remaining > 0 else "")
 
 
 def _format_file_counts(counts: Mapping[str, int]) -> str:
-    """Join the first files and folders with their file counts, and append how many are left out."""
+    """Join up to `MAX_LISTED_FILES` paths with their file counts, and count the other paths."""
     listed = [
         f"{escape_control(name)} ({count:,} files)" if count > 1 else escape_control(name)
         for name, count in list(counts.items())[:MAX_LISTED_FILES]

@@ -49,7 +49,9 @@ def boost(
     weight: Annotated[
         float,
         typer.Option(
-            min=0, help="Score added to a document per unit of its grade in an earlier judgement."
+            min=0,
+            help="Amount added to the score of a document per unit of its mean grade in "
+            "earlier snapshots.",
         ),
     ] = 1.0,
     tag: Tag = "boost",
@@ -112,7 +114,7 @@ def rerank(
 
 
 def write_run_file(run: "Run", path: Path, note: str = "", *, quiet: bool = False) -> None:
-    """Write a run, and print its path, its number of lines and a note unless `quiet` is true."""
+    """Write a run; unless `quiet` is true, print the path, the number of lines and a note."""
     from builder.evaluation import write_run
 
     write_run(run, path)
@@ -138,7 +140,7 @@ def check_runs(
 ) -> None:
     """Check runs against the rules of the LongEval submission checker.
 
-    Also prints team, system and resources from the `ir-metadata.yml` of each run.
+    Also prints the team, system and resources from the `ir-metadata.yml` of each run.
 
     Exits with code 1 if there are errors.
 

@@ -122,7 +122,7 @@ def simulate(
 
 
 def _print_sanity(rows: "list[SanityRow] | None") -> None:
-    """Print the BM25 scores of the demo collection, or which extras to install without scores."""
+    """Print the BM25 scores of the demo collection; without scores, name the extras to install."""
     from builder.cli.evaluation import format_sanity_rows
 
     if rows is None:

@@ -24,8 +24,8 @@ def summarization(
     max_importance: Annotated[
         float | None,
         typer.Option(
-            help="Importance of a nugget with gain 1; default: the maximum importance in each "
-            "event."
+            help="Importance at which the gain of a nugget is 1; default: the maximum importance "
+            "in each event."
         ),
     ] = None,
     zero_importance: Annotated[

@@ -103,7 +103,7 @@ def run_translation(
 def _translate_standard_input(
     out: Path | None, params: "TranslateParameters", limits: "Limits", kind: InputKind
 ) -> "list[Translation]":
-    """Translate standard input to a file or to standard output (`out` is None), as lines arrive."""
+    """Translate lines of standard input as they arrive; `out` None selects standard output."""
     from builder.translation import translate_stream
 
     translations = []
@@ -116,9 +116,10 @@ def _translate_standard_input(
 
 
 def _print_summary(translations: "list[Translation]", out: Path | None) -> None:
-    """Print the number of texts, and of sentences per quality flag.
+    """Print the numbers of translated texts and sentences, and of sentences per quality flag.
 
-    If `out` is None, standard output has the translations, so the flags go to standard error.
+    If `out` is None, only the sentences per quality flag are printed, to standard error, because
+    standard output contains the translations.
     """
     flags = Counter(
         flag for t in translations for sentence in t.sentences for flag in sentence.flags
@@ -157,12 +158,14 @@ def add_model(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="New folder for the converted model; required for a conversion."),
+        typer.Option(
+            help="New folder for the converted model; required if the model must be converted."
+        ),
     ] = None,
     compute_type: ComputeType = "int8",
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Convert a translation model if needed, check it, and print the section that selects it.
+    """Convert a translation model if needed, check it, and print the settings that select it.
 
     Example: longeval translate model add opus-mt-fr-en --out opus-fr-en
     """
@@ -174,7 +177,7 @@ def add_model(
 
 
 def _print_model(properties: dict[str, Any], output_format: OutputFormat) -> None:
-    """Print a model's properties, the section that selects it, and its sample translations."""
+    """Print a model's properties, the settings that select it, and sample translations."""
     if output_format is OutputFormat.JSON:
         print_json(properties)
         return

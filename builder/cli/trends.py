@@ -46,7 +46,7 @@ JSON_ONLY = (
     "durbin_watson_p_positive",
     "slope_per_batch",
 )
-"""Trend columns left out of text output, whose rows would otherwise have 300 characters."""
+"""Trend columns that are printed only as JSON, because text rows would be too long."""
 Residuals = Annotated[
     str, typer.Option(help="Residuals to test for normality and independence: raw or weighted.")
 ]
@@ -85,7 +85,7 @@ def fit_filtering_trends(
 ) -> None:
     """Fit a linear trend to the batch scores of each filtering system.
 
-    Default cutoffs: 50, 100, ..., 1000.
+    Default confidence cutoffs: 50, 100, ..., 1000.
 
     Example: longeval trend filtering truth.tsv run-a.gz run-b.gz --granularity week
     """
@@ -194,7 +194,7 @@ def compare_granularities(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare trend slopes between batch lengths: the first with each of the others.
+    """Compare the trend slopes of the first batch length with those of each other batch length.
 
     Reproduces table 2 of Kenter et al. (2015).
 
@@ -237,14 +237,14 @@ def _check_chart_path(chart: Path | None, *inputs: Path) -> None:
     """Check that the chart does not overwrite an input file.
 
     Raises:
-        UsageError: the path of the chart is that of an input file.
+        UsageError: The path of the chart is that of an input file.
     """
     if chart is not None:
         check_output_is_no_input(chart, *inputs)
 
 
 def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Path | None) -> None:
-    """Print the trends, ranking and comparisons of systems, and plot the trends to `chart`.
+    """Print the trends, ranking and pairwise comparisons of systems; plot trends to `chart`.
 
     Text output leaves out the columns in `JSON_ONLY`; JSON output has all columns.
     """
@@ -266,7 +266,7 @@ def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Pat
 def _create_trend_parameters(
     granularity: str, cutoffs: list[float] | None, relevance: int, zeta: float
 ) -> "FilteringTrendParameters":
-    """Create trend parameters from command-line options; `cutoffs` defaults to `KENTER_SWEEP`."""
+    """Create trend parameters from options; default of `cutoffs`: 50, 100, ..., 1000."""
     from builder.tasks.filtering import FilteringTrendParameters
 
     filtering = create_filtering_parameters(

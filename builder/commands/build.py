@@ -35,8 +35,7 @@ class BuildReport:
 
     Args:
         root: Output folder of the collection.
-        steps: Outcome of each unit (a stage applied to a snapshot, for example), in execution
-            order.
+        steps: Outcome of each unit (such as a stage applied to a snapshot), in execution order.
         version: Folder of the published version; None if only part of the collection was built.
         published: Whether this build published the version; False if it was up to date.
         topic_changes: Differences from the topics of the draft that this build replaced.
@@ -50,12 +49,12 @@ class BuildReport:
 
     @property
     def units_run(self) -> int:
-        """Number of units that ran; with `explain`, number of units that are certain to run."""
+        """Number of units that ran; with `explain`, number of units that would certainly run."""
         return sum(step.ran for step in self.steps)
 
     @property
     def conditional_units(self) -> int:
-        """With `explain`, number of units that would run only if a table that they read changes."""
+        """Number of units that would run only if their input changes; 0 unless `explain` is set."""
         return sum(step.is_conditional for step in self.steps)
 
     def _repr_html_(self) -> str:
@@ -180,7 +179,7 @@ def verify(
     if wanted != published.version:
         raise UsageError(
             f"{definition.file} defines version {wanted}, but {published.path} is version "
-            f"{published.version}; pass the definition from which that version was built"
+            f"{published.version}; pass the definition from which {published.version} was built"
         )
     with tempfile.TemporaryDirectory(prefix="longeval-verify-") as folder:
         report = build(
@@ -199,7 +198,7 @@ def verify(
 
 
 def changed_tools(version: Path | str) -> tuple[str, ...]:
-    """Compare the stages and libraries of a published version with those installed.
+    """Compare the stage and library versions of a published collection with the installed ones.
 
     Returns:
         One line per difference, such as `stage clicks: 4 -> 5` or `polars: 2.0.0 -> 2.1.0`.

@@ -32,8 +32,8 @@ class DemoReport:
         world: Folder with the simulated raw data and their ground truth.
         build: Report of the build.
         findings: Defects found by `validate`; empty if the collection is valid.
-        sanity: BM25 scores per snapshot and language; None if a required optional dependency is
-            not installed.
+        sanity: BM25 scores per snapshot and language; None if the optional dependencies that
+            compute them are not installed.
     """
 
     world: Path

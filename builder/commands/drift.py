@@ -30,9 +30,7 @@ MAIN = ("documents", "queries", "qrels")
 def compute_drift(
     path: Path, start: str | None, end: str | None, limits: Limits, progress: Progress
 ) -> dict[str, Any]:
-    """Return the drift statistics of consecutive snapshots, or of two given snapshots.
-
-    Without `start` and `end`, the statistics of all consecutive snapshots are returned.
+    """Return drift statistics of one pair of snapshots or, by default, of all consecutive pairs.
 
     Args:
         path: Folder of a version, or a parent folder of it.
@@ -42,7 +40,7 @@ def compute_drift(
         progress: Progress display; advanced by the number of compared documents.
 
     Returns:
-        Content in the format of `drift.json`.
+        The statistics in the format of `drift.json`.
 
     Raises:
         UsageError: The version has no `drift.json`, a snapshot is unknown, or `end` is not after
@@ -60,10 +58,12 @@ def compute_drift(
     )
     first, second = (names.index(name) for name in pair)
     if first >= second:
-        raise UsageError(f"expected an earlier and a later snapshot, found {pair[0]} and {pair[1]}")
+        raise UsageError(
+            f"--from, --to: expected an earlier and a later snapshot, found {pair[0]}, {pair[1]}"
+        )
     if second == first + 1:
         return select_pair(measured, pair)
-    return _measure_pair(collection, pair, limits, progress)
+    return _compute_pair_drift(collection, pair, limits, progress)
 
 
 def _read_published_drift(version: Path) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _check_snapshot_name(name: str, snapshots: tuple[str, ...]) -> str:
     return name
 
 
-def _measure_pair(
+def _compute_pair_drift(
     collection: Collection, pair: tuple[str, str], limits: Limits, progress: Progress
 ) -> dict[str, Any]:
     """Compute the drift statistics of two snapshots that need not be consecutive."""
@@ -114,9 +114,9 @@ def _open_optional_inputs(
     parameters = collection.manifest["definition"].get("parameters", {})
     if not parameters:
         return OptionalInputs()
-    shown = _left_out_documents(collection, pair[1], limits.scratch)
+    shown = _missing_shown_documents(collection, pair[1], limits.scratch)
     return OptionalInputs(
-        _documents_by_crawl(collection, pair, limits.scratch) if shown else {},
+        _crawled_documents(collection, pair, limits.scratch) if shown else {},
         {
             kind: {name: _open_table(collection, name, kind) for name in pair}
             for kind in OPTIONAL_TABLES
@@ -127,13 +127,16 @@ def _open_optional_inputs(
     )
 
 
-def _left_out_documents(
+def _missing_shown_documents(
     collection: Collection, snapshot: str, scratch: Path
 ) -> Table[ShownDocuments] | None:
-    """Return the shown documents that a snapshot left out; None if not all of them are listed.
+    """Return the documents that were shown to users but are missing from a snapshot.
 
-    Only documents that the snapshot lacks are needed, because it does not matter whether the others
-    were shown.
+    The list is taken from the rejects of the snapshot. Shown documents that are in the snapshot are
+    not needed.
+
+    Returns:
+        Table with one row per document; None if the rejects do not contain all document ids.
     """
     rejects = collection.snapshot(snapshot).rejects
     left_out = rejects.filter(stage=measure_coverage.name, reason=NOT_IN_COLLECTION).collect()
@@ -144,10 +147,13 @@ def _left_out_documents(
     return Table((path,), ShownDocuments)
 
 
-def _documents_by_crawl(
+def _crawled_documents(
     collection: Collection, pair: tuple[str, str], scratch: Path
 ) -> dict[str, Table[Pages]]:
-    """Return the documents in each snapshot's crawl; empty if the crawls were not recorded."""
+    """Return one table per snapshot with the documents in its crawl, by snapshot name.
+
+    The result is empty if the collection does not record which crawls contained a document.
+    """
     documents = collection.table("documents_map").select("doc_id", "crawled").collect()
     if documents["crawled"].null_count():
         return {}

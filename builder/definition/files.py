@@ -19,7 +19,7 @@ def read_definition(path: Path, model: type[M], not_found_message: str = FILE_NO
 
     Args:
         path: Path of the TOML file.
-        model: Model of the whole file.
+        model: Pydantic model of the whole file.
         not_found_message: Error message if the file does not exist.
 
     Raises:

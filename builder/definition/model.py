@@ -13,7 +13,7 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from builder.definition.files import read_definition
-from builder.definition.source_files import expand_patterns, find_pattern, find_sources
+from builder.definition.source_files import expand_patterns, find_pattern_files, find_sources
 from builder.errors import DefinitionError
 from builder.io.sources import Interval, Source
 from builder.models import BUNDLED, bundled_model, is_bundled
@@ -49,7 +49,7 @@ class CollectionDefinition(Section):
         default=(), description="Names of the training snapshots; default: the first snapshot"
     )
     licence: str = Field(
-        default="not stated", description="Licence of the data, shown on the dataset card"
+        default="not stated", description="License of the data, shown on the dataset card"
     )
     citation: str = Field(
         default="", description="How to cite the collection, shown on the dataset card"
@@ -65,7 +65,7 @@ class CollectionDefinition(Section):
 
 
 def is_draft(version: str) -> bool:
-    """Whether a version is a draft (0.x or a pre-release), which a build may replace."""
+    """Return whether a version is a draft (0.x or a pre-release), which a build may replace."""
     return version.startswith("0.") or not re.fullmatch(r"\d+\.\d+\.\d+", version)
 
 
@@ -106,7 +106,7 @@ class SnapshotDefinition(Section):
     crawl: tuple[str, ...] = Field(min_length=1, description="Crawl files: paths, folders or globs")
     judgements: tuple[str, ...] = Field(
         default=(),
-        description="Files with manual relevance judgements for this snapshot: assessment sheets "
+        description="Files with manual relevance judgements for this snapshot: judging sheets "
         "(TSV) or Parquet files written by `longeval assess import`",
     )
 
@@ -146,7 +146,7 @@ class Workflow(Parameters):
         return next(s for s in self.snapshots if s.name == name)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """Return a section of parameters, with the overrides of a snapshot if one is given."""
+        """Return a parameter section; overrides of the given snapshot, if any, are applied."""
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]
@@ -198,7 +198,7 @@ class Definition(BaseModel):
         return definition
 
     def expand_sources(self, patterns: Sequence[str]) -> tuple[Source, ...]:
-        """Return the files that match paths, folders and glob patterns; see `source_files`.
+        """Return the files that match paths, folders and glob patterns of the definition.
 
         The pattern `embedded` expands to the files of the bundled translation model.
         """
@@ -256,10 +256,13 @@ class Definition(BaseModel):
                 )
 
     def _check_files(self) -> None:
-        found = find_pattern(self.file, self.workflow.collection.topics, "collection.topics")
+        found = find_pattern_files(self.file, self.workflow.collection.topics, "collection.topics")
         if len(found) > 1:
             names = ", ".join(source.name for source in found)
-            message = f"expected one file, found {len(found)}: {names:.80}; name the topic table"
+            message = (
+                f"expected one file, found {len(found)}: {names:.80}; "
+                "give the path of the topic table"
+            )
             raise DefinitionError(message, self.file, "collection.topics")
         for index, snapshot in enumerate(self.workflow.snapshots):
             for kind in ("log", "crawl", "judgements"):
@@ -307,7 +310,7 @@ def _resolve_defaults(workflow: Workflow, file: Path) -> Workflow:
     if model is None and languages[1:]:
         if languages[0] != FRENCH:
             message = (
-                f"a model is required, because the bundled model does not support {languages[0]!r}"
+                f"expected a model, found none; the bundled model does not support {languages[0]!r}"
             )
             raise DefinitionError(message, file, "translate.model")
         model = Path(BUNDLED)

@@ -19,7 +19,7 @@ WILDCARDS = "*?["
 
 
 def expand_patterns(folder: Path, patterns: Sequence[str]) -> tuple[Source, ...]:
-    """Return the files that match the patterns, in order and without duplicates.
+    """Return the files that match any of the patterns, in pattern order and without duplicates.
 
     Args:
         folder: Folder to which the patterns are relative.
@@ -49,19 +49,19 @@ def expand_pattern(folder: Path, pattern: str) -> list[Source]:
 
 
 def find_sources(file: Path, patterns: Sequence[str], key: str) -> tuple[Source, ...]:
-    """Return the files of the patterns of a definition, in order and without duplicates.
+    """Return the files that match the patterns under a key of a definition, without duplicates.
 
     Args:
-        file: File of the definition, to whose folder the patterns are relative.
-        patterns: Paths, folders and globs.
-        key: Key of the list of patterns, for messages.
+        file: Path of the definition file; patterns are relative to its folder.
+        patterns: Paths, folders and globs, in the order in which their files are returned.
+        key: Key of the list of patterns, for error messages.
 
     Raises:
-        DefinitionError: a pattern has no file or a broken link, or a file is there twice, plain and
-            compressed.
+        DefinitionError: A pattern matches no file or a broken link, or the same file is present
+            both plain and compressed.
     """
     for number, pattern in enumerate(patterns):
-        find_pattern(file, pattern, f"{key}[{number}]")
+        find_pattern_files(file, pattern, f"{key}[{number}]")
     sources = expand_patterns(file.parent, patterns)
     copies = find_compressed_copies(sources)
     if copies is not None:
@@ -75,11 +75,11 @@ def find_sources(file: Path, patterns: Sequence[str], key: str) -> tuple[Source,
     return sources
 
 
-def find_pattern(file: Path, pattern: str, key: str) -> list[Source]:
-    """Return the files of one pattern of a definition.
+def find_pattern_files(file: Path, pattern: str, key: str) -> list[Source]:
+    """Return the files that match one pattern in a definition.
 
     Raises:
-        DefinitionError: there is no file, or a broken link.
+        DefinitionError: No file matches, or a broken link matches.
     """
     sources = expand_pattern(file.parent, pattern)
     if not sources:
@@ -96,7 +96,7 @@ def find_pattern(file: Path, pattern: str, key: str) -> list[Source]:
 
 
 def find_compressed_copies(sources: Iterable[Source]) -> tuple[Source, Source] | None:
-    """Return two files whose paths differ only in a compression suffix; None if there are none."""
+    """Return a pair of files whose paths differ only in the compression suffix; None if none do."""
     files = sorted(
         (_strip_compression_suffix(source.path), source.name, source) for source in sources
     )
@@ -111,7 +111,7 @@ def _strip_compression_suffix(path: Path) -> Path:
 
 
 def _match_parts(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
-    """Yield the files and folders that match the parts of a glob pattern."""
+    """Yield the files and folders below a folder that match the parts of a glob pattern."""
     if not parts:
         yield folder
     elif parts[0] == "**":
@@ -124,7 +124,7 @@ def _match_parts(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
 
 
 def _list_files(path: Path) -> Iterator[Path]:
-    """Yield a file, or all files in a folder and its subfolders, except skipped ones."""
+    """Yield the given file, or all files below the given folder except hidden ones and backups."""
     found: Iterable[Path] = [path]
     if path.is_dir():
         found = (folder / name for folder, names in _walk(path) for name in names)
@@ -148,10 +148,10 @@ def _walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
 
 
 def _is_skipped(name: str) -> bool:
-    """Whether a name belongs to a hidden file or folder, or to a backup."""
+    """Return whether a name belongs to a hidden file or folder, or to a backup."""
     return name.startswith((".", "_")) or name.endswith("~")
 
 
 def _source_name(path: Path, folder: Path) -> str:
-    """Return a path, relative to the given folder if the path is inside it."""
+    """Return a path as text; it is relative to `folder` if it is inside `folder`."""
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

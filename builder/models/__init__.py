@@ -17,7 +17,7 @@ def bundled_model() -> Path:
     """Return the folder of the bundled French-English model (CTranslate2 format).
 
     Raises:
-        DataError: the model is not part of this installation.
+        DataError: The model is not part of this installation.
     """
     folder = Path(__file__).with_name("fr-en")
     if not (folder / "model.bin").is_file():

@@ -77,6 +77,6 @@ class Parameters(Section):
 
     @model_validator(mode="after")
     def _validate_grading(self) -> "Parameters":
-        """Reject a combination of score, grading policy and click model that is not supported."""
+        """Reject unsupported combinations of score, grading policy and click model."""
         validate_grading(self.clicks, self.qrels)
         return self

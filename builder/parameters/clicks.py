@@ -151,18 +151,18 @@ class QrelParameters(Section):
 
     @model_validator(mode="after")
     def _validate_thresholds(self) -> "QrelParameters":
-        """Reject `cuts` that do not ascend in (0, 1], and `shares` that do not sum to 1."""
+        """Reject `cuts` that are not ascending in (0, 1], and `shares` that do not sum to 1."""
         if not 0 < self.cuts[0] < self.cuts[1] <= 1:
             raise ValueError("expected cuts in ascending order within (0, 1]")
         if not isinstance(self.shares, str) and not (
             min(self.shares) >= 0 and abs(sum(self.shares) - 1) < 1e-6
         ):
-            raise ValueError("expected shares that are three numbers from 0 to 1 with a sum of 1")
+            raise ValueError("expected three shares from 0 to 1 with a sum of 1")
         return self
 
 
 def validate_grading(clicks: ClickParameters, qrels: QrelParameters) -> None:
-    """Raise a ValueError if the click model does not estimate the score used for grading."""
+    """Raise a ValueError if the click model lacks the estimates that the grading settings need."""
     if clicks.model in NO_ATTRACTIVENESS:
         raise ValueError(
             f"clicks.model = {clicks.model!r} has no estimates per document and cannot be used for "

@@ -69,7 +69,7 @@ class DocumentParameters(Section):
 
     sample_share: Share = Field(
         default=0.2,
-        description="Fraction of the crawled pages to sample, by keyed hash of the document id",
+        description="Fraction of the crawled pages to sample, by a keyed hash of the document id",
     )
     sample_seed: str = Field(
         default="longeval-builder", description="Key of the hash that samples pages"
@@ -108,7 +108,7 @@ class ChangeParameters(Section):
         default=0.9, description="Minimum shingle Jaccard coefficient of a cosmetic change"
     )
     rewritten: Share = Field(
-        default=0.3, description="Shingle Jaccard coefficient below which a text is rewritten"
+        default=0.3, description="Shingle Jaccard coefficient below which a change is a rewrite"
     )
     moved: Share = Field(
         default=0.9,
@@ -120,8 +120,8 @@ class ChangeParameters(Section):
     )
 
     @model_validator(mode="after")
-    def _validate_bands(self) -> "ChangeParameters":
+    def _validate_change_thresholds(self) -> "ChangeParameters":
         """Reject a `rewritten` threshold that is greater than the `cosmetic` threshold."""
         if self.rewritten > self.cosmetic:
-            raise ValueError("expected a value of rewritten that does not exceed cosmetic")
+            raise ValueError("expected a value of rewritten that is not greater than cosmetic")
         return self

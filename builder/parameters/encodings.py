@@ -4,7 +4,7 @@ ASCII_PROBE = bytes(range(1, 128)) + b"\\u0041"
 
 
 def extends_ascii(encoding: str) -> bool:
-    """Whether an encoding is a superset of ASCII, so that lines can be split before decoding.
+    """Return whether an encoding extends ASCII, so that lines can be split before decoding.
 
     Raises:
         LookupError: The text encoding is unknown.

@@ -39,12 +39,13 @@ class LogFields(Section):
     )
     url: str = Field(
         default="url",
-        description="Field with the URL of a result, in objects and in files with one row per "
-        "result",
+        description="Field with the URL of a result, in result objects and in files with one row "
+        "per result",
     )
     rank: str = Field(
         default="rank",
-        description="Field with the rank of a result; without it, results are in rank order",
+        description="Field with the rank of a result; without this field, results must be in rank "
+        "order",
     )
     clicked: str = Field(
         default="clicked", description="Field that is 1 or true if the result was clicked"
@@ -55,12 +56,12 @@ class LogFields(Section):
 
     @property
     def result_fields(self) -> dict[str, str]:
-        """Names of the fields of a result in the log, by standard name."""
+        """Field names of a result in the log, by standard name (`url`, `rank`, `clicked`)."""
         return {"url": self.url, "rank": self.rank, "clicked": self.clicked}
 
     @property
     def click_fields(self) -> dict[str, str]:
-        """Names of the fields of a click in the log, by standard name."""
+        """Field names of a click in the log, by standard name (`rank`, `url`, `time`)."""
         return {"rank": self.rank, "url": self.url, "time": self.click_time}
 
 
@@ -116,8 +117,8 @@ class LogParameters(RawParameters):
     )
     session_start: datetime | None = Field(
         default=None,
-        description="Start of the relative times in yandex, yandex-2014 and sogou logs; default: "
-        "the start of the snapshot",
+        description="Time to which the relative times in yandex, yandex-2014 and sogou logs are "
+        "added; default: the start of the snapshot",
     )
     repeats: Literal["drop", "keep"] = Field(
         default="drop",

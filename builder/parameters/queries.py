@@ -13,8 +13,8 @@ class SelectParameters(Section):
 
     anonymity: Literal["users", "impressions"] = Field(
         default="users",
-        description="Unit of k-anonymity. users: distinct users; impressions: impressions, for "
-        "logs from which user identifiers were removed",
+        description="Unit of k-anonymity. users: distinct users; impressions: impressions "
+        "instead of users, for logs from which user identifiers were removed",
     )
     min_users: Positive = Field(
         default=5,
@@ -64,14 +64,18 @@ class SelectParameters(Section):
 class VerdictFilter(Section):
     """Section `[[verdicts.filters]]`: excludes queries, users or documents by their verdicts."""
 
-    name: str = Field(pattern=LABEL_PATTERN, description="Name of the filter, shown in the funnel")
+    name: str = Field(
+        pattern=LABEL_PATTERN, description="Name of the filter, used in reject reasons"
+    )
     kind: Literal["query", "user", "document"] = Field(description="What the filter excludes")
     label: str = Field(
         pattern=LABEL_PATTERN, description="Label of the verdicts, such as adult or bot"
     )
-    min_score: Share = Field(default=0.5, description="Minimum score of the verdicts")
+    min_score: Share = Field(default=0.5, description="Minimum score at which a verdict excludes")
     source: str | None = Field(
-        default=None, description="Source of the verdicts: a list or plug-in; default: any"
+        default=None,
+        description="Source of the verdicts: a value of the column `source` of the files, or a "
+        "plug-in; default: any source",
     )
 
 
@@ -89,7 +93,7 @@ class VerdictParameters(Section):
 
     @model_validator(mode="after")
     def _validate_filter_names(self) -> "VerdictParameters":
-        """Reject filters with the same name."""
+        """Reject two filters with the same name."""
         names = [verdict_filter.name for verdict_filter in self.filters]
         if len(set(names)) < len(names):
             raise ValueError("expected distinct filter names, found two filters with the same name")
@@ -127,8 +131,8 @@ class SplitParameters(Section):
 
     heldout_share: Share = Field(
         default=0.2,
-        description="Fraction of the queries of training snapshots to hold out, by keyed hash of "
-        "the query id",
+        description="Fraction of the queries of training snapshots to hold out, by a keyed hash "
+        "of the query id",
     )
     seed: str = Field(default="longeval-builder", description="Key of the hash that splits queries")
     near: Literal["together", "listed"] = Field(

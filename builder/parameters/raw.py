@@ -18,21 +18,22 @@ class RawParameters(TimeParameters):
 
     address: str | None = Field(
         default=None,
-        description="URL template for input with document ids, such as "
+        description="URL template for input with document ids instead of URLs, such as "
         "https://example.org/works/{id}; default: the input contains URLs",
     )
 
     scheme: Literal["https", "http"] | None = Field(
         default="https",
-        description="Scheme of URLs without one, such as www.example.org/page; None: reject them",
+        description="Scheme for URLs that have no scheme, such as www.example.org/page; None: "
+        "reject such URLs",
     )
 
     @field_validator("address")
     @classmethod
     def _validate_address(cls, value: str | None) -> str | None:
-        """Reject URL templates that lose the difference between upper and lower case in ids.
+        """Reject URL templates in which ids that differ only in case produce the same URL.
 
-        The host is case-insensitive and the fragment is ignored, so neither may contain the id.
+        Hosts are case-insensitive and fragments are ignored, so neither may contain the id.
         """
         if value is None:
             return value

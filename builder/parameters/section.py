@@ -1,4 +1,4 @@
-"""Base class of the sections of a workflow definition, and number types shared by them."""
+"""Base class of the sections of a workflow definition, and number types of their fields."""
 
 from typing import Annotated, ClassVar, Self
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 Positive = Annotated[int, Field(ge=1, strict=True)]
-"""Strict, because pydantic would read `true` as 1: `min_users = true` would publish all queries."""
+"""Positive integer; strict, because Pydantic would otherwise read `min_users = true` as 1."""
 
 
 class Section(BaseModel):
@@ -20,7 +20,7 @@ class Section(BaseModel):
     """Keys that may be overridden for a single snapshot."""
 
     def override(self, other: Self) -> Self:
-        """Return a copy in which values set explicitly in `other` replace those of this section."""
+        """Return a copy with the values that were set explicitly in `other` and its subsections."""
         update = {}
         for name in other.model_fields_set:
             old, new = getattr(self, name), getattr(other, name)

@@ -18,7 +18,8 @@ class TimeParameters(Section):
         default="UTC", description="Time zone of times without an offset, such as Europe/Paris"
     )
     time_unit: Literal["s", "ms"] = Field(
-        default="s", description="Unit of numeric times since 1970: seconds or milliseconds"
+        default="s",
+        description="Unit of numeric times since 1970: s (seconds) or ms (milliseconds)",
     )
     time_format: str | None = Field(
         default=None,

@@ -40,8 +40,8 @@ class TranslateParameters(Section):
         default=128,
         ge=8,
         le=4096,
-        description="Maximum number of source tokens; longer sentences are split at clause "
-        "boundaries",
+        description="Maximum number of source tokens per model input; longer sentences are split "
+        "at clause boundaries",
     )
     max_target_pieces: int = Field(
         default=256,
@@ -55,8 +55,8 @@ class TranslateParameters(Section):
     batching: Literal["exact", "fast"] = Field(
         default="exact",
         description="exact: translations do not depend on the batch, which requires batches of one "
-        "sentence for compute types other than int8; fast: translations may depend on it, due to "
-        "rounding",
+        "sentence for compute types other than int8; fast: translations may depend on the batch, "
+        "because of rounding",
     )
     retry: bool = Field(
         default=True,

@@ -65,7 +65,7 @@ def test_a_pool_has_strata_and_leaves_out_what_is_judged(
     (run_file,) = (pooled.parent / "runs").glob(f"{SNAPSHOT}*")
     options = ("--snapshot", SNAPSHOT, "--out", tmp_path / "more", "--judged", judged)
     assert run("pool", built.root, run_file, *options) == 0
-    assert "7 judged already" in capsys.readouterr().out
+    assert "7 already judged" in capsys.readouterr().out
     left = pl.read_parquet(tmp_path / "more/pool.parquet")
     assert left.join(pl.read_parquet(judged), on=["query_id", "doc_id"], how="semi").is_empty()
 

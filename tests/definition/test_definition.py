@@ -147,7 +147,7 @@ def test_drafts(folder: Path, version: str, draft: bool) -> None:
             '"topics.tsv"',
             '"*.tsv"',
             "collection.topics",
-            "expected one file, found 2: other.tsv, topics.tsv; name the topic table",
+            "expected one file, found 2: other.tsv, topics.tsv; give the path of the topic table",
         ),
     ],
 )
@@ -323,7 +323,7 @@ def test_languages_and_translation_say_the_same(
         ('"fr", "de"', MODEL, "collection.languages: expected the target language 'en'"),
         ('"en", "en"', MODEL, "collection.languages: expected two distinct languages"),
         ('"../fr"', "", r"collection.languages\[0\]: expected an ISO 639 code"),
-        ('"de", "en"', "", "translate.model: a model is required, because the bundled model does"),
+        ('"de", "en"', "", "translate.model: expected a model, found none; the bundled model does"),
     ],
 )
 def test_languages_that_contradict_the_translation(

@@ -44,7 +44,7 @@ def test_a_pair_that_the_build_did_not_measure(version: Path, tmp_path: Path) ->
     """Pages that were shown and left out were said not to be shown."""
     collection = builder.open_collection(version)
     limits = Limits(tmp_path, threads=1, memory=2**30)
-    found = drift._measure_pair(collection, ("2022-06", "2022-07"), limits, NoProgress())
+    found = drift._compute_pair_drift(collection, ("2022-06", "2022-07"), limits, NoProgress())
     assert found["pairs"][0]["documents"]["left_out"] > 0
     assert found == read_drift(version)
 
@@ -73,7 +73,7 @@ def test_left_out_pages_that_are_not_all_listed(version: Path, tmp_path: Path) -
     rejects.with_columns(key=pl.when(~of_coverage).then("key")).write_parquet(path)
     limits = Limits(tmp_path, threads=1, memory=2**30)
     collection = builder.open_collection(copy)
-    found = drift._measure_pair(collection, ("2022-06", "2022-07"), limits, NoProgress())
+    found = drift._compute_pair_drift(collection, ("2022-06", "2022-07"), limits, NoProgress())
     documents = found["pairs"][0]["documents"]
     assert documents["removed_crawl_unknown"] == documents["removed"] > 0
     assert (documents["not_shown"], documents["left_out"]) == (0, 0)

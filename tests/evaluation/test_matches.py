@@ -79,5 +79,5 @@ def test_a_folder_of_judgements(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as error:
         find_qrels(tmp_path)
     assert str(error.value) == (
-        f"{packed.with_suffix('')} and {packed} are both qrels of 2022-07; remove one"
+        f"{packed.with_suffix('')} and {packed} are both qrels of 2022-07; remove one of them"
     )
