@@ -32,7 +32,7 @@ processor cache."""
 DEGREES = "CREATE TEMP TABLE degrees (doc_id VARCHAR, dice DOUBLE, shingle_jaccard DOUBLE)"
 
 
-def measure_degrees(
+def measure_change_degrees(
     connection: duckdb.DuckDBPyConnection,
     documents_from: Table,
     documents_to: Table,

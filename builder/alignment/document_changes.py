@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from builder.alignment.absence import CrawlTables, classify_absences
-from builder.alignment.change_degree import measure_degrees
+from builder.alignment.change_degree import measure_change_degrees
 from builder.alignment.moved_pages import match_moved_pages
 from builder.alignment.pairing import pair_documents
 from builder.io import parquet
@@ -107,7 +107,7 @@ def align_documents(
     classify_absences(connection, crawls or CrawlTables())
     pair_documents(connection)
     match_moved_pages(connection, documents_from, documents_to, params, limits, progress)
-    measure_degrees(
+    measure_change_degrees(
         connection, documents_from, documents_to, params.shingle, limits.threads, progress
     )
     return ids, write_query(connection, DOCUMENT_CHANGES, target, DocumentChanges)

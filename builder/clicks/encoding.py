@@ -69,7 +69,7 @@ class EncodedLog:
 
 
 def encode_pages(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> EncodedLog:
-    """Encode the result pages selected by an SQL query as arrays.
+    """Run an SQL query that returns result pages, and encode the pages as arrays.
 
     Args:
         connection: DuckDB connection; receives the table `encoded_pairs` (query, doc, pair).

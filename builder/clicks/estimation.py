@@ -1,6 +1,6 @@
 """The stage `clicks`: estimates click-model parameters for every pair shown for a candidate query.
 
-sDBN (Chapelle & Zhang 2009, algorithm 1):
+Attractiveness a and satisfaction s of a pair under sDBN (Chapelle & Zhang 2009, algorithm 1):
 a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
 s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s.
 A pair that was never examined has no estimate. Models other than sDBN are trained on the distinct
@@ -146,7 +146,7 @@ def _write_rejects(
 
 
 def choose_priors(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> Priors:
-    """Return the configured priors, or priors fitted to `pair_counts` by empirical Bayes."""
+    """Return the Beta priors of sDBN, as configured or as fitted to the table `pair_counts`."""
     if params.prior == "beta":
         fixed = Beta(params.prior_alpha, params.prior_beta)
         return Priors(fixed, fixed)

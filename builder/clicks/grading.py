@@ -114,13 +114,13 @@ ORDER BY query
 """
 
 
-def _snapshots_of_reused_cuts(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
-    """Return the snapshot from which a snapshot takes its grade thresholds: the first, or none."""
+def _snapshot_of_cuts(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
+    """Return the first snapshot if `snapshot` reuses its fitted grade cuts, otherwise nothing."""
     first = workflow.snapshot_names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and snapshot != first else ()
 
 
-FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableMarker(_snapshots_of_reused_cuts)]
+FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableMarker(_snapshot_of_cuts)]
 
 
 @stage("grades", version="2", writes=(GradedPairs, GradedQueries, GradeCuts, GradeSensitivity))
@@ -136,7 +136,7 @@ def grade(
     cuts: FittedCuts = (),
     judgements: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).judgements)] = (),
 ) -> Ledger:
-    """Assign a grade to each pair from click estimates and, if available, manual judgements.
+    """Grade query-document pairs by click estimates and, if available, manual judgements.
 
     Writes `graded_pairs`, `graded_queries`, `grade_cuts`, `grade_sensitivity` and `rejects`.
 

@@ -46,8 +46,8 @@ def write_sensitivity(
     Args:
         connection: DuckDB connection with the view `click_estimates` and the table `pairs`.
         priors: Priors of the published grades; None for a model without priors.
-        cuts: GradeThresholds of the published grades.
-        params: Policy, score, minimum evidence.
+        cuts: Minimum scores of the published grades.
+        params: Policy, score and minimum number of examinations.
         path: Parquet file to write (schema `GradeSensitivity`).
     """
     counts = _fetch_columns(connection, EVIDENCE)

@@ -153,9 +153,9 @@ class CountedImpressions(NamedTuple):
     """Numbers of impressions that were counted.
 
     Args:
-        total: All counted impressions.
-        without_click: Counted impressions without clicks; if pages are joined, impressions of
-            visits without clicks.
+        total: Number of impressions counted.
+        without_click: Number of these impressions without clicks; if pages are joined, number of
+            impressions of visits without clicks.
     """
 
     total: int
@@ -198,7 +198,7 @@ def count_pairs(
 
 
 def _count_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
-    """Return into how many ranges to split the query keys, so that each can be grouped in memory.
+    """Return the number of ranges of query keys, each of which can be grouped in memory.
 
     Text queries, as in standalone logs, form a single range because they cannot be split evenly.
     """

@@ -38,7 +38,7 @@ def sum_estimates(
         estimates: Click estimates (schema `ClickEstimates`) of separate days, shards or
             snapshots, all counted with the same parameters.
         out: Parquet file to write (schema `ClickEstimates`).
-        params: Parameters with which all logs were counted; an empirical prior is fitted again.
+        params: Parameters with which all logs were counted; an empirical prior is refitted.
         limits: Threads, memory and scratch space.
 
     Returns:

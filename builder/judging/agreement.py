@@ -67,7 +67,7 @@ class AgreementReport:
     clicks: PairwiseAgreement | None
 
 
-def agreement_report(
+def measure_agreement(
     judgements: pl.LazyFrame, qrels: pl.LazyFrame | None = None
 ) -> AgreementReport:
     """Measure the agreement of assessors with each other and with click grades.

@@ -181,7 +181,7 @@ def test_options_that_need_users(tmp_path: Path, option: dict[str, Any]) -> None
             [
                 (
                     'votes = "user" and pages = "joined" have no effect, because no impression has '
-                    "a user; set log.fields.user to the field of the user"
+                    "a user; set log.fields.user to the field with the user id"
                 )
             ],
         ),
@@ -336,8 +336,8 @@ def test_a_log_without_records_is_refused(tmp_path: Path, model: str, form: str)
     else:
         log.write_bytes(b"")
     message = (
-        f"^{re.escape(str(log))}: the log has no records; expected at least one impression as JSON "
-        "lines, Parquet, CSV or TSV; export the log again$"
+        f"^{re.escape(str(log))}: expected at least one impression as JSON lines, Parquet, CSV or "
+        "TSV, found no records; export the log again$"
     )
     with pytest.raises(DataError, match=message):
         estimate_from_log(log, model, out)

@@ -26,7 +26,7 @@ class CascadeChain(ExaminationChain):
         return np.where(pages.rank > pages.first_click[pages.page], MIN_PROBABILITY, observed)
 
 
-def cascade(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_cascade(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Fit the cascade model: estimate attractiveness per pair; satisfaction is 1."""
     page = pages.page
     examined = pages.rank <= pages.first_click[page]

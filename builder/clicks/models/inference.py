@@ -61,7 +61,8 @@ def _backward_pass(pages: Pages, chain: ExaminationChain) -> tuple[Floats, Float
     """Compute the probabilities of no further click, from the last rank to the first.
 
     Returns:
-        b of each result and b of its next result, float64[m] each; Z of each page, float64[n].
+        P(no click at or below | examined) of each result and of the next one, float64[m] each;
+        P(no click below the last click) of each page, float64[n].
     """
     silence, below = np.ones(len(pages.pair)), np.ones(len(pages.pair))
     after, evidence = np.ones(len(pages)), np.ones(len(pages))
