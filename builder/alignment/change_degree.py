@@ -40,7 +40,7 @@ def measure_change_degrees(
     threads: int,
     progress: Progress,
 ) -> None:
-    """Create the table `degrees`: how similar the two versions of each updated document are.
+    """Create the table `degrees`, with the similarity of the two versions of each updated document.
 
     Args:
         connection: DuckDB connection with the table `pairing`.

@@ -1,4 +1,4 @@
-"""Manual relevance assessment: pools drawn from runs, judging sheets, judgements and agreement."""
+"""Manual relevance assessment: pools of documents from runs, judging sheets, and agreement."""
 
 from builder.judging.agreement import AgreementReport, measure_agreement
 from builder.judging.assessments import ImportReport, import_assessments, read_assessments

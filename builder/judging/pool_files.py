@@ -20,7 +20,7 @@ class PoolReport:
 
     Args:
         pool: Pooled pairs and number of excluded pairs.
-        files: Paths of the files written; the pool is the first.
+        files: Paths of the files written, beginning with the pool.
     """
 
     pool: Pool

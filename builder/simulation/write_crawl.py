@@ -1,4 +1,4 @@
-"""Writes the crawl of a simulated snapshot: all pages in the index, some of them twice."""
+"""Writes the crawl of a simulated snapshot: all pages in the index, some of which occur twice."""
 
 import gzip
 import html
@@ -114,8 +114,8 @@ def _fetch_range(
         params: Parameters of the simulation.
         snapshot: Zero-based index of the snapshot.
         month: Month of the snapshot.
-        page_range: First page number, and one more than the last.
-        limits: Not used; every partition task receives it.
+        page_range: First page number, and last page number plus one.
+        limits: Not used; required of every partition task.
     """
     pages = np.arange(*page_range, dtype=np.uint64)
     states = page_states(params, pages, snapshot)

@@ -27,7 +27,7 @@ from builder.simulation.user_model import simulate_clicks
 IMPRESSIONS_PER_BATCH = 50_000
 USERS_PER_BOT = 500
 VARIANT_PROBABILITIES = (0.35, 0.3, 0.1, 0.15, 0.1)
-"""Probabilities that users type the second, third, ... text of a query, and not the first."""
+"""Probabilities that users type the second, third, ... text of a query instead of the first."""
 
 IntArray = npt.NDArray[np.int64]
 
@@ -169,7 +169,7 @@ def _draw_batch(
 def _draw_times(
     month: Month, seconds: float, start: int, size: int, rng: np.random.Generator
 ) -> IntArray:
-    """Draw ascending Unix times, int64[size], in intervals of `seconds` on average."""
+    """Draw ascending Unix times, int64[size], `seconds` apart on average."""
     time = month.start + (start + np.arange(size) + rng.random(size)) * seconds
     return time.astype(np.int64)
 

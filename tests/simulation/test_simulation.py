@@ -349,7 +349,7 @@ def _record(row: dict[str, Any]) -> bytes:
 
 
 def test_over_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no such file"):
+    with pytest.raises(UsageError, match="file not found; expected a crawl file"):
         simulate_over(tmp_path / "w", [tmp_path / "none.jsonl"], Simulation())
     (tmp_path / "empty.jsonl").touch()
     with pytest.raises(UsageError, match="found none"):
