@@ -114,7 +114,7 @@ def align_documents(
 
 
 def _create_earlier_view(connection: duckdb.DuckDBPyConnection, tables: Sequence[Table]) -> None:
-    """Create `documents_earlier`, with the document ids of the tables; empty without tables."""
+    """Create the view `documents_earlier` of document ids; it is empty if there are no tables."""
     paths = [path for table in tables for path in table.paths]
     if paths:
         parquet.relation(connection, *paths).select("doc_id").create_view("documents_earlier")

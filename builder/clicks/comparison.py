@@ -182,7 +182,7 @@ def _load_log(
 ) -> LogSummary:
     """Append a log to the table `logged`; records after the training share become test records."""
     summary = opener(connection, log, limits)
-    set_variables(connection, first_test=int(train_share * summary.used))
+    set_variables(connection, first_test=int(train_share * summary.valid_records))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
     add_rejects(connection, summary, used)
     connection.execute(DROP_VIEWS)

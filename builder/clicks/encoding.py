@@ -57,7 +57,7 @@ ORDER BY page, rank
 
 @dataclass(frozen=True)
 class EncodedLog:
-    """Training and test pages with a common numbering of pairs.
+    """Training and test pages of a log, with a common numbering of query-document pairs.
 
     Args:
         train: Training pages.

@@ -133,7 +133,7 @@ def _write_rejects(
     params: ClickParameters,
     out: Path,
 ) -> Ledger:
-    """Write the rejects of the stage, and return its ledger of row counts."""
+    """Write the table `rejects` of the stage, and return the ledger of its row counts."""
     total, excluded = total_and_excluded
     skipped = counted.without_click if params.no_click == "skip" else 0
     ledger = Ledger("impressions", rows_in=total, rows_out=counted.total - skipped)

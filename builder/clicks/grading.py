@@ -189,7 +189,7 @@ def grade(
 
 
 def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
-    """Write the rejects of the stage, and return its ledger of row counts."""
+    """Write the table `rejects` of the stage, and return the ledger of its row counts."""
     counts = dict(connection.execute(REASON_COUNTS).fetchall())
     ledger = Ledger("pairs", rows_in=sum(counts.values()), rows_out=counts.get(None, 0))
     with RejectWriter(out, "grades", ledger) as rejects:

@@ -143,7 +143,7 @@ def add_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used
             f"{summary.file}: expected at least one impression as JSON lines, Parquet, CSV or "
             "TSV, found no records; export the log again"
         )
-    if summary.used != used:
+    if summary.valid_records != used:
         summary.rejected.update(dict(connection.execute(REJECTED).fetchall()))
     if summary.rejected.total() == summary.impressions:
         reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(summary.rejected.items()))

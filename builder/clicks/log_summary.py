@@ -34,6 +34,6 @@ class LogSummary:
             examples.append(record_number)
 
     @property
-    def used(self) -> int:
-        """Number of records that are valid impressions."""
+    def valid_records(self) -> int:
+        """Number of records read that are valid impressions."""
         return self.impressions - sum(self.rejected.values())

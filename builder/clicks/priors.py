@@ -84,7 +84,7 @@ class _RisingFactorials:
         self._weights: Floats = counts.astype(np.float64)
 
     def value(self, shift: float) -> float:
-        """Return the weighted sum of log rising factorials at a shift."""
+        """Return the weighted sum of log rising factorials for a given shift z."""
         return self._weighted_sum(gammaln(self._values + shift) - gammaln(shift))
 
     def derivatives(self, shift: float) -> tuple[float, float]:

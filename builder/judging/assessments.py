@@ -150,7 +150,9 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
                 yield reader.line_num, {name: row[name].strip() for name in COLUMNS}
                 line = reader.line_num + 1
         except UnicodeDecodeError as error:
-            raise FormatError(f"expected tab-separated UTF-8 text: {error}", source.name) from None
+            raise FormatError(
+                f"expected tab-separated UTF-8 text: {error}; save the sheet in UTF-8", source.name
+            ) from None
         except csv.Error as error:
             raise FormatError(
                 f"expected a closing quote in every cell that begins with a quote: {error}; remove "

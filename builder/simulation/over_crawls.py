@@ -56,8 +56,8 @@ class TitledPage(NamedTuple):
     words: tuple[str, ...]
 
 
-def simulate_over(out: Path | str, crawls: Sequence[Path], params: Simulation) -> None:
-    """Simulate query logs over existing crawls, and write them with their ground truth.
+def simulate_over_crawls(out: Path | str, crawls: Sequence[Path], params: Simulation) -> None:
+    """Simulate query logs over existing crawls, and write the logs with their ground truth.
 
     Args:
         out: Output folder; created if missing.

@@ -55,7 +55,7 @@ def _update_continuation(
     """Return the posterior means of the continuation probabilities, estimated from all ranks."""
     a, examined = chain.attractiveness, chain.forward(pages)[1]
     tail = no_click_from_top(pages, a, continuation.skip)
-    last = pages.deepest[pages.page]
+    last = pages.deepest_click[pages.page]
     is_certain = (last == 0) | (pages.rank < last)
     silence = [1 - going + going * tail for going in continuation]
     after_click = (1 - a) * silence[1] + a * silence[2]

@@ -59,7 +59,7 @@ def fit_dbn_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 def is_below_last_click(pages: Pages) -> Flags:
     """Return whether each result is below the last click of its page, bool[m]."""
-    last = pages.deepest[pages.page]
+    last = pages.deepest_click[pages.page]
     return np.asarray((last > 0) & (pages.rank > last))
 
 
@@ -81,7 +81,7 @@ def _expected_continuations(
 ) -> tuple[Floats, Floats]:
     """Return P(user continues) and P(user decides whether to continue), float64[m] each."""
     examined = chain.forward(pages)[1]
-    last, rank = pages.deepest[pages.page], pages.rank
+    last, rank = pages.deepest_click[pages.page], pages.rank
     on_last = rank == last
     unsatisfied = np.where(on_last, 1 - s, 1.0)
     on = persistence * no_click_from_top(pages, chain.attractiveness, persistence)

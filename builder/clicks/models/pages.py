@@ -67,14 +67,14 @@ class Pages:
         return np.arange(len(self.pair)) - self.start[self.page] + 1
 
     @property
-    def deepest(self) -> Integers:
+    def deepest_click(self) -> Integers:
         """Rank of the deepest click on each page, int64[n]; 0 if there is none."""
         return self._reduce_by_page(np.where(self.clicked, self.rank, 0), np.maximum)
 
     @property
     def is_last_click(self) -> Flags:
         """Whether each shown result has the deepest click of its page, bool[m]."""
-        return np.asarray(self.clicked & (self.rank == self.deepest[self.page]))
+        return np.asarray(self.clicked & (self.rank == self.deepest_click[self.page]))
 
     @property
     def previous_click(self) -> Integers:
@@ -112,7 +112,7 @@ class Pages:
             last: `rank` or `time`, as in `ClickParameters`.
         """
         page, rank = self.page, self.rank
-        deepest = self.deepest[page]
+        deepest = self.deepest_click[page]
         used = (deepest > 0) if no_click == "skip" else np.ones(len(page), dtype=bool)
         examined = (rank <= deepest) | (deepest == 0)
         final = rank == (deepest if last == "rank" else self.latest[page])
