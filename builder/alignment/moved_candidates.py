@@ -4,7 +4,7 @@ Input: the tables `removed_texts` and `added_texts` of a DuckDB connection (see
 `builder.alignment.moved_pages`), and the documents of both snapshots. Output: the table
 `candidates` of id pairs. Texts are sketched (`builder.documents.sketch`). Pages that share a band
 are paired, and pairs whose estimated similarity is below half the threshold are dropped. Thus, only
-few texts are read and compared in full, even if many pages moved.
+a few texts are read and compared in full, even if many pages moved.
 """
 
 from collections.abc import Iterator

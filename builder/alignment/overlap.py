@@ -1,10 +1,10 @@
-"""Computes the exact overlap of the words and shingles of two versions of each document.
+"""Computes how many distinct words and shingles two versions of each document share.
 
-Input: the texts of both versions. Output: per document, the size of the n-gram set of each version
-and of the intersection of the two sets. From these sizes, the Dice coefficient of the word sets
-(n = 1) and the Jaccard coefficient of the shingle sets are computed (Broder, "On the resemblance
-and containment of documents", 1997). N-grams are dictionary-encoded, not hashed, so distinct
-n-grams never collide.
+Input: the texts of both versions. Output: per document, the sizes of the n-gram sets of both
+versions and of their intersection. From these sizes, the Dice coefficient of the word sets (n = 1)
+and the Jaccard coefficient of the shingle sets are computed (Broder, "On the resemblance and
+containment of documents", 1997). N-grams are dictionary-encoded, not hashed, so distinct n-grams
+never collide.
 
 A text with fewer tokens than a shingle has a single shingle, which consists of all its tokens. A
 text without tokens has no shingle. The coefficients of two empty sets are 1.

@@ -128,7 +128,7 @@ def compare_models(
         held_out: Fraction of the records at the end of `log` to hold out; ignored if `test` is
             given.
         params: Model options: `no_click`, `last`, prior, iterations.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of records read.
         log_params: Section `[log]` of the definition; see `standalone_parameters`.
 

@@ -73,8 +73,8 @@ def encode_pages(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits
 
     Args:
         connection: DuckDB connection; receives the table `encoded_pairs` (query, doc, pair).
-        sql: Trusted SQL query that returns query, results, clicks, and the numbers of training
-            and test impressions of each page (train, test).
+        sql: Trusted SQL query that returns the columns query, results, clicks, train and test; the
+            last two are the numbers of training and test impressions of a page.
         limits: Memory limit for arrays.
 
     Raises:

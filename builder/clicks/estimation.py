@@ -88,7 +88,7 @@ def estimate(
     verdicts: Same[Verdicts] | None = None,
     filters: Filters = (),
 ) -> Ledger:
-    """Estimate attractiveness and satisfaction of every document shown for a candidate query.
+    """Estimate the attractiveness and satisfaction of each document shown for a candidate query.
 
     Writes `click_estimates`, `click_diagnostics` and `rejects`.
 
@@ -97,7 +97,7 @@ def estimate(
         impressions: Result pages shown (schema `Impressions`).
         candidates: Candidate queries of the collection (schema `Candidates`).
         params: Click model and its options.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of impressions counted.
         variants: Representative of each query (schema `Variants`); clicks are counted for the
             representative. None to count each query separately.

@@ -146,7 +146,7 @@ def grade(
         candidates: Candidate queries of the collection (schema `KeptCandidates`).
         documents: Documents of the snapshot; only `doc_id` is read.
         params: Score, policy, minimum evidence, precedence of manual grades.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of pairs graded.
         cuts: The table `grade_cuts` of the first snapshot, reused on later snapshots under the
             policy `target_shares`; otherwise empty.

@@ -86,7 +86,7 @@ def open_log(
             reject reasons) and `used_impressions` (valid records: impression, user, query, results,
             clicks).
         log: Log in any format, plain or compressed with gzip or zstd; see `read_impressions`.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of records read.
         log_params: Section `[log]` of the definition; see `standalone_parameters`.
 

@@ -78,7 +78,7 @@ def convert_to_parquet(
         log: Log in any format.
         out: Parquet file to write.
         summary: Receives the number of records, the rejects and the notes.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of records read.
         log_params: Section `[log]` of the definition.
 

@@ -148,8 +148,9 @@ def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
     """Fit a Beta prior to counts by maximum a posteriori estimation.
 
     Args:
-        successes: int64[n]; clicks (for a) or last clicks (for s).
-        trials: int64[n], at least `successes`; examinations (for a) or clicks (for s).
+        successes: int64[n]; clicks (for attractiveness) or last clicks (for satisfaction).
+        trials: int64[n], at least `successes`; examinations (for attractiveness) or clicks (for
+            satisfaction).
         pairs: int64[n]; number of query-document pairs with these counts.
 
     Returns:

@@ -78,7 +78,7 @@ def estimate_from_log(
         model: Name in `CLICK_MODELS` or of a plug-in.
         out: Output file, `.parquet` or `.tsv`; replaced atomically.
         params: Model options: `no_click`, `last`, `votes`, `pages`, prior, iterations.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of records read.
         log_params: Section `[log]` of the definition; see `standalone_parameters`.
 

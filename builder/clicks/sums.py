@@ -39,7 +39,7 @@ def sum_estimates(
             snapshots, all counted with the same parameters.
         out: Parquet file to write (schema `ClickEstimates`).
         params: Parameters with which all logs were counted; an empirical prior is refitted.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
 
     Returns:
         Number of pairs written.

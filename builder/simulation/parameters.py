@@ -41,7 +41,7 @@ class Simulation(BaseModel):
     )
     translation: Literal["off", "embedded"] = Field(
         default="off",
-        description="Translation to English in the collection definition: off, or embedded (bundled)",
+        description="Translation to English in the definition: off, or embedded (bundled model)",
     )
     added: Share = Field(default=0.06, description="New pages per month, as a share of `documents`")
     removed: Share = Field(default=0.04, description="Probability per month that a page is removed")

@@ -53,7 +53,7 @@ def write_log(
         out: Output folder.
         params: Parameters of the simulation.
         queries: Queries to draw from; each has at least one result.
-        probabilities: float64[queries]; probability of each query in an impression.
+        probabilities: float64[queries]; probability with which each query is drawn.
         month: Month of the snapshot.
         faults: Output list, to which a `Fault` is appended per malformed line.
         on_progress: Function that is called with the number of impressions of each finished batch.
@@ -133,7 +133,7 @@ def _draw_batch(
     Args:
         params: Parameters of the simulation.
         queries: Queries to draw from.
-        probabilities: float64[queries]; probability of each query in an impression.
+        probabilities: float64[queries]; probability with which each query is drawn.
         results: Properties of the results of each query.
         month: Month of the snapshot.
         rng: Random number generator.

@@ -65,7 +65,7 @@ class TrainedModel:
     """A trained click model.
 
     Args:
-        predict: Function that returns the click probabilities of the results on pages.
+        predict: Function that predicts the click probabilities of the results on given pages.
         attractiveness: P(click | examined) per pair, float64[pairs]; None if not modeled.
         satisfaction: P(satisfied | clicked) per pair, float64[pairs]; None if not modeled.
         relevance: Ranking score per pair, float64[pairs]; None if not modeled.
