@@ -53,7 +53,7 @@ class AgreementReport:
     """Agreement between assessors, and between assessors and click grades.
 
     Args:
-        assessors: One entry per pair of assessors who both judged at least one query-document pair.
+        assessors: One entry per pair of assessors who judged some query-document pairs in common.
         alpha_nominal: Krippendorff's alpha of all assessors, with the nominal metric.
         alpha_ordinal: Krippendorff's alpha of all assessors, with the ordinal metric.
         units: Number of query-document pairs judged by at least two assessors.
@@ -107,7 +107,7 @@ def _rating_counts(rows: pl.DataFrame) -> Floats:
 
 
 def _assessor_agreement(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
-    """Yield the agreement between any two assessors who judged the same query-document pairs."""
+    """Yield the agreement between any two assessors who judged some pairs in common."""
     for first, second in combinations(rows["assessor"].unique().sort().to_list(), 2):
         sides = [rows.filter(pl.col("assessor") == name) for name in (first, second)]
         both = sides[0].join(sides[1], on=PAIR, suffix="_other")
