@@ -129,7 +129,9 @@ def _read_titles(path: Path) -> list[TitledPage]:
                 distinct_words = dict.fromkeys(w for w in words if len(w) >= MIN_WORD_CHARS)
                 pages[url] = TitledPage(url, tuple(distinct_words))
     if not any(page.words for page in pages.values()):
-        raise UsageError(f"--over: {path}: expected pages with a title or text, found none")
+        raise UsageError(
+            f"--over: {path}: expected pages with a title or text, found none; check the crawl file"
+        )
     return list(pages.values())
 
 
