@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from builder.commands.build import BuildReport, build, verify
     from builder.commands.demo import demo
     from builder.errors import DataError, LongEvalError, UsageError
-    from builder.simulation import Simulation, simulate, simulate_over
+    from builder.simulation import Simulation, simulate, simulate_over_crawls
 
 _MODULES = {
     "BuildReport": "builder.commands.build",
@@ -34,7 +34,7 @@ _MODULES = {
     "import_release": "builder.collection.imports",
     "open_collection": "builder.collection.read",
     "simulate": "builder.simulation",
-    "simulate_over": "builder.simulation",
+    "simulate_over_crawls": "builder.simulation",
     "validate": "builder.collection.validate",
     "verify": "builder.commands.build",
 }
@@ -55,7 +55,7 @@ __all__ = [
     "import_release",
     "open_collection",
     "simulate",
-    "simulate_over",
+    "simulate_over_crawls",
     "validate",
     "verify",
 ]

@@ -42,9 +42,10 @@ DOC_ID = "format('d{:016x}', doc) AS doc_id"
 
 @dataclass(frozen=True)
 class CrawlTables:
-    """Crawled and shown documents of two snapshots; None if unknown, as for imported releases.
+    """Crawled and shown documents of two snapshots.
 
-    Only the column `doc` of the tables is read.
+    A field is None if its data are unknown, as for imported releases. Only the column `doc` of the
+    tables is read.
 
     Args:
         pages_from: Pages of the earlier crawl.
@@ -59,7 +60,7 @@ class CrawlTables:
     sampling: DocumentParameters | None = None
 
     def create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create the views `crawled_from`, `crawled_to` and `shown_to`; empty tables if unknown.
+        """Create the views `crawled_from`, `crawled_to` and `shown_to`; if unknown, empty tables.
 
         Also set the variables `crawl_from_known` and `crawl_to_known`.
         """
@@ -80,7 +81,7 @@ class CrawlTables:
 
 
 def classify_absences(connection: duckdb.DuckDBPyConnection, crawls: CrawlTables) -> None:
-    """Create the table `absences`: why documents are missing from the later snapshot.
+    """Create the table `absences`, with the reasons why documents are not in the later snapshot.
 
     Args:
         connection: DuckDB connection with the views `documents_from` and `documents_to`.

@@ -1,9 +1,9 @@
 """Measures how much the text of each updated document changed.
 
 Input: the ids of updated documents, and the documents of both snapshots. Output: the table
-`degrees` of a DuckDB connection, with the Dice coefficient of the word sets and the Jaccard
-coefficient of the shingle sets of the two versions of each document. Only updated texts are read,
-in batches of bounded size.
+`degrees` of a DuckDB connection, with two similarities between the versions of each document: the
+Dice coefficient of their word sets and the Jaccard coefficient of their shingle sets. Only updated
+texts are read, in batches of bounded size.
 """
 
 from functools import partial
@@ -32,7 +32,7 @@ processor cache."""
 DEGREES = "CREATE TEMP TABLE degrees (doc_id VARCHAR, dice DOUBLE, shingle_jaccard DOUBLE)"
 
 
-def measure_degrees(
+def measure_change_degrees(
     connection: duckdb.DuckDBPyConnection,
     documents_from: Table,
     documents_to: Table,
@@ -40,7 +40,7 @@ def measure_degrees(
     threads: int,
     progress: Progress,
 ) -> None:
-    """Create the table `degrees`: how similar the two versions of each updated document are.
+    """Create the table `degrees`, with the similarity of the two versions of each updated document.
 
     Args:
         connection: DuckDB connection with the table `pairing`.

@@ -92,7 +92,7 @@ def align_snapshots(
     ]
     | None = None,
 ) -> Ledger:
-    """Stage: write how documents, queries and qrels changed between two snapshots.
+    """Write how documents, queries and qrels changed between two snapshots, as three tables.
 
     Args:
         out: Output folder for the three tables and `rejects` (always empty); must exist.
@@ -105,14 +105,14 @@ def align_snapshots(
         earlier: Documents of all snapshots before `from_snapshot`, to detect returned documents.
         from_snapshot: Name of the earlier snapshot.
         to_snapshot: Name of the later snapshot.
-        params: Shingle size, thresholds for the degree of change, criteria for moved pages.
+        params: Shingle size, thresholds for the degree of change, and criteria for moved pages.
         limits: Memory limit, number of threads and scratch folder.
         progress: Advances by the number of documents compared.
-        pages_from: Pages of the earlier crawl, of which only `doc` is read; None: unknown.
-        pages_to: Pages of the later crawl, of which only `doc` is read; None: unknown.
-        shown_documents_to: Documents shown for selected queries of the later snapshot; None:
+        pages_from: Pages of the earlier crawl, of which only `doc` is read; None if unknown.
+        pages_to: Pages of the later crawl, of which only `doc` is read; None if unknown.
+        shown_documents_to: Documents shown for selected queries of the later snapshot; None if
             unknown.
-        sampling: Section `[documents]` of the later snapshot, with its sampling parameters; None:
+        sampling: Section `[documents]` of the later snapshot, with its sampling parameters; None if
             unknown.
 
     Returns:
@@ -144,6 +144,6 @@ def align_snapshots(
 def _create_views(
     connection: duckdb.DuckDBPyConnection, name: str, before: Table, after: Table
 ) -> None:
-    """Create the views `<name>_from` and `<name>_to` of a table in the two snapshots."""
+    """Create the views `<name>_from` and `<name>_to` over a table of two snapshots."""
     before.view(connection, f"{name}_from")
     after.view(connection, f"{name}_to")

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from builder.alignment.absence import CrawlTables, classify_absences
-from builder.alignment.change_degree import measure_degrees
+from builder.alignment.change_degree import measure_change_degrees
 from builder.alignment.moved_pages import match_moved_pages
 from builder.alignment.pairing import pair_documents
 from builder.io import parquet
@@ -70,7 +70,7 @@ def align_documents(
     documents_from: Table,
     documents_to: Table,
     earlier: Sequence[Table],
-    pair: tuple[str, str],
+    snapshot_names: tuple[str, str],
     params: ChangeParameters,
     limits: Limits,
     progress: Progress,
@@ -84,19 +84,19 @@ def align_documents(
         documents_from: Documents of the earlier snapshot.
         documents_to: Documents of the later snapshot.
         earlier: Documents of all snapshots before `documents_from`.
-        pair: Names of the earlier and the later snapshot.
-        params: Shingle size, thresholds for the degree of change, criteria for moved pages.
+        snapshot_names: Names of the earlier and the later snapshot.
+        params: Shingle size, thresholds for the degree of change, and criteria for moved pages.
         limits: Number of threads and scratch folder.
         progress: Advances by the number of documents whose text is read.
-        crawls: Crawled and shown documents of the two snapshots; None: unknown.
+        crawls: Crawled and shown documents of the two snapshots; None if unknown.
 
     Returns:
         Number of distinct document ids in the two snapshots, and number of rows written.
     """
     set_variables(
         connection,
-        from_snapshot=pair[0],
-        to_snapshot=pair[1],
+        from_snapshot=snapshot_names[0],
+        to_snapshot=snapshot_names[1],
         cosmetic=params.cosmetic,
         rewritten=params.rewritten,
     )
@@ -107,14 +107,14 @@ def align_documents(
     classify_absences(connection, crawls or CrawlTables())
     pair_documents(connection)
     match_moved_pages(connection, documents_from, documents_to, params, limits, progress)
-    measure_degrees(
+    measure_change_degrees(
         connection, documents_from, documents_to, params.shingle, limits.threads, progress
     )
     return ids, write_query(connection, DOCUMENT_CHANGES, target, DocumentChanges)
 
 
 def _create_earlier_view(connection: duckdb.DuckDBPyConnection, tables: Sequence[Table]) -> None:
-    """Create the view `documents_earlier` of the ids in tables; empty if there are no tables."""
+    """Create the view `documents_earlier` of document ids; it is empty if there are no tables."""
     paths = [path for table in tables for path in table.paths]
     if paths:
         parquet.relation(connection, *paths).select("doc_id").create_view("documents_earlier")

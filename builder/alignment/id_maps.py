@@ -71,7 +71,7 @@ def build_maps(
     variants: All[Variants] | None = None,
     pages: All[Pages] | None = None,
 ) -> Ledger:
-    """Stage: write which snapshots contain each document and each query.
+    """Write which snapshots contain each document and each query, as two tables.
 
     Args:
         out: Output folder for the two maps and `rejects` (always empty); must exist.
@@ -79,9 +79,10 @@ def build_maps(
         queries: Queries by snapshot name, in chronological order.
         limits: Memory limit, number of threads and scratch folder.
         progress: Advances by one per range of ids.
-        variants: Query variants by snapshot name; their texts become aliases of queries.
+        variants: Query variants by snapshot name; their texts become aliases of queries. None if
+            unknown.
         pages: Pages of the crawls by snapshot name, in chronological order; only `doc` is read.
-            None: unknown.
+            None if unknown.
 
     Returns:
         Ledger that counts document ids and query ids; none is rejected.
@@ -126,14 +127,14 @@ def write_documents_map(
     scratch: Path,
     progress: Progress,
 ) -> tuple[int, int]:
-    """Write `documents_map`; return the number of distinct ids and the number of rows written.
+    """Write `documents_map`; return the numbers of distinct ids and of rows written.
 
     Args:
         connection: DuckDB connection that no other caller uses.
         target: Parquet file to write.
         documents: Tables with `doc_id`, `url` and `url_key` by snapshot name, in chronological
             order.
-        scratch: Folder for temporary files; is created.
+        scratch: Folder for temporary files, which is created.
         progress: Advances by one per range of ids.
     """
     connection.execute(LOOSE_KEY)
@@ -142,9 +143,10 @@ def write_documents_map(
 
 
 def collect_aliases(variants: Mapping[str, Table]) -> pl.DataFrame:
-    """Return the query texts that were merged into each published query, from all snapshots.
+    """Return the texts that were merged into each published query in any snapshot.
 
-    The columns are `query_id` and `aliases` (sorted list of distinct texts).
+    Returns:
+        Columns `query_id` and `aliases` (sorted list of distinct texts).
     """
     if not variants:
         return pl.DataFrame(schema={"query_id": pl.String, "aliases": pl.List(pl.String)})
@@ -164,7 +166,7 @@ def _write_queries_map(
     scratch: Path,
     progress: Progress,
 ) -> tuple[int, int]:
-    """Write `queries_map`; return the number of distinct ids and the number of rows written."""
+    """Write `queries_map`; return the numbers of distinct ids and of rows written."""
     _write_presence(scratch, queries, "query_id", ("text",), progress, ("impressions",))
     return _write_map(connection, target, queries, scratch, "query_id", QUERIES_MAP, QueriesMap)
 
@@ -178,7 +180,7 @@ def _write_map(
     sql: str,
     schema: type[TableSchema],
 ) -> tuple[int, int]:
-    """Write a map of ids to snapshots; return the number of distinct ids and of rows written.
+    """Write a map from ids to snapshots; return the numbers of distinct ids and of rows written.
 
     Args:
         connection: DuckDB connection that no other caller uses.
@@ -209,8 +211,8 @@ def snapshot_presence(
     Args:
         snapshots: Rows by snapshot name, in chronological order; ids are unique per snapshot.
         column: Name of the id column.
-        last_columns: Columns for which the value in the last snapshot with the id is returned.
-        list_columns: Columns for which the values in all snapshots with the id are returned, as a
+        last_columns: Columns for which the value from the last snapshot with the id is returned.
+        list_columns: Columns for which the values from all snapshots with the id are returned as a
             list.
     """
     rows = [
@@ -242,7 +244,7 @@ def _write_presence(
     """Write one file per range of ids, with the snapshots that contain each id.
 
     Args:
-        folder: Output folder; is created.
+        folder: Output folder, which is created.
         tables: Tables by snapshot name, in chronological order.
         column: Name of the id column.
         last_columns: See `snapshot_presence`.
@@ -262,10 +264,10 @@ def _write_presence(
 
 
 def id_ranges(tables: Mapping[str, Table], column: str) -> Iterator[tuple[str, str]]:
-    """Yield the first and last id of ranges of equal size, with a limited number of rows each.
+    """Yield the first and last id of consecutive ranges, which divide all possible ids evenly.
 
-    An id is a letter followed by 16 hexadecimal digits of an MD5 hash, so ids are evenly
-    distributed.
+    Each range has about `ROWS_PER_RANGE` rows or fewer: an id is a letter followed by 16
+    hexadecimal digits of an MD5 hash, so ids are evenly distributed.
     """
     rows = sum(pq.read_metadata(path).num_rows for t in tables.values() for path in t.paths)
     count = max(1, -(-rows // ROWS_PER_RANGE))
@@ -277,7 +279,7 @@ def id_ranges(tables: Mapping[str, Table], column: str) -> Iterator[tuple[str, s
 def _count_distinct(
     connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], column: str
 ) -> int:
-    """Count the distinct ids in all tables."""
+    """Return the number of distinct ids in all tables."""
     paths = (path for table in tables.values() for path in table.paths)
     parquet.relation(connection, *paths).create_view("all_ids")
     sql = f"SELECT count(DISTINCT ('0x' || {column}[2:])::UBIGINT) FROM all_ids"  # noqa: S608

@@ -4,7 +4,7 @@ Input: the tables `removed_texts` and `added_texts` of a DuckDB connection (see
 `builder.alignment.moved_pages`), and the documents of both snapshots. Output: the table
 `candidates` of id pairs. Texts are sketched (`builder.documents.sketch`). Pages that share a band
 are paired, and pairs whose estimated similarity is below half the threshold are dropped. Thus, only
-few texts are read and compared in full, even if many pages moved.
+a few texts are read and compared in full, even if many pages moved.
 """
 
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ def find_candidates(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Create the table `candidates`: pairs of a removed page and an added page to compare in full.
+    """Create the table `candidates`: pairs of a removed and an added page to compare in full.
 
     Args:
         connection: DuckDB connection with the tables `removed_texts`, `added_texts` and `matches`.
@@ -101,7 +101,7 @@ def find_candidates(
 def _similar_pairs(
     connection: duckdb.DuckDBPyConnection, min_similarity: float, folder: Path
 ) -> Iterator[pl.DataFrame]:
-    """Yield pairs of a removed page and an added page with similar sketches, as page numbers.
+    """Yield the page numbers of pairs of a removed and an added page with similar sketches.
 
     Args:
         connection: DuckDB connection with the tables `removed_bands` and `added_bands`.
@@ -128,7 +128,7 @@ def _sketch_pages(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Number the removed or the added pages, and store the signatures and bands of their texts.
+    """Assign numbers to the removed or added pages, and store sketches of their texts.
 
     Args:
         connection: DuckDB connection; receives the tables of numbered pages and bands.

@@ -1,10 +1,10 @@
-"""Computes the exact overlap of the words and shingles of two versions of each document.
+"""Computes how many distinct words and shingles two versions of each document share.
 
-Input: the texts of both versions. Output: per document, the size of the n-gram set of each version
-and of the intersection of the two sets. From these sizes, the Dice coefficient of the word sets
-(n = 1) and the Jaccard coefficient of the shingle sets are computed (Broder, "On the resemblance
-and containment of documents", 1997). N-grams are dictionary-encoded, not hashed, so distinct
-n-grams never collide.
+Input: the texts of both versions. Output: per document, the sizes of the n-gram sets of both
+versions and of their intersection. From these sizes, the Dice coefficient of the word sets (n = 1)
+and the Jaccard coefficient of the shingle sets are computed (Broder, "On the resemblance and
+containment of documents", 1997). N-grams are dictionary-encoded, not hashed, so distinct n-grams
+never collide.
 
 A text with fewer tokens than a shingle has a single shingle, which consists of all its tokens. A
 text without tokens has no shingle. The coefficients of two empty sets are 1.
@@ -39,16 +39,16 @@ class SetSizes:
     common: Integers
 
     def dice(self) -> Floats:
-        """Return the Dice coefficient of each document's two versions, 2 |A ∩ B| / (|A| + |B|)."""
+        """Return the Dice coefficient of the two versions per document: 2 |A ∩ B| / (|A| + |B|)."""
         return _ratio(2 * self.common, self.earlier + self.later)
 
     def jaccard(self) -> Floats:
-        """Return the Jaccard coefficient of each document's two versions, |A ∩ B| / |A ∪ B|."""
+        """Return the Jaccard coefficient of the two versions per document: |A ∩ B| / |A ∪ B|."""
         return _ratio(self.common, self.earlier + self.later - self.common)
 
 
 def _ratio(numerator: Integers, denominator: Integers) -> Floats:
-    """Return the element-wise quotient; 1 where the denominator is 0."""
+    """Return the element-wise quotient of two arrays; 1 where the denominator is 0."""
     return np.where(denominator == 0, 1.0, numerator / np.maximum(denominator, 1))
 
 
@@ -67,7 +67,7 @@ class EncodedVersions:
 
     @classmethod
     def from_texts(cls, earlier: pl.Series, later: pl.Series) -> "EncodedVersions":
-        """Tokenize and encode the texts of all earlier and of all later versions, row by row."""
+        """Tokenize and encode the texts of the earlier and the later version of each document."""
         tokens = tokenize(pl.concat([earlier.alias("text"), later.alias("text")]))
         words = pa.array(_token_codes(tokens)).dictionary_encode()
         document = np.repeat(np.tile(np.arange(len(earlier)), 2), tokens.counts)
@@ -75,7 +75,7 @@ class EncodedVersions:
         return cls(_dictionary_encode(number), tokens.counts)
 
     def overlap(self, ngram_size: int) -> SetSizes:
-        """Return the sizes of the n-gram sets of both versions, and of their intersection."""
+        """Return the sizes of the n-gram sets of the two versions, and of their intersection."""
         words, lengths = _pad_short_texts(self.words, self.lengths, ngram_size)
         counts = np.maximum(lengths - ngram_size + 1, 0)
         begin = np.arange(int(counts.sum())) + np.repeat(
@@ -123,7 +123,7 @@ def _dictionary_indices(encoded: pa.DictionaryArray) -> Integers:
 
 
 def _offsets(lengths: Integers) -> Integers:
-    """Return the start offset of each of several consecutive groups with the given lengths."""
+    """Return the start offset of each group, given the lengths of consecutive groups."""
     return np.cumsum(lengths) - lengths
 
 
@@ -148,10 +148,10 @@ def _pad_short_texts(words: Integers, lengths: Integers, size: int) -> tuple[Int
 
 
 def _encode_ngrams(words: Integers, size: int) -> Integers:
-    """Return an integer code for the n-gram that starts at each word, across document boundaries.
+    """Return an integer code for the n-gram that starts at each word.
 
-    An n-gram is encoded as a pair of two shorter n-grams, which may overlap: for size 5, n-grams of
-    2, 4 and then 5 words are encoded.
+    Document boundaries are ignored. An n-gram is encoded as a pair of two shorter n-grams, which
+    may overlap: for size 5, n-grams of 2, 4 and then 5 words are encoded.
     """
     ngrams, length = words, 1
     while length < size and len(ngrams):

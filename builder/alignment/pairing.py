@@ -75,7 +75,7 @@ FROM ranked_removed AS r JOIN ranked_added AS a USING (loose_key, rank)
 
 
 def pair_documents(connection: duckdb.DuckDBPyConnection) -> None:
-    """Match documents by URL key and by loose key; create `pairing`, `returned` and `matches`.
+    """Match the documents of two snapshots by URL; create `pairing`, `returned` and `matches`.
 
     Args:
         connection: DuckDB connection with the views `documents_from`, `documents_to` and

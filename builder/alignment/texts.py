@@ -19,7 +19,7 @@ TOKENS_PER_BATCH = 1_000_000
 def split_by_size(
     rows: pl.DataFrame, size_column: str, limit: int = TOKENS_PER_BATCH
 ) -> Iterator[pl.DataFrame]:
-    """Split a data frame into consecutive batches, each with a total row size of about `limit`.
+    """Split a data frame into consecutive batches with a total row size of about `limit` each.
 
     A row larger than the limit ends its batch.
 

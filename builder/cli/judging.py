@@ -131,7 +131,7 @@ def agreement(
     """
     from builder.collection.read import open_collection
     from builder.io.sources import Source
-    from builder.judging import agreement_report, read_assessments
+    from builder.judging import measure_agreement, read_assessments
 
     if (collection is None) != (snapshot is None):
         given, missing = (
@@ -145,7 +145,7 @@ def agreement(
     if collection is not None and snapshot is not None:
         qrels = open_collection(collection).snapshot(snapshot).qrels
     rows = read_assessments([Source(judgements, str(judgements))])
-    report = agreement_report(rows.lazy(), qrels)
+    report = measure_agreement(rows.lazy(), qrels)
     if format is OutputFormat.JSON:
         typer.echo(json.dumps(asdict(report), indent=1))
     else:

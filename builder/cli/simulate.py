@@ -99,7 +99,7 @@ def simulate(
 
     Example: longeval simulate world --snapshots 3 --documents 10000 --queries 500
     """
-    from builder.simulation import Simulation, simulate_over
+    from builder.simulation import Simulation, simulate_over_crawls
     from builder.simulation import simulate as write_world
 
     params = parse_options(
@@ -114,7 +114,7 @@ def simulate(
         log_format=log_format.value,
     )
     if over:
-        simulate_over(folder, over, params)
+        simulate_over_crawls(folder, over, params)
     else:
         write_world(folder, params, threads=threads)
     if not quiet:

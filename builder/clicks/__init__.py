@@ -1,4 +1,4 @@
-"""Click models: estimate relevance from impressions with clicks, and derive graded qrels."""
+"""Estimates relevance from logged clicks with click models, and derives graded qrels."""
 
 from builder.clicks.comparison import DEFAULT_MODELS, Comparison, compare_models
 from builder.clicks.estimation import estimate

@@ -47,7 +47,8 @@ def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
     """Read the priors of the click model from the view `click_estimates`.
 
     Returns:
-        The priors, uniform if the view is empty; None if the click model has no posterior.
+        The priors. They are uniform if the view is empty, and None if all rows have null priors, as
+        for models that give only point estimates.
 
     Raises:
         DataError: the rows have different priors.
@@ -68,14 +69,15 @@ def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
 def check_scores(
     connection: duckdb.DuckDBPyConnection, priors: Priors | None, params: QrelParameters
 ) -> None:
-    """Raise UsageError if the estimates lack `qrels.score`, or a posterior that the policy needs.
+    """Raise a UsageError if the click estimates lack the score or the posterior that grading needs.
 
-    Checked only after estimation, because the estimates of a plug-in model are unknown before.
+    The score is `qrels.score`; the policy `credible` needs a posterior. This cannot be checked
+    before estimation, because it is not known in advance which scores a plug-in model estimates.
     """
     if not connection.execute(HAS_SCORES).fetchall()[0][0]:
         raise UsageError(
             f'qrels.score = "{params.score}": the click model does not estimate this score; set '
-            "qrels.score to a score that it estimates, or use another clicks.model such as sdbn"
+            "qrels.score to a score that it estimates, or use another clicks.model, such as sdbn"
         )
     if priors is None and params.policy == "credible":
         raise UsageError(
@@ -95,9 +97,9 @@ def grade_by_clicks(
     Args:
         connection: DuckDB connection with the table `pairs`.
         priors: Priors of sDBN; None for any other model.
-        params: Score, policy, minimum evidence, credibility.
-        cuts: Table `grade_cuts` of the first snapshot, to reuse its cuts; if empty, cuts are
-            chosen.
+        params: Score, policy, minimum number of examinations and credibility.
+        cuts: Table `grade_cuts` of the first snapshot, whose cuts are reused; if empty, new cuts
+            are chosen.
     """
     counts = connection.execute(EVIDENCE).fetchnumpy()
     columns = ("examinations", "clicks", "last_clicks")
@@ -125,7 +127,7 @@ def grade_by_clicks(
 def _choose_cuts(
     posterior: Posterior | PointEstimates, pairs: np.ndarray, params: QrelParameters
 ) -> GradeThresholds:
-    """Return the minimum score of each grade: as configured, or fitted to target proportions."""
+    """Return the minimum score of each grade: configured, or fitted under `target_shares`."""
     if params.policy == "target_shares":
         return fit_cuts(posterior.mean(), pairs, target_shares(params))
     return GradeThresholds(*params.cuts)

@@ -1,6 +1,6 @@
 """Compares click models on held-out result pages: the command `longeval clicks compare`.
 
-The scores of each model are reported under two conventions (see `scores`).
+The scores of each model are reported under two conventions (see `builder.clicks.scores`).
 """
 
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ class ModelScores:
     Args:
         model: Name of the model.
         pyclick: Scores under PyClick's convention: ten ranks, each averaged over all pages.
-        per_rank: Scores over existing ranks, each averaged over the pages that have this rank.
+        per_rank: Scores at existing ranks, each averaged over the pages with a result at this rank.
     """
 
     model: str
@@ -58,8 +58,9 @@ class Comparison:
 
     Args:
         train: Number of training impressions.
-        test: Number of test impressions, all of queries seen in training.
-        unseen: Number of test impressions excluded because their query was not seen in training.
+        test: Number of test impressions that are scored; their queries were all seen in training.
+        unseen: Number of test impressions that are excluded, because their queries were not seen in
+            training.
         logs: Summary of each log read.
         scores: Scores of each model, the baseline last.
     """
@@ -127,7 +128,7 @@ def compare_models(
         held_out: Fraction of the records at the end of `log` to hold out; ignored if `test` is
             given.
         params: Model options: `no_click`, `last`, prior, iterations.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of records read.
         log_params: Section `[log]` of the definition; see `standalone_parameters`.
 
@@ -155,8 +156,8 @@ def _load_and_encode(
     """Load the training and test logs, and encode their pages.
 
     Returns:
-        The encoded pages; the numbers of training impressions, of test impressions with queries
-        seen in training, and of all test impressions; and the summary of each log.
+        The encoded pages; the number of training impressions, of test impressions with queries seen
+        in training, and of all test impressions; and the summary of each log.
     """
     with limits.connect(ENGINE_SHARE) as connection:
         connection.execute(CREATE_LOGGED)
@@ -166,8 +167,8 @@ def _load_and_encode(
         train, seen, tested = connection.execute(SIZES).fetchall()[0]
         if not seen:
             raise DataError(
-                f"{log}: expected test pages with queries seen in training, found none in {tested} "
-                f"test pages and {train} training pages; use a larger log, or set --test"
+                f"{log}: expected test pages with queries seen in training, found none among "
+                f"{tested} test pages ({train} training pages); use a larger log, or set --test"
             )
         return encode_pages(connection, SPLIT_PAGES, limits), (train, seen, tested), logs
 
@@ -179,9 +180,9 @@ def _load_log(
     limits: Limits,
     opener: OpenLog,
 ) -> LogSummary:
-    """Append a log to the table `logged`, marking records after the training share as test."""
+    """Append a log to the table `logged`; records after the training share become test records."""
     summary = opener(connection, log, limits)
-    set_variables(connection, first_test=int(train_share * summary.used))
+    set_variables(connection, first_test=int(train_share * summary.valid_records))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
     add_rejects(connection, summary, used)
     connection.execute(DROP_VIEWS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from builder.clicks.held_out import held_out_diagnostics
+from builder.clicks.held_out import evaluate_held_out
 from builder.io.tables import write_query
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
@@ -101,7 +101,7 @@ ORDER BY measure, rank
 def write_diagnostics(
     connection: duckdb.DuckDBPyConnection, path: Path, params: ClickParameters, limits: Limits
 ) -> None:
-    """Write the table `click_diagnostics`.
+    """Write click-through rates, sparsity and model quality to the table `click_diagnostics`.
 
     Args:
         connection: DuckDB connection with `used_impressions`, `pages` and `pair_counts`; see
@@ -111,7 +111,7 @@ def write_diagnostics(
         limits: Memory limit for arrays.
     """
     predictions = pl.DataFrame(
-        held_out_diagnostics(connection, params, limits),
+        evaluate_held_out(connection, params, limits),
         schema=ClickDiagnostics.dtypes(),
         orient="row",
     )

@@ -1,8 +1,8 @@
 """Creates the table of distinct result pages, from which all click statistics are computed.
 
-The view `read_pages` adds the lowest and the latest clicked rank to every impression. The table
-`pages` has one row per distinct page and clicks, weighted by its number of impressions, so that
-counts per query-document pair read fewer rows if pages repeat.
+The view `read_pages` adds the ranks of the deepest and of the latest click to every impression. The
+table `pages` has one row per distinct combination of query, results and clicks, weighted by its
+number of impressions, so that repeated pages are read only once.
 """
 
 import duckdb
@@ -81,7 +81,8 @@ def create_pages(connection: duckdb.DuckDBPyConnection, params: ClickParameters)
     Args:
         connection: DuckDB connection with the view `used_impressions` (impression, user, query,
             results, clicks).
-        params: `params.pages` says whether consecutive pages of a visit are counted as one.
+        params: Click parameters; `pages` determines whether consecutive pages of a visit are
+            joined.
     """
     is_joined = params.pages == "joined"
     connection.execute(JOINED_PAGES if is_joined else SINGLE_PAGES)

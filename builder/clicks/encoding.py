@@ -57,7 +57,7 @@ ORDER BY page, rank
 
 @dataclass(frozen=True)
 class EncodedLog:
-    """Training and test pages with a common numbering of pairs.
+    """Training and test pages of a log, with a common numbering of query-document pairs.
 
     Args:
         train: Training pages.
@@ -69,12 +69,12 @@ class EncodedLog:
 
 
 def encode_pages(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> EncodedLog:
-    """Encode the result pages selected by an SQL query as arrays.
+    """Run an SQL query that returns result pages, and encode the pages as arrays.
 
     Args:
         connection: DuckDB connection; receives the table `encoded_pairs` (query, doc, pair).
-        sql: Trusted SQL query that returns query, results, clicks, and the numbers of training
-            and test impressions of each page (train, test).
+        sql: Trusted SQL query that returns the columns query, results, clicks, train and test; the
+            last two are the numbers of training and test impressions of a page.
         limits: Memory limit for arrays.
 
     Raises:

@@ -1,6 +1,6 @@
 """The stage `clicks`: estimates click-model parameters for every pair shown for a candidate query.
 
-sDBN (Chapelle & Zhang 2009, algorithm 1):
+Attractiveness a and satisfaction s of a pair under sDBN (Chapelle & Zhang 2009, algorithm 1):
 a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
 s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s.
 A pair that was never examined has no estimate. Models other than sDBN are trained on the distinct
@@ -88,7 +88,7 @@ def estimate(
     verdicts: Same[Verdicts] | None = None,
     filters: Filters = (),
 ) -> Ledger:
-    """Estimate attractiveness and satisfaction of every document shown for a candidate query.
+    """Estimate the attractiveness and satisfaction of each document shown for a candidate query.
 
     Writes `click_estimates`, `click_diagnostics` and `rejects`.
 
@@ -97,7 +97,7 @@ def estimate(
         impressions: Result pages shown (schema `Impressions`).
         candidates: Candidate queries of the collection (schema `Candidates`).
         params: Click model and its options.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of impressions counted.
         variants: Representative of each query (schema `Variants`); clicks are counted for the
             representative. None to count each query separately.
@@ -133,7 +133,7 @@ def _write_rejects(
     params: ClickParameters,
     out: Path,
 ) -> Ledger:
-    """Write the rejects of the stage, and return its ledger of row counts."""
+    """Write the table `rejects` of the stage, and return the ledger of its row counts."""
     total, excluded = total_and_excluded
     skipped = counted.without_click if params.no_click == "skip" else 0
     ledger = Ledger("impressions", rows_in=total, rows_out=counted.total - skipped)
@@ -146,7 +146,7 @@ def _write_rejects(
 
 
 def choose_priors(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> Priors:
-    """Return the configured priors, or priors fitted to `pair_counts` by empirical Bayes."""
+    """Return the Beta priors of sDBN, as configured or as fitted to the table `pair_counts`."""
     if params.prior == "beta":
         fixed = Beta(params.prior_alpha, params.prior_beta)
         return Priors(fixed, fixed)

@@ -114,13 +114,13 @@ ORDER BY query
 """
 
 
-def _snapshots_of_reused_cuts(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
-    """Return the snapshot from which a snapshot takes its grade thresholds: the first, or none."""
+def _snapshot_of_cuts(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
+    """Return the first snapshot if `snapshot` reuses its fitted grade cuts, otherwise nothing."""
     first = workflow.snapshot_names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and snapshot != first else ()
 
 
-FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableMarker(_snapshots_of_reused_cuts)]
+FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableMarker(_snapshot_of_cuts)]
 
 
 @stage("grades", version="2", writes=(GradedPairs, GradedQueries, GradeCuts, GradeSensitivity))
@@ -136,7 +136,7 @@ def grade(
     cuts: FittedCuts = (),
     judgements: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).judgements)] = (),
 ) -> Ledger:
-    """Assign a grade to each pair from click estimates and, if available, manual judgements.
+    """Grade query-document pairs by click estimates and, if available, manual judgements.
 
     Writes `graded_pairs`, `graded_queries`, `grade_cuts`, `grade_sensitivity` and `rejects`.
 
@@ -146,7 +146,7 @@ def grade(
         candidates: Candidate queries of the collection (schema `KeptCandidates`).
         documents: Documents of the snapshot; only `doc_id` is read.
         params: Score, policy, minimum evidence, precedence of manual grades.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of pairs graded.
         cuts: The table `grade_cuts` of the first snapshot, reused on later snapshots under the
             policy `target_shares`; otherwise empty.
@@ -189,7 +189,7 @@ def grade(
 
 
 def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
-    """Write the rejects of the stage, and return its ledger of row counts."""
+    """Write the table `rejects` of the stage, and return the ledger of its row counts."""
     counts = dict(connection.execute(REASON_COUNTS).fetchall())
     ledger = Ledger("pairs", rows_in=sum(counts.values()), rows_out=counts.get(None, 0))
     with RejectWriter(out, "grades", ledger) as rejects:

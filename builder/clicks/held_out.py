@@ -1,7 +1,8 @@
 """Evaluates the click model of a build on held-out impressions.
 
 Reports the observed clicks and the predicted click-through rate at each rank, and the
-log-likelihood and perplexity of the model and of a baseline, the click-through rate by rank.
+log-likelihood and perplexity of the model and of a baseline, which predicts the click-through rate
+of each rank.
 
 Queries are sampled with all their impressions, in the order of a hash, until the size limit is
 reached; queries with too many results are subsampled. A hash of the page, its clicks and a running
@@ -82,7 +83,7 @@ Diagnostic = tuple[str, int, int, int, float, str]
 """Row of the table `click_diagnostics`: measure, rank, count, total, value, model."""
 
 
-def held_out_diagnostics(
+def evaluate_held_out(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, limits: Limits
 ) -> list[Diagnostic]:
     """Train the model on a sample of the log and evaluate it on held-out impressions.
@@ -93,7 +94,7 @@ def held_out_diagnostics(
         limits: Memory limit for arrays.
 
     Returns:
-        Rows of the model and of the baseline; empty if no impression can be held out.
+        Rows of the model and of the baseline; an empty list if no impression can be held out.
     """
     set_variables(
         connection,
@@ -135,7 +136,7 @@ def _click_rate_rows(
 def _score_rows(
     prefix: str, score: ClickModelScore, pages: Pages, train_impressions: int, model: str
 ) -> Iterator[Diagnostic]:
-    """Yield rows of log-likelihood and mean perplexity (rank 0), then of perplexity per rank."""
+    """Yield rows of log-likelihood and mean perplexity, then one row of perplexity per rank."""
     test = int(pages.weight.sum())
     values = [("log_likelihood", 0, score.log_likelihood), ("perplexity", 0, score.perplexity)]
     values += [("perplexity", rank, value) for rank, value in enumerate(score.by_rank, 1)]

@@ -1,8 +1,8 @@
 """Opens a query log in any supported format as a DuckDB view of impressions.
 
-Queries are normalized to NFC with single spaces, but neither queries nor URLs are folded or
-canonicalized, and times are ignored. Invalid records are counted by reject reason and dropped. A
-Parquet file gives the same impressions and rejects whether it is read in place or converted.
+Queries are normalized to NFC with single spaces; otherwise, queries and URLs are not changed. Times
+are ignored. Invalid records are counted by reject reason and dropped. A Parquet file gives the same
+impressions and rejects whether it is read in place or converted.
 """
 
 from pathlib import Path
@@ -86,7 +86,7 @@ def open_log(
             reject reasons) and `used_impressions` (valid records: impression, user, query, results,
             clicks).
         log: Log in any format, plain or compressed with gzip or zstd; see `read_impressions`.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of records read.
         log_params: Section `[log]` of the definition; see `standalone_parameters`.
 
@@ -126,24 +126,24 @@ def _create_views(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def add_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used: int) -> None:
-    """Add rejects and advice to the summary of a log.
+    """Add the numbers of rejected records, and advice to the user, to the summary of a log.
 
-    Rejects of a converted log were already added by `convert_to_parquet`.
+    For a converted log, `convert_to_parquet` already added the numbers.
 
     Args:
         connection: DuckDB connection with the view `checked`.
-        summary: Summary to complete.
-        used: Number of valid records.
+        summary: Summary of the log; is modified.
+        used: Number of valid records of the log.
 
     Raises:
         DataError: the log has no records, or all records were rejected.
     """
     if not summary.impressions:
         raise DataError(
-            f"{summary.file}: the log has no records; expected at least one impression as JSON "
-            "lines, Parquet, CSV or TSV; export the log again"
+            f"{summary.file}: expected at least one impression as JSON lines, Parquet, CSV or "
+            "TSV, found no records; export the log again"
         )
-    if summary.used != used:
+    if summary.valid_records != used:
         summary.rejected.update(dict(connection.execute(REJECTED).fetchall()))
     if summary.rejected.total() == summary.impressions:
         reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(summary.rejected.items()))
@@ -158,7 +158,7 @@ def add_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used
 
 
 def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether any query of the view `records` is too long or not normalized."""
+    """Return whether any query of the view `records` is too long or not normalized."""
     values = {"clean": CLEAN_LINE, "max_chars": STANDALONE.max_query_chars}
     ((found,),) = connection.execute(HAS_UNCLEAN_QUERIES, values).fetchall()
     return bool(found)

@@ -54,7 +54,7 @@ def count_readable_rows(log: Path) -> int | None:
 
 
 def _is_compatible(found: pa.DataType, required: pa.DataType) -> bool:
-    """Whether a column of the type `found` can be read as the type `required`."""
+    """Return whether a column of the type `found` can be read as the type `required`."""
     if pa.types.is_list(required):
         return is_list(found) and _is_compatible(found.value_type, required.value_type)
     if pa.types.is_dictionary(found):
@@ -78,7 +78,7 @@ def convert_to_parquet(
         log: Log in any format.
         out: Parquet file to write.
         summary: Receives the number of records, the rejects and the notes.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of records read.
         log_params: Section `[log]` of the definition.
 

@@ -1,4 +1,4 @@
-"""Summary of the records that were read and rejected from a standalone query log."""
+"""Summary of a standalone query log: numbers of records read and rejected, and notes."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,14 +9,14 @@ MAX_EXAMPLES = 3
 
 @dataclass
 class LogSummary:
-    """Numbers of records read and rejected from a log, with examples of rejected records.
+    """Numbers of records read from a log and rejected, with examples of rejected records.
 
     Args:
         file: Path of the log.
-        impressions: Number of records read.
+        impressions: Number of records read, including rejected ones.
         rejected: Number of rejected records by reason.
-        examples: Record numbers of the first rejects by reason; empty for Parquet read in place and
-            for `bad_list`.
+        examples: Record numbers of the first rejects by reason; none for the reason `bad_list`, and
+            none for Parquet files that are read in place.
         notes: Messages to the user, such as a detected encoding.
     """
 
@@ -27,13 +27,13 @@ class LogSummary:
     notes: list[str] = field(default_factory=list)
 
     def reject(self, reason: str, record_number: int) -> None:
-        """Count a rejected record, and keep the first record numbers of each reason as examples."""
+        """Count a rejected record; keep the numbers of the first records per reason as examples."""
         self.rejected[reason] += 1
         examples = self.examples.setdefault(reason, [])
         if len(examples) < MAX_EXAMPLES:
             examples.append(record_number)
 
     @property
-    def used(self) -> int:
-        """Number of records that are valid impressions."""
+    def valid_records(self) -> int:
+        """Number of records read that are valid impressions."""
         return self.impressions - sum(self.rejected.values())

@@ -46,7 +46,7 @@ def create_model_estimates(
 
 
 def _estimates_column(trained: TrainedModel, name: str, pairs: int) -> pa.Array:
-    """Return the estimates of all pairs; null if the model has none or the pair has no evidence."""
+    """Return one estimate per pair; null if not estimated, or if the pair has no evidence."""
     values = getattr(trained, name)
     if values is None:
         return pa.nulls(pairs, pa.float64())

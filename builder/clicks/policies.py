@@ -47,7 +47,7 @@ class GradeThresholds:
     highly_relevant: float
 
     def scaled(self, factor: float) -> "GradeThresholds":
-        """Return the cuts multiplied by a factor."""
+        """Return a copy with all minimum scores multiplied by a factor."""
         return GradeThresholds(self.relevant * factor, self.highly_relevant * factor)
 
 
@@ -85,13 +85,13 @@ def fit_cuts(
 def assign_grades(
     posterior: Posterior | PointEstimates, cuts: GradeThresholds, params: QrelParameters
 ) -> Grades:
-    """Return the grade of each score, int8[n]; -1 if there are too few examinations.
+    """Return the grade of each group of pairs, int8[n]; -1 if it has too few examinations.
 
     Args:
-        posterior: Evidence and scores of n groups of pairs; a `Posterior` if the policy is
+        posterior: Evidence and scores of n groups of pairs; must be a `Posterior` if the policy is
             `credible`.
         cuts: Minimum scores of the grades.
-        params: Policy, minimum evidence, credibility.
+        params: Policy, minimum number of examinations and credibility.
     """
     score = posterior.mean()
     grades = (score >= cuts.relevant).astype(np.int8) + (score >= cuts.highly_relevant).astype(

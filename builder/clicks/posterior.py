@@ -140,6 +140,10 @@ def _posterior_parameters(
 
 
 def _slice_medians(alpha: Floats, beta: Floats) -> Floats:
-    """Split each Beta(alpha, beta) into equally likely slices; return their medians [n, NODES]."""
+    """Split each Beta(alpha, beta) into equally likely slices, and return the median of each.
+
+    Returns:
+        float64[n, NODES]; one row per distribution and one column per slice.
+    """
     middles = (np.arange(NODES) + 0.5) / NODES
     return np.asarray(betaincinv(alpha[:, None], beta[:, None], middles))

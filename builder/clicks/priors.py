@@ -84,22 +84,22 @@ class _RisingFactorials:
         self._weights: Floats = counts.astype(np.float64)
 
     def value(self, shift: float) -> float:
-        """Return the weighted sum of log rising factorials at a shift."""
-        return self._sum(gammaln(self._values + shift) - gammaln(shift))
+        """Return the weighted sum of log rising factorials for a given shift z."""
+        return self._weighted_sum(gammaln(self._values + shift) - gammaln(shift))
 
     def derivatives(self, shift: float) -> tuple[float, float]:
         """Return the first and second derivatives of `value` with respect to the shift."""
         first = psi(self._values + shift) - psi(shift)
         second = polygamma(1, self._values + shift) - polygamma(1, shift)
-        return self._sum(first), self._sum(second)
+        return self._weighted_sum(first), self._weighted_sum(second)
 
-    def _sum(self, terms: Floats) -> float:
-        """Return the weighted sum of terms over the distinct values."""
+    def _weighted_sum(self, terms: Floats) -> float:
+        """Return the weighted sum of `terms`, which has one term per distinct value."""
         return float((self._weights * terms).sum())
 
 
 class _BetaBinomial:
-    """Log posterior density of a Beta prior given counts, at (logit(mean), log(alpha + beta))."""
+    """Log posterior density of the parameters of a Beta prior, given beta-binomial counts."""
 
     def __init__(self, successes: Integers, trials: Integers, pairs: Integers) -> None:
         self._factorials = (
@@ -139,7 +139,7 @@ class _BetaBinomial:
 
 
 def _shape_parameters(point: Floats) -> tuple[float, float]:
-    """Convert a point (logit of the mean, log of the strength) to alpha and beta."""
+    """Convert a point (logit of the mean, log of alpha + beta) to alpha and beta."""
     mean, strength = 1 / (1 + np.exp(-point[0])), np.exp(point[1])
     return float(mean * strength), float((1 - mean) * strength)
 
@@ -148,8 +148,9 @@ def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
     """Fit a Beta prior to counts by maximum a posteriori estimation.
 
     Args:
-        successes: int64[n]; clicks (for a) or last clicks (for s).
-        trials: int64[n], at least `successes`; examinations (for a) or clicks (for s).
+        successes: int64[n]; clicks (for attractiveness) or last clicks (for satisfaction).
+        trials: int64[n], at least `successes`; examinations (for attractiveness) or clicks (for
+            satisfaction).
         pairs: int64[n]; number of query-document pairs with these counts.
 
     Returns:

@@ -47,7 +47,7 @@ class ClickModelScore:
 def evaluate(
     predicted: ClickProbabilities, pages: Pages
 ) -> tuple[ClickModelScore, ClickModelScore]:
-    """Score predicted clicks under the conventions `pyclick` and `per_rank`, in this order.
+    """Return the scores of predicted clicks under the conventions `pyclick` and `per_rank`.
 
     Args:
         predicted: Click probabilities that a trained model predicts for the pages.
@@ -91,7 +91,7 @@ def _create_score(log_likelihood: float, marginal: Floats, conditional: Floats) 
 
 
 def _rank_perplexities(log_probabilities: Floats, pages: Pages, *, pyclick: bool) -> Floats:
-    """Return the perplexity at each rank; if `pyclick`, at ranks 1 to 10, each over all pages."""
+    """Return the perplexity of each rank; under `pyclick`, of ranks 1 to 10 over all pages."""
     weights = pages.weight[pages.page].astype(np.float64)
     ranks = PYCLICK_RANKS if pyclick else int(pages.lengths.max())
     inside = pages.rank <= ranks

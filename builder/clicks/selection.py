@@ -38,7 +38,8 @@ class Selection:
     Args:
         impressions: Result pages shown (schema `Impressions`).
         candidates: Queries whose impressions are counted (schema `Candidates`).
-        variants: Representative of each query (schema `Variants`), or None.
+        variants: Representative of each query (schema `Variants`); None to count each query
+            separately.
         excluded_users: Users whose impressions are not counted.
     """
 

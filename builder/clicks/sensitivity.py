@@ -1,7 +1,7 @@
 """Sensitivity of click grades to the cuts and to the rule for impressions without clicks.
 
 The table `grade_sensitivity` counts the judged pairs by scenario, published grade and grade in the
-scenario. Scenarios: cuts 10 % lower, cuts 10 % higher, and the other `no_click` rule, under which
+scenario. Scenarios: cuts 10 % lower, cuts 10 % higher, and the other value of `no_click`, for which
 fitted priors are refitted. The last scenario is omitted for models without priors, which would have
 to be retrained.
 """
@@ -41,13 +41,13 @@ def write_sensitivity(
     params: QrelParameters,
     path: Path,
 ) -> None:
-    """Write the table `grade_sensitivity`: grades under other cuts and the other `no_click` rule.
+    """Write the table `grade_sensitivity`: grades under changed cuts and a changed `no_click` rule.
 
     Args:
         connection: DuckDB connection with the view `click_estimates` and the table `pairs`.
         priors: Priors of the published grades; None for a model without priors.
-        cuts: GradeThresholds of the published grades.
-        params: Policy, score, minimum evidence.
+        cuts: Minimum scores of the published grades.
+        params: Policy, score and minimum number of examinations.
         path: Parquet file to write (schema `GradeSensitivity`).
     """
     counts = _fetch_columns(connection, EVIDENCE)
@@ -76,7 +76,7 @@ def write_sensitivity(
 
 
 def _refit_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Priors:
-    """Return the priors under the other `no_click` rule: refitted, unless they are fixed."""
+    """Return the priors under the other value of `no_click`: refitted, unless they are fixed."""
     columns = _fetch_columns(connection, HISTOGRAM)
     counts = {name: values.astype(np.int64) for name, values in columns.items()}
     fitted, refitted = (

@@ -47,7 +47,7 @@ class ModelReport:
     """Result of running a click model on a log.
 
     Args:
-        log: Number of records read and rejected.
+        log: Numbers of records read and rejected.
         pairs: Number of rows written.
         never_examined: Number of pairs without an estimate because they were never examined.
         clicks: Number of clicks on the pairs.
@@ -78,7 +78,7 @@ def estimate_from_log(
         model: Name in `CLICK_MODELS` or of a plug-in.
         out: Output file, `.parquet` or `.tsv`; replaced atomically.
         params: Model options: `no_click`, `last`, `votes`, `pages`, prior, iterations.
-        limits: Threads, memory and scratch space.
+        limits: Limits for threads, memory and scratch space.
         progress: Receives the number of records read.
         log_params: Section `[log]` of the definition; see `standalone_parameters`.
 
@@ -91,7 +91,7 @@ def estimate_from_log(
     if out.suffix not in {".parquet", ".tsv"}:
         raise UsageError(f"--out: expected a file name ending in .parquet or .tsv, found {out}")
     check_output_is_no_input(out, log)
-    params = _set_model(params or ClickParameters(), model)
+    params = _replace_model(params or ClickParameters(), model)
     share = SDBN_ENGINE_SHARE if model == "sdbn" else ENGINE_SHARE
     with limits_or_default(limits) as allowed, allowed.connect(share) as connection:
         reported = progress or NoProgress()
@@ -127,7 +127,7 @@ def _note_missing_users(
     if not users:
         yield (
             'votes = "user" and pages = "joined" have no effect, because no impression has a user; '
-            "set log.fields.user to the field of the user"
+            "set log.fields.user to the field with the user id"
         )
 
 
@@ -141,7 +141,7 @@ def limits_or_default(limits: Limits | None) -> Iterator[Limits]:
         yield Limits(Path(scratch))
 
 
-def _set_model(params: ClickParameters, model: str) -> ClickParameters:
+def _replace_model(params: ClickParameters, model: str) -> ClickParameters:
     """Return a copy of the parameters with the given click model.
 
     Raises:
@@ -157,7 +157,7 @@ def _set_model(params: ClickParameters, model: str) -> ClickParameters:
 def _accumulate_totals(
     batches: Iterator[pa.RecordBatch], totals: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches unchanged, and add their counts of pairs and clicks to `totals`."""
+    """Yield batches unchanged, and add their numbers of pairs and clicks to `totals`."""
     for batch in batches:
         totals["pairs"] += len(batch)
         totals["never_examined"] += int(np.count_nonzero(batch["examinations"].to_numpy() == 0))

@@ -53,7 +53,8 @@ WITH sums AS (
 )
 SELECT *, examined_in_clicked + shown_in_all - shown_in_clicked AS examined_in_all FROM sums
 """
-"""Weights are cast to 32 bits because their sums take half the memory of 64-bit weights."""
+"""SQL view of counts per pair. Weights are 32-bit, because sums of 64-bit weights need twice the
+memory."""
 
 SHOWN_TO_USER = """
 CREATE VIEW shown AS
@@ -120,7 +121,8 @@ SELECT query, doc,
        coalesce(other_examinations, 0)::UINTEGER AS other_examinations
 FROM totals
 """
-"""Counts are cast before sorting because DuckDB sorts 128-bit sums ten times slower."""
+"""SQL table of counts per pair. Counts are cast before sorting, because DuckDB sorts 128-bit sums
+ten times slower."""
 
 NO_PAIR_COUNTS = "CREATE TEMP TABLE pair_counts AS SELECT * FROM unordered_counts LIMIT 0"
 
@@ -128,7 +130,8 @@ PAIR_COUNTS = """
 INSERT INTO pair_counts SELECT * FROM unordered_counts ORDER BY query, doc;
 DROP TABLE unordered_counts
 """
-"""Sorting is a statement of its own, so that DuckDB never spills grouping and sorting at once."""
+"""SQL statements that sort the counts, separate from grouping so that DuckDB never spills both at
+once."""
 
 SHOWN_RESULTS = """
 SELECT coalesce(sum(len(results)), 0)::BIGINT, coalesce(bool_and(typeof(query) = 'UBIGINT'), false)
@@ -153,9 +156,9 @@ class CountedImpressions(NamedTuple):
     """Numbers of impressions that were counted.
 
     Args:
-        total: All counted impressions.
-        without_click: Counted impressions without clicks; if pages are joined, impressions of
-            visits without clicks.
+        total: Number of impressions counted.
+        without_click: Number of these impressions without clicks; if pages are joined, number of
+            impressions of visits without clicks.
     """
 
     total: int
@@ -198,7 +201,7 @@ def count_pairs(
 
 
 def _count_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
-    """Return into how many ranges to split the query keys, so that each can be grouped in memory.
+    """Return the number of ranges of query keys, each of which can be grouped in memory.
 
     Text queries, as in standalone logs, form a single range because they cannot be split evenly.
     """

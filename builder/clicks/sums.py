@@ -38,8 +38,8 @@ def sum_estimates(
         estimates: Click estimates (schema `ClickEstimates`) of separate days, shards or
             snapshots, all counted with the same parameters.
         out: Parquet file to write (schema `ClickEstimates`).
-        params: Parameters with which all logs were counted; an empirical prior is fitted again.
-        limits: Threads, memory and scratch space.
+        params: Parameters with which all logs were counted; an empirical prior is refitted.
+        limits: Limits for threads, memory and scratch space.
 
     Returns:
         Number of pairs written.

@@ -1,6 +1,6 @@
-"""Manual relevance assessment: pools drawn from runs, judging sheets, judgements and agreement."""
+"""Manual relevance assessment: pools of documents from runs, judging sheets, and agreement."""
 
-from builder.judging.agreement import AgreementReport, agreement_report
+from builder.judging.agreement import AgreementReport, measure_agreement
 from builder.judging.assessments import ImportReport, import_assessments, read_assessments
 from builder.judging.pool_files import PoolReport, pool_runs
 from builder.judging.pooling import LONGEVAL_STRATA, Pool, Stratum, depth_strata, draw_pool
@@ -13,10 +13,10 @@ __all__ = [
     "Pool",
     "PoolReport",
     "Stratum",
-    "agreement_report",
     "depth_strata",
     "draw_pool",
     "import_assessments",
+    "measure_agreement",
     "pool_runs",
     "read_assessments",
     "write_sheet",

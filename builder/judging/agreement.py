@@ -1,9 +1,9 @@
 """Inter-assessor agreement, and agreement between assessors and click grades.
 
-Measures: Cohen's kappa for two sources of grades (1960; weighted 1968) and Krippendorff's alpha for
-any number of assessors with missing values (2011, "Computing Krippendorff's Alpha-Reliability").
-A coefficient is None where it is undefined because no disagreement is expected: all grades are
-equal, or no pair was judged twice.
+Measures: Cohen's kappa (1960; weighted kappa, 1968) for two sources of grades, and Krippendorff's
+alpha for any number of assessors with missing values (2011, "Computing Krippendorff's
+Alpha-Reliability"). A coefficient is None where it is undefined because no disagreement is
+expected: all grades are equal, or no pair was judged twice.
 """
 
 from collections.abc import Iterator
@@ -50,14 +50,15 @@ class PairwiseAgreement:
 
 @dataclass(frozen=True)
 class AgreementReport:
-    """Agreement between assessors, and agreement of assessors with click grades.
+    """Agreement between assessors, and between assessors and click grades.
 
     Args:
-        assessors: One entry per pair of assessors with query-document pairs in common.
-        alpha_nominal: Krippendorff's alpha over all assessors, nominal metric.
-        alpha_ordinal: Krippendorff's alpha over all assessors, ordinal metric.
+        assessors: One entry per pair of assessors who judged some query-document pairs in common.
+        alpha_nominal: Krippendorff's alpha of all assessors, with the nominal metric.
+        alpha_ordinal: Krippendorff's alpha of all assessors, with the ordinal metric.
         units: Number of query-document pairs judged by at least two assessors.
-        clicks: Agreement of the majority vote with click grades; None if no pair has both.
+        clicks: Agreement of the majority vote with the click grades; None if no query-document pair
+            has both grades.
     """
 
     assessors: tuple[PairwiseAgreement, ...]
@@ -67,15 +68,15 @@ class AgreementReport:
     clicks: PairwiseAgreement | None
 
 
-def agreement_report(
+def measure_agreement(
     judgements: pl.LazyFrame, qrels: pl.LazyFrame | None = None
 ) -> AgreementReport:
-    """Measure the agreement of assessors with each other and with click grades.
+    """Measure the agreement between assessors, and between assessors and click grades.
 
     Args:
         judgements: Rows with the schema `Judgements`.
-        qrels: Rows with the schema `Qrels`, whose `click_grade` is compared; default: no
-            comparison.
+        qrels: Rows with the schema `Qrels`, whose `click_grade` is compared; None for no comparison
+            with click grades.
     """
     rows = judgements.select(*PAIR, "assessor", "grade").collect()
     counts = _rating_counts(rows)
@@ -89,7 +90,7 @@ def agreement_report(
 
 
 def _confusion_matrix(first: Integers, second: Integers) -> Integers:
-    """Return the number of pairs by first and second grade, int64[grades, grades]."""
+    """Return the numbers of pairs by first grade (row) and second grade (column), as int64."""
     size = int(max([*GRADES, *first.tolist(), *second.tolist()])) + 1
     cells = np.bincount(first * size + second, minlength=size * size)
     return cells.reshape(size, size).astype(np.int64)
@@ -106,7 +107,7 @@ def _rating_counts(rows: pl.DataFrame) -> Floats:
 
 
 def _assessor_agreement(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
-    """Yield the agreement of each pair of assessors with query-document pairs in common."""
+    """Yield the agreement between any two assessors who judged some pairs in common."""
     for first, second in combinations(rows["assessor"].unique().sort().to_list(), 2):
         sides = [rows.filter(pl.col("assessor") == name) for name in (first, second)]
         both = sides[0].join(sides[1], on=PAIR, suffix="_other")
@@ -115,7 +116,7 @@ def _assessor_agreement(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
 
 
 def _click_agreement(rows: pl.DataFrame, qrels: pl.LazyFrame) -> PairwiseAgreement | None:
-    """Return the agreement of the majority vote with click grades; None if no pair has both."""
+    """Return the agreement of majority votes with click grades; None if no pair has both grades."""
     by_clicks = qrels.filter(pl.col("click_grade").is_not_null()).select(*PAIR, "click_grade")
     both = majority_vote(rows.lazy()).join(by_clicks, on=PAIR).collect()
     if not both.height:

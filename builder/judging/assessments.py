@@ -85,7 +85,10 @@ def read_assessments(files: Sequence[Source]) -> pl.DataFrame:
     """
     for source in files:
         if not source.path.is_file():
-            raise UsageError(f"{source.name}: judgement file not found")
+            raise UsageError(
+                f"{source.name}: file not found; expected a judging sheet (TSV) or a Parquet "
+                "table of judgements"
+            )
     frames = [_read_judgements(source) for source in files]
     rows = pl.concat([pl.DataFrame(schema=Judgements.dtypes()), *frames])
     key = Judgements.primary_key()
@@ -147,7 +150,9 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
                 yield reader.line_num, {name: row[name].strip() for name in COLUMNS}
                 line = reader.line_num + 1
         except UnicodeDecodeError as error:
-            raise FormatError(f"expected tab-separated UTF-8 text: {error}", source.name) from None
+            raise FormatError(
+                f"expected tab-separated UTF-8 text: {error}; save the sheet in UTF-8", source.name
+            ) from None
         except csv.Error as error:
             raise FormatError(
                 f"expected a closing quote in every cell that begins with a quote: {error}; remove "
@@ -167,8 +172,8 @@ def _check_header(source: Source, names: Sequence[str]) -> None:
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise FormatError(
-            f"expected the tab-separated columns {', '.join(COLUMNS)}; {', '.join(missing)} "
-            f"missing from {', '.join(names)[:200] or 'an empty file'}",
+            f"expected the tab-separated columns {', '.join(COLUMNS)}, found "
+            f"{', '.join(names)[:200] or 'an empty file'}; add {', '.join(missing)}",
             source.name,
             1,
         )

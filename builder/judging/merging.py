@@ -46,8 +46,8 @@ def read_judgements(files: Sequence[Source]) -> pl.DataFrame:
         other = rows.filter(~pl.col(column).str.contains(pattern))
         if other.height:
             raise FormatError(
-                f"{column}: expected the ids of a built collection, {pattern[1]} and 16 "
-                f"hexadecimal digits, found {other[column].min()!r}",
+                f"{column}: expected the ids of a built collection ({pattern[1]} followed by 16 "
+                f"hexadecimal digits), found {other[column].min()!r}",
                 ", ".join(source.name for source in files),
             )
     grades = majority_vote(rows.lazy())

@@ -20,7 +20,7 @@ class PoolReport:
 
     Args:
         pool: Pooled pairs and number of excluded pairs.
-        files: Paths of the files written; the pool is the first.
+        files: Paths of the files written, beginning with the pool.
     """
 
     pool: Pool
@@ -62,7 +62,7 @@ def pool_runs(
     for name in assessors:
         check_assessor_name(name)
     if len(set(assessors)) < len(assessors):
-        raise UsageError(f"expected distinct assessor names, found {', '.join(assessors)}")
+        raise UsageError(f"--assessor: expected distinct names, found {', '.join(assessors)}")
     pool = draw_pool(
         runs,
         queries=queries,

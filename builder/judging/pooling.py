@@ -27,7 +27,7 @@ class Stratum:
     Args:
         first: First rank.
         last: Last rank, inclusive.
-        share: Fraction of the pairs to judge.
+        share: Fraction of the pairs to judge, in (0, 1].
     """
 
     first: int
@@ -58,14 +58,14 @@ def depth_strata(k: int) -> tuple[Stratum, ...]:
 
 @dataclass(frozen=True)
 class Pool:
-    """A pool and the number of pairs excluded from it.
+    """A pool of query-document pairs to judge, and the numbers of pairs excluded from it.
 
     Args:
         pairs: Rows with the schema `PooledPairs`, in its sort order.
         eligible: Number of distinct pairs within the strata, before sampling.
-        unknown_queries: Pairs excluded because the snapshot lacks their query.
-        unknown_documents: Pairs excluded because the snapshot lacks their document.
-        judged: Pairs excluded because they are already judged.
+        unknown_queries: Number of pairs excluded because the snapshot lacks their query.
+        unknown_documents: Number of pairs excluded because the snapshot lacks their document.
+        judged: Number of pairs excluded because they are already judged.
     """
 
     pairs: pl.DataFrame
@@ -137,8 +137,8 @@ def _check_inputs(runs: Sequence[Path], strata: Sequence[Stratum]) -> None:
     fits = all(1 <= s.first <= s.last <= MAX_DEPTH and 0 < s.share <= 1 for s in strata)
     if not ranks or not fits or not apart:
         raise UsageError(
-            "strata: expected non-overlapping ranges of ranks from 1 and shares in (0, 1], found "
-            + ", ".join(f"{s.name} at {s.share:g}" for s in strata)
+            "strata: expected ranges of ranks that start at 1 or later and do not overlap, with "
+            "shares in (0, 1], found " + ", ".join(f"{s.name} at {s.share:g}" for s in strata)
         )
 
 

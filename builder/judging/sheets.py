@@ -1,4 +1,4 @@
-"""Judging sheets: writes a pool with its texts as a TSV sheet or a self-contained offline web page.
+"""Writes judging sheets: a pool with its texts, as a TSV sheet or a self-contained web page.
 
 Assessors see no rank, run, score or click, and the documents of a query are shuffled by a keyed
 hash. Query and document texts are untrusted: the page receives them as escaped JSON, shows them as
@@ -42,7 +42,7 @@ def write_sheet(
     Args:
         pairs: Pairs with `query_id` and `doc_id`, such as those of a pool.
         out: `.tsv`: a sheet with an empty column `grade`; `.html`: a keyboard-driven judging page
-            that saves judgements in the browser and exports them as such a sheet.
+            that saves judgements in the browser and exports them as a TSV sheet.
         queries: `query_id` and `text` of the queries.
         documents: `doc_id`, `url`, `title` and `text` of the documents.
         assessor: Name of the assessor; if empty, the page asks for it.
@@ -84,7 +84,7 @@ def _join_texts(
 
 
 def _write_tsv(rows: pl.DataFrame, out: Path, assessor: str) -> None:
-    """Write a TSV sheet with an excerpt of each document; texts are written on a single line."""
+    """Write a TSV sheet with one line per pair, including an excerpt of the document."""
     plain = [
         _escape_for_spreadsheet(pl.col(name)).alias(name) for name in ("query", "title", "url")
     ]
@@ -125,6 +125,6 @@ def _escape_json(data: str) -> Markup:
 
 
 def _pool_id(rows: pl.DataFrame) -> str:
-    """Return a hash of the pairs, the key under which the browser stores the judgements."""
+    """Return a hash of the pairs, under which the browser stores the judgements of the pool."""
     lines = [f"{query} {doc}" for query, doc in rows.select(PAIR).rows()]
     return f"{key64('|'.join(lines)):016x}"

@@ -9,18 +9,18 @@ from builder.parameters.section import Positive, Section
 from builder.plugins import find_plugins
 
 CLICK_MODELS = {
-    "sdbn": "builder.clicks.models.sdbn:sdbn",
-    "dbn": "builder.clicks.models.dbn:dbn",
-    "dcm": "builder.clicks.models.dcm:dcm",
-    "ccm": "builder.clicks.models.ccm:ccm",
-    "ubm": "builder.clicks.models.ubm:ubm",
-    "cascade": "builder.clicks.models.cascade:cascade",
-    "pbm": "builder.clicks.models.pbm:pbm",
-    "global-ctr": "builder.clicks.models.ctr:global_ctr",
-    "rank-ctr": "builder.clicks.models.ctr:rank_ctr",
-    "document-ctr": "builder.clicks.models.ctr:document_ctr",
-    "dbn-pyclick": "builder.clicks.models.dbn_pyclick:dbn_pyclick",
-    "ccm-pyclick": "builder.clicks.models.ccm_pyclick:ccm_pyclick",
+    "sdbn": "builder.clicks.models.sdbn:fit_sdbn",
+    "dbn": "builder.clicks.models.dbn:fit_dbn",
+    "dcm": "builder.clicks.models.dcm:fit_dcm",
+    "ccm": "builder.clicks.models.ccm:fit_ccm",
+    "ubm": "builder.clicks.models.ubm:fit_ubm",
+    "cascade": "builder.clicks.models.cascade:fit_cascade",
+    "pbm": "builder.clicks.models.pbm:fit_pbm",
+    "global-ctr": "builder.clicks.models.ctr:fit_global_ctr",
+    "rank-ctr": "builder.clicks.models.ctr:fit_rank_ctr",
+    "document-ctr": "builder.clicks.models.ctr:fit_document_ctr",
+    "dbn-pyclick": "builder.clicks.models.dbn_pyclick:fit_dbn_pyclick",
+    "ccm-pyclick": "builder.clicks.models.ccm_pyclick:fit_ccm_pyclick",
 }
 """Import path of the training function of each click model (`FitFunction`)."""
 

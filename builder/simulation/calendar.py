@@ -26,7 +26,7 @@ class Month:
 
     @property
     def next(self) -> "Month":
-        """The next month."""
+        """Month after this month."""
         return Month(self.year + self.month // 12, self.month % 12 + 1)
 
     @property
@@ -41,7 +41,7 @@ class Month:
 
     @property
     def end(self) -> int:
-        """End of the month (start of the next one) in UTC, as Unix time in seconds."""
+        """End of the month in UTC, as Unix time in seconds; equals the start of the next month."""
         return self.next.start
 
 

@@ -36,7 +36,7 @@ class PageStates:
 
 
 def count_pages(params: Simulation, snapshot: int) -> int:
-    """Return the number of pages added up to a snapshot, including those removed since."""
+    """Return the number of pages added up to a snapshot, including removed pages."""
     return params.documents + snapshot * round(params.added * params.documents)
 
 
@@ -68,5 +68,5 @@ def page_states(params: Simulation, pages: UInt64Array, snapshot: int) -> PageSt
 def _draw_events(
     params: Simulation, pages: UInt64Array, step: int, event: int, probability: float
 ) -> npt.NDArray[np.bool_]:
-    """Draw, for each page, whether an event happens between snapshots `step - 1` and `step`."""
+    """Draw at random whether an event happens to each page from snapshot `step - 1` to `step`."""
     return np.asarray(hash_to_uniform_array(params.seed, pages, step, event) < probability)

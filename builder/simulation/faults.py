@@ -30,7 +30,7 @@ def insert_malformed_lines(
     kinds: tuple[str, ...],
     faults: list[Fault],
 ) -> Iterator[bytes]:
-    """Yield all lines, and after some lines, at random, a corrupted copy of the line.
+    """Yield all lines, and insert corrupted copies after randomly chosen lines.
 
     Args:
         lines: JSON objects, without line ends.

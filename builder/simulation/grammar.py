@@ -136,7 +136,7 @@ def fill_template(template: SentencePair, subject: Subject, rng: Rng) -> Sentenc
 
 
 def _subject_slots(subject: Subject) -> dict[str, str]:
-    """Return the values of the template slots for a subject, from a cache if possible."""
+    """Return the values of the template slots for a subject; the values are cached."""
     slots = _SLOTS_BY_ID.get(id(subject))
     if slots is None:
         slots = _SLOTS_BY_ID[id(subject)] = subject.template_slots()
@@ -149,7 +149,7 @@ _SLOTS_BY_ID: dict[int, dict[str, str]] = {}
 
 @cache
 def _parse_template(template: str) -> tuple[tuple[str, str | None], ...]:
-    """Split a template into pairs of a literal text and the name of the slot after it, or None."""
+    """Split a template into pairs of a text and the slot after it; None if no slot follows."""
     return tuple((text, name) for text, name, _, _ in Formatter().parse(template))
 
 
@@ -168,7 +168,7 @@ def generate_sentences(subject: Subject, count: int, rng: Rng) -> list[SentenceP
     """Generate distinct French sentences about a subject, with their English translations.
 
     If the subject has too few templates, the remaining sentences are about random subjects of the
-    same domain. Fewer than `count` sentences are returned if these do not suffice.
+    same domain. Fewer than `count` sentences are returned if the domain has too few templates.
     """
     templates = _shuffle_templates(subject, rng)[:count]
     pairs = [fill_template(template, subject, rng) for template in templates]

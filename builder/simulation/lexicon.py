@@ -82,7 +82,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Subject:
-    """Subject of a page or query: a noun of a domain, with a French and English qualifier."""
+    """Subject of a page or query: a noun of a domain, with a qualifier in French and English."""
 
     domain: Domain
     noun: Noun

@@ -73,7 +73,7 @@ class Query:
 
 
 def create_query_forms(params: Simulation, need: int) -> tuple[str, ...]:
-    """Return the distinct texts that users type for a need, such as in uppercase or with a typo.
+    """Return the distinct texts that users type for a need, some in uppercase or misspelled.
 
     Args:
         params: Parameters of the simulation.
@@ -117,8 +117,8 @@ def _grade_candidates(params: Simulation, need: int, count: int, depth: int) -> 
     Args:
         params: Parameters of the simulation.
         need: Number of the information need.
-        count: Requested number of candidates; more are returned, as some pages may not exist.
-        depth: Maximum number of pages per subject that are considered.
+        count: Requested number of candidates; more are returned, because some pages may not exist.
+        depth: Maximum number of pages considered per subject.
     """
     subject = hash_integers(params.seed, need, 1) % len(subjects())
     per_noun = len(domains()[0].qualifiers)
@@ -168,7 +168,7 @@ def create_need_query(params: Simulation, need: int, snapshot: int) -> Query:
 def scale_by_grade(
     ranges: dict[int, tuple[float, float]], grades: list[int], fractions: FloatArray
 ) -> FloatArray:
-    """Scale each fraction to the range of values of its grade.
+    """Scale each fraction to the range of values that belongs to its grade.
 
     Args:
         ranges: Minimum and maximum value, by grade.
@@ -184,7 +184,7 @@ def scale_by_grade(
 
 
 def create_topics() -> list[tuple[str, str, str]]:
-    """Return the id, label and alias (the plural) of a topic for each noun of the lexicon."""
+    """Return one topic per noun of the lexicon, as id, label and alias (the plural)."""
     return [
         (
             normalize_text(noun.french).replace(" ", "-"),

@@ -56,8 +56,8 @@ class TitledPage(NamedTuple):
     words: tuple[str, ...]
 
 
-def simulate_over(out: Path | str, crawls: Sequence[Path], params: Simulation) -> None:
-    """Simulate query logs over existing crawls, and write them with their ground truth.
+def simulate_over_crawls(out: Path | str, crawls: Sequence[Path], params: Simulation) -> None:
+    """Simulate query logs over existing crawls, and write the logs with their ground truth.
 
     Args:
         out: Output folder; created if missing.
@@ -99,7 +99,7 @@ def simulate_over(out: Path | str, crawls: Sequence[Path], params: Simulation) -
 
 
 def _detect_months(crawls: Sequence[Path]) -> list[Month]:
-    """Return the months in the names of the crawl files, or else consecutive months.
+    """Return the month of each crawl: from its file name, or else consecutive months.
 
     File names are used only if every name contains a month and the months are in ascending order.
     """
@@ -117,7 +117,7 @@ def _read_titles(path: Path) -> list[TitledPage]:
         UsageError: the file does not exist, or no page has a title or text.
     """
     if not path.is_file():
-        raise UsageError(f"--over: no such file: {path}; expected a crawl file")
+        raise UsageError(f"--over: {path}: file not found; expected a crawl file")
     pages: dict[str, TitledPage] = {}
     params = CrawlParameters(interval="ignore", undated="start")
     with TemporaryDirectory(prefix="longeval-") as scratch:
@@ -129,12 +129,14 @@ def _read_titles(path: Path) -> list[TitledPage]:
                 distinct_words = dict.fromkeys(w for w in words if len(w) >= MIN_WORD_CHARS)
                 pages[url] = TitledPage(url, tuple(distinct_words))
     if not any(page.words for page in pages.values()):
-        raise UsageError(f"--over: {path}: expected pages with a title or text, found none")
+        raise UsageError(
+            f"--over: {path}: expected pages with a title or text, found none; check the crawl file"
+        )
     return list(pages.values())
 
 
 def _select_topics(pages: list[TitledPage]) -> list[str]:
-    """Return the most frequent title words as topics, except those that are too frequent."""
+    """Return frequent title words as topics; words that occur in too many titles are skipped."""
     counts = Counter(word for page in pages for word in page.words)
     max_pages = max(MIN_TOPIC_PAGES, round(MAX_TOPIC_SHARE * len(pages)))
     words = [w for w, n in counts.items() if MIN_TOPIC_PAGES <= n <= max_pages and w.isalpha()]
@@ -144,7 +146,7 @@ def _select_topics(pages: list[TitledPage]) -> list[str]:
 def _create_query_texts(
     pages: list[TitledPage], topics: list[str], params: Simulation
 ) -> list[str]:
-    """Return distinct query texts, each a topic and the two rarest other words of a page title."""
+    """Return distinct query texts; each is a topic and the two rarest other words of a title."""
     counts = Counter(word for page in pages for word in page.words)
     topic_set = set(topics)
     shuffled = sorted(pages, key=lambda page: hash_integers(params.seed, *page.url.encode()[-24:]))

@@ -16,7 +16,7 @@ class Simulation(BaseModel):
     name: str = Field(default="simulated", description="Name of the collection")
     seed: int = Field(default=1, ge=0, lt=2**63, description="Random seed")
     snapshots: Positive = Field(
-        default=3, le=1200, description="Number of snapshots: consecutive months from 2022-06"
+        default=3, le=1200, description="Number of monthly snapshots, beginning with 2022-06"
     )
     documents: Positive = Field(
         default=1500, le=10**9, description="Number of pages in the first snapshot"
@@ -41,7 +41,7 @@ class Simulation(BaseModel):
     )
     translation: Literal["off", "embedded"] = Field(
         default="off",
-        description="Translation in the collection definition: off, or by the embedded model",
+        description="Translation to English in the definition: off, or embedded (bundled model)",
     )
     added: Share = Field(default=0.06, description="New pages per month, as a share of `documents`")
     removed: Share = Field(default=0.04, description="Probability per month that a page is removed")

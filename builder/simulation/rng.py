@@ -31,7 +31,7 @@ def hash_integers(*integers: int) -> int:
 
 
 def hash_arrays(*arrays: UInt64Array | int) -> UInt64Array:
-    """Return a 64-bit hash per element of broadcast arrays, as `hash_integers` does for scalars."""
+    """Return a 64-bit hash per element of broadcast arrays, like `hash_integers` for scalars."""
     state: UInt64Array = np.zeros(1, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for array in arrays:
@@ -43,12 +43,12 @@ def hash_arrays(*arrays: UInt64Array | int) -> UInt64Array:
 
 
 def hash_to_uniform(*integers: int) -> float:
-    """Return a uniformly distributed number in [0, 1), which is a hash of the integers."""
+    """Return a uniformly distributed number in [0, 1) that is a hash of a sequence of integers."""
     return float((hash_integers(*integers) >> 11) / 2**53)
 
 
 def hash_to_uniform_array(*arrays: UInt64Array | int) -> FloatArray:
-    """Return a number in [0, 1) per element of broadcast arrays, as `hash_to_uniform` does."""
+    """Return a number in [0, 1) per element of broadcast arrays, like `hash_to_uniform`."""
     return np.asarray((hash_arrays(*arrays) >> np.uint64(11)) / 2**53, dtype=np.float64)
 
 

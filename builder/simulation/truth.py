@@ -1,4 +1,4 @@
-"""Ground truth of the simulation: tables with what a build from the raw data should find."""
+"""Ground truth of the simulation: tables of facts that a build from the raw data should find."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,7 +41,7 @@ PAGE_CHANGE_SCHEMA = {
 
 
 def create_relevance_rows(month: Month, queries: Sequence[Query]) -> list[tuple[object, ...]]:
-    """Return a row with the true relevance of each result of each query."""
+    """Return one row per query and result, with the true relevance of the result."""
     return [
         (month.name, query.forms[0], url, grade, float(a), float(s))
         for query in queries
@@ -54,7 +54,7 @@ def create_relevance_rows(month: Month, queries: Sequence[Query]) -> list[tuple[
 def create_query_rows(
     month: Month, queries: Sequence[Query], probabilities: FloatArray
 ) -> list[tuple[object, ...]]:
-    """Return one row per query text, with the probability that an impression is for its query."""
+    """Return one row per query text, with the probability of its query in an impression."""
     return [
         (month.name, query.number, query.kind, form, float(probability))
         for query, probability in zip(queries, probabilities, strict=True)

@@ -139,11 +139,11 @@ def create_unwanted_queries(params: Simulation, snapshot: int) -> list[Query]:
 
 
 def query_probabilities(params: Simulation, queries: list[Query], snapshot: int) -> FloatArray:
-    """Return the probability of each query in an impression at a snapshot, float64[queries].
+    """Return the probability that an impression is for each query, float64[queries].
 
-    The popularity of information needs follows Zipf's law, and drifts from month to month. In the
-    other kinds of queries, the first few are more frequent than the rest. The probabilities sum to
-    1, or are all 0 if there are no queries.
+    The popularity of information needs follows Zipf's law, and drifts from month to month. Among
+    the queries of any other kind, the first few are more frequent than the rest. The probabilities
+    sum to 1, or are all 0 if there are no queries.
     """
     numbers = np.array([query.number for query in queries], dtype=np.uint64)
     kinds = np.array([query.kind for query in queries])

@@ -1,4 +1,4 @@
-"""Writes the crawl of a simulated snapshot: all pages in the index, some of them twice."""
+"""Writes the crawl of a simulated snapshot: all pages in the index, some of which occur twice."""
 
 import gzip
 import html
@@ -69,7 +69,7 @@ def write_crawl(
         limits: Executor and resource limits for generating pages in parallel.
     """
     name = crawl_path(params, month)
-    fetches = _fetch_pages(params, snapshot, month, on_progress, limits)
+    fetches = _generate_fetches(params, snapshot, month, on_progress, limits)
     if params.crawl_format == "warc":
         _write_warc(out / name, fetches)
         return
@@ -83,39 +83,39 @@ def write_crawl(
             file.write(line + b"\n")
 
 
-def _fetch_pages(
+def _generate_fetches(
     params: Simulation,
     snapshot: int,
     month: Month,
     on_progress: Callable[[int], None],
     limits: Limits,
 ) -> Iterator[FetchedPage]:
-    """Generate pages in parallel; yield those in the index of a snapshot, by page number."""
+    """Generate the fetched pages of a snapshot in parallel; yield them by page number."""
     count = count_pages(params, snapshot)
     ranges = [
         (start, min(start + PAGES_PER_TASK, count)) for start in range(0, count, PAGES_PER_TASK)
     ]
-    task = partial(_fetch_range, params, snapshot, month)
+    task = partial(_generate_range, params, snapshot, month)
     for (start, stop), fetches in zip(ranges, map_partitions(task, ranges, limits), strict=True):
         yield from fetches
         on_progress(stop - start)
 
 
-def _fetch_range(
+def _generate_range(
     params: Simulation,
     snapshot: int,
     month: Month,
     page_range: tuple[int, int],
     limits: Limits,  # noqa: ARG001 - signature of partition tasks
 ) -> list[FetchedPage]:
-    """Return the fetches of all existing pages in a range of page numbers.
+    """Return the fetched versions of all existing pages in a range of page numbers.
 
     Args:
         params: Parameters of the simulation.
         snapshot: Zero-based index of the snapshot.
         month: Month of the snapshot.
-        page_range: First page number, and one more than the last.
-        limits: Not used; every partition task receives it.
+        page_range: First page number, and last page number plus one.
+        limits: Not used; required of every partition task.
     """
     pages = np.arange(*page_range, dtype=np.uint64)
     states = page_states(params, pages, snapshot)

@@ -27,7 +27,7 @@ from builder.simulation.user_model import simulate_clicks
 IMPRESSIONS_PER_BATCH = 50_000
 USERS_PER_BOT = 500
 VARIANT_PROBABILITIES = (0.35, 0.3, 0.1, 0.15, 0.1)
-"""Probabilities that users type the second, third, ... text of a query, and not the first."""
+"""Probabilities that users type the second, third, ... text of a query instead of the first."""
 
 IntArray = npt.NDArray[np.int64]
 
@@ -53,7 +53,7 @@ def write_log(
         out: Output folder.
         params: Parameters of the simulation.
         queries: Queries to draw from; each has at least one result.
-        probabilities: float64[queries]; probability of each query in an impression.
+        probabilities: float64[queries]; probability with which each query is drawn.
         month: Month of the snapshot.
         faults: Output list, to which a `Fault` is appended per malformed line.
         on_progress: Function that is called with the number of impressions of each finished batch.
@@ -133,7 +133,7 @@ def _draw_batch(
     Args:
         params: Parameters of the simulation.
         queries: Queries to draw from.
-        probabilities: float64[queries]; probability of each query in an impression.
+        probabilities: float64[queries]; probability with which each query is drawn.
         results: Properties of the results of each query.
         month: Month of the snapshot.
         rng: Random number generator.
@@ -169,7 +169,7 @@ def _draw_batch(
 def _draw_times(
     month: Month, seconds: float, start: int, size: int, rng: np.random.Generator
 ) -> IntArray:
-    """Draw ascending Unix times, int64[size], in intervals of `seconds` on average."""
+    """Draw ascending Unix times, int64[size], `seconds` apart on average."""
     time = month.start + (start + np.arange(size) + rng.random(size)) * seconds
     return time.astype(np.int64)
 

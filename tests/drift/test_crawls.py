@@ -222,7 +222,9 @@ def test_a_collection_of_the_same_archives_gives_the_same_numbers(
         rows = read_crawled(tmp_path / "scratch" / side)
         pages.append(tmp_path / f"{date}.jsonl")
         rows.select("url", "title", "text", timestamp="fetched_at").write_ndjson(pages[-1])
-    builder.simulate_over(tmp_path / "world", pages, Simulation(queries=20, impressions=2000))
+    builder.simulate_over_crawls(
+        tmp_path / "world", pages, Simulation(queries=20, impressions=2000)
+    )
     definition = tmp_path / "world/workflow.toml"
     text = definition.read_text()
     for page, archive in zip(pages, archives, strict=True):

@@ -140,7 +140,9 @@ def test_every_page_fits(browser: Any, site: str, explored: Path, width: int, th
 
 def test_a_real_crawl(browser: Any, shared: Path, tmp_path: Path) -> None:
     crawls = sorted((shared / "crawl").glob("*.jsonl.gz"))
-    builder.simulate_over(tmp_path / "world", crawls, Simulation(queries=30, impressions=3000))
+    builder.simulate_over_crawls(
+        tmp_path / "world", crawls, Simulation(queries=30, impressions=3000)
+    )
     version = builder.build(tmp_path / "world/workflow.toml", tmp_path / "out").root
     with opened(version) as site:
         for width, theme in ((390, "light"), (1100, "dark")):

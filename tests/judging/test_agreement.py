@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from builder.judging.agreement import agreement_report
+from builder.judging.agreement import measure_agreement
 from schemas import Judgements
 
 
@@ -25,7 +25,7 @@ def test_report_of_two_assessors_and_clicks() -> None:
             "click_grade": [2, 0, 1],
         }
     )
-    report = agreement_report(rows, qrels)
+    report = measure_agreement(rows, qrels)
     (two,) = report.assessors
     assert (two.first, two.second, two.pairs, two.same) == ("ann", "bob", 2, 1)
     assert two.table == ((0, 1, 0), (0, 0, 0), (0, 0, 1))
@@ -37,7 +37,7 @@ def test_report_of_two_assessors_and_clicks() -> None:
 
 
 def test_report_without_anything_in_common() -> None:
-    report = agreement_report(judgements((1, "ann", 2), (2, "bob", 1)))
+    report = measure_agreement(judgements((1, "ann", 2), (2, "bob", 1)))
     assert report.assessors == ()
     assert report.alpha_ordinal is None
     assert report.clicks is None

@@ -136,7 +136,7 @@ def test_invalid_pool_arguments(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot open file"):
         draw_pool([tmp_path / "none"], queries=QUERIES, documents=DOCUMENTS)
     overlapping = (*LONGEVAL_STRATA, Stratum(30, 40, 0.1))
-    with pytest.raises(UsageError, match="non-overlapping"):
+    with pytest.raises(UsageError, match="do not overlap"):
         draw_pool([big_run(tmp_path)], queries=QUERIES, documents=DOCUMENTS, strata=overlapping)
     with pytest.raises(UsageError, match="expected a number from 1 to 1000000"):
         depth_strata(0)
@@ -211,7 +211,7 @@ def test_sheets_have_one_line_per_pair_and_no_formula(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("query_id\tdoc_id\tgrade\n", "line 1: .*assessor missing"),
+        ("query_id\tdoc_id\tgrade\n", "line 1: .*; add assessor"),
         ("", "line 1: .*an empty file"),
         (
             "query_id\tdoc_id\tassessor\tgrade\nq 1\td\tann\t1\n",

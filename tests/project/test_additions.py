@@ -43,8 +43,8 @@ def never(pages: Pages, training: TrainingOptions) -> TrainedModel:
 ''',
         "builder/parameters/clicks.py",
         {
-            '    "dbn": "builder.clicks.models.dbn:dbn",\n': (
-                '    "dbn": "builder.clicks.models.dbn:dbn",\n'
+            '    "dbn": "builder.clicks.models.dbn:fit_dbn",\n': (
+                '    "dbn": "builder.clicks.models.dbn:fit_dbn",\n'
                 '    "never": "builder.clicks.models.never:never",\n'
             )
         },

@@ -147,7 +147,7 @@ def test_public_names() -> None:
         "import_release",
         "open_collection",
         "simulate",
-        "simulate_over",
+        "simulate_over_crawls",
         "validate",
         "verify",
     ]

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder import Simulation, UsageError, simulate, simulate_over
+from builder import Simulation, UsageError, simulate, simulate_over_crawls
 from builder.queries.personal import detect_personal_data
 from builder.simulation import sentence_pairs
 from builder.simulation.lexicon import Noun, domains, subjects
@@ -280,7 +280,9 @@ def test_users_over_existing_pages(tmp_path: Path) -> None:
                 file.write(json.dumps(row) + "\n")
             file.write("broken\n")
         paths.append(path)
-    simulate_over(tmp_path / "w", paths, Simulation(queries=10, impressions=300, malformed_rate=0))
+    simulate_over_crawls(
+        tmp_path / "w", paths, Simulation(queries=10, impressions=300, malformed_rate=0)
+    )
     assert sorted(p.name for p in (tmp_path / "w/logs").iterdir()) == [
         "2022-06.jsonl.gz",
         "2022-09.jsonl.gz",
@@ -330,7 +332,7 @@ def test_users_over_crawls_of_every_format(tmp_path: Path, crawl_format: str) ->
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     users = Simulation(queries=8, impressions=80, malformed_rate=0)
     for out, crawl in (("wanted", lines), ("found", path)):
-        simulate_over(tmp_path / out, [crawl], users)
+        simulate_over_crawls(tmp_path / out, [crawl], users)
     logs = [sorted((tmp_path / out / "logs").iterdir()) for out in ("wanted", "found")]
     assert [log.read_bytes() for log in logs[0]] == [log.read_bytes() for log in logs[1]]
 
@@ -349,11 +351,11 @@ def _record(row: dict[str, Any]) -> bytes:
 
 
 def test_over_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no such file"):
-        simulate_over(tmp_path / "w", [tmp_path / "none.jsonl"], Simulation())
+    with pytest.raises(UsageError, match="file not found; expected a crawl file"):
+        simulate_over_crawls(tmp_path / "w", [tmp_path / "none.jsonl"], Simulation())
     (tmp_path / "empty.jsonl").touch()
     with pytest.raises(UsageError, match="found none"):
-        simulate_over(tmp_path / "w", [tmp_path / "empty.jsonl"], Simulation())
+        simulate_over_crawls(tmp_path / "w", [tmp_path / "empty.jsonl"], Simulation())
 
 
 @pytest.mark.parametrize("wrong", [{"documents": 0}, {"bot_rate": 1.5}, {"pages": 3}])

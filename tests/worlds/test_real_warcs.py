@@ -66,7 +66,7 @@ def version(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for archive, path in zip(archives, lines, strict=True):
         pages, _ = read(archive)
         path.write_text(pages.select("url", "title", "text").write_ndjson())
-    builder.simulate_over(folder / "world", lines, Simulation(queries=20, impressions=2000))
+    builder.simulate_over_crawls(folder / "world", lines, Simulation(queries=20, impressions=2000))
     definition = folder / "world/workflow.toml"
     text = definition.read_text()
     for archive, path in zip(archives, lines, strict=True):

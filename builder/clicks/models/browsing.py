@@ -48,7 +48,7 @@ class BrowsingClicks:
         return np.where(pages.clicked, click, 1 - click)
 
     def _examination(self, num_ranks: int) -> Floats:
-        """Crop or pad `examination` to a given number of ranks, float64[num_ranks, num_ranks]."""
+        """Return `examination`, cropped or padded to `num_ranks` ranks (rows and columns)."""
         known = min(len(self.examination), num_ranks)
         gamma = np.full((num_ranks, num_ranks), self.default_examination)
         gamma[:known, :known] = self.examination[:known, :known]

@@ -26,12 +26,12 @@ class CascadeChain(ExaminationChain):
         return np.where(pages.rank > pages.first_click[pages.page], MIN_PROBABILITY, observed)
 
 
-def cascade(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_cascade(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Fit the cascade model: estimate attractiveness per pair; satisfaction is 1."""
     page = pages.page
     examined = pages.rank <= pages.first_click[page]
     if training.params.no_click == "skip":
-        examined &= (pages.deepest > 0)[page]
+        examined &= (pages.deepest_click > 0)[page]
     weights = pages.weight[page]
     clicks = sum_by_group(pages.pair, weights, examined & pages.clicked, pages.pairs)
     examinations = sum_by_group(pages.pair, weights, examined, pages.pairs)

@@ -21,12 +21,12 @@ from builder.clicks.models.training import (
 
 
 class Continuation(NamedTuple):
-    """Probabilities of examining the next result, for each outcome of the previous one.
+    """Probabilities that a user examines the next result, by what happened at the previous one.
 
     Args:
-        skip: After an examined result without a click (alpha 1 of the paper).
-        unsatisfied: After an unsatisfying click (alpha 2).
-        satisfied: After a satisfying click (alpha 3).
+        skip: Probability after an examined result without a click (alpha 1 in the paper).
+        unsatisfied: Probability after an unsatisfying click (alpha 2).
+        satisfied: Probability after a satisfying click (alpha 3).
     """
 
     skip: float = 0.5
@@ -34,8 +34,11 @@ class Continuation(NamedTuple):
     satisfied: float = 0.5
 
 
-def ccm(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Fit the click chain model: attractiveness a per pair (relevance: a²), and continuation."""
+def fit_ccm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Fit the click chain model: attractiveness a per pair, and three continuation probabilities.
+
+    The relevance of a pair is a².
+    """
     weights = pages.weight[pages.page].astype(np.float64)
     clicks = pages.sum_by_pair(weights * pages.clicked)
     a, continuation = np.full(pages.pairs, 0.5), Continuation()
@@ -52,7 +55,7 @@ def ccm(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 
 def examination_chain(pages: Pages, a: Floats, continuation: Continuation) -> ExaminationChain:
-    """Return the examination chain on these pages, given the attractiveness of each pair."""
+    """Return the examination chain of result pages, given the attractiveness a of each pair."""
     shown = a[pages.pair]
     after_click = (1 - shown) * continuation.unsatisfied + shown * continuation.satisfied
     return ExaminationChain(shown, after_click, continuation.skip)
@@ -77,9 +80,9 @@ def _update_continuation(
     hidden: ExaminationPosterior,
     training: TrainingOptions,
 ) -> Continuation:
-    """Return posterior means of the continuation probabilities.
+    """Return the posterior means of the continuation probabilities.
 
-    They are estimated from all ranks of a page except its last rank.
+    All ranks except the last rank of each page contribute.
     """
     satisfied = posterior_satisfaction(pages, a, continuation, hidden)
     after_click = (1 - a) * continuation.unsatisfied + a * continuation.satisfied

@@ -24,8 +24,8 @@ from builder.clicks.models.training import (
 )
 
 
-def ccm_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
-    """Fit the click chain model as PyClick does: attractiveness per pair, and continuation."""
+def fit_ccm_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
+    """Fit the click chain model as PyClick does: attractiveness and continuation probabilities."""
     weights = pages.weight[pages.page].astype(np.float64)
     shown, clicks = pages.sum_by_pair(weights), pages.sum_by_pair(weights * pages.clicked)
     below = is_below_last_click(pages)
@@ -52,10 +52,10 @@ def _update_continuation(
     continuation: Continuation,
     training: TrainingOptions,
 ) -> Continuation:
-    """Return posterior means of the continuation probabilities, estimated from all ranks."""
+    """Return the posterior means of the continuation probabilities, estimated from all ranks."""
     a, examined = chain.attractiveness, chain.forward(pages)[1]
     tail = no_click_from_top(pages, a, continuation.skip)
-    last = pages.deepest[pages.page]
+    last = pages.deepest_click[pages.page]
     is_certain = (last == 0) | (pages.rank < last)
     silence = [1 - going + going * tail for going in continuation]
     after_click = (1 - a) * silence[1] + a * silence[2]

@@ -10,7 +10,7 @@ from builder.clicks.models.probabilities import IndependentClicks
 from builder.clicks.models.training import TrainedModel, TrainingOptions, gather_by_rank
 
 
-def global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate a single click probability for all results."""
     everything = pages.click_counts(np.zeros(len(pages.pair), dtype=np.int64), 1)
     rate = training.estimate_by_group(everything.clicks, everything.impressions)[0]
@@ -18,7 +18,7 @@ def global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     return TrainedModel(lambda p: _independent_clicks(constant[p.pair]), constant, None, constant)
 
 
-def rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate one click probability per rank."""
     ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)))
     rates = training.estimate_by_group(ranks.clicks, ranks.impressions)
@@ -27,7 +27,7 @@ def rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     )
 
 
-def document_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_document_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Estimate one click probability per query-document pair."""
     pairs = pages.click_counts(pages.pair, pages.pairs)
     rates = training.estimate_by_pair(pairs.clicks, pairs.impressions)

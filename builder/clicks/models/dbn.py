@@ -17,7 +17,7 @@ from builder.clicks.models.training import (
 )
 
 
-def dbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_dbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Fit the DBN model: attractiveness and satisfaction per pair, and a global persistence."""
     weights = pages.weight[pages.page].astype(np.float64)
     clicks = pages.sum_by_pair(weights * pages.clicked)

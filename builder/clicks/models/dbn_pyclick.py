@@ -28,7 +28,7 @@ from builder.clicks.models.training import (
 )
 
 
-def dbn_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_dbn_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Fit the DBN model as PyClick does: attractiveness, satisfaction and a global persistence."""
     weights = pages.weight[pages.page].astype(np.float64)
     shown, clicks = pages.sum_by_pair(weights), pages.sum_by_pair(weights * pages.clicked)
@@ -58,15 +58,15 @@ def dbn_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
 
 
 def is_below_last_click(pages: Pages) -> Flags:
-    """Whether each result is below the last click of its page, bool[m]."""
-    last = pages.deepest[pages.page]
+    """Return whether each result is below the last click of its page, bool[m]."""
+    last = pages.deepest_click[pages.page]
     return np.asarray((last > 0) & (pages.rank > last))
 
 
 def click_at_or_below_probability(
     pages: Pages, a: Floats, persistence: float
 ) -> tuple[Floats, Floats]:
-    """Return P(click at or below | examined) of each result and of its next result, float64[m]."""
+    """Return P(click at or below | examined) of each result and of the next, float64[m] each."""
     here, below = np.zeros(len(a)), np.zeros(len(a))
     after = np.zeros(len(pages))
     for page, shown in reversed(pages.by_rank()):
@@ -81,7 +81,7 @@ def _expected_continuations(
 ) -> tuple[Floats, Floats]:
     """Return P(user continues) and P(user decides whether to continue), float64[m] each."""
     examined = chain.forward(pages)[1]
-    last, rank = pages.deepest[pages.page], pages.rank
+    last, rank = pages.deepest_click[pages.page], pages.rank
     on_last = rank == last
     unsatisfied = np.where(on_last, 1 - s, 1.0)
     on = persistence * no_click_from_top(pages, chain.attractiveness, persistence)

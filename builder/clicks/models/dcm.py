@@ -10,7 +10,7 @@ from builder.clicks.models.probabilities import ExaminationChain
 from builder.clicks.models.training import TrainedModel, TrainingOptions, gather_by_rank
 
 
-def dcm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_dcm(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Fit the dependent click model: attractiveness per pair and continuation per rank."""
     rules = {"no_click": training.params.no_click, "last": training.params.last}
     pairs = pages.click_counts(pages.pair, pages.pairs, **rules)

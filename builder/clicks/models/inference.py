@@ -41,7 +41,7 @@ def infer_examination(pages: Pages, chain: ExaminationChain) -> ExaminationPoste
         chain: Examination chain of these pages.
     """
     silence, below, evidence = _backward_pass(pages, chain)
-    deepest, k = pages.deepest, chain.after_skip
+    deepest, k = pages.deepest_click, chain.after_skip
     examined, continued = np.zeros(len(silence)), np.zeros(len(silence))
     forward = np.ones(len(pages))
     for index, (page, shown) in enumerate(pages.by_rank()):
@@ -61,11 +61,12 @@ def _backward_pass(pages: Pages, chain: ExaminationChain) -> tuple[Floats, Float
     """Compute the probabilities of no further click, from the last rank to the first.
 
     Returns:
-        b of each result and b of its next result, float64[m] each; Z of each page, float64[n].
+        P(no click at or below | examined) of each result and of the next one, float64[m] each;
+        P(no click below the last click) of each page, float64[n].
     """
     silence, below = np.ones(len(pages.pair)), np.ones(len(pages.pair))
     after, evidence = np.ones(len(pages)), np.ones(len(pages))
-    deepest, k = pages.deepest, chain.after_skip
+    deepest, k = pages.deepest_click, chain.after_skip
     for index, (page, shown) in reversed(list(enumerate(pages.by_rank()))):
         below[shown] = after[page]
         c = chain.after_click[shown]

@@ -15,10 +15,10 @@ class ClickCounts:
     """Integer counts per group of shown results, int64[groups] each.
 
     Args:
-        impressions: Times shown.
-        examinations: Times shown at or above the last click, or on a page without clicks.
-        clicks: Times clicked, at most once per page and rank.
-        last_clicks: Times clicked last.
+        impressions: Number of times shown.
+        examinations: Number of times shown at or above the last click, or on a page without clicks.
+        clicks: Number of times clicked, at most once per page and rank.
+        last_clicks: Number of times clicked last.
     """
 
     impressions: Integers
@@ -32,7 +32,8 @@ class Pages:
     """Distinct result pages: n pages with m shown results in total.
 
     Args:
-        pair: int64[m]; query-document pair of each shown result, by page and rank.
+        pair: int64[m]; index of the query-document pair of each shown result, ordered by page and
+            rank.
         clicked: bool[m]; whether each shown result was clicked.
         start: int64[n + 1]; offset of the first shown result of each page, followed by m.
         weight: int64[n]; number of impressions of each page.
@@ -57,27 +58,27 @@ class Pages:
 
     @property
     def page(self) -> Integers:
-        """Page index of each shown result, int64[m]."""
+        """Index of the page of each shown result, int64[m]."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @property
     def rank(self) -> Integers:
-        """Rank of each shown result on its page, from 1, int64[m]."""
+        """One-based rank of each shown result on its page, int64[m]."""
         return np.arange(len(self.pair)) - self.start[self.page] + 1
 
     @property
-    def deepest(self) -> Integers:
-        """Rank of the lowest click on each page; 0 if there is none, int64[n]."""
+    def deepest_click(self) -> Integers:
+        """Rank of the deepest click on each page, int64[n]; 0 if there is none."""
         return self._reduce_by_page(np.where(self.clicked, self.rank, 0), np.maximum)
 
     @property
     def is_last_click(self) -> Flags:
-        """Whether each shown result is the lowest click of its page, bool[m]."""
-        return np.asarray(self.clicked & (self.rank == self.deepest[self.page]))
+        """Whether each shown result has the deepest click of its page, bool[m]."""
+        return np.asarray(self.clicked & (self.rank == self.deepest_click[self.page]))
 
     @property
     def previous_click(self) -> Integers:
-        """Rank of the nearest click above each shown result; 0 if there is none, int64[m]."""
+        """Rank of the nearest click above each shown result, int64[m]; 0 if there is none."""
         clicked = np.where(self.clicked, self.rank, 0)
         above = np.concatenate([[0], clicked[:-1]])[: len(clicked)]
         above[self.rank == 1] = 0
@@ -86,7 +87,7 @@ class Pages:
 
     @property
     def first_click(self) -> Integers:
-        """Rank of the first click on each page; the maximum int64 if there is none, int64[n]."""
+        """Rank of the topmost click on each page, int64[n]; the maximum int64 if there is none."""
         beyond = np.iinfo(np.int64).max
         return self._reduce_by_page(np.where(self.clicked, self.rank, beyond), np.minimum)
 
@@ -111,7 +112,7 @@ class Pages:
             last: `rank` or `time`, as in `ClickParameters`.
         """
         page, rank = self.page, self.rank
-        deepest = self.deepest[page]
+        deepest = self.deepest_click[page]
         used = (deepest > 0) if no_click == "skip" else np.ones(len(page), dtype=bool)
         examined = (rank <= deepest) | (deepest == 0)
         final = rank == (deepest if last == "rank" else self.latest[page])
@@ -128,7 +129,11 @@ class Pages:
         return np.bincount(self.pair, weights=values, minlength=self.pairs).astype(np.float64)
 
     def reweight(self, weight: Integers) -> "Pages":
-        """Return the pages with new weights, int64[n]; pages of weight 0 are removed."""
+        """Return the pages with the given weights, but without pages of weight 0.
+
+        Args:
+            weight: int64[n]; new number of impressions of each page.
+        """
         kept = weight > 0
         shown = np.repeat(kept, self.lengths)
         start = np.concatenate([[0], np.cumsum(self.lengths[kept])]).astype(np.int64)
@@ -142,9 +147,9 @@ class Pages:
         )
 
     def by_rank(self) -> list[tuple[Integers, Integers]]:
-        """Return two index arrays for each rank, from the top.
+        """Return a pair of index arrays for each rank, from the top: pages and results.
 
-        The first selects the pages with a result at that rank, the second selects these results.
+        The first array selects the pages with a result at the rank, the second these results.
         """
         lengths = self.lengths
         found = []
@@ -155,6 +160,6 @@ class Pages:
 
 
 def sum_by_group(groups: Integers, weights: Integers, flags: Flags, num_groups: int) -> Integers:
-    """Sum integer weights of the flagged elements of each group, int64[num_groups]."""
+    """Sum the integer weights of the flagged elements in each group, int64[num_groups]."""
     sums = np.bincount(groups[flags], weights=weights[flags], minlength=num_groups)
     return np.rint(sums).astype(np.int64)

@@ -17,7 +17,7 @@ from builder.clicks.models.training import (
 )
 
 
-def pbm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_pbm(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Fit the position-based model: attractiveness per pair and examination per rank."""
     ranks = int(pages.lengths.max(initial=0))
     cells, where = np.unique(pages.pair * ranks + pages.rank - 1, return_inverse=True)

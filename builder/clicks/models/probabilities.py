@@ -22,7 +22,7 @@ MIN_PROBABILITY = 1e-6
 
 
 class ClickProbabilities(Protocol):
-    """Interface of click probabilities that a trained model predicts for shown results."""
+    """Protocol of the click probabilities that a trained model predicts for shown results."""
 
     def marginal(self, pages: Pages) -> Floats:
         """Return P(click) of each shown result, float64[m]."""

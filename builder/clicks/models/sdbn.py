@@ -8,7 +8,7 @@ from builder.clicks.models.probabilities import ExaminationChain
 from builder.clicks.models.training import TrainedModel, TrainingOptions
 
 
-def sdbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_sdbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Fit the sDBN model: attractiveness and satisfaction per pair."""
     counts = pages.click_counts(
         pages.pair, pages.pairs, no_click=training.params.no_click, last=training.params.last

@@ -21,10 +21,10 @@ MAX_PROBABILITY = 1 - 1e-6
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """Training options of a click model, and the estimators that depend on them.
+    """Training options of a click model, and estimators that use these options.
 
     Args:
-        params: `no_click`, `last`, prior and iterations.
+        params: Click parameters; only `no_click`, `last`, the prior and `iterations` are used.
     """
 
     params: ClickParameters = field(default_factory=ClickParameters)
@@ -40,21 +40,21 @@ class TrainingOptions:
         return Beta(self.params.prior_alpha, self.params.prior_beta)
 
     def estimate_by_pair(self, successes: Integers, trials: Integers) -> Floats:
-        """Return each pair's posterior mean of a probability, under the configured prior."""
+        """Return the posterior mean of a probability for each pair, under the configured prior."""
         prior = self.fixed_prior
         if self.params.prior == "empirical_bayes":
             prior = fit_beta(successes, trials, np.ones(len(trials), dtype=np.int64))
         return posterior_mean(successes, trials, prior)
 
     def estimate_by_group(self, successes: Integers, trials: Integers) -> Floats:
-        """Return each group's posterior mean of a probability; a group is, for example, a rank.
+        """Return the posterior mean of a probability for each group of results, such as each rank.
 
         Groups have ample evidence, so the fixed prior suffices.
         """
         return posterior_mean(successes, trials, self.fixed_prior)
 
     def estimate_global(self, successes: Floats, trials: Floats) -> float:
-        """Return the posterior mean of a global probability, given expected counts per result."""
+        """Return the posterior mean of a single probability, given expected counts per result."""
         prior = self.fixed_prior
         won, total = float(successes.sum()), float(trials.sum())
         return min((won + prior.alpha) / (total + prior.alpha + prior.beta), MAX_PROBABILITY)
@@ -65,7 +65,7 @@ class TrainedModel:
     """A trained click model.
 
     Args:
-        predict: Function that returns the click probabilities of the results on pages.
+        predict: Function that predicts the click probabilities of the results on given pages.
         attractiveness: P(click | examined) per pair, float64[pairs]; None if not modeled.
         satisfaction: P(satisfied | clicked) per pair, float64[pairs]; None if not modeled.
         relevance: Ranking score per pair, float64[pairs]; None if not modeled.
@@ -90,5 +90,5 @@ def posterior_mean(successes: Integers | Floats, trials: Integers | Floats, prio
 
 
 def gather_by_rank(values: Floats, pages: Pages, default: float) -> Floats:
-    """Look up the value of each result's rank, float64[m]; `default` beyond the known ranks."""
+    """Return the value for each result's rank, float64[m]; `default` beyond the known ranks."""
     return np.append(values, default)[np.minimum(pages.rank - 1, len(values))]

@@ -17,7 +17,7 @@ from builder.clicks.models.training import (
 )
 
 
-def ubm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_ubm(pages: Pages, training: TrainingOptions) -> TrainedModel:
     """Fit the UBM: attractiveness per pair, and examination per rank and previous click."""
     ranks = int(pages.lengths.max(initial=0))
     context = (pages.rank - 1) * ranks + pages.previous_click
