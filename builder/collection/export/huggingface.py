@@ -1,10 +1,10 @@
-"""Exports Parquet files with a dataset card, which `datasets.load_dataset` can load.
+"""Exports a collection as Parquet files that `datasets.load_dataset` can load.
 
 ```
 README.md  croissant.json  topics.parquet  queries_map.parquet
 <documents|queries|qrels>/<snapshot>/part-*.parquet
 ```
-All files are copied unchanged, except that grades in qrels are converted to signed integers
+All tables are copied unchanged, except that grades in qrels are converted to signed integers
 (int64), as required by tools such as ranx.
 """
 
@@ -26,7 +26,7 @@ from builder.runtime.progress import Progress
 OMITTED = ("evidence tables, change tables and reports (available in the published version)",)
 SNAPSHOT_TABLES = ("documents", "queries", "qrels")
 COLLECTION_TABLES = ("topics", "queries_map")
-"""Exported tables that cover the whole collection."""
+"""Names of the exported tables that cover the whole collection."""
 
 
 def export_huggingface(
