@@ -8,7 +8,7 @@ from builder.runtime.publisher import sha256
 
 
 def checksum_lines(folder: Path) -> str:
-    """Return the SHA-256 hash of each file below a folder, one line per file, as `sha256sum` does."""
+    """Return the SHA-256 hash of each file below a folder, in the format of `sha256sum`."""
     paths = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     return "".join(f"{sha256(folder / path)}  {path}\n" for path in paths)
 

@@ -63,7 +63,7 @@ def tool_versions() -> dict[str, str]:
     return {"longeval-builder": __version__, **{name: installed_version(name) for name in ENGINES}}
 
 
-def producer_versions(manifest: Mapping[str, Any]) -> dict[str, str]:
+def code_versions(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the versions of all libraries and stages that a manifest records, by name.
 
     Names of stages begin with `STAGE_PREFIX`.

@@ -89,11 +89,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
     try:
         _Manifest.model_validate(manifest)
     except (ValidationError, RecursionError) as error:
-        raise FormatError(f"invalid manifest: {_first_error(error)}", path) from None
+        raise FormatError(f"invalid manifest: {_format_first_error(error)}", path) from None
     return dict(manifest)
 
 
-def _first_error(error: ValidationError | RecursionError) -> str:
+def _format_first_error(error: ValidationError | RecursionError) -> str:
     """Return the first validation error as `<key>: <message>`."""
     if isinstance(error, RecursionError):
         return "nested too deeply"

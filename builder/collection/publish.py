@@ -180,7 +180,7 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
 
 
 def _link_other_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
-    """Link the files of a stage that are not Parquet, such as `drift.json`, into a version folder."""
+    """Link the non-Parquet output of a stage, such as `drift.json`, into a version folder."""
     record = store.record(stage.name, key) or {}
     home = store.folder(stage.name, key, record)
     for name in record["files"]:

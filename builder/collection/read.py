@@ -182,7 +182,7 @@ class Collection:
         return parquet.scan_checked(self.path / f"{paths[name]}.parquet")
 
     def aligned_texts(self, kind: str, *, language: str | None = None) -> pl.LazyFrame:
-        """Scan the texts of all snapshots as one frame, with ids that are the same in all snapshots.
+        """Scan the texts of all snapshots as one frame, with ids that are stable across snapshots.
 
         Args:
             kind: `documents` or `queries`.

@@ -19,7 +19,7 @@ MAX_UNCLICKED_SHARE = 0.5
 
 def _find_outlier_queries(context: ValidationContext) -> Iterator[Defect]:
     for name, qrels in context.scan_snapshots("qrels"):
-        lines = pl.concat([qrels.select("query_id"), _rejected_judgements(context, name)])
+        lines = pl.concat([qrels.select("query_id"), _scan_rejected_judgements(context, name)])
         counts = lines.group_by("query_id").len().sort("len", "query_id", descending=True).collect()
         typical = counts["len"].quantile(0.99, "lower") or 0
         outliers = counts.filter(
@@ -36,8 +36,8 @@ def _find_outlier_queries(context: ValidationContext) -> Iterator[Defect]:
             )
 
 
-def _rejected_judgements(context: ValidationContext, snapshot: str) -> pl.LazyFrame:
-    """Return the query id of each judgement that the import rejected as a repetition."""
+def _scan_rejected_judgements(context: ValidationContext, snapshot: str) -> pl.LazyFrame:
+    """Scan the query id of each judgement that the import rejected as a repetition."""
     rejects = context.scan(f"snapshots/{snapshot}/rejects")
     if rejects is None:
         return pl.LazyFrame(schema={"query_id": pl.String})

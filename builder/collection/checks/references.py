@@ -115,7 +115,7 @@ def _find_inconsistent_grades(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_map_mismatches(context: ValidationContext) -> Iterator[Defect]:
-    """Report ids whose snapshots in `documents_map` or `queries_map` differ from those in the tables."""
+    """Report ids that the map of documents or queries lists for the wrong snapshots."""
     for kind, key in (("documents", "doc_id"), ("queries", "query_id")):
         mapped = context.scan(f"{kind}_map")
         present = [

@@ -76,11 +76,11 @@ def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
 def _combine_defect_finders(*finders: DefectFinder) -> DefectFinder:
     """Return a function that runs the given functions in turn and yields all their defects."""
 
-    def find_with_all(context: ValidationContext) -> Iterator[Defect]:
+    def find_all_defects(context: ValidationContext) -> Iterator[Defect]:
         for finder in finders:
             yield from finder(context)
 
-    return find_with_all
+    return find_all_defects
 
 
 def _create_query_text_finder(messages: dict[str, str]) -> DefectFinder:
@@ -90,7 +90,7 @@ def _create_query_text_finder(messages: dict[str, str]) -> DefectFinder:
         messages: Message for each text fault, such as `double_space`.
     """
 
-    def find_query_texts(context: ValidationContext) -> Iterator[Defect]:
+    def find_query_text_faults(context: ValidationContext) -> Iterator[Defect]:
         for where, summary in context.table_summaries.items():
             if where.endswith("/queries"):
                 for name, message in messages.items():
@@ -98,7 +98,7 @@ def _create_query_text_finder(messages: dict[str, str]) -> DefectFinder:
                         count = summary.text_faults.counts[name]
                         yield where, message, count, tuple(summary.text_faults.examples[name])
 
-    return find_query_texts
+    return find_query_text_faults
 
 
 _DUPLICATE_MESSAGES = {

@@ -84,11 +84,11 @@ class TextFaults:
                 number.
         """
         checked = {name: fault for name, fault in faults.items() if name not in SAMPLED_FAULTS}
-        self._count(rows, checked, key)
+        self._count_faults(rows, checked, key)
         sampled = {name: fault for name, fault in faults.items() if name in SAMPLED_FAULTS}
         if sampled:
             sample = rows.gather_every(sample_interval).filter(_ENGLISH.is_not_null())
-            self._count(sample, sampled, key)
+            self._count_faults(sample, sampled, key)
 
     def merge(self, other: "TextFaults") -> None:
         """Add the counts and examples of `other`, which describes later rows of the table."""
@@ -97,7 +97,7 @@ class TextFaults:
             examples = self.examples.setdefault(name, [])
             examples += keys[: MAX_EXAMPLES - len(examples)]
 
-    def _count(self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str]) -> None:
+    def _count_faults(self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str]) -> None:
         if not faults:
             return
         found = rows.select(pl.struct(key).alias("key"), **faults)

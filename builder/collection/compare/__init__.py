@@ -19,7 +19,7 @@ from builder.collection.compare.changes import (
     find_grading_changes,
     parts_affecting_judged_pairs,
 )
-from builder.collection.compare.definitions import diff_definitions, diff_drift, diff_producers
+from builder.collection.compare.definitions import diff_code_versions, diff_definitions, diff_drift
 from builder.collection.compare.judgements import (
     JudgementDifference,
     count_grade_changes,
@@ -34,7 +34,7 @@ from builder.collection.compare.tables import (
 )
 from builder.collection.export import LAYOUTS
 from builder.collection.export.longeval_web import OMITTED
-from builder.collection.manifest import producer_versions
+from builder.collection.manifest import code_versions
 from builder.collection.read import Collection, Snapshot, open_collection
 from builder.io import parquet
 from builder.io.tables import Table, table_at
@@ -109,7 +109,7 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
         sides[0].signature,
         sides[1].signature,
         () if imported else tuple(diff_definitions(before, after)),
-        tuple(diff_producers(producer_versions(before), producer_versions(after))),
+        tuple(diff_code_versions(code_versions(before), code_versions(after))),
         tuple(dict.fromkeys(line for i in imported for line in _omitted_data(i["layout"]))),
         tuple(pair for pair in pairs if not pair.is_empty),
         tuple(_iter_judgement_differences(*sides)),

@@ -72,11 +72,11 @@ def _format_judgement_lines(difference: JudgementDifference) -> list[str]:
             + (f" and {more:,} more" if more > 0 else "")
         )
     if difference.other_text:
-        lines.append(f"{snapshot}: {_describe_other_texts(difference)}")
+        lines.append(f"{snapshot}: {_describe_text_mismatches(difference)}")
     return lines
 
 
-def _describe_other_texts(difference: JudgementDifference) -> str:
+def _describe_text_mismatches(difference: JudgementDifference) -> str:
     share = difference.other_text / difference.compared
     found = (
         "are attached to a different query text in the new version"

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from builder.collection.compare.definitions import diff_producers, diff_values
+from builder.collection.compare.definitions import diff_code_versions, diff_values
 from builder.collection.compare.judgements import DefinitionChanges
 from builder.collection.manifest import (
     LISTS,
     STAGE_PREFIX,
+    code_versions,
     list_file_hashes,
-    producer_versions,
     snapshot_parameters,
 )
 
@@ -81,10 +81,10 @@ def find_changes(manifests: Manifests, snapshot: str, *parts: DefinitionPart) ->
                 for name in _earlier_snapshots(manifest, snapshot)
             ]
     upstream = tuple(s for part in parts if part is not GRADING for s in part.sections)
-    producers = (
+    versions = (
         {
             name: version
-            for name, version in producer_versions(manifest).items()
+            for name, version in code_versions(manifest).items()
             if not name.startswith(STAGE_PREFIX) or name.removeprefix(STAGE_PREFIX) in STAGES
         }
         for manifest in manifests
@@ -93,7 +93,7 @@ def find_changes(manifests: Manifests, snapshot: str, *parts: DefinitionPart) ->
         _changed_parameters(manifests, snapshot, upstream),
         _changed_parameters(manifests, snapshot, GRADING.sections),
         inputs=before != after,
-        producers=bool(diff_producers(*producers)),
+        code=bool(diff_code_versions(*versions)),
     )
 
 
@@ -123,7 +123,7 @@ def find_grading_changes(
         tuple(dict.fromkeys(key for changes in found for key in changes.evidence)),
         found[0].thresholds,
         inputs=len(firsts) > 1 or any(changes.inputs for changes in found),
-        producers=found[0].producers,
+        code=found[0].code,
     )
 
 

@@ -49,7 +49,7 @@ def diff_definitions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str
 
 
 def _recorded_definition(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the definition in a manifest, with the overrides and list files that stages recorded."""
+    """Return the definition in a manifest, with snapshot overrides and list file hashes."""
     definition = manifest["definition"]
     snapshots = [
         {**s, "overrides": _recorded_overrides(manifest, s["name"])}
@@ -71,14 +71,14 @@ def _recorded_overrides(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
     return overrides
 
 
-def diff_producers(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+def diff_code_versions(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Return one line per stage or library whose version differs, such as `stage clicks: 4 -> 5`.
 
     Stages recorded in only one version are omitted, because they depend on the number of snapshots.
 
     Args:
-        old: `producer_versions` of the old version.
-        new: `producer_versions` of the new version.
+        old: Result of `code_versions` for the old version.
+        new: Result of `code_versions` for the new version.
     """
     before, after = (
         {k: v for k, v in side.items() if k in other or not k.startswith(STAGE_PREFIX)}

@@ -18,13 +18,13 @@ class DefinitionChanges:
         thresholds: Changed parameters that affect how scores are converted to grades, as dotted
             keys.
         inputs: Whether the input files differ.
-        producers: Whether the versions of stages or libraries differ.
+        code: Whether the versions of stages or libraries differ.
     """
 
     evidence: tuple[str, ...] = ()
     thresholds: tuple[str, ...] = ()
     inputs: bool = False
-    producers: bool = False
+    code: bool = False
 
     @property
     def evidence_change_cause(self) -> str:
@@ -41,7 +41,7 @@ class DefinitionChanges:
         """Cause of changed click counts and scores if no parameter changed."""
         if self.inputs:
             return "inputs"
-        return "code" if self.producers else "unknown"
+        return "code" if self.code else "unknown"
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import polars as pl
 
 from builder.collection.export.markup import (
     document_body,
-    escape_expr,
-    escape_series,
+    escape_markup_expr,
+    escape_markup_series,
     normalize_lines,
     single_line,
 )
@@ -142,7 +142,7 @@ def render_trec(
             pl.when(pl.col("body") != "").then(pl.lit("\n")).otherwise(pl.lit("")),
             pl.lit("</TEXT>\n</DOC>\n"),
         )
-        body = escape_series(_document_bodies(frame, keep_lines=keep_lines))
+        body = escape_markup_series(_document_bodies(frame, keep_lines=keep_lines))
         return frame.with_columns(body=body).select(text)["literal"]
 
     return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
@@ -222,7 +222,7 @@ def write_longeval_topics(path: Path, queries: pl.DataFrame, id_column: str = "q
         pl.format(
             "<top>\n<num>{}</num>\n<title>{}</title>\n</top>",
             pl.col(id_column),
-            escape_expr(single_line(pl.col("text"))),
+            escape_markup_expr(single_line(pl.col("text"))),
         )
     )
     write_lines(path, rows.to_series())
@@ -235,7 +235,7 @@ def write_trec_topics(path: Path, queries: pl.DataFrame, id_column: str) -> None
     Java int, and a colon before the title. See `write_queries` for the arguments.
     """
     fields = "<num> Number: {}\n<title> Topic: {}\n<desc> Description:\n\n<narr> Narrative:\n"
-    text = escape_expr(single_line(pl.col("text")))
+    text = escape_markup_expr(single_line(pl.col("text")))
     write_lines(
         path, queries.select(pl.format(f"<top>\n{fields}\n</top>", id_column, text)).to_series()
     )

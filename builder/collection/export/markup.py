@@ -34,14 +34,14 @@ _NEEDS_JOINING = [*_BREAKS, *_SPACES_BESIDE_BREAKS]
 """Strings that `join_lines` changes: line breaks other than LF, and whitespace next to LF."""
 
 
-def escape_expr(text: pl.Expr) -> pl.Expr:
+def escape_markup_expr(text: pl.Expr) -> pl.Expr:
     """Return an expression that escapes TREC tags in a string column."""
     return text.str.replace_all(_ESCAPED_TAG, "&amp;$1").str.replace_all(_TAG, "&lt;$1")
 
 
 def escape_markup(text: str) -> str:
     """Escape the TREC tags in a text."""
-    return str(pl.select(escape_expr(pl.lit(text))).item())
+    return str(pl.select(escape_markup_expr(pl.lit(text))).item())
 
 
 def unescape_markup(text: str) -> str:
@@ -75,9 +75,11 @@ def normalize_lines(bodies: pl.Series) -> pl.Series:
     return _apply_where(bodies, bodies.str.contains_any(_NEEDS_JOINING), join_lines(pl.col("text")))
 
 
-def escape_series(texts: pl.Series) -> pl.Series:
+def escape_markup_series(texts: pl.Series) -> pl.Series:
     """Escape the TREC tags in a series of texts."""
-    return _apply_where(texts, texts.str.contains_any(["<", "&"]), escape_expr(pl.col("text")))
+    return _apply_where(
+        texts, texts.str.contains_any(["<", "&"]), escape_markup_expr(pl.col("text"))
+    )
 
 
 def _apply_where(texts: pl.Series, mask: pl.Series, expr: pl.Expr) -> pl.Series:

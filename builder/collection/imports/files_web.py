@@ -95,7 +95,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
 def _document_files(
     root: Path, files: list[Path], months_by_label: dict[str, str]
 ) -> dict[tuple[str, str], list[Path]]:
-    """Return the document files by (month, language); TREC files take precedence over JSON files."""
+    """Return the document files by (month, language); TREC files are preferred to JSON files."""
     paths_by_kind: dict[tuple[str, str, str], list[Path]] = {}
     for path in files:
         folder = _parse_snapshot_folder(Path(relative_name(path, root)).parts[:-1])

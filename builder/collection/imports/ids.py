@@ -57,7 +57,10 @@ def fallback_query_keys(release_id: str, id_scope: str) -> tuple[str, ...]:
 def document_key_candidates(
     release_id: str, url: str | None, id_scope: str
 ) -> tuple[str, tuple[str, ...]]:
-    """Return (canonical URL or a substitute, candidate keys in order of preference) of a document."""
+    """Return the URL key of a document, and its candidate keys in order of preference.
+
+    The URL key is the canonical URL or, if there is no valid URL, the release id with its scope.
+    """
     scoped_id = f"{id_scope}:{release_id}"
     release_key = (release_id,) if re.fullmatch(DOC_ID_PATTERN, release_id) else ()
     canonical = canonical_url(url) if url else None

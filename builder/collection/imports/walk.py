@@ -1,7 +1,7 @@
 """Lists the files of a release, following links and references to prior datasets.
 
 Links are followed if they lead to a file or folder in the release or in one of its prior datasets;
-other links are recorded but not followed. A prior dataset is a folder named under `prior-datasets` in
+other links are recorded but not followed. A prior dataset is a folder listed as `prior-datasets` in
 `metadata.json`, with its own `metadata.json`, inside the release or next to it.
 """
 
@@ -51,7 +51,7 @@ def list_release_files(root: Path) -> ReleaseFiles:
 def _find_sibling_datasets(
     metadata: Path, root: Path, folders: list[Path], files: ReleaseFiles
 ) -> list[Path]:
-    """Return prior datasets next to the release, and add missing ones to `files.missing_datasets`."""
+    """Return prior datasets next to the release; record missing ones in `missing_datasets`."""
     names = read_metadata_value(metadata, PRIOR_DATASETS)
     paths = [n for n in names if isinstance(n, str) and "/" in n] if isinstance(names, list) else []
     siblings = []
