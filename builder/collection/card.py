@@ -1,4 +1,4 @@
-"""Writes the dataset card of a version (`README.md`), with Hugging Face metadata."""
+"""Writes the dataset card (`README.md`) of a version, with Hugging Face metadata."""
 
 import json
 from itertools import groupby

@@ -1,6 +1,6 @@
-"""Summarizes the clicks, crawl coverage and translations of each snapshot as fractions.
+"""Summarizes the clicks, crawl coverage and translations of each snapshot as shares (fractions).
 
-These shares appear in the build report and on the dataset card. They are computed from the tables
+The shares appear in the build report and on the dataset card. They are computed from the tables
 `click_diagnostics`, `coverage` and `translations` of each snapshot.
 """
 

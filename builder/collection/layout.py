@@ -54,7 +54,7 @@ PUBLISHED = {**COLLECTION_TABLES, **SNAPSHOT_TABLES, **CHANGE_TABLES}
 
 
 def snapshot_folder(version: Path, snapshot: str) -> Path:
-    """Return the path of the folder of a snapshot in a version folder."""
+    """Return the folder that contains the tables of a snapshot in a version folder."""
     return version / "snapshots" / snapshot
 
 

@@ -47,7 +47,7 @@ def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
 
 
 def _describe_overrides(snapshot: SnapshotDefinition) -> dict[str, Any]:
-    """Return `{"overrides": ...}` with the parameters that a snapshot overrides; empty if none."""
+    """Return `{"overrides": ...}` with the parameters that a snapshot overrides, or `{}`."""
     found = snapshot.overrides and snapshot.overrides.model_dump(mode="json", exclude_unset=True)
     return {"overrides": found} if found else {}
 

@@ -121,7 +121,7 @@ def first_nonblank_line(data: bytes) -> bytes:
 
 
 def _count_single_separators(data: bytes) -> int | None:
-    """Count the separators in a file; None if it starts with one or two of them are adjacent."""
+    """Count the separators in a file; return None if any are adjacent or start the file."""
     is_separator = np.frombuffer(data, dtype=np.uint8) <= _SPACE
     if (
         not len(is_separator)

@@ -90,7 +90,7 @@ def replace_keys_with_ids(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
 
 
 def _replace_ids(rows: pl.DataFrame, snapshot: Path, old: str, new: str) -> pl.DataFrame:
-    """Replace `query_id` and `doc_id`: find each in column `old` of the release ids, take `new`."""
+    """Map `query_id` and `doc_id` from column `old` to column `new` of `schemas.ReleaseIds`."""
     ids = read_release_ids(snapshot)
     if ids is None:
         return rows

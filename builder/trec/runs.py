@@ -74,7 +74,7 @@ class Run:
 
 
 def check_depth(depth: int | None) -> None:
-    """Raise an error if a run depth is neither None (unlimited) nor at least 1.
+    """Raise an error if a run depth is below 1; None means unlimited and is valid.
 
     Raises:
         UsageError: The depth is below 1.

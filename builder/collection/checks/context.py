@@ -60,7 +60,7 @@ class TableSummary:
 
 
 class ValidationContext:
-    """Collection to be validated: manifest, table summaries and lazy frames."""
+    """Collection to validate, with the manifest, table summaries and lazy frames for checks."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection

@@ -1,4 +1,4 @@
-"""Defines `Check`, a validation check of a collection, and `Finding`, a defect it found."""
+"""Defines `Check`, a validation check, and `Finding`, a defect that a check found."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

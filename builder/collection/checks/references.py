@@ -50,7 +50,7 @@ def _find_missing_queries(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _describe_missing_texts(missing: pl.DataFrame, without_text: pl.DataFrame) -> str:
-    """Describe how many judgements have no known query text, and where the other texts occur."""
+    """Describe how many judgements refer to queries whose text is in no snapshot."""
     unknown_texts = (
         f"the query text is unknown for {int(without_text['len'].sum()):,} of the judgements"
     )
@@ -85,7 +85,7 @@ def _find_split_leaks(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_wrong_judgement_counts(context: ValidationContext) -> Iterator[Defect]:
-    """Report queries whose `judged` or `relevant` count differs from the number of qrels."""
+    """Report queries whose counts `judged` or `relevant` do not match the qrels."""
     for name, (queries, qrels) in context.scan_snapshots("queries", "qrels"):
         counted = qrels.group_by("query_id").agg(
             found_judged=pl.len(), found_relevant=(pl.col("grade") > 0).sum()

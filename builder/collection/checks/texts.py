@@ -20,7 +20,7 @@ MIN_EXTRA_REPETITIONS = 8
 
 
 def _is_runaway(text: pl.Expr, source: pl.Expr) -> pl.Expr:
-    """Return an expression that is true if a translation repeats words far more than its source.
+    """Return an expression that detects translations with far more repeated words than the source.
 
     Such runaway translations are produced by a decoder that is stuck in a loop.
     """
@@ -80,8 +80,8 @@ class TextFaults:
             rows: Rows of the table.
             faults: Boolean expressions by fault name.
             key: Key columns of the table; their values are kept as examples.
-            sample_interval: `SAMPLED_FAULTS` are evaluated only on every n-th row, where n is this
-                number.
+            sample_interval: Step between the rows on which `SAMPLED_FAULTS` are evaluated; 1
+                evaluates them on all rows.
         """
         checked = {name: fault for name, fault in faults.items() if name not in SAMPLED_FAULTS}
         self._count_faults(rows, checked, key)

@@ -120,9 +120,9 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
 def _release_ids(
     old: Collection, new: Collection, path: str
 ) -> tuple[ReleaseIdFrame, ReleaseIdFrame]:
-    """Return (old, new) `schemas.ReleaseIds` tables of the snapshot that contains a table.
+    """Return the `schemas.ReleaseIds` tables (old, new) of the snapshot that contains a table.
 
-    The entry of a version that is not an imported release is None.
+    If a version is not an imported release, its entry is None.
 
     Args:
         old: Old version.

@@ -100,7 +100,7 @@ def find_changes(manifests: Manifests, snapshot: str, *parts: DefinitionPart) ->
 def find_grading_changes(
     manifests: Manifests, snapshot: str, documents_differ: Mapping[str, bool]
 ) -> DefinitionChanges:
-    """Return the changes that can alter the grade of a pair whose clicks and score are equal.
+    """Return the changes that can alter a grade whose click counts and score did not change.
 
     Under the policy `target_shares`, thresholds are fitted to the scores of the first snapshot, so
     changes to that snapshot and to the set of judged documents are included.

@@ -33,7 +33,7 @@ class DefinitionChanges:
 
     @property
     def cause_of_judged_pair_changes(self) -> str:
-        """Cause of a changed set of judged pairs; grading parameters count as `parameters`."""
+        """Cause of a changed set of judged pairs; also takes grading parameters into account."""
         return "parameters" if self.thresholds else self.evidence_change_cause
 
     @property

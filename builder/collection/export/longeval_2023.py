@@ -75,7 +75,7 @@ def export_longeval_2023(
 
 
 def snapshot_label(index: int, snapshot: str) -> str:
-    """Return the label of a snapshot, which names its folder, such as `A-2022-07`.
+    """Return the label used as the folder name of a snapshot, such as `A-2022-07`.
 
     The letter counts the test snapshots; the training snapshot (index 0) has no letter.
     """

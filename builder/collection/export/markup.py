@@ -60,7 +60,7 @@ def join_lines(*texts: pl.Expr) -> pl.Expr:
 
 
 def document_body(title: str, text: str) -> pl.Expr:
-    """Return an expression that joins the columns `title` and `text`, given by name, with LF.
+    """Return an expression that joins a title column and a text column with LF.
 
     The title becomes the first line. Blank lines and trailing spaces within the text are kept.
     """

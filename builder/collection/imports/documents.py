@@ -177,7 +177,7 @@ class DocumentImporter:
             self._log.add_reject("english_without_french", file, number)
 
     def _assign_key(self, doc_id: str) -> str:
-        """Assign a key to a document; return its canonical URL, or a substitute if unknown."""
+        """Assign a key to a document; return its canonical URL, or a substitute if it has none."""
         canonical, candidates = document_key_candidates(
             doc_id, self._urls.get(doc_id), self._id_scope
         )

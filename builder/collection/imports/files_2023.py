@@ -60,7 +60,7 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
 
 
 def _find_language_folder(path: Path, root: Path) -> Path | None:
-    """Return the innermost folder `French` or `English` that contains a file, if any."""
+    """Return the innermost `French` or `English` folder of a file; None if there is none."""
     return next(
         (
             folder

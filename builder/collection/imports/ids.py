@@ -28,7 +28,7 @@ class KeyAssigner:
     """Assigner that gives each query or document id of a snapshot a unique key.
 
     Attributes:
-        keys: Key of each id, by id.
+        keys: Assigned key of each id.
     """
 
     def __init__(self) -> None:

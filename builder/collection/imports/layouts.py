@@ -137,7 +137,7 @@ def _drop_duplicate_links(snapshot: SnapshotFiles) -> None:
 
 
 def _filter_qrels_variant(files: list[Path], qrels_variant: str | None) -> list[Path]:
-    """Return all files except qrels files of other variants than the given one.
+    """Drop the qrels files of all variants except the given one; None keeps all files.
 
     Raises:
         UsageError: The release has no qrels files of this variant.
@@ -196,7 +196,7 @@ def find_unread_files(release: ReleaseFiles, snapshots: Sequence[SnapshotFiles])
 
 
 def _is_content_file(path: Path) -> bool:
-    """Whether a file may contain data, that is, is neither metadata, hidden nor a checksum file."""
+    """Whether a file may contain data, unlike metadata, hidden files and export records."""
     parts = [part for part in path.parts if part != ".."]
     hidden = any(NON_DOCUMENT.fullmatch(part) for part in parts)
     return not hidden and path.name not in EXPORT_FILES

@@ -108,7 +108,7 @@ def _write_keyed_tables(folder: Path, snapshot: str, limits: Limits) -> dict[str
 
 
 def _write_comparisons(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
-    """Write the id maps, changes between consecutive snapshots, `drift.json` and report."""
+    """Write the id maps, changes between consecutive snapshots, `drift.json` and the report."""
     scratch = limits.with_scratch_folder("compare")
     keyed = {name: _write_keyed_tables(folder, name, scratch) for name in names}
     tables = {kind: {name: keyed[name][kind] for name in names} for kind in MAIN}
