@@ -52,7 +52,7 @@ class TrecFormat:
 
 RUN = TrecFormat("TREC run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), "score")
 QRELS = TrecFormat(
-    "TREC qrels", ("query_id", "iteration", "doc_id", "grade"), "grade", is_integer=True
+    "TREC qrels file", ("query_id", "iteration", "doc_id", "grade"), "grade", is_integer=True
 )
 SCORES = TrecFormat("scores file", ("query_id", "doc_id", "score"), "score")
 

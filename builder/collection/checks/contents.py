@@ -22,7 +22,8 @@ def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
         found = counts.filter(pl.col("len") > threshold).sort("len", "doc_id", descending=True)
         if found.height:
             message = (
-                f"texts are shared by many documents, the most frequent by {found['len'][0]:,}"
+                "texts occur in many documents; the most frequent text occurs in "
+                f"{found['len'][0]:,} documents"
             )
             yield (
                 f"snapshots/{name}/documents",
@@ -67,7 +68,7 @@ def _find_incomplete_exports(context: ValidationContext) -> Iterator[Defect]:
                 where = folder.relative_to(context.collection.path).as_posix()
                 yield (
                     where,
-                    f"the export has {found} documents, the table has {documents.rows}",
+                    f"the export has {found} documents, but the table has {documents.rows}",
                     1,
                     (),
                 )

@@ -187,7 +187,7 @@ CHECKS = (
         "distinct queries have distinct English texts",
         "warning",
         "several French queries with the same English translation",
-        "list them in query_collisions, so that evaluations can exclude them",
+        "list the queries in the table query_collisions, so that evaluations can exclude them",
         _find_query_collisions,
     ),
     Check(

@@ -58,7 +58,7 @@ def _describe_missing_texts(missing: pl.DataFrame, without_text: pl.DataFrame) -
         return unknown_texts
     if without_text.is_empty():
         return "their texts occur only in other snapshots"
-    return f"{unknown_texts}; the other texts occur in other snapshots"
+    return f"{unknown_texts}; the remaining texts occur only in other snapshots"
 
 
 def _find_unjudged_queries(context: ValidationContext) -> Iterator[Defect]:
@@ -141,7 +141,10 @@ def _find_overlapping_intervals(context: ValidationContext) -> Iterator[Defect]:
     snapshots = context.manifest["definition"]["snapshots"]
     for before, after in pairwise(sorted(snapshots, key=lambda s: str(s["start"]))):
         if str(after["start"]) < str(before["end"]):
-            message = f"starts on {after['start']}, before {before['name']} ends on {before['end']}"
+            message = (
+                f"the snapshot starts on {after['start']}, before {before['name']} ends on "
+                f"{before['end']}"
+            )
             yield f"snapshots/{after['name']}", message, 1, ()
 
 

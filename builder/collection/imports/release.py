@@ -22,6 +22,7 @@ from builder.collection.imports.snapshot import (
 )
 from builder.errors import DataError
 from builder.io.disk import explain_errors
+from builder.reporting.numbers import pluralize
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress, Progress
@@ -168,9 +169,9 @@ def _check_tables_not_empty(
                     f"{count:,} {reason}" for reason, count in sorted(reasons.items())
                 )
                 raise DataError(
-                    f"{snapshot.name}: no {table} could be read from {len(files)} file(s) "
-                    f"({counts or 'the files are empty'}); nothing was published; use "
-                    "--allow-empty if the release has no such data"
+                    f"{snapshot.name}: no {table} could be read from "
+                    f"{pluralize(len(files), 'file')} ({counts or 'the files are empty'}); nothing "
+                    "was published; use --allow-empty if the release has no such data"
                 )
 
 
