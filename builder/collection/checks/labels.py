@@ -12,7 +12,7 @@ OUTLIER_FACTOR = 5
 MIN_JUDGEMENTS = 100
 """Queries and snapshots with fewer judgements are never reported as outliers or as unstable."""
 MAX_FLIP_SHARE = 0.15
-"""Maximum share of judged pairs that change from grade 0 to 2 or 2 to 0 between two snapshots."""
+"""Maximum share of judged pairs whose grade changes by 2 between consecutive snapshots."""
 MAX_UNCLICKED_SHARE = 0.5
 """Maximum share of relevant documents that were never clicked."""
 

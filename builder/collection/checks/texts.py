@@ -12,7 +12,7 @@ MAX_EXAMPLES = 3
 MIN_CLOSING_TAGS = 5
 """Minimum number of closing HTML tags in a text that counts as markup."""
 MAX_IDENTICAL_LENGTH = 40
-"""Longer texts (in characters) that are identical in English and French are untranslated."""
+"""Maximum length in characters of a text that may legitimately equal its translation."""
 
 
 MIN_EXTRA_REPETITIONS = 8

@@ -20,7 +20,7 @@ RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
     "queries": {"text": pl.col("text"), "text_en": pl.col("text_en")},
     "qrels": {"grade": pl.col("grade")},
 }
-"""Non-key columns of each table that every release layout contains, and that are compared."""
+"""Expressions to compare if a version is an imported release, by table and column name."""
 TIME_COLUMNS = {"fetched_at": pl.col("fetched_at")}
 """Columns of `documents` that are also compared for the layout `longeval-web`."""
 

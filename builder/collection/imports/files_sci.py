@@ -31,7 +31,7 @@ KNOWN_MONTHS = {
 }
 """Month of each release folder whose name contains no month, by prefix of the folder name."""
 RELEASE_YEAR = re.compile(r"longeval_sci_[\w-]*?(20\d\d)")
-"""Pattern of a folder name with the year of the release."""
+"""Pattern of a file or folder name that contains the year of the release."""
 SNAPSHOT_MONTHS = {"1": "2025-03", "train": "2025-03", "2": "2025-06", "3": "2025-09"}
 """First month of each three-month snapshot in the 2026 release, by snapshot number."""
 ADHOC_PREFIX = "longeval_adhoc-"

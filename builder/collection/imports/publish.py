@@ -91,7 +91,7 @@ SELECT r.* REPLACE (i.key AS query_id, j.key AS doc_id) FROM qrels AS r
 JOIN ids AS i ON i.kind = 'query' AND i.id = r.query_id
 JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
 }
-"""SQL by table name; replaces the ids with keys that are the same in all snapshots."""
+"""SQL query for each table; replaces ids with keys that are the same in all snapshots."""
 
 
 def _write_keyed_tables(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
