@@ -1,4 +1,4 @@
-"""Writes the dataset card of a version (`README.md`), with Hugging Face metadata."""
+"""Writes the dataset card (`README.md`) of a version, with Hugging Face metadata."""
 
 import json
 from itertools import groupby
@@ -18,7 +18,7 @@ from builder.reporting.numbers import pluralize
 from builder.reporting.render import render_markdown
 
 Config = tuple[str, str, list[tuple[str, str]]]
-"""Table name, glob of its files if it has no splits, and (name, glob) of each split."""
+"""Table name, glob of the files (empty if the table has splits), and (name, glob) of each split."""
 
 _SUFFIXES = {"documents": "/part-*.parquet", "queries": ".parquet", "qrels": ".parquet"}
 
@@ -26,13 +26,14 @@ _SUFFIXES = {"documents": "/part-*.parquet", "queries": ".parquet", "qrels": ".p
 def write_card(
     folder: Path, definition: dict[str, Any], tables: dict[str, Any], funnels: dict[str, Any]
 ) -> None:
-    """Write the dataset card of a version built by this package.
+    """Write the dataset card (`README.md`) of a version built by this package.
 
     Args:
         folder: Folder of the assembled version.
         definition: Definition as recorded in the manifest, with defaults and input hashes.
-        tables: Manifest entry of each table, including its row count `rows`, by path.
-        funnels: Query selection funnel of each snapshot; see `selection_funnels`.
+        tables: Manifest entry of each table, keyed by table path; `rows` is the row count.
+        funnels: Numbers of queries removed by each selection rule, by snapshot; see
+            `selection_funnels`.
     """
     snapshots = definition["snapshots"]
     patterns = {
@@ -55,7 +56,7 @@ def write_card(
 
 
 def _k_anonymity_clause(select_parameters: dict[str, Any]) -> str:
-    """Return the k-anonymity condition of section `[select]` as an English clause."""
+    """Return the k-anonymity rule as an English clause, such as `at least 5 users submitted it`."""
     k = select_parameters["min_users"]
     if select_parameters["anonymity"] == "users":
         return f"at least {pluralize(k, 'user')} submitted it"
@@ -63,7 +64,7 @@ def _k_anonymity_clause(select_parameters: dict[str, Any]) -> str:
 
 
 def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[str, Any]) -> None:
-    """Write the dataset card of an imported release."""
+    """Write the dataset card (`README.md`) of an imported release."""
     snapshots = definition["snapshots"]
     patterns = {
         f"{kind} {s['name']}": f"snapshots/{s['name']}/{kind}{suffix}"
@@ -80,7 +81,7 @@ def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[st
 
 
 def describe_collection(definition: dict[str, Any]) -> str:
-    """Return a two-sentence description of a collection."""
+    """Return a short English description of a collection, with its license."""
     licence = single_line(definition["collection"]["licence"])
     snapshots = pluralize(len(definition["snapshots"]), "snapshot")
     return (
@@ -97,7 +98,7 @@ def card_variables(
 
     Args:
         definition: Definition as recorded in the manifest.
-        tables: Manifest entry of each table, including its row count `rows`, by path.
+        tables: Manifest entry of each table, keyed by table path; `rows` is the row count.
         configs: Dataset configurations; see `dataset_configs`.
     """
     collection = definition["collection"]
@@ -121,8 +122,8 @@ def dataset_configs(patterns: dict[str, str]) -> list[Config]:
     contain hyphens.
 
     Args:
-        patterns: Glob of the Parquet files by key: `<table> <snapshot>`, or `<table>` for a table
-            that covers the whole collection.
+        patterns: Glob of the Parquet files of each table, keyed by `<table> <snapshot>`, or by
+            `<table>` if the table covers the whole collection.
     """
     parts = [(*key.partition(" ")[::2], pattern) for key, pattern in patterns.items()]
     configs: list[Config] = []

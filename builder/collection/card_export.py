@@ -11,12 +11,12 @@ from builder.reporting.render import render_markdown
 def write_export_card(
     folder: Path, definition: dict[str, Any], tables: dict[str, Any], configs: list[Config]
 ) -> None:
-    """Write the dataset card of a Hugging Face export.
+    """Write the dataset card (`README.md`) of a Hugging Face export.
 
     Args:
         folder: Folder of the export.
         definition: Definition as recorded in the manifest.
-        tables: Manifest entry of each table, including its row count `rows`, by path.
+        tables: Manifest entry of each table, keyed by table path; `rows` is the row count.
         configs: Dataset configurations; see `dataset_configs`.
     """
     text = render_markdown(

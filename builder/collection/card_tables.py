@@ -12,7 +12,7 @@ from builder.reporting.render import markdown_table
 
 
 def provenance_table(snapshots: list[dict[str, Any]]) -> str:
-    """Return a Markdown table of the input files of each snapshot and their SHA-256 hashes."""
+    """Return a Markdown table with one row per input file: snapshot, kind, name and SHA-256."""
     rows = [
         (snapshot["name"], kind, table_cell(name), f"`{digest[:16]}...`")
         for snapshot in snapshots
@@ -23,7 +23,7 @@ def provenance_table(snapshots: list[dict[str, Any]]) -> str:
 
 
 def funnel_table(funnels: dict[str, Any]) -> str:
-    """Return a Markdown table that counts the queries removed by each rule in each snapshot.
+    """Return a Markdown table of the number of queries that each rule removed, by snapshot.
 
     Rules that removed no query in any snapshot are omitted.
     """
@@ -42,7 +42,7 @@ def funnel_table(funnels: dict[str, Any]) -> str:
 
 
 def evidence_table(version: Path, snapshots: list[str]) -> str:
-    """Return a Markdown table of click, coverage and translation shares by snapshot."""
+    """Return a Markdown table of click, coverage and translation percentages by snapshot."""
     rows = evidence_shares([snapshot_folder(version, name) for name in snapshots])
     return _table_by_snapshot(
         "share", snapshots, [(name, *map(format_percent, shares)) for name, shares in rows]

@@ -1,6 +1,6 @@
 """Writes `croissant.json`: Croissant 1.0 metadata (JSON-LD, MLCommons) of published tables.
 
-The metadata list the SHA-256 hash of each Parquet file, and the name, type and description of each
+The file lists the SHA-256 hash of each Parquet file, and the name, type and description of each
 column.
 """
 
@@ -61,7 +61,7 @@ def write_croissant(folder: Path, definition: dict[str, Any], files: dict[str, l
     Args:
         folder: Folder with the Parquet files.
         definition: Definition as recorded in the manifest.
-        files: Relative paths of the files of each table, by `<table> <snapshot>`.
+        files: Relative paths of the files of each table, keyed by `<table> <snapshot>`.
     """
     collection = definition["collection"]
     metadata = {
@@ -98,9 +98,9 @@ def _file_object(folder: Path, path: str) -> dict[str, Any]:
 
 
 def _record_set(table: str, path: str, index: int, file_count: int) -> dict[str, Any]:
-    """Return the Croissant record set of a Parquet file.
+    """Return the Croissant record set that describes one Parquet file.
 
-    The id of the record set ends in a number if the table has several files.
+    If the table has several files, the id of the record set ends in the index of the file.
 
     Args:
         table: Table and snapshot, as `<table> <snapshot>`.

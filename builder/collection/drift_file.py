@@ -9,7 +9,7 @@ from builder.errors import FormatError
 
 
 def read_drift(version: Path) -> dict[str, Any] | None:
-    """Return the content of a version's `drift.json`; None if the file does not exist.
+    """Return the content of `drift.json` in a version folder; None if there is no such file.
 
     Raises:
         FormatError: The file is not a JSON object.

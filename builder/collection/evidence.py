@@ -1,4 +1,4 @@
-"""Summarizes the clicks, crawl coverage and translations of each snapshot as shares.
+"""Summarizes the clicks, crawl coverage and translations of each snapshot as shares (fractions).
 
 The shares appear in the build report and on the dataset card. They are computed from the tables
 `click_diagnostics`, `coverage` and `translations` of each snapshot.
@@ -18,11 +18,11 @@ MEASURES = {
 }
 
 Row = tuple[str, tuple[float | None, ...]]
-"""Label of a share, and its value in each snapshot; None where the denominator is 0."""
+"""Label of a share, and its value in each snapshot; None if the denominator is 0."""
 
 
 def evidence_shares(folders: Sequence[Path]) -> list[Row]:
-    """Return the click, coverage and translation shares of each snapshot, one row per share.
+    """Return one row per click, coverage or translation share, with its value in each snapshot.
 
     Args:
         folders: Snapshot folders of a version, in chronological order.
@@ -60,5 +60,5 @@ def _ratio(count: int, total: int) -> float | None:
 
 
 def format_percent(share: float | None) -> str:
-    """Format a share as a percentage with one decimal; None becomes `-`."""
+    """Format a fraction as a percentage with one decimal place; None becomes `-`."""
     return "-" if share is None else f"{100 * share:.1f} %"

@@ -8,13 +8,13 @@ from builder.runtime.publisher import sha256
 
 
 def checksum_lines(folder: Path) -> str:
-    """Return the SHA-256 of every file below a folder as lines in `sha256sum` format."""
+    """Return the SHA-256 hash of each file below a folder, in the format of `sha256sum`."""
     paths = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     return "".join(f"{sha256(folder / path)}  {path}\n" for path in paths)
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Create a hard link to a file, or copy it if the file system does not support hard links."""
+    """Create a hard link to a file; copy the file if no hard link can be created."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, target)

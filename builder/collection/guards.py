@@ -1,4 +1,4 @@
-"""Checks that a build makes before it runs the stages and before it publishes a version.
+"""Checks that a build performs before it runs the stages and before it publishes a version.
 
 The checks protect released versions from changes and prevent the publication of empty snapshots.
 Each check raises an error that lists what is wrong.
@@ -20,7 +20,7 @@ from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
 
 REQUIRED_TABLES = {"documents": "documents", "queries": "queries", "qrels": "judgements"}
-"""Tables that must not be empty in any snapshot, with the name used in error messages."""
+"""Tables that must not be empty in any snapshot, and what error messages call their rows."""
 MAX_LISTED = 3
 """Maximum number of tables listed in an error message."""
 
@@ -49,7 +49,7 @@ def check_definition_unchanged(definition: Definition, store: Store) -> None:
 
 
 def check_stages_unchanged(definition: Definition, store: Store, stages: Iterable[Stage]) -> None:
-    """Raise an error if stages or table schemas have changed since a version was released.
+    """Raise an error if stages or table schemas have changed since the version was released.
 
     Drafts and unpublished versions always pass.
 
@@ -90,8 +90,8 @@ def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, .
     """Raise an error if the topics differ from those of a released version of the collection.
 
     Returns:
-        Differences from the topics of the draft that a build would replace, one line per kind of
-        change.
+        Differences between the topics and those of the published draft that the build would
+        replace, one line per kind of change; empty if there is no such draft.
 
     Raises:
         DataError: A topic was added, removed or changed since a release.

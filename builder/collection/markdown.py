@@ -5,10 +5,10 @@ APOSTROPHE = "'"
 
 
 def code_span(text: str) -> str:
-    """Return a text as an inline code span in Markdown, on a single line."""
+    """Return a text as a Markdown code span on a single line."""
     return f"`{' '.join(text.split()).replace(GRAVE, APOSTROPHE) or ' '}`"
 
 
 def table_cell(text: str) -> str:
-    """Return a text as a code span for a cell of a Markdown table."""
+    """Return a text as a code span that is safe in a cell of a Markdown table."""
     return code_span(text).replace("|", "\\|")

@@ -34,7 +34,7 @@ from schemas import Rejects
 
 
 def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) -> bool:
-    """Whether the version of a definition is published and up to date.
+    """Whether the version that a definition names is published and up to date.
 
     Raises:
         DataError: A released version was published from different stage outputs.
@@ -76,7 +76,7 @@ def publish_version(definition: Definition, store: Store, stages: Iterable[Stage
 
 
 def _main_table_paths(version_folder: Path, definition: Definition) -> dict[str, list[str]]:
-    """Return the relative file paths of documents, queries and qrels, by `<table> <snapshot>`."""
+    """Return the file paths of documents, queries and qrels, keyed by `<table> <snapshot>`."""
     found = {}
     for name in definition.workflow.snapshot_names:
         home = layout.snapshot_folder(version_folder, name)
@@ -105,10 +105,10 @@ def _unit_records(definition: Definition, store: Store, stages: Iterable[Stage])
 
 
 def selection_funnels(definition: Definition, units: dict[str, Any]) -> dict[str, Any]:
-    """Return the query selection funnel of each snapshot.
+    """Return the query selection funnel of each snapshot, by snapshot name.
 
-    A funnel lists the rules in order, each with the number of queries it removed and the number
-    that remained.
+    A funnel lists the selection rules in order, with the number of queries that each rule removed
+    and the number of queries that remained.
     """
     ledgers = {
         name: units[f"select {name}"]["ledger"] for name in definition.workflow.snapshot_names
@@ -122,7 +122,7 @@ def selection_funnels(definition: Definition, units: dict[str, Any]) -> dict[str
 def _assemble_version(
     definition: Definition, store: Store, stages: list[Stage], version_folder: Path
 ) -> dict[str, Any]:
-    """Write all files of a version to a folder, and return the manifest entries of its tables."""
+    """Write the stage outputs to a version folder; return the manifest entry of each table."""
     tables: dict[str, Any] = {}
     for stage in stages:
         keys = stage.scope.keys(definition.workflow)
@@ -148,7 +148,7 @@ def _assemble_version(
 
 
 def manifest_table_path(stage: Stage, key: str, name: str) -> str:
-    """Return the path under which the manifest lists a table of a stage run."""
+    """Return the path by which the manifest identifies a table that a stage wrote."""
     if stage.scope is Scope.SNAPSHOT:
         return f"snapshots/{key}/{layout.PUBLISHED[name]}"
     suffix = f"/{key}" if stage.scope is Scope.PAIR else ""
@@ -156,7 +156,7 @@ def manifest_table_path(stage: Stage, key: str, name: str) -> str:
 
 
 def manifest_table_entry(store: Store, stage: Stage, key: str, name: str) -> dict[str, Any]:
-    """Return the manifest entry of a table: row count, content hash and schema signature."""
+    """Return the manifest entry of a table: `rows`, `content` hash and schema (`contract`)."""
     record = store.record(stage.name, key) or {}
     content = record["content"][name]
     return {
@@ -180,7 +180,7 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
 
 
 def _link_other_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
-    """Link the non-Parquet files of a stage run, such as `drift.json`, into the version folder."""
+    """Link the non-Parquet output of a stage, such as `drift.json`, into a version folder."""
     record = store.record(stage.name, key) or {}
     home = store.folder(stage.name, key, record)
     for name in record["files"]:

@@ -1,4 +1,4 @@
-"""Reads a published collection: snapshots, and tables as Polars lazy frames."""
+"""Reads a published collection, its snapshots, and its tables as Polars lazy frames."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,7 +37,7 @@ class Snapshot:
         return layout.snapshot_folder(self.collection, self.name)
 
     def _repr_html_(self) -> str:
-        """Return an HTML table of the row counts and columns, for notebooks."""
+        """Return an HTML table of the row count and columns of each table, for notebooks."""
         tables = {name: getattr(self, name) for name in ("documents", "queries", "qrels")}
         rows = [
             (name, table.select(pl.len()).collect().item(), ", ".join(table.collect_schema()))
@@ -77,21 +77,21 @@ class Snapshot:
 
     @property
     def click_estimates(self) -> pl.LazyFrame:
-        """Click counts and relevance estimates of each query-document pair.
+        """Click counts and relevance estimates, one row per query-document pair.
 
-        Schema `schemas.ClickEstimates`.
+        The schema is `schemas.ClickEstimates`.
         """
         return parquet.scan_checked(self.folder / "click_estimates.parquet")
 
     @property
     def rejects(self) -> pl.LazyFrame:
-        """Rejected input rows, each with its reason; schema `schemas.Rejects`."""
+        """Rejected input rows, with the reason for each rejection; schema `schemas.Rejects`."""
         return parquet.scan_checked(self.folder / "rejects.parquet")
 
 
 @dataclass(frozen=True)
 class Collection:
-    """A published version of a collection, opened with `open_collection`."""
+    """Published version of a collection, opened with `open_collection`."""
 
     path: Path
     """Folder of the version."""
@@ -117,12 +117,12 @@ class Collection:
 
     @property
     def signature(self) -> str:
-        """One-line signature that identifies the content and the definition of the version."""
+        """Line that identifies the version by name, content hash and definition hash."""
         return str(self.manifest["signature"])
 
     @cached_property
     def languages(self) -> dict[str, str]:
-        """Column suffix of each language of the texts, such as `{"fr": "", "en": "_en"}`.
+        """Column suffix of each language, such as `{"fr": "", "en": "_en"}` for `text`, `text_en`.
 
         The source language is first.
 
@@ -134,7 +134,7 @@ class Collection:
         )
 
     def resolve_language(self, name: str | None = None) -> tuple[str, str]:
-        """Return a language and its column suffix.
+        """Return (language code, column suffix) of a language, such as `("en", "_en")`.
 
         Args:
             name: Language code, such as `fr`; default: the source language.
@@ -154,7 +154,7 @@ class Collection:
         return tuple(s["name"] for s in self.manifest["definition"]["snapshots"])
 
     def snapshot(self, name: str) -> Snapshot:
-        """Return a snapshot by name, such as `2022-06`.
+        """Return the snapshot with the given name, such as `2022-06`.
 
         Raises:
             UsageError: The collection has no such snapshot.
@@ -182,18 +182,18 @@ class Collection:
         return parquet.scan_checked(self.path / f"{paths[name]}.parquet")
 
     def aligned_texts(self, kind: str, *, language: str | None = None) -> pl.LazyFrame:
-        """Return the texts of all snapshots in one frame, with ids that are stable over time.
+        """Scan the texts of all snapshots as one frame, with ids that are stable across snapshots.
 
         Args:
             kind: `documents` or `queries`.
-            language: Language code, one of `languages`; default: the source language.
+            language: Language code, such as `fr`; default: the source language.
 
         Returns:
             Columns `doc_id` or `query_id`, `snapshot` and `text`, sorted by id and then
             chronologically.
 
         Raises:
-            UsageError: `kind` or `language` is invalid.
+            UsageError: `kind` is invalid, or the collection has no texts in `language`.
         """
         keys = {"documents": "doc_id", "queries": "query_id"}
         if kind not in keys:
@@ -211,7 +211,7 @@ class Collection:
         return pl.concat(frames).sort(keys[kind], "index").drop("index")
 
     def _scan_with_stable_ids(self, snapshot: str, kind: str, column: str) -> pl.LazyFrame:
-        """Scan documents or queries, with ids that are stable across snapshots.
+        """Scan the documents or queries of a snapshot, with ids that are the same in all snapshots.
 
         Ids of an imported release are replaced with their keys; see `schemas.ReleaseIds`.
         """
@@ -225,9 +225,9 @@ class Collection:
         return rows.join(named, on=column).drop(column).rename({"key": column})
 
     def row_counts(self) -> list[tuple[str, int, int, int]]:
-        """Return the name and the number of documents, queries and judgements of each snapshot.
+        """Return (name, documents, queries, judgements) of each snapshot.
 
-        The numbers are read from the manifest.
+        The row counts are read from the manifest.
         """
         tables = self.manifest["tables"]
 
@@ -243,7 +243,7 @@ class Collection:
         return html_table(f"{self.name} {self.version}", header, self.row_counts())
 
     def core_queries(self) -> pl.LazyFrame:
-        """Return the rows of `queries_map` for the queries that occur in every snapshot."""
+        """Scan the rows of the table `queries_map` whose queries occur in every snapshot."""
         return self.table("queries_map").filter("core")
 
 

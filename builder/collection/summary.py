@@ -1,4 +1,4 @@
-"""Sizes of each snapshot and changes between snapshots, for the table printed after a build."""
+"""Computes sizes and changes of each snapshot for the table that is printed after a build."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from schemas import GRADES
 
 @dataclass(frozen=True)
 class SnapshotSummary:
-    """Sizes of a snapshot, and changes since the previous snapshot.
+    """Sizes of a snapshot, and document changes since the previous snapshot.
 
     The last four fields are None for the first snapshot.
 
@@ -16,12 +16,12 @@ class SnapshotSummary:
         snapshot: Name of the snapshot.
         documents: Number of documents.
         queries: Number of queries.
-        grades: Number of judgements per grade, starting with grade 0.
+        grades: Number of judgements with each grade, starting with grade 0.
         added: Number of documents that are not in the previous snapshot.
         removed: Number of documents of the previous snapshot that are no longer in the crawl.
-        not_kept: Number of documents of the previous snapshot that are in the crawl, but not in
-            this snapshot.
-        updated: Number of documents whose tokens changed.
+        not_kept: Number of documents of the previous snapshot that are still in the crawl, but not
+            in this snapshot.
+        updated: Number of documents whose tokens (lowercased words) changed.
     """
 
     snapshot: str
@@ -35,7 +35,7 @@ class SnapshotSummary:
 
 
 def summarize(collection: Collection) -> list[SnapshotSummary]:
-    """Return sizes and changes of each snapshot of a collection, in chronological order."""
+    """Return the sizes and changes of each snapshot of a collection, in chronological order."""
     changes = collection.table("document_changes").group_by("to_snapshot", "status").len().collect()
     counts = {(to, status): n for to, status, n in changes.iter_rows()}
     summaries = []

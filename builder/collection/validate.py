@@ -1,4 +1,4 @@
-"""Validates published collections, and formats the findings."""
+"""Validates published collections, and formats the defects that were found."""
 
 import json
 import re
@@ -46,7 +46,7 @@ FINDINGS_SCHEMA: dict[str, Any] = {
         },
     },
 }
-"""JSON Schema of the output of `format_json`."""
+"""JSON Schema for the output of `format_json`."""
 
 
 def validate(
@@ -56,14 +56,14 @@ def validate(
     ignore: Sequence[str] = (),
     severities: Mapping[str, Severity] | None = None,
 ) -> list[Finding]:
-    """Run the checks on a published collection and return all errors and warnings.
+    """Run the checks on a published collection, and return all errors and warnings found.
 
     Args:
         path: Folder of a version, or a parent folder of it; if it contains several versions, the
             highest is checked.
         select: Ids or id prefixes (such as `LB1`) of the checks to run; default: all checks.
         ignore: Ids or id prefixes of checks to skip.
-        severities: Severity by check id, overriding the default.
+        severities: Severity by check id; replaces the default severity of these checks.
 
     Returns:
         Findings in the order of the checks; empty if the collection is valid.
@@ -136,7 +136,7 @@ def _validate_version(
     ignore: Sequence[str],
     severities: Mapping[str, Severity] | None,
 ) -> list[Finding]:
-    """Validate a version; report an invalid manifest as a finding instead of raising an error."""
+    """Validate a version; return an invalid manifest as a finding instead of raising an error."""
     try:
         return validate(version, select=select, ignore=ignore, severities=severities)
     except FormatError as error:
@@ -166,7 +166,7 @@ def _plugin_checks() -> list[Check]:
 
 
 def parse_severities(options: Sequence[str]) -> dict[str, Severity]:
-    """Parse `--severity` options such as `LB205=warning`; return the severity of each check id.
+    """Parse `--severity` options such as `LB205=warning`; return severities by check id.
 
     Raises:
         UsageError: An option is malformed.
@@ -190,7 +190,7 @@ def _is_selected(check: Check, select: Sequence[str], ignore: Sequence[str]) -> 
 
 
 def format_json(findings: Sequence[Finding]) -> str:
-    """Format findings as JSON: `{"valid": bool, "findings": [...]}`."""
+    """Format findings as a JSON object with the keys `valid` and `findings`."""
     valid = not any(finding.severity == "error" for finding in findings)
     return json.dumps(
         {"valid": valid, "findings": [asdict(finding) for finding in findings]},
@@ -209,7 +209,7 @@ def format_text(finding: Finding) -> str:
 
 
 def format_github(finding: Finding) -> str:
-    """Format a finding as a GitHub Actions command, which annotates the pull request."""
+    """Format a finding as a GitHub Actions workflow command that annotates the pull request."""
     level = "error" if finding.severity == "error" else "warning"
     text = format_text(finding).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     where = finding.where

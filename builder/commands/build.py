@@ -6,14 +6,14 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from builder.collection.compare.definitions import diff_producers
+from builder.collection.compare.definitions import diff_code_versions
 from builder.collection.guards import (
     check_definition_unchanged,
     check_stages_unchanged,
     check_tables_not_empty,
     check_topics_unchanged,
 )
-from builder.collection.manifest import STAGE_PREFIX, producer_versions, tool_versions
+from builder.collection.manifest import STAGE_PREFIX, code_versions, tool_versions
 from builder.collection.publish import is_published, publish_version
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
@@ -205,7 +205,7 @@ def changed_tools(version: Path | str) -> tuple[str, ...]:
     """
     manifest = open_collection(version).manifest
     stages = {f"{STAGE_PREFIX}{stage.name}": stage.version for stage in PIPELINE.stages}
-    return tuple(diff_producers(producer_versions(manifest), {**tool_versions(), **stages}))
+    return tuple(diff_code_versions(code_versions(manifest), {**tool_versions(), **stages}))
 
 
 def _file_hashes(folder: Path) -> Iterator[tuple[str, str]]:

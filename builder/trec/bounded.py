@@ -13,17 +13,17 @@ from builder.io.file_types import HEAD_BYTES, check_file_type
 from builder.io.sources import Source
 
 MAX_BYTES = 4 * 2**30
-"""Default maximum size of a decompressed run, about 75 million lines."""
+"""Default maximum size of a decompressed run in bytes; about 75 million lines."""
 
 MAX_TEXT_BYTES = 2**30
-"""Default maximum size of a text file that is loaded into memory at once."""
+"""Default maximum size in bytes of a text file that is loaded into memory at once."""
 _CHUNK_BYTES = 16 * 2**20
 _MAGIC_BYTES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
-    """Read a plain or compressed file up to a size limit, without a byte order mark.
+    """Return the decompressed bytes of a file, without byte order mark, up to a size limit.
 
     Args:
         path: Path of a plain, gzip or zstd file.
@@ -49,7 +49,7 @@ def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def read_text(source: Source, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """Read a plain or compressed UTF-8 text file.
+    """Return the content of a plain or compressed UTF-8 text file as a string.
 
     Args:
         source: File to read.
@@ -68,7 +68,7 @@ def read_text(source: Source, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def read_text_lines(source: Source, max_bytes: int = MAX_TEXT_BYTES) -> list[str]:
-    """Read the lines of a plain or compressed UTF-8 text file, without line endings.
+    """Return the lines of a plain or compressed UTF-8 text file, without line endings.
 
     Only LF, CR and CRLF end a line; other Unicode line separators do not. Arguments and errors are
     the same as for `read_text`.
@@ -83,7 +83,7 @@ def detect_compression(path: Path) -> str | None:
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: The file has another compression, or is of a type that is not text.
+        FormatError: The compression is not supported, or the file is known not to be text.
     """
     if path.exists() and not path.is_file():
         raise UsageError(f"{path}: expected a regular file, found a directory or special file")
@@ -99,7 +99,7 @@ def detect_compression(path: Path) -> str | None:
 
 
 def _decompress(stream: pa.NativeFile, max_bytes: int) -> bytes:
-    """Decompress up to `max_bytes + 1` bytes; the extra byte reveals a file over the limit."""
+    """Decompress at most `max_bytes + 1` bytes; the extra byte shows that the limit is exceeded."""
     chunks: list[bytes] = []
     remaining = max_bytes + 1
     while remaining and (chunk := stream.read(min(_CHUNK_BYTES, remaining))):
@@ -112,6 +112,6 @@ def size_limit_error(path: Path, max_bytes: int) -> FormatError:
     """Return the error to raise for a file that decompresses to more than `max_bytes`."""
     return FormatError(
         f"expected at most {max_bytes} bytes after decompression, found more; split the file, or "
-        "raise max_bytes if you trust it",
+        "raise max_bytes if you trust the file",
         path,
     )

@@ -3,11 +3,11 @@
 Input: the bytes of a run (`query Q0 document rank score tag`), of qrels (`query 0 document grade`)
 or of a scores file (`query document score`). Output: a frame with one row per line in file order
 and the columns `query_id`, `doc_id` and the score or grade. A wrong number of columns, a malformed
-number or a duplicate (query, document) pair raises an error with file and line. Blank lines and
-CRLF are accepted.
+number or a duplicate (query, document) pair raises an error that names file and line. Blank lines
+and CRLF are accepted.
 
-Files with single separators are parsed by Arrow. All other files, and files with an error, are
-parsed line by line, which gives the same rows and finds the line of the error.
+Files whose columns are separated by single characters are parsed by Arrow. All other files, and
+files with an error, are parsed line by line, which gives the same rows and finds the wrong line.
 """
 
 import re
@@ -45,20 +45,20 @@ class TrecFormat:
     is_integer: bool = False
 
     def schema(self) -> dict[str, pl.DataType]:
-        """Return the Polars schema of the parsed frame."""
+        """Return the Polars schema of the frame that `parse_trec` returns."""
         value = pl.Int32() if self.is_integer else pl.Float64()
         return {"query_id": pl.String(), "doc_id": pl.String(), self.value_column: value}
 
 
 RUN = TrecFormat("TREC run", ("query_id", "Q0", "doc_id", "rank", "score", "tag"), "score")
 QRELS = TrecFormat(
-    "TREC qrels", ("query_id", "iteration", "doc_id", "grade"), "grade", is_integer=True
+    "TREC qrels file", ("query_id", "iteration", "doc_id", "grade"), "grade", is_integer=True
 )
 SCORES = TrecFormat("scores file", ("query_id", "doc_id", "score"), "score")
 
 
 def parse_trec(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame:
-    """Parse the content of a TREC file into a data frame with one row per line, in file order.
+    """Parse the content of a TREC file into a frame with one row per line, in file order.
 
     Args:
         data: Decompressed bytes of the file.
@@ -81,7 +81,7 @@ def parse_trec(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame
 
 
 def _parse_with_arrow(data: bytes, trec_format: TrecFormat) -> pl.DataFrame | None:
-    """Parse a file with single separators using Arrow; return None if it has other separators."""
+    """Parse a file quickly with Arrow; return None if it must be parsed line by line."""
     separators = _count_single_separators(data)
     if separators is None:
         return None
@@ -114,14 +114,14 @@ def _parse_with_arrow(data: bytes, trec_format: TrecFormat) -> pl.DataFrame | No
 
 
 def first_nonblank_line(data: bytes) -> bytes:
-    """Return the first line that is not blank, without its line ending."""
+    """Return the first nonblank line of a file, without its line ending."""
     text = data.lstrip()
     end = text.find(b"\n")
     return text if end < 0 else text[:end]
 
 
 def _count_single_separators(data: bytes) -> int | None:
-    """Return the number of separator bytes of a file; None if two of them are adjacent."""
+    """Count the separators in a file; return None if any are adjacent or start the file."""
     is_separator = np.frombuffer(data, dtype=np.uint8) <= _SPACE
     if (
         not len(is_separator)
@@ -133,7 +133,7 @@ def _count_single_separators(data: bytes) -> int | None:
 
 
 def _parse_line_by_line(data: bytes, trec_format: TrecFormat, path: Path) -> pl.DataFrame:
-    """Parse any file line by line; errors report the line number."""
+    """Parse a file line by line, so that an error can name the line number."""
     rows: dict[tuple[str, str], tuple[int, float]] = {}
     for line, raw in enumerate(data.split(b"\n"), start=1):
         fields = _split_fields(raw, trec_format, path, line)

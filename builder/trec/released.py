@@ -1,4 +1,4 @@
-"""Converts the ids of runs and imported releases to and from keys that all snapshots share.
+"""Converts ids of runs and imported releases to keys that all snapshots share, and back.
 
 An imported snapshot has the file `release_ids.parquet`, which maps each id of the release to the
 key that identifies the same query or document in every snapshot. In snapshots built from raw data,
@@ -25,12 +25,12 @@ def strip_doc_prefix(doc_id: str) -> str:
 
 
 def read_snapshot_run(path: Path, depth: int | None, snapshot: Path | None) -> Run:
-    """Read a run and convert its document ids to those of the qrels of a snapshot.
+    """Read a run, and convert its document ids to the form in the qrels of a snapshot.
 
     Args:
         path: Path of the run file.
         depth: Maximum number of documents per query; None keeps all documents.
-        snapshot: Folder of the snapshot; None leaves the ids unchanged.
+        snapshot: Folder of the snapshot; if None, ids are not converted.
     """
     if snapshot is None or not (snapshot / RELEASE_IDS_FILE).is_file():
         return read_run(path, depth)
@@ -38,7 +38,7 @@ def read_snapshot_run(path: Path, depth: int | None, snapshot: Path | None) -> R
 
 
 def to_release_ids(run: Run, snapshot: Path) -> Run:
-    """Convert the document ids of a run to those of the qrels, for example `doc12` to `12`.
+    """Convert the document ids of a run to the form in the qrels, for example `doc12` to `12`.
 
     Ids of documents that are neither judged nor imported are converted as well, because ids break
     ties between equal scores.
@@ -65,13 +65,13 @@ def to_release_ids(run: Run, snapshot: Path) -> Run:
 
 
 def read_release_ids(snapshot: Path) -> pl.DataFrame | None:
-    """Read the `schemas.ReleaseIds` table of a snapshot; None if it was not imported."""
+    """Read the `schemas.ReleaseIds` table of a snapshot; None if the snapshot was not imported."""
     path = snapshot / RELEASE_IDS_FILE
     return parquet.read(path) if path.is_file() else None
 
 
 def read_query_keys(snapshot: Path) -> dict[str, str]:
-    """Map query ids of an imported snapshot to their keys; empty if it was not imported."""
+    """Return the key of each query id of a snapshot; empty if the snapshot was not imported."""
     ids = read_release_ids(snapshot)
     return {} if ids is None else dict(ids.filter(kind="query").select("id", "key").rows())
 
@@ -84,13 +84,13 @@ def replace_ids_with_keys(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
 def replace_keys_with_ids(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
     """Replace the keys in `query_id` and `doc_id` with the ids of a snapshot.
 
-    Keys without an id are unchanged; a row whose key has several ids is repeated for each of them.
+    Keys without an id are kept. If a key has several ids, its row is repeated for each id.
     """
     return _replace_ids(rows, snapshot, "key", "id")
 
 
 def _replace_ids(rows: pl.DataFrame, snapshot: Path, old: str, new: str) -> pl.DataFrame:
-    """Convert `query_id` and `doc_id` from column `old` of the release ids to column `new`."""
+    """Map `query_id` and `doc_id` from column `old` to column `new` of `schemas.ReleaseIds`."""
     ids = read_release_ids(snapshot)
     if ids is None:
         return rows

@@ -1,8 +1,8 @@
 """Reads, ranks, truncates and writes TREC runs.
 
-Input: run files (plain, gzip, zstd) or frames of scored documents. Output: `Run`, with documents
-unique per query and in the order of trec_eval: descending by score as a 32-bit float, ties in
-descending byte order of the document id. The rank column of a file is ignored.
+Input: run files (plain, gzip, zstd) or frames of scored documents. Output: `Run`, in which each
+query has unique documents in the order of trec_eval: by descending score (as a 32-bit float), then
+by descending document id (in byte order). The rank column of a file is ignored.
 """
 
 import gzip
@@ -16,17 +16,17 @@ from builder.trec.bounded import MAX_BYTES, read_bounded
 from builder.trec.lines import RUN, first_nonblank_line, parse_trec
 
 DEFAULT_DEPTH = 1000
-"""Default number of documents per query, the usual depth of TREC runs."""
+"""Default maximum number of documents per query, the usual depth of TREC runs."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """Ranking of documents by one system for the queries of one snapshot.
+    """Documents that one system ranked for the queries of one snapshot.
 
     Args:
         tag: Name of the run, as in the last column of its file.
-        ranking: `query_id` and `doc_id` (strings), `rank` (UInt32, from 1), `score` (Float64),
-            sorted by query and rank.
+        ranking: Columns `query_id` and `doc_id` (strings), `rank` (UInt32, from 1) and `score`
+            (Float64), sorted by query and rank.
         depth: Maximum number of documents per query; None if the run was not truncated.
     """
 
@@ -40,16 +40,16 @@ class Run:
 
         Args:
             scores: Columns `query_id`, `doc_id` and `score`, in any order.
-            tag: Name of the run, without white space.
+            tag: Name of the run, without whitespace.
             depth: Maximum number of documents per query; None keeps all.
 
         Raises:
             DataError: A value is null or NaN, or a query has a duplicate document.
-            UsageError: The tag is empty or contains white space, or the depth is below 1.
+            UsageError: The tag is empty or contains whitespace, or the depth is below 1.
         """
         check_depth(depth)
         if not tag or len(tag.split()) != 1:
-            raise UsageError(f"expected a nonempty run tag without white space, found {tag!r}")
+            raise UsageError(f"expected a nonempty run tag without whitespace, found {tag!r}")
         frame = scores.select(
             pl.col("query_id", "doc_id").cast(pl.String), pl.col("score").cast(pl.Float64)
         )
@@ -57,7 +57,7 @@ class Run:
         return cls(tag, rank_documents(frame, depth), depth)
 
     def truncate(self, depth: int | None) -> "Run":
-        """Return the run, truncated to a smaller depth.
+        """Return the run with at most `depth` documents per query.
 
         Raises:
             UsageError: The depth is below 1, or larger than the depth of this run.
@@ -68,13 +68,13 @@ class Run:
         if self.depth is not None and (depth is None or depth > self.depth):
             raise UsageError(
                 f"run {self.tag}: cannot extend to depth {depth or 'unlimited'}, because the run "
-                f"was cut at {self.depth}; read the file again with a larger depth"
+                f"was truncated at {self.depth}; read the file again with a larger depth"
             )
         return Run(self.tag, self.ranking.filter(pl.col("rank") <= depth), depth)
 
 
 def check_depth(depth: int | None) -> None:
-    """Check that a depth is at least 1 or None (unlimited).
+    """Raise an error if a run depth is below 1; None means unlimited and is valid.
 
     Raises:
         UsageError: The depth is below 1.
@@ -143,14 +143,14 @@ def write_run(run: Run, path: Path) -> None:
     give identical bytes.
 
     Raises:
-        DataError: an id is empty or contains white space, which separates the columns of the file.
+        DataError: An id is empty or contains whitespace, which separates the columns of the file.
     """
     for name in ("query_id", "doc_id"):
         ids = run.ranking[name]
         wrong = ids.filter(~ids.str.contains(r"^\S+$"))
         if len(wrong):
             raise DataError(
-                f"{path}: expected ids without white space in a run, found {name} {wrong[0]!r}"
+                f"{path}: expected ids without whitespace in a run, found {name} {wrong[0]!r}"
             )
     lines = run.ranking.select(
         pl.format(

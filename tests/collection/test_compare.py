@@ -139,7 +139,7 @@ def test_causes_by_hand() -> None:
         ("q2", "d1", 1, 0.3, 9, 5, 2, 1, "click"),
     )
     changed = DefinitionChanges(("select.min_users",), ("qrels.cuts[0]",), inputs=True)
-    program = DefinitionChanges(producers=True)
+    program = DefinitionChanges(code=True)
     assert count_grade_changes(old, new, changed) == {"parameters": 2, "threshold": 1, "unknown": 1}
     assert count_grade_changes(old, new, DefinitionChanges(inputs=True)) == {
         "inputs": 3,
@@ -204,7 +204,7 @@ def test_causes_of_missing_pairs_by_hand() -> None:
     assert DefinitionChanges(thresholds=thresholds).cause_of_judged_pair_changes == "parameters"
     assert DefinitionChanges(thresholds=thresholds).evidence_change_cause == "unknown"
     assert DefinitionChanges(inputs=True).cause_of_judged_pair_changes == "inputs"
-    assert DefinitionChanges(producers=True).cause_of_judged_pair_changes == "code"
+    assert DefinitionChanges(code=True).cause_of_judged_pair_changes == "code"
     assert DefinitionChanges().cause_of_judged_pair_changes == "unknown"
 
 
@@ -341,10 +341,10 @@ def test_an_override_is_a_changed_parameter() -> None:
 def test_only_programs_that_differ_are_the_cause() -> None:
     new = _manifest()
     new["units"]["clicks 2022-07"]["version"] = "2"
-    assert _changes(new) == DefinitionChanges(producers=True)
+    assert _changes(new) == DefinitionChanges(code=True)
     new = _manifest()
     new["tools"]["polars"] = "1"
-    assert _changes(new) == DefinitionChanges(producers=True)
+    assert _changes(new) == DefinitionChanges(code=True)
 
 
 def test_definitions_key_by_key() -> None:

@@ -57,7 +57,7 @@ def test_unlisted_queries_are_known_from_other_months(tmp_path: Path) -> None:
     found = {finding.check: finding for finding in validate(report.version)}
     assert found["LB112"].count == 41
     assert (
-        "the query text is unknown for 1 of the judgements; the other texts occur"
+        "the query text is unknown for 1 of the judgements; the remaining texts occur"
         in found["LB112"].message
     )
     assert "the query file was built differently" in found["LB212"].message

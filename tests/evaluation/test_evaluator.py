@@ -275,7 +275,7 @@ def test_wrong_use(make_qrels, make_run) -> None:
     ):
         evaluate(qrels, {"bm25": {"2023-01": runs["bm25"]["2022-06"]}})
     shallow = {"bm25": {"2022-06": make_run({"q1": ["a"]}, depth=10)}}
-    with pytest.raises(UsageError, match="was cut at 10"):
+    with pytest.raises(UsageError, match="was truncated at 10"):
         evaluate(qrels, shallow)
     with pytest.raises(UsageError, match="largest cutoff"):
         evaluate(qrels, shallow, EvaluationParameters(("P@20",), depth=10))

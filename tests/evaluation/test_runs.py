@@ -63,7 +63,7 @@ def test_depth_cuts_after_ranking_and_is_recorded(tmp_path: Path) -> None:
     assert run.truncate(2) is run
     assert read_run(path, None).depth is None
     for deeper in (3, None):
-        with pytest.raises(UsageError, match="was cut at 2"):
+        with pytest.raises(UsageError, match="was truncated at 2"):
             run.truncate(deeper)
     with pytest.raises(UsageError, match="at least 1"):
         read_run(path, 0)
@@ -112,7 +112,7 @@ def test_frames_are_checked() -> None:
     with pytest.raises(DataError, match="a score in every row"):
         Run.from_scores(pl.DataFrame({"query_id": ["q"], "doc_id": [None], "score": [1]}), "t")
     for tag in ("", "two words"):
-        with pytest.raises(UsageError, match="without white space"):
+        with pytest.raises(UsageError, match="without whitespace"):
             Run.from_scores(scored(), tag)
 
 
@@ -127,5 +127,5 @@ def test_ids_with_white_space_cannot_be_written(
     path = tmp_path / "run.txt"
     with pytest.raises(DataError) as error:
         write_run(Run.from_scores(pl.DataFrame(scores), "t"), path)
-    assert str(error.value) == f"{path}: expected ids without white space in a run, found {found}"
+    assert str(error.value) == f"{path}: expected ids without whitespace in a run, found {found}"
     assert not path.exists()

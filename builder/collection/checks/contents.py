@@ -1,4 +1,4 @@
-"""Checks for defects of texts, such as boilerplate, missing translations or markup."""
+"""Checks for defects in texts, such as boilerplate, missing translations or markup."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -10,9 +10,9 @@ from builder.collection.checks.finding import Check, Defect
 BOILERPLATE_SHARE = 0.01
 """A text that occurs in more than this fraction of the documents is boilerplate."""
 MARKUP_SHARE = 0.05
-"""Fraction of texts with HTML tags above which a crawl was probably read as plain text."""
+"""If a larger fraction of texts has HTML tags, the crawl was probably read as plain text."""
 MIN_BOILERPLATE_DOCUMENTS = 50
-"""A text that occurs in at most this number of documents is not boilerplate."""
+"""A text that occurs in at most this many documents is not boilerplate."""
 
 
 def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
@@ -22,7 +22,8 @@ def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
         found = counts.filter(pl.col("len") > threshold).sort("len", "doc_id", descending=True)
         if found.height:
             message = (
-                f"texts are shared by many documents, the most frequent by {found['len'][0]:,}"
+                "texts occur in many documents; the most frequent text occurs in "
+                f"{found['len'][0]:,} documents"
             )
             yield (
                 f"snapshots/{name}/documents",
@@ -35,9 +36,9 @@ def _find_boilerplate(context: ValidationContext) -> Iterator[Defect]:
 def _create_text_fault_finder(
     *faults: str, min_share: float = 0
 ) -> Callable[[ValidationContext], Iterable[Defect]]:
-    """Return a function that finds the tables whose texts have any of the given faults.
+    """Return a function that reports the given text faults, such as `untranslated`, by table.
 
-    A fault is reported if the fraction of affected texts exceeds `min_share`.
+    A fault is reported if it affects more than the fraction `min_share` of the texts in a table.
     """
     messages = {
         "empty_english": "English texts are empty",
@@ -58,7 +59,7 @@ def _create_text_fault_finder(
 
 
 def _find_incomplete_exports(context: ValidationContext) -> Iterator[Defect]:
-    """Report TREC exports and document tables that contain different numbers of documents."""
+    """Report TREC exports whose number of documents differs from that of the document table."""
     for name in context.collection.snapshots:
         documents = context.table_summaries.get(f"snapshots/{name}/documents")
         for folder in sorted((context.collection.path / "trec" / name).glob("*/documents")):
@@ -67,7 +68,7 @@ def _find_incomplete_exports(context: ValidationContext) -> Iterator[Defect]:
                 where = folder.relative_to(context.collection.path).as_posix()
                 yield (
                     where,
-                    f"the export has {found} documents, the table has {documents.rows}",
+                    f"the export has {found} documents, but the table has {documents.rows}",
                     1,
                     (),
                 )

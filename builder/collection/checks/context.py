@@ -1,8 +1,8 @@
 """Reads all tables of a version once, one row group at a time, for the validation checks.
 
 Input: a published version. Output: a summary of each table (row count, rule violations, sort order,
-duplicate keys, text faults), and lazy frames of its columns. Texts are examined during the same
-pass and not kept in memory.
+duplicate keys, text faults), and a lazy frame of each table. Texts are checked in the same pass and
+not kept in memory.
 """
 
 from collections import Counter
@@ -31,12 +31,12 @@ EXAMPLE_KEYS = 3
 
 @dataclass
 class TableSummary:
-    """Summary of a table for the checks.
+    """Summary of one table of a collection, computed once and used by all checks.
 
     Args:
         schema: Schema of the table.
         paths: Parquet files of the table.
-        problems: Unreadable files and files with the wrong columns, as (message, examples).
+        problems: (message, examples) for each file that is unreadable or has wrong columns.
         rows: Number of rows.
         rule_violations: Number of rows that violate a rule of the schema, by file and rule.
         is_sorted: Whether the rows are sorted by the sort key of the schema.
@@ -60,7 +60,7 @@ class TableSummary:
 
 
 class ValidationContext:
-    """Collection to be validated: manifest, table summaries and lazy frames."""
+    """Collection to validate, with the manifest, table summaries and lazy frames for checks."""
 
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
@@ -111,9 +111,10 @@ class ValidationContext:
         return parquet.scan(*summary.paths) if summary and summary.is_readable else None
 
     def scan_snapshots(self, *tables: str) -> Iterator[tuple[str, Any]]:
-        """Yield the name and the lazy frames of each snapshot whose given tables are all readable.
+        """Yield (snapshot name, lazy frames of the given tables) for each snapshot.
 
-        For a single table, its frame is yielded instead of a tuple of frames.
+        Snapshots in which one of the tables cannot be read are skipped. If only one table is given,
+        its frame is yielded instead of a tuple of frames.
         """
         for name in self.collection.snapshots:
             frames = [self.scan(f"snapshots/{name}/{table}") for table in tables]
@@ -131,7 +132,7 @@ class ValidationContext:
 
 
 def _summarize_table(summary: TableSummary, table_path: str) -> TableSummary:
-    """Read the files of a table, and return its summary with all fields filled in."""
+    """Fill in and return the summary of a table by reading the schemas and rows of its files."""
     expected = arrow_schema(summary.schema)
     for path in summary.paths:
         schema = _read_schema(path)
@@ -152,9 +153,9 @@ def _summarize_table(summary: TableSummary, table_path: str) -> TableSummary:
 
 
 def _column_faults(found: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
-    """Return one description per differing column, such as `crawled: missing`.
+    """Return one line per column that differs from the schema, such as `crawled: missing`.
 
-    If the columns differ only in their order, return the order found.
+    If only the order of the columns differs, return one line with the order found.
     """
     names = dict.fromkeys((*expected.names, *found.names))
     faults = tuple(
@@ -172,7 +173,7 @@ def _column_faults(found: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
 
 
 def _text_fault_expressions(table_path: str) -> dict[str, pl.Expr]:
-    """Return the Boolean expressions of the text faults of a table, by fault name."""
+    """Return the Boolean expression of each text fault that applies to a table, by fault name."""
     folder, _, name = table_path.rpartition("/")
     return TEXT_FAULTS.get(name, {}) if folder.startswith("snapshots/") else {}
 
@@ -186,7 +187,7 @@ def _read_schema(path: Path) -> pa.Schema | str:
 
 @dataclass(frozen=True)
 class _RowGroupSummary:
-    """Summary of one row group, from which the summary of its table is computed."""
+    """Summary of one Parquet row group; added to the `TableSummary` of its table."""
 
     part: str
     rows: int
@@ -196,7 +197,7 @@ class _RowGroupSummary:
 
 
 def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> None:
-    """Read each row group once, in parallel, and add the results to the summary."""
+    """Read each row group of a table once, in parallel, and add the results to its summary."""
     key = list(summary.schema.sort_key())
     total = sum(pq.read_metadata(path).num_rows for path in summary.paths)
     sample_interval = max(1, total // SAMPLE_ROWS)
@@ -225,7 +226,7 @@ def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> 
 
 
 def _row_groups(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
-    """Yield the path and the index of every row group of the files."""
+    """Yield (file path, row group index) for every row group in the files."""
     for path in paths:
         yield from ((path, number) for number in range(pq.read_metadata(path).num_row_groups))
 

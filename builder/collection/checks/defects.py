@@ -1,4 +1,4 @@
-"""Checks for defects of queries and snapshots, as found in published collections."""
+"""Checks for defects in queries and snapshots that were found in published collections."""
 
 import json
 from collections.abc import Iterator
@@ -26,18 +26,18 @@ MAX_SUBSTRING_SHARE = 0.2
 
 
 def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
-    """Report changes in how snapshots were built, according to the drift report."""
+    """Report consecutive snapshots that were built differently, according to `drift.json`."""
     try:
         changes = list(_read_construction_changes(context.collection.path))
     except (FormatError, KeyError, TypeError):
-        yield "drift.json", "the checks of consecutive snapshots cannot be read", 1, ()
+        yield "drift.json", "cannot read the drift checks of consecutive snapshots", 1, ()
         return
     for (before, after), evidence, name in changes:
         yield f"snapshots/{after}", f"{evidence} ({name})", 1, (before, after)
 
 
 def _read_construction_changes(version: Path) -> Iterator[tuple[tuple[str, str], str, str]]:
-    """Yield snapshots, evidence and name of each drift check that found a construction change."""
+    """Yield (snapshot names, evidence, name) of each drift check with verdict `construction`."""
     for check in (read_drift(version) or {"checks": ()})["checks"]:
         if check["verdict"] == "construction" and len(check["snapshots"]) == 2:
             yield tuple(check["snapshots"]), check["evidence"], check["check"]
@@ -107,7 +107,7 @@ def _find_missing_english(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_query_collisions(context: ValidationContext) -> Iterator[Defect]:
-    """Report queries that share an English text although `query_collisions` does not list them."""
+    """Report queries that share an English text but are not listed in `query_collisions`."""
     for name, queries in context.scan_snapshots("queries"):
         texts = queries.select("query_id", "text_en").filter(pl.col("text_en").is_not_null())
         colliding = texts.filter(pl.col("text_en").is_duplicated()).sort("text_en", "query_id")
@@ -187,7 +187,7 @@ CHECKS = (
         "distinct queries have distinct English texts",
         "warning",
         "several French queries with the same English translation",
-        "list them in query_collisions, so that evaluations can exclude them",
+        "list the queries in the table query_collisions, so that evaluations can exclude them",
         _find_query_collisions,
     ),
     Check(

@@ -44,7 +44,7 @@ def _find_changed_files(context: ValidationContext) -> Iterator[Defect]:
     for name, entry in sorted(context.manifest["files"].items()):
         path = context.collection.path / name
         if path.is_file() and sha256(path) != entry["sha256"]:
-            yield name, "the SHA-256 of the file differs from the manifest", 1, ()
+            yield name, "the SHA-256 hash of the file differs from the manifest", 1, ()
 
 
 def _find_checksum_mismatches(context: ValidationContext) -> Iterator[Defect]:

@@ -1,4 +1,4 @@
-"""Classes for checks of a collection and for their findings."""
+"""Defines `Check`, a validation check, and `Finding`, a defect that a check found."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Defect = tuple[str, str, int, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Finding:
-    """One defect of a collection.
+    """Defect that a check found in a collection.
 
     Args:
         check: Id of the check, such as `LB101`.
@@ -36,13 +36,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Check:
-    """Validation check of one condition that a collection must satisfy.
+    """Validation check for one condition that a collection must satisfy.
 
     Args:
         id: Unique id, never reused.
         title: Condition that a valid collection satisfies.
         severity: Default severity of findings.
-        why: Defect of a published collection that motivated the check.
+        why: Defect in a published collection that motivated the check.
         fix: How to correct the defect.
         find: Function that takes the validation context and yields defects.
     """
@@ -55,7 +55,7 @@ class Check:
     find: Callable[[ValidationContext], Iterable[Defect]]
 
     def run(self, context: ValidationContext, severity: Severity | None = None) -> list[Finding]:
-        """Run the check and return the findings."""
+        """Run the check and return its findings, by default with the severity of the check."""
         return [
             Finding(self.id, severity or self.severity, where, message, count, examples, self.fix)
             for where, message, count, examples in self.find(context)

@@ -1,4 +1,4 @@
-"""Checks for defects of relevance judgements."""
+"""Checks for defects in relevance judgements."""
 
 from collections.abc import Iterator
 
@@ -10,16 +10,16 @@ from builder.collection.checks.finding import Check, Defect
 OUTLIER_FACTOR = 5
 """A query with more judgements than this multiple of the 99th percentile is an outlier."""
 MIN_JUDGEMENTS = 100
-"""Minimum number of judgements of an outlier query, and of snapshots checked for grade changes."""
+"""Queries and snapshots with fewer judgements are never reported as outliers or as unstable."""
 MAX_FLIP_SHARE = 0.15
-"""Maximum share of pairs whose grade changes between 0 and 2 from one snapshot to the next."""
+"""Maximum share of judged pairs whose grade changes by 2 between consecutive snapshots."""
 MAX_UNCLICKED_SHARE = 0.5
 """Maximum share of relevant documents that were never clicked."""
 
 
 def _find_outlier_queries(context: ValidationContext) -> Iterator[Defect]:
     for name, qrels in context.scan_snapshots("qrels"):
-        lines = pl.concat([qrels.select("query_id"), _rejected_judgements(context, name)])
+        lines = pl.concat([qrels.select("query_id"), _scan_rejected_judgements(context, name)])
         counts = lines.group_by("query_id").len().sort("len", "query_id", descending=True).collect()
         typical = counts["len"].quantile(0.99, "lower") or 0
         outliers = counts.filter(
@@ -36,8 +36,8 @@ def _find_outlier_queries(context: ValidationContext) -> Iterator[Defect]:
             )
 
 
-def _rejected_judgements(context: ValidationContext, snapshot: str) -> pl.LazyFrame:
-    """Return the query ids of repeated judgements that the import rejected."""
+def _scan_rejected_judgements(context: ValidationContext, snapshot: str) -> pl.LazyFrame:
+    """Scan the query id of each judgement that the import rejected as a repetition."""
     rejects = context.scan(f"snapshots/{snapshot}/rejects")
     if rejects is None:
         return pl.LazyFrame(schema={"query_id": pl.String})
@@ -68,7 +68,7 @@ def _find_unclicked_relevant_pairs(context: ValidationContext) -> Iterator[Defec
         pairs = graded.select("query_id", "doc_id", unclicked=pl.col("clicks") == 0).collect()
         found = pairs.filter("unclicked").sort("query_id", "doc_id")
         if found.height > MAX_UNCLICKED_SHARE * pairs.height:
-            message = f"of {pairs.height:,} relevant documents, too many were never clicked"
+            message = f"too many of the {pairs.height:,} relevant documents were never clicked"
             yield f"snapshots/{name}/qrels", message, found.height, found.row(0)[:2]
 
 
@@ -86,7 +86,7 @@ CHECKS = (
         "grades are stable over time",
         "warning",
         "6.6 to 8.8 % of pairs changed between grades 0 and 2 from month to month",
-        "publish the click counts; raise the minimum, such as `select.min_impressions = 10`",
+        "publish the click counts; raise the threshold `select.min_impressions`, for example to 10",
         _find_unstable_grades,
     ),
     Check(
@@ -94,8 +94,8 @@ CHECKS = (
         "most relevant documents were clicked",
         "warning",
         "unclicked documents with a grade above 0, whose score is close to the prior mean",
-        "raise `qrels.min_examinations = 5` or `qrels.cuts = [0.2, 0.5]`, or set "
-        '`clicks.prior = "beta"`',
+        "raise `qrels.min_examinations` (for example to 5) or `qrels.cuts` (for example to "
+        '[0.2, 0.5]), or set `clicks.prior = "beta"`',
         _find_unclicked_relevant_pairs,
     ),
 )

@@ -50,7 +50,7 @@ def _find_missing_queries(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _describe_missing_texts(missing: pl.DataFrame, without_text: pl.DataFrame) -> str:
-    """Describe how many of the missing queries have a text in another snapshot."""
+    """Describe how many judgements refer to queries whose text is in no snapshot."""
     unknown_texts = (
         f"the query text is unknown for {int(without_text['len'].sum()):,} of the judgements"
     )
@@ -58,7 +58,7 @@ def _describe_missing_texts(missing: pl.DataFrame, without_text: pl.DataFrame) -
         return unknown_texts
     if without_text.is_empty():
         return "their texts occur only in other snapshots"
-    return f"{unknown_texts}; the other texts occur in other snapshots"
+    return f"{unknown_texts}; the remaining texts occur only in other snapshots"
 
 
 def _find_unjudged_queries(context: ValidationContext) -> Iterator[Defect]:
@@ -85,7 +85,7 @@ def _find_split_leaks(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_wrong_judgement_counts(context: ValidationContext) -> Iterator[Defect]:
-    """Report queries whose `judged` or `relevant` count differs from the number of qrels."""
+    """Report queries whose counts `judged` or `relevant` do not match the qrels."""
     for name, (queries, qrels) in context.scan_snapshots("queries", "qrels"):
         counted = qrels.group_by("query_id").agg(
             found_judged=pl.len(), found_relevant=(pl.col("grade") > 0).sum()
@@ -102,20 +102,20 @@ def _find_wrong_judgement_counts(context: ValidationContext) -> Iterator[Defect]
 
 
 def _find_inconsistent_grades(context: ValidationContext) -> Iterator[Defect]:
-    """Report judgements whose `grade` differs from the grade of their `source`."""
+    """Report judgements whose `grade` is not the click or manual grade named by `source`."""
     own = pl.when(pl.col("source") == "manual").then("manual_grade").otherwise("click_grade")
     for name, qrels in context.scan_snapshots("qrels"):
         named = qrels.filter(pl.col("source") != "release")
         wrong = named.filter(own.is_not_null() & (pl.col("grade") != own))
         found = wrong.select("query_id", "doc_id").collect()
         if found.height:
-            message = "grades differ from those of their source"
+            message = "grades differ from the click or manual grade named by the column source"
             examples = tuple(" ".join(row) for row in found.head(3).iter_rows())
             yield f"snapshots/{name}/qrels", message, found.height, examples
 
 
 def _find_map_mismatches(context: ValidationContext) -> Iterator[Defect]:
-    """Report ids that are in a map but in no snapshot, or in a snapshot but not in the map."""
+    """Report ids that the map of documents or queries lists for the wrong snapshots."""
     for kind, key in (("documents", "doc_id"), ("queries", "query_id")):
         mapped = context.scan(f"{kind}_map")
         present = [
@@ -141,7 +141,10 @@ def _find_overlapping_intervals(context: ValidationContext) -> Iterator[Defect]:
     snapshots = context.manifest["definition"]["snapshots"]
     for before, after in pairwise(sorted(snapshots, key=lambda s: str(s["start"]))):
         if str(after["start"]) < str(before["end"]):
-            message = f"starts on {after['start']}, before {before['name']} ends on {before['end']}"
+            message = (
+                f"the snapshot starts on {after['start']}, before {before['name']} ends on "
+                f"{before['end']}"
+            )
             yield f"snapshots/{after['name']}", message, 1, ()
 
 
@@ -188,7 +191,7 @@ CHECKS = (
     ),
     Check(
         "LB116",
-        "grades match those of their source",
+        "each grade equals the click or manual grade that its source names",
         "error",
         "grades that contradict the recorded evidence",
         "rebuild the version from its definition",

@@ -11,7 +11,7 @@ DefectFinder = Callable[[ValidationContext], Iterable[Defect]]
 
 
 def _create_reject_finder(messages: dict[str, str]) -> DefectFinder:
-    """Return a function that finds records rejected by the import.
+    """Return a function that reports records that the import rejected for the given reasons.
 
     Args:
         messages: Message for each reject reason.
@@ -31,10 +31,10 @@ def _create_reject_finder(messages: dict[str, str]) -> DefectFinder:
 
 
 def _create_irregularity_finder(messages: dict[str, str]) -> DefectFinder:
-    """Return a function that finds irregular lines of a release.
+    """Return a function that reports lines of a release with the given irregularities.
 
     Args:
-        messages: Message for each kind of irregularity.
+        messages: Message for each kind of irregularity, such as `crlf`.
     """
 
     def find_irregularities(context: ValidationContext) -> Iterator[Defect]:
@@ -48,7 +48,10 @@ def _create_irregularity_finder(messages: dict[str, str]) -> DefectFinder:
 
 
 def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
-    """Report queries with the same folded text but different ids, and contradictory judgements."""
+    """Report query ids that share a text, and contradictions between their judgements.
+
+    Texts are compared after folding: without case, accents, punctuation and extra spaces.
+    """
     for name, (ids, qrels) in context.scan_snapshots("release_ids", "qrels"):
         named = ids.filter(pl.col("text_key").is_not_null()).select("text_key", query_id="id")
         shared = named.filter(pl.col("text_key").is_duplicated()).sort("text_key", "query_id")
@@ -71,23 +74,23 @@ def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _combine_defect_finders(*finders: DefectFinder) -> DefectFinder:
-    """Return a function that yields the defects found by all given functions."""
+    """Return a function that runs the given functions in turn and yields all their defects."""
 
-    def find_with_all(context: ValidationContext) -> Iterator[Defect]:
+    def find_all_defects(context: ValidationContext) -> Iterator[Defect]:
         for finder in finders:
             yield from finder(context)
 
-    return find_with_all
+    return find_all_defects
 
 
 def _create_query_text_finder(messages: dict[str, str]) -> DefectFinder:
-    """Return a function that finds faulty query texts.
+    """Return a function that reports query texts with the given faults.
 
     Args:
-        messages: Message for each text fault.
+        messages: Message for each text fault, such as `double_space`.
     """
 
-    def find_query_texts(context: ValidationContext) -> Iterator[Defect]:
+    def find_query_text_faults(context: ValidationContext) -> Iterator[Defect]:
         for where, summary in context.table_summaries.items():
             if where.endswith("/queries"):
                 for name, message in messages.items():
@@ -95,7 +98,7 @@ def _create_query_text_finder(messages: dict[str, str]) -> DefectFinder:
                         count = summary.text_faults.counts[name]
                         yield where, message, count, tuple(summary.text_faults.examples[name])
 
-    return find_query_texts
+    return find_query_text_faults
 
 
 _DUPLICATE_MESSAGES = {
@@ -171,7 +174,7 @@ CHECKS = (
     ),
     Check(
         "LB204",
-        "query texts are free of export artefacts",
+        "query texts are free of export artifacts",
         "warning",
         "leaked CSV quotes, repeated spaces, a query of 3,947 characters",
         "write queries as plain TSV lines, without CSV quoting; limit their length",

@@ -53,7 +53,7 @@ def _find_wrong_row_counts(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_missing_values(context: ValidationContext) -> Iterator[Defect]:
-    """Report missing values that are permitted only in imported releases."""
+    """Report rows of a built collection without impressions, topics, clicks or fetch time."""
     if context.is_imported:
         return
     missing_conditions = {

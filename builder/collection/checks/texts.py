@@ -1,4 +1,4 @@
-"""Faults in texts of documents and queries, as Boolean Polars expressions."""
+"""Boolean Polars expressions that are true for faulty texts of documents and queries."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,17 +10,20 @@ from builder.queries.text_audit import FAULTS
 
 MAX_EXAMPLES = 3
 MIN_CLOSING_TAGS = 5
-"""Number of closing HTML tags from which a text counts as markup."""
+"""Minimum number of closing HTML tags in a text that counts as markup."""
 MAX_IDENTICAL_LENGTH = 40
-"""Maximum length in characters of a text that may be identical in English and French."""
+"""Maximum length in characters of a text that may legitimately equal its translation."""
 
 
 MIN_EXTRA_REPETITIONS = 8
-"""Minimum number of word repetitions by which a runaway translation exceeds its source."""
+"""A translation with at least this many more word repetitions than its source is runaway."""
 
 
 def _is_runaway(text: pl.Expr, source: pl.Expr) -> pl.Expr:
-    """Whether a translation repeats many more words than its source, as faulty decoders do."""
+    """Return an expression that detects translations with far more repeated words than the source.
+
+    Such runaway translations are produced by a decoder that is stuck in a loop.
+    """
     return (
         _count_repetitions(text) >= MIN_EXTRA_REPETITIONS + _count_repetitions(source)
     ).fill_null(value=False)
@@ -56,14 +59,14 @@ TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
 }
 """Boolean expressions that are true for faulty texts, by table and fault name."""
 SAMPLED_FAULTS = ("runaway_english",)
-"""Faults with slow expressions, which are evaluated on a sample of large tables."""
+"""Faults whose expressions are slow; evaluated only on a sample of the rows of a large table."""
 SAMPLE_ROWS = 20_000
 """Approximate number of rows in the sample of a large table."""
 
 
 @dataclass
 class TextFaults:
-    """Number of rows with each text fault, and the keys of example rows."""
+    """Number of rows with each text fault, and the keys of the first affected rows."""
 
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
@@ -76,24 +79,25 @@ class TextFaults:
         Args:
             rows: Rows of the table.
             faults: Boolean expressions by fault name.
-            key: Key columns, whose values are kept as examples.
-            sample_interval: Interval of the rows on which `SAMPLED_FAULTS` are evaluated.
+            key: Key columns of the table; their values are kept as examples.
+            sample_interval: Step between the rows on which `SAMPLED_FAULTS` are evaluated; 1
+                evaluates them on all rows.
         """
         checked = {name: fault for name, fault in faults.items() if name not in SAMPLED_FAULTS}
-        self._count(rows, checked, key)
+        self._count_faults(rows, checked, key)
         sampled = {name: fault for name, fault in faults.items() if name in SAMPLED_FAULTS}
         if sampled:
             sample = rows.gather_every(sample_interval).filter(_ENGLISH.is_not_null())
-            self._count(sample, sampled, key)
+            self._count_faults(sample, sampled, key)
 
     def merge(self, other: "TextFaults") -> None:
-        """Add the counts and examples that `other` collected from later rows."""
+        """Add the counts and examples of `other`, which describes later rows of the table."""
         self.counts += other.counts
         for name, keys in other.examples.items():
             examples = self.examples.setdefault(name, [])
             examples += keys[: MAX_EXAMPLES - len(examples)]
 
-    def _count(self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str]) -> None:
+    def _count_faults(self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str]) -> None:
         if not faults:
             return
         found = rows.select(pl.struct(key).alias("key"), **faults)

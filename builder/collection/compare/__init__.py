@@ -19,7 +19,7 @@ from builder.collection.compare.changes import (
     find_grading_changes,
     parts_affecting_judged_pairs,
 )
-from builder.collection.compare.definitions import diff_definitions, diff_drift, diff_producers
+from builder.collection.compare.definitions import diff_code_versions, diff_definitions, diff_drift
 from builder.collection.compare.judgements import (
     JudgementDifference,
     count_grade_changes,
@@ -34,7 +34,7 @@ from builder.collection.compare.tables import (
 )
 from builder.collection.export import LAYOUTS
 from builder.collection.export.longeval_web import OMITTED
-from builder.collection.manifest import producer_versions
+from builder.collection.manifest import code_versions
 from builder.collection.read import Collection, Snapshot, open_collection
 from builder.io import parquet
 from builder.io.tables import Table, table_at
@@ -50,9 +50,9 @@ class VersionDifference:
         old: Signature of the old version.
         new: Signature of the new version.
         definition: Changed keys of the definition, one line per key.
-        tools: Changed versions of stages and libraries, one line each.
+        tools: Stages and libraries whose version changed, one line each.
         lost: Data that were not compared because the layout of a release does not contain them.
-        tables: Row differences of each changed table.
+        tables: Number of added, removed and changed rows of each table that differs.
         judgements: Differences of each snapshot whose grades or judged query texts changed.
         drift: Top-level keys of `drift.json` whose values differ, sorted; empty if only one version
             is an imported release.
@@ -109,7 +109,7 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
         sides[0].signature,
         sides[1].signature,
         () if imported else tuple(diff_definitions(before, after)),
-        tuple(diff_producers(producer_versions(before), producer_versions(after))),
+        tuple(diff_code_versions(code_versions(before), code_versions(after))),
         tuple(dict.fromkeys(line for i in imported for line in _omitted_data(i["layout"]))),
         tuple(pair for pair in pairs if not pair.is_empty),
         tuple(_iter_judgement_differences(*sides)),
@@ -120,18 +120,23 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
 def _release_ids(
     old: Collection, new: Collection, path: str
 ) -> tuple[ReleaseIdFrame, ReleaseIdFrame]:
-    """Return the release ids of the snapshot of a table, in the old and in the new version.
+    """Return the `schemas.ReleaseIds` tables (old, new) of the snapshot that contains a table.
 
-    A version that is not an imported release yields None.
+    If a version is not an imported release, its entry is None.
+
+    Args:
+        old: Old version.
+        new: New version.
+        path: Path of the table in the version folder.
     """
     before, after = (read_release_ids((side.path / path).parent) for side in (old, new))
     return before, after
 
 
 def _omitted_data(layout: str) -> tuple[str, ...]:
-    """Return descriptions of the data that the layout of a release does not contain.
+    """Return descriptions of the data that a release in the given layout does not contain.
 
-    A layout without an exporter is described like LongEval Web.
+    If there is no exporter for the layout, the descriptions of LongEval Web are returned.
     """
     return LAYOUTS[layout].omitted if layout in LAYOUTS else OMITTED
 
@@ -148,7 +153,13 @@ def _content_hash(manifest: dict[str, Any], path: str) -> str | None:
 def _iter_table_pairs(
     old: Collection, new: Collection, *, only_main: bool
 ) -> Iterator[tuple[str, str, tuple[Table, Table]]]:
-    """Yield path, name and (old, new) tables for each table that may exist in either version."""
+    """Yield (path, schema name, (old, new) tables) for each table that either version may contain.
+
+    Args:
+        old: Old version.
+        new: New version.
+        only_main: Whether to yield only documents, queries and qrels, as for imported releases.
+    """
     if not only_main:
         for name, path in {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}.items():
             yield path, name, _open_table_pair((old.path, new.path), path, name)
@@ -196,7 +207,7 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
 
 
 def _judged_documents_differ(before: Snapshot, after: Snapshot) -> bool:
-    """Whether either version lacks a document that the other version judges."""
+    """Whether one of two versions of a snapshot judges a document that the other one lacks."""
     return any(
         not judges.qrels.join(other.documents, on="doc_id", how="anti").head(1).collect().is_empty()
         for judges, other in ((before, after), (after, before))
@@ -204,7 +215,10 @@ def _judged_documents_differ(before: Snapshot, after: Snapshot) -> bool:
 
 
 def _scan_with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Return the queries and qrels of a snapshot, identified by query text instead of query id."""
+    """Scan the queries and qrels of a snapshot, with query ids that depend only on the query text.
+
+    The ids of an imported release are replaced by keys; those of a built collection are kept.
+    """
     ids = read_release_ids(snapshot.folder)
     if ids is None:
         return snapshot.queries, snapshot.qrels

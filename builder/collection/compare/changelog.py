@@ -1,4 +1,4 @@
-"""Formats the differences between two versions as a change log in Markdown."""
+"""Formats the differences between two versions of a collection as a Markdown change log."""
 
 from builder.collection.compare import VersionDifference
 from builder.collection.compare.judgements import JudgementDifference
@@ -7,14 +7,14 @@ from builder.collection.markdown import code_span
 from builder.reporting.numbers import pluralize
 
 MAX_LINES = 40
-"""Maximum number of lines in a section; the number of omitted lines is shown."""
+"""Maximum number of lines in a section; further lines are replaced by their number."""
 
 MAX_PARAMETERS = 5
-"""Maximum number of parameters listed in a line; the number of omitted ones is shown."""
+"""Maximum number of parameters in a line; further parameters are replaced by their number."""
 
 
 def format_changelog(difference: VersionDifference) -> str:
-    """Format the differences as a Markdown change log of the new version."""
+    """Format the differences between two versions as a Markdown change log of the new version."""
     title = difference.new.partition("|")[0]
     lines = [f"# {title}", "", f"Since {difference.old.partition('|')[0]}.", ""]
     lines += _format_section("Rows", [_format_counts(table) for table in difference.tables])
@@ -31,7 +31,7 @@ def format_changelog(difference: VersionDifference) -> str:
 
 
 def summary_lines(difference: VersionDifference) -> list[str]:
-    """Return one plain-text line per difference, except differences in rows."""
+    """Return one plain-text line per difference; added, removed and changed rows are omitted."""
     columns = [
         f"{table.table}: columns differ ({'; '.join(table.columns)})"
         for table in difference.tables
@@ -72,11 +72,11 @@ def _format_judgement_lines(difference: JudgementDifference) -> list[str]:
             + (f" and {more:,} more" if more > 0 else "")
         )
     if difference.other_text:
-        lines.append(f"{snapshot}: {_describe_other_texts(difference)}")
+        lines.append(f"{snapshot}: {_describe_text_mismatches(difference)}")
     return lines
 
 
-def _describe_other_texts(difference: JudgementDifference) -> str:
+def _describe_text_mismatches(difference: JudgementDifference) -> str:
     share = difference.other_text / difference.compared
     found = (
         "are attached to a different query text in the new version"

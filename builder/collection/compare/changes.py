@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from builder.collection.compare.definitions import diff_producers, diff_values
+from builder.collection.compare.definitions import diff_code_versions, diff_values
 from builder.collection.compare.judgements import DefinitionChanges
 from builder.collection.manifest import (
     LISTS,
     STAGE_PREFIX,
+    code_versions,
     list_file_hashes,
-    producer_versions,
     snapshot_parameters,
 )
 
@@ -24,7 +24,13 @@ Manifests = tuple[Manifest, Manifest]
 
 @dataclass(frozen=True)
 class DefinitionPart:
-    """Part of a definition: parameter sections, raw files of a snapshot, and list files."""
+    """Part of a collection definition that affects the judgements of a snapshot.
+
+    Args:
+        sections: Names of parameter sections, such as `select`.
+        files: Kinds of raw files of the snapshot, such as `log`.
+        lists: Dotted keys of parameters that name list files, such as `select.stop_lists`.
+    """
 
     sections: tuple[str, ...]
     files: tuple[str, ...]
@@ -42,7 +48,7 @@ DOCUMENTS = DefinitionPart(
 )
 """Part of a definition that determines the documents of a snapshot, and thus the judged pairs."""
 GRADING = DefinitionPart(("qrels",), ("judgements",))
-"""Part of a definition that determines how scores and manual judgements become grades."""
+"""Part of a definition that determines how grades follow from scores and manual judgements."""
 
 STAGES = frozenset(
     ("topics", "log", "verdicts", "select", "variants", "clicks", "grades", "qrels")
@@ -53,19 +59,19 @@ SAMPLE_KEYS = frozenset(
     f"documents.{key}"
     for key in ("sample_share", "sample_seed", "duplicates", "near_duplicates", "near_threshold")
 )
-"""Parameters that affect shown documents only if duplicates are dropped."""
+"""Parameters that affect documents shown in result lists only if duplicates are dropped."""
 
 
 def find_changes(manifests: Manifests, snapshot: str, *parts: DefinitionPart) -> DefinitionChanges:
-    """Return the changes between two versions in some parts of the definition of a snapshot.
+    """Return the changes between two versions in the given parts of a snapshot's definition.
 
-    Variant sets are carried over from earlier snapshots. If those of the snapshot differ, the
-    logs and lists of the earlier snapshots are compared as well.
+    Sets of query variants are carried over from earlier snapshots. If the sets of this snapshot
+    differ, the logs and list files of the earlier snapshots are compared as well.
 
     Args:
         manifests: Manifests of the old and the new version.
-        snapshot: Name of a snapshot of both versions.
-        parts: Parts of the definition that are compared.
+        snapshot: Name of a snapshot that both versions contain.
+        parts: Parts of the definition to compare.
     """
     before, after = (_snapshot_inputs(manifest, snapshot, parts) for manifest in manifests)
     if _variant_sets_hash(manifests[0], snapshot) != _variant_sets_hash(manifests[1], snapshot):
@@ -75,10 +81,10 @@ def find_changes(manifests: Manifests, snapshot: str, *parts: DefinitionPart) ->
                 for name in _earlier_snapshots(manifest, snapshot)
             ]
     upstream = tuple(s for part in parts if part is not GRADING for s in part.sections)
-    producers = (
+    versions = (
         {
             name: version
-            for name, version in producer_versions(manifest).items()
+            for name, version in code_versions(manifest).items()
             if not name.startswith(STAGE_PREFIX) or name.removeprefix(STAGE_PREFIX) in STAGES
         }
         for manifest in manifests
@@ -87,21 +93,21 @@ def find_changes(manifests: Manifests, snapshot: str, *parts: DefinitionPart) ->
         _changed_parameters(manifests, snapshot, upstream),
         _changed_parameters(manifests, snapshot, GRADING.sections),
         inputs=before != after,
-        producers=bool(diff_producers(*producers)),
+        code=bool(diff_code_versions(*versions)),
     )
 
 
 def find_grading_changes(
     manifests: Manifests, snapshot: str, documents_differ: Mapping[str, bool]
 ) -> DefinitionChanges:
-    """Return the changes that can alter a grade even if its click counts and score are equal.
+    """Return the changes that can alter a grade whose click counts and score did not change.
 
     Under the policy `target_shares`, thresholds are fitted to the scores of the first snapshot, so
     changes to that snapshot and to the set of judged documents are included.
 
     Args:
         manifests: Manifests of the old and the new version.
-        snapshot: Name of a snapshot of both versions.
+        snapshot: Name of a snapshot that both versions contain.
         documents_differ: For each snapshot that both versions contain, whether either version lacks
             documents that the other version judges.
     """
@@ -117,7 +123,7 @@ def find_grading_changes(
         tuple(dict.fromkeys(key for changes in found for key in changes.evidence)),
         found[0].thresholds,
         inputs=len(firsts) > 1 or any(changes.inputs for changes in found),
-        producers=found[0].producers,
+        code=found[0].code,
     )
 
 
@@ -133,7 +139,7 @@ def parts_affecting_judged_pairs(documents_differ: bool) -> tuple[DefinitionPart
 def _changed_parameters(
     manifests: Manifests, snapshot: str, sections: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the dotted keys of the parameters that differ and can affect judgements."""
+    """Return the dotted keys of parameters that differ and can affect the judgements."""
     before, after = (snapshot_parameters(manifest, snapshot) for manifest in manifests)
     old_lists, new_lists = (list_file_hashes(manifest) for manifest in manifests)
     ignored = {
@@ -158,7 +164,7 @@ def _drops_duplicates(parameters: Mapping[str, Any]) -> bool:
 def _snapshot_inputs(
     manifest: Manifest, snapshot_name: str, parts: tuple[DefinitionPart, ...]
 ) -> list[Any]:
-    """Return the interval and the hashes of the input files of a snapshot, without file names."""
+    """Return the interval of a snapshot and the hashes of its input files, without file names."""
     definition = manifest["definition"]
     (snapshot,) = (s for s in definition["snapshots"] if s["name"] == snapshot_name)
     lists = list_file_hashes(manifest)
@@ -172,12 +178,12 @@ def _snapshot_inputs(
 
 
 def _sorted_hashes(files: Mapping[str, Any], kind: str) -> list[str]:
-    """Return the sorted hashes of the files of one kind, without their names."""
+    """Return the sorted hashes of all files of one kind, such as `log`, without file names."""
     return sorted(files.get(kind, {}).values())
 
 
 def _variant_sets_hash(manifest: Manifest, snapshot: str) -> Any:
-    """Return the hash of the variant sets of a snapshot; None if it is not recorded."""
+    """Return the hash of the query variant sets of a snapshot; None if the manifest has none."""
     return manifest["units"].get(f"clicks {snapshot}", {}).get("inputs", {}).get("variants")
 
 

@@ -1,4 +1,4 @@
-"""Compares the definitions, `drift.json`, stages and libraries of two collection versions."""
+"""Compares definition, `drift.json`, stages and libraries of two versions of a collection."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,12 +11,12 @@ from builder.collection.manifest import STAGE_PREFIX, list_file_hashes, snapshot
 def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
     """Return one line per changed key, such as `parameters.select.min_users: 5 -> 6`.
 
-    A mapping that only one of the values contains is compared with an empty mapping.
+    If a mapping is missing from one of the values, its entries are compared with None.
 
     Args:
-        old: Old value, of JSON types.
-        new: New value, of JSON types.
-        path: Dotted key of the two values, used as a prefix.
+        old: Old value, as parsed from JSON.
+        new: New value, as parsed from JSON.
+        path: Dotted key of both values, used as a prefix of each line.
     """
     if isinstance(old, dict | None) and isinstance(new, dict | None):
         old, new = old or {}, new or {}
@@ -49,7 +49,7 @@ def diff_definitions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str
 
 
 def _recorded_definition(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the definition in a manifest, with snapshot overrides and hashes of list files."""
+    """Return the definition in a manifest, with snapshot overrides and list file hashes."""
     definition = manifest["definition"]
     snapshots = [
         {**s, "overrides": _recorded_overrides(manifest, s["name"])}
@@ -59,7 +59,7 @@ def _recorded_definition(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _recorded_overrides(manifest: Mapping[str, Any], snapshot: str) -> dict[str, Any]:
-    """Return the parameters of a snapshot that differ from those of the definition."""
+    """Return the parameters of a snapshot that differ from those of the whole collection."""
     overrides = {}
     for key, value in snapshot_parameters(manifest, snapshot).items():
         section, _, name = key.partition(".")
@@ -71,14 +71,14 @@ def _recorded_overrides(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
     return overrides
 
 
-def diff_producers(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+def diff_code_versions(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
     """Return one line per stage or library whose version differs, such as `stage clicks: 4 -> 5`.
 
     Stages recorded in only one version are omitted, because they depend on the number of snapshots.
 
     Args:
-        old: `producer_versions` of the old version.
-        new: `producer_versions` of the new version.
+        old: Result of `code_versions` for the old version.
+        new: Result of `code_versions` for the new version.
     """
     before, after = (
         {k: v for k, v in side.items() if k in other or not k.startswith(STAGE_PREFIX)}
@@ -88,9 +88,9 @@ def diff_producers(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
 
 def diff_drift(old: Path, new: Path) -> tuple[str, ...]:
-    """Return the top-level keys of `drift.json` whose values differ, sorted.
+    """Return the top-level keys of `drift.json` whose values differ between two versions, sorted.
 
-    A version without a `drift.json` is treated as if its file had no keys.
+    A missing `drift.json` is treated as an empty JSON object.
 
     Args:
         old: Folder of the old version.

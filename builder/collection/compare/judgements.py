@@ -18,30 +18,30 @@ class DefinitionChanges:
         thresholds: Changed parameters that affect how scores are converted to grades, as dotted
             keys.
         inputs: Whether the input files differ.
-        producers: Whether the versions of stages or libraries differ.
+        code: Whether the versions of stages or libraries differ.
     """
 
     evidence: tuple[str, ...] = ()
     thresholds: tuple[str, ...] = ()
     inputs: bool = False
-    producers: bool = False
+    code: bool = False
 
     @property
     def evidence_change_cause(self) -> str:
-        """Cause of differing click counts and scores: parameters take precedence over inputs."""
+        """Cause of changed click counts and scores: `parameters`, `inputs`, `code` or `unknown`."""
         return "parameters" if self.evidence else self.cause_apart_from_parameters
 
     @property
     def cause_of_judged_pair_changes(self) -> str:
-        """Cause of differing sets of judged pairs, which grading parameters can also change."""
+        """Cause of a changed set of judged pairs; also takes grading parameters into account."""
         return "parameters" if self.thresholds else self.evidence_change_cause
 
     @property
     def cause_apart_from_parameters(self) -> str:
-        """Cause if no parameter changed: `inputs`, else `code`, else `unknown`."""
+        """Cause of changed click counts and scores if no parameter changed."""
         if self.inputs:
             return "inputs"
-        return "code" if self.producers else "unknown"
+        return "code" if self.code else "unknown"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def count_grade_changes(
     changes: DefinitionChanges,
     grading: DefinitionChanges | None = None,
 ) -> dict[str, int]:
-    """Count the query-document pairs whose grade changed, by cause.
+    """Count the query-document pairs whose grade changed between two versions, by cause.
 
     If click counts or score differ, the cause is `parameters` if any parameter that affects them
     changed, else `inputs` if the input files differ, else `code` if the versions of stages or
@@ -118,17 +118,17 @@ def count_grade_changes(
 def count_text_mismatches(
     old: tuple[pl.LazyFrame, pl.LazyFrame], new: tuple[pl.LazyFrame, pl.LazyFrame]
 ) -> tuple[int, int]:
-    """Count judgements whose document is judged only for other query texts in the new version.
+    """Count old judgements whose document the new version judges only for other query texts.
 
-    Query ids are expected to be keys of the query texts, so that equal ids mean equal texts.
+    Query ids must be derived from the query texts, so that equal ids mean equal texts.
 
     Args:
         old: Queries and qrels of the old version.
         new: Queries and qrels of the new version.
 
     Returns:
-        Number of comparable judgements (with a query text and a document judged in both versions),
-        and how many of them are missing from the new version.
+        Number of comparable judgements, and number of those that are missing from the new version.
+        An old judgement is comparable if its query has a text and both versions judge its document.
     """
     (queries, qrels), (_, new_qrels) = old, new
     with_text = qrels.join(queries.select("query_id"), on="query_id", how="semi")

@@ -20,9 +20,9 @@ RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
     "queries": {"text": pl.col("text"), "text_en": pl.col("text_en")},
     "qrels": {"grade": pl.col("grade")},
 }
-"""Non-key columns that every release layout contains; imported releases are compared by these."""
+"""Expressions to compare if a version is an imported release, by table and column name."""
 TIME_COLUMNS = {"fetched_at": pl.col("fetched_at")}
-"""Additional document columns contained in the layout `longeval-web`."""
+"""Columns of `documents` that are also compared for the layout `longeval-web`."""
 
 ReleaseIdFrame = pl.DataFrame | None
 """Frame with schema `schemas.ReleaseIds`; None for a version that was not imported."""
@@ -30,13 +30,13 @@ ReleaseIdFrame = pl.DataFrame | None
 
 @dataclass(frozen=True)
 class TableDifference:
-    """Number of rows that differ between two versions of a table.
+    """Differences between two versions of a table: added, removed and changed rows and columns.
 
     Args:
         table: Path of the table in the version folder.
         added: Number of rows whose key is only in the new table.
         removed: Number of rows whose key is only in the old table.
-        changed: Number of rows whose key is in both tables, with different values.
+        changed: Number of rows whose key is in both tables, but with different values.
         examples: Keys of the first differing rows, at most three.
         columns: One line per column that exists in only one version or whose type differs; rows
             are compared by the remaining columns.
@@ -65,13 +65,13 @@ def compare_tables(
     """Compare two versions of a table and count the rows that differ.
 
     Args:
-        path: Path of the table in the version folder, for the result.
+        path: Path of the table in the version folder, copied to the result.
         old: Table of the old version; a table without files is empty.
         new: Table of the new version.
         values: Expressions to compare, such as those of `RELEASE_COLUMNS`; None compares all
             columns.
-        release_ids: Release ids of the old and new version; if given, ids are replaced by keys
-            before rows are matched.
+        release_ids: `schemas.ReleaseIds` tables of the old and new version. If given, the ids of
+            that version are replaced by keys before rows are matched.
 
     Raises:
         FormatError: A key column differs, so rows cannot be matched.
@@ -109,7 +109,7 @@ def compare_tables(
 
 
 def _column_differences(old: Table, new: Table) -> dict[str, str]:
-    """Return the columns that differ, with a description such as `crawled: added`.
+    """Return a description of each column that differs, such as `crawled: added`, by column name.
 
     A table without files is assumed to have all columns of its schema.
     """
@@ -131,7 +131,7 @@ def _column_differences(old: Table, new: Table) -> dict[str, str]:
 def _hash_rows(
     table: Table, release_ids: ReleaseIdFrame, keys: list[str], values: dict[str, pl.Expr]
 ) -> pl.LazyFrame:
-    """Return the key columns and a hash of all other values of each row."""
+    """Return the key columns of each row, and a hash `row` of the values to compare."""
     if not table.paths:
         empty = pl.DataFrame(schema=table.schema.dtypes()).lazy().select(keys)
         return empty.with_columns(row=pl.lit(None, dtype=pl.UInt64))

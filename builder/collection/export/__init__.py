@@ -38,11 +38,11 @@ def _export_trec(
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of an export: the function that writes it, and the data that it cannot represent.
+    """Layout of an export, that is, its folders and file formats.
 
     Args:
         write: Function that writes a collection in this layout.
-        omitted: Descriptions of the data that the layout cannot represent.
+        omitted: Description of each kind of data that the layout cannot represent.
     """
 
     write: Writer

@@ -12,8 +12,8 @@ import polars as pl
 
 from builder.collection.export.markup import (
     document_body,
-    escape_expr,
-    escape_series,
+    escape_markup_expr,
+    escape_markup_series,
     normalize_lines,
     single_line,
 )
@@ -29,14 +29,14 @@ THREADS = 2
 
 
 class PartWriter:
-    """Writer of documents to a sequence of files, each of limited size.
+    """Writer that splits formatted documents into several files of limited size.
 
     No file is written if there are no documents, because readers may not accept an empty file.
 
     Args:
         folder: Output folder; created if it does not exist.
         file_name: Function that returns the name of a file, given its number (from 1).
-        max_bytes: A new file is started once the current file has reached this size.
+        max_bytes: Size in bytes at which a new file is started.
         delimiters: Text at the start of a file, between two documents, and at the end of a file.
     """
 
@@ -62,7 +62,7 @@ class PartWriter:
         return self._file
 
     def write(self, texts: pl.Series) -> None:
-        """Append documents that are already formatted as text."""
+        """Append a series of formatted documents, and start new files as needed."""
         ends = np.cumsum(texts.str.len_bytes().to_numpy().astype(np.int64))
         start, before = 0, 0
         while start < len(texts):
@@ -78,7 +78,7 @@ class PartWriter:
         self.count += len(texts)
 
     def close(self) -> None:
-        """Finish and close the current file, if there is one."""
+        """Write the end delimiter to the current file and close it; do nothing if none is open."""
         if self._file is not None:
             self._file.write(self._last)
             self._file.close()
@@ -92,7 +92,7 @@ class PartWriter:
 
 
 def _join_bytes(texts: pl.Series, separator: bytes) -> memoryview:
-    """Return the UTF-8 bytes of the texts, joined with a separator."""
+    """Return the UTF-8 bytes of all texts in a series, joined with a separator."""
     if separator:
         texts = texts + separator.decode()
     array = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
@@ -102,7 +102,7 @@ def _join_bytes(texts: pl.Series, separator: bytes) -> memoryview:
 
 
 def write_parts(writer: PartWriter, batches: Iterator[pl.Series]) -> int:
-    """Write all batches of formatted documents, and return the number of documents."""
+    """Write all batches of formatted documents, close the writer and return the document count."""
     with writer:
         for texts in batches:
             writer.write(texts)
@@ -117,7 +117,7 @@ def render_trec(
     *,
     keep_lines: bool = False,
 ) -> Iterator[pl.Series]:
-    """Yield batches of documents as TREC `<DOC>` elements, with each tag on its own line.
+    """Yield batches of documents formatted as TREC `<DOC>` elements, with `<TEXT>` on its own line.
 
     The title becomes the first line of the text.
 
@@ -125,8 +125,8 @@ def render_trec(
         documents: Table with schema `schemas.Documents`.
         suffix: Column suffix of the language, such as `""` or `"_en"`.
         progress: Progress display; advanced by the number of documents.
-        doc_numbers: Frame with columns `id` and `number`; if given, `doc<number>` is written
-            instead of the `doc_id`.
+        doc_numbers: Number of each document id, as columns `id` and `number`; if given,
+            `doc<number>` is written instead of the `doc_id`.
         keep_lines: Whether to keep blank lines and trailing spaces, as in the original releases.
     """
     number = pl.col("docno")
@@ -142,7 +142,7 @@ def render_trec(
             pl.when(pl.col("body") != "").then(pl.lit("\n")).otherwise(pl.lit("")),
             pl.lit("</TEXT>\n</DOC>\n"),
         )
-        body = escape_series(_document_bodies(frame, keep_lines=keep_lines))
+        body = escape_markup_series(_document_bodies(frame, keep_lines=keep_lines))
         return frame.with_columns(body=body).select(text)["literal"]
 
     return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
@@ -156,7 +156,7 @@ def render_json(
     *,
     keep_lines: bool = False,
 ) -> Iterator[pl.Series]:
-    """Yield batches of documents as JSON objects `{id, contents}`.
+    """Yield batches of documents formatted as JSON objects with the keys `id` and `contents`.
 
     See `render_trec` for the arguments.
     """
@@ -178,10 +178,10 @@ def _document_bodies(documents: pl.DataFrame, *, keep_lines: bool) -> pl.Series:
 def iter_documents(
     documents: Table, suffix: str, progress: Progress, doc_numbers: pl.DataFrame | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield batches of all documents that have a text in a language.
+    """Yield the documents that have a text in the given language, in batches.
 
-    The columns are `docno`, `title` and `text`. Documents of an imported release may lack English
-    text. See `render_trec` for the arguments.
+    The columns are `docno`, `title` and `text`. Documents without a text in this language, which
+    occur in imported releases, are skipped. See `render_trec` for the arguments.
     """
     columns = ["doc_id", f"title{suffix}", f"text{suffix}"]
     for batch in documents.batches(columns, rows=BATCH_ROWS):
@@ -214,7 +214,7 @@ def write_queries(path: Path, queries: pl.DataFrame, id_column: str = "query_id"
 
 
 def write_longeval_topics(path: Path, queries: pl.DataFrame, id_column: str = "query_id") -> None:
-    """Write topics in LongEval 2023 format: `<top>`, `<num>` and `<title>`, all with end tags.
+    """Write queries as topics in LongEval 2023 format: `<top>`, `<num>`, `<title>`, with end tags.
 
     See `write_queries` for the arguments.
     """
@@ -222,20 +222,20 @@ def write_longeval_topics(path: Path, queries: pl.DataFrame, id_column: str = "q
         pl.format(
             "<top>\n<num>{}</num>\n<title>{}</title>\n</top>",
             pl.col(id_column),
-            escape_expr(single_line(pl.col("text"))),
+            escape_markup_expr(single_line(pl.col("text"))),
         )
     )
     write_lines(path, rows.to_series())
 
 
 def write_trec_topics(path: Path, queries: pl.DataFrame, id_column: str) -> None:
-    """Write topics in TREC ad hoc format, readable by ir_datasets and Anserini.
+    """Write queries as topics in TREC ad hoc format, for ir_datasets and Anserini.
 
-    Both tools expect four fields without end tags; Anserini also requires ids that are Java
-    integers and a colon before the title. See `write_queries` for the arguments.
+    Both tools expect four fields without end tags; Anserini also requires query ids that fit in a
+    Java int, and a colon before the title. See `write_queries` for the arguments.
     """
     fields = "<num> Number: {}\n<title> Topic: {}\n<desc> Description:\n\n<narr> Narrative:\n"
-    text = escape_expr(single_line(pl.col("text")))
+    text = escape_markup_expr(single_line(pl.col("text")))
     write_lines(
         path, queries.select(pl.format(f"<top>\n{fields}\n</top>", id_column, text)).to_series()
     )
@@ -264,7 +264,7 @@ def write_urls(path: Path, documents: Table) -> None:
 
 
 def write_lines(path: Path, lines: pl.Series) -> None:
-    """Write a series of texts to a file, one per line."""
+    """Write a series of strings to a file, one string per line."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{row}\n" for row in lines)

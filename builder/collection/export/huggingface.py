@@ -1,10 +1,10 @@
-"""Exports Parquet files with a dataset card, which `datasets.load_dataset` can load.
+"""Exports a collection as Parquet files that `datasets.load_dataset` can load.
 
 ```
 README.md  croissant.json  topics.parquet  queries_map.parquet
 <documents|queries|qrels>/<snapshot>/part-*.parquet
 ```
-All files are copied unchanged, except that grades in qrels are converted to signed integers
+All tables are copied unchanged, except that grades in qrels are converted to signed integers
 (int64), as required by tools such as ranx.
 """
 
@@ -26,7 +26,7 @@ from builder.runtime.progress import Progress
 OMITTED = ("evidence tables, change tables and reports (available in the published version)",)
 SNAPSHOT_TABLES = ("documents", "queries", "qrels")
 COLLECTION_TABLES = ("topics", "queries_map")
-"""Exported tables that cover the whole collection."""
+"""Names of the exported tables that cover the whole collection."""
 
 
 def export_huggingface(
@@ -43,20 +43,20 @@ def export_huggingface(
             paths = getattr(SnapshotTables(collection, name), kind).paths
             names = [f"{kind}/{name}/part-{index:05d}.parquet" for index in range(len(paths))]
             for path, target in zip(paths, names, strict=True):
-                (_write_signed_qrels if kind == "qrels" else _copy)(path, out / target)
+                (_write_signed_qrels if kind == "qrels" else _copy_file)(path, out / target)
             files[f"{kind} {name}"] = names
     non_empty = {key: paths for key, paths in files.items() if paths}
     patterns = {key: f"{key.replace(' ', '/')}/part-*.parquet" for key in non_empty}
     for name in COLLECTION_TABLES:
         if (collection.path / f"{name}.parquet").is_file():
-            _copy(collection.path / f"{name}.parquet", out / f"{name}.parquet")
+            _copy_file(collection.path / f"{name}.parquet", out / f"{name}.parquet")
             patterns[name] = f"{name}.parquet"
     definition = collection.manifest["definition"]
     write_export_card(out, definition, collection.manifest["tables"], dataset_configs(patterns))
     write_croissant(out, definition, non_empty)
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy_file(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
 

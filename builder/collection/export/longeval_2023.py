@@ -50,7 +50,9 @@ def export_longeval_2023(
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    """Export a collection: the first snapshot as training data, later snapshots as test data.
+    """Export a collection in the layout of LongEval 2023.
+
+    The first snapshot becomes the training data, and later snapshots become test data.
 
     Raises:
         DataError: The source language of the collection is not French.
@@ -73,9 +75,9 @@ def export_longeval_2023(
 
 
 def snapshot_label(index: int, snapshot: str) -> str:
-    """Return the folder name of a snapshot, such as `A-2022-07` for the first test snapshot.
+    """Return the label used as the folder name of a snapshot, such as `A-2022-07`.
 
-    The training snapshot (index 0) has no letter.
+    The letter counts the test snapshots; the training snapshot (index 0) has no letter.
     """
     letters = ""
     while index > 0:

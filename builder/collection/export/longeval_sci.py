@@ -35,7 +35,7 @@ OMITTED = (
     "topics, click evidence, query variants and flags",
 )
 NULL_FIELDS = ("doi", "arxivId", "pubmedId", "magId", "createdDate", "publishedDate", "updatedDate")
-"""Fields required by the loader that a collection does not contain; written as null."""
+"""Fields that the loader requires but that a collection does not have; written as null."""
 EMPTY_LIST_FIELDS = ("authors", "oaiIds", "links")
 
 

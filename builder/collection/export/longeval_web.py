@@ -56,11 +56,11 @@ CREATE TABLE mapping (
 
 @dataclass(frozen=True)
 class NumericIds:
-    """Numeric ids of the documents and queries of all snapshots, as the layout requires.
+    """Numbers that replace the ids of documents and queries, the same in all snapshots.
 
     Args:
-        documents: Columns `id`, `number`.
-        queries: Columns `id`, `number`.
+        documents: Number of each document id; columns `id` and `number`.
+        queries: Number of each query id; columns `id` and `number`.
     """
 
     documents: pl.DataFrame
@@ -68,7 +68,7 @@ class NumericIds:
 
     @classmethod
     def from_snapshots(cls, snapshots: Sequence[SnapshotTables]) -> "NumericIds":
-        """Assign numbers to all ids that occur in a documents, queries or qrels table.
+        """Assign a number to each id in the documents, queries and qrels of the snapshots.
 
         Raises:
             DataError: Two documents would have the same number.
@@ -173,7 +173,7 @@ def _json_file_name(number: int) -> str:
 def _write_url_database(
     snapshots: list[SnapshotTables], numeric_ids: NumericIds, path: Path
 ) -> None:
-    """Write a SQLite database with one row per document: URL, snapshots and fetch times."""
+    """Write a SQLite database with one row per document: number, URL, fetch times and snapshots."""
     empty = pl.LazyFrame(
         schema={
             "doc_id": pl.String,

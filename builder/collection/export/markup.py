@@ -14,9 +14,9 @@ from builder.text.replacement import replace_where
 ESCAPING_RULE = (
     "TREC tags in texts are escaped: < as &lt;, and & before an already escaped tag as &amp;"
 )
-"""Description of the escaping, recorded in `longeval-export.json`."""
+"""Description of the escaping rule; recorded in `longeval-export.json`."""
 NOT_ESCAPED = "none"
-"""Value recorded in `longeval-export.json` if the texts of a layout are not escaped."""
+"""Value recorded in `longeval-export.json` if the layout does not escape texts."""
 
 _TAGS = "DOC|DOCNO|DOCID|TEXT|TITLE|HEADLINE|top|num|title|desc|narr"
 _ESCAPED_TAG = rf"(?i)&((?:amp;)*lt;/?(?:{_TAGS})\b)"
@@ -31,17 +31,17 @@ _SPACES_BESIDE_BREAKS = [
     pair for space in (*_SPACES, "\u3000") for pair in (f"{space}\n", f"\n{space}")
 ]
 _NEEDS_JOINING = [*_BREAKS, *_SPACES_BESIDE_BREAKS]
-"""Strings that `join_lines` changes: line breaks other than LF, and white space next to LF."""
+"""Strings that `join_lines` changes: line breaks other than LF, and whitespace next to LF."""
 
 
-def escape_expr(text: pl.Expr) -> pl.Expr:
+def escape_markup_expr(text: pl.Expr) -> pl.Expr:
     """Return an expression that escapes TREC tags in a string column."""
     return text.str.replace_all(_ESCAPED_TAG, "&amp;$1").str.replace_all(_TAG, "&lt;$1")
 
 
 def escape_markup(text: str) -> str:
     """Escape the TREC tags in a text."""
-    return str(pl.select(escape_expr(pl.lit(text))).item())
+    return str(pl.select(escape_markup_expr(pl.lit(text))).item())
 
 
 def unescape_markup(text: str) -> str:
@@ -50,9 +50,9 @@ def unescape_markup(text: str) -> str:
 
 
 def join_lines(*texts: pl.Expr) -> pl.Expr:
-    """Return an expression that joins string columns with LF and normalizes their lines.
+    """Return an expression that joins string columns with LF and normalizes the lines.
 
-    All line breaks become LF, lines are stripped, and empty lines and nulls are removed.
+    All line breaks become LF, lines are stripped, and blank lines and null values are removed.
     """
     joined = pl.concat_str(*texts, separator="\n", ignore_nulls=True)
     normalized = joined.str.replace_all(_LINE_BREAKS, "\n")
@@ -68,24 +68,26 @@ def document_body(title: str, text: str) -> pl.Expr:
 
 
 def normalize_lines(bodies: pl.Series) -> pl.Series:
-    """Normalize the lines of each document body, as `join_lines` does.
+    """Normalize the line breaks and blank lines of each text, as `join_lines` does.
 
-    Only texts that contain something to normalize are processed, which is much faster.
+    For speed, texts that are already normalized are not processed.
     """
     return _apply_where(bodies, bodies.str.contains_any(_NEEDS_JOINING), join_lines(pl.col("text")))
 
 
-def escape_series(texts: pl.Series) -> pl.Series:
+def escape_markup_series(texts: pl.Series) -> pl.Series:
     """Escape the TREC tags in a series of texts."""
-    return _apply_where(texts, texts.str.contains_any(["<", "&"]), escape_expr(pl.col("text")))
+    return _apply_where(
+        texts, texts.str.contains_any(["<", "&"]), escape_markup_expr(pl.col("text"))
+    )
 
 
 def _apply_where(texts: pl.Series, mask: pl.Series, expr: pl.Expr) -> pl.Series:
-    """Apply an expression to the texts where a mask is true, and keep all other texts."""
+    """Apply an expression of column `text` to the texts selected by a mask; keep all others."""
     changed = texts.filter(mask).alias("text").to_frame().select(expr).to_series()
     return replace_where(texts, mask, changed)
 
 
 def single_line(text: pl.Expr) -> pl.Expr:
-    """Return an expression that replaces each run of whitespace with a single space."""
+    """Return an expression that replaces each run of whitespace in a text with one space."""
     return collapse_runs(text, r"[\s\x1c-\x1f]").str.strip_chars()

@@ -16,7 +16,7 @@ _NUMBER = r"^(0|[1-9]\d{0,18})$"
 
 
 def assign_document_numbers(ids: pl.Series) -> pl.DataFrame:
-    """Return a number for each document id: columns `id`, `number` (Int64).
+    """Return a frame with one row per distinct document id: `id` and `number` (Int64).
 
     Raises:
         DataError: Two documents would have the same number.
@@ -38,7 +38,7 @@ def assign_document_numbers(ids: pl.Series) -> pl.DataFrame:
 
 
 def assign_query_numbers(ids: pl.Series) -> pl.DataFrame:
-    """Return a number for each query id: columns `id`, `number` (Int64, below 2^31)."""
+    """Return a frame with one row per distinct query id: `id` and `number` (Int64, below 2^31)."""
     unique = ids.unique().sort()
     parsed = _parse_numbers(unique, QUERY_BITS)
     if parsed is not None:
@@ -56,12 +56,12 @@ def assign_query_numbers(ids: pl.Series) -> pl.DataFrame:
 def replace_ids_with_numbers(
     frame: pl.LazyFrame, column: str, numbers: pl.DataFrame
 ) -> pl.LazyFrame:
-    """Replace the ids in a column with numbers, preserving the order of rows.
+    """Replace the ids in a column with numbers, and keep the order of the rows.
 
     Args:
         frame: Frame with the id column.
         column: Name of the id column.
-        numbers: Frame with columns `id` and `number`.
+        numbers: Number of each id; columns `id` and `number`.
     """
     named = numbers.lazy().rename({"id": column})
     joined = frame.join(named, on=column, how="left", maintain_order="left")
@@ -69,7 +69,7 @@ def replace_ids_with_numbers(
 
 
 def _parse_numbers(ids: pl.Series, bits: int) -> list[int] | None:
-    """Parse all ids as unsigned integers of at most `bits` bits; None if any cannot be parsed."""
+    """Parse ids as integers from 0 to 2**bits - 1; return None if any id is not such a number."""
     if not ids.str.contains(_NUMBER).all():
         return None
     numbers = [int(text) for text in ids]
@@ -77,6 +77,6 @@ def _parse_numbers(ids: pl.Series, bits: int) -> list[int] | None:
 
 
 def _leading_key_bits(id_text: str, bits: int) -> int:
-    """Return the leading bits of the hash in an id or, if it contains none, of a hash of the id."""
+    """Return the first bits of the 64-bit key in an id; an id that contains no key is hashed."""
     is_key = len(id_text) == 17 and set(id_text[1:]) <= set("0123456789abcdef")
     return (int(id_text[1:], 16) if is_key else key64(id_text)) >> (64 - bits)

@@ -1,4 +1,4 @@
-"""Opens the tables of a snapshot for an export."""
+"""Opens the documents, queries and qrels of a snapshot for an export."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class SnapshotTables:
 
     @property
     def documents(self) -> Table:
-        """Table of documents; without files if the snapshot has no documents."""
+        """Table of documents; `paths` is empty if the snapshot has no documents."""
         return self._open_table("documents", Documents)
 
     @property
@@ -46,7 +46,7 @@ class SnapshotTables:
         return self._open_table("qrels", Qrels)
 
     def query_texts(self, suffix: str) -> pl.DataFrame:
-        """Return id, text and split of all queries that have a text in a language.
+        """Return `query_id`, `text` and `split` of all queries that have a text in a language.
 
         Args:
             suffix: Column suffix of the language, such as `""` or `"_en"`.
@@ -54,5 +54,5 @@ class SnapshotTables:
         return query_texts(self.queries, suffix).collect()
 
     def qrel_rows(self) -> pl.DataFrame:
-        """Return query id, document id and grade of all judgements."""
+        """Return one row per judgement, with columns `query_id`, `doc_id` and `grade`."""
         return self.qrels.scan().select("query_id", "doc_id", "grade").collect()

@@ -51,7 +51,7 @@ def export_trec(
     progress: Progress,
     languages: Annotated[Sequence[str], Setting(lambda w, _: w.collection.languages)],
 ) -> Ledger:
-    """Stage: write documents, topics and qrels of a snapshot in TREC formats, in every language."""
+    """Stage: write the documents, topics and qrels of a snapshot in TREC formats, by language."""
     ledger = Ledger("documents")
     with RejectWriter(out, "trec", ledger):
         if params.trec:
@@ -72,14 +72,14 @@ def write_trec(
     max_bytes: int,
     progress: Progress,
 ) -> int:
-    """Write a snapshot in TREC formats and return the number of documents.
+    """Write a snapshot in TREC formats, and return the number of documents written.
 
     Args:
         out: Output folder.
         documents: Documents of the snapshot.
         queries: Queries of the snapshot.
         qrels: Relevance judgements of the snapshot.
-        languages: Column suffix of each language to write.
+        languages: Column suffix of each language to write, by language code.
         max_bytes: Size in bytes at which a new document file is started.
         progress: Progress display; advanced by the number of documents.
     """
@@ -106,13 +106,13 @@ def write_trec(
 
 
 def _unique_query_ids(queries: Table, qrels: Table) -> pl.Series:
-    """Return the distinct query ids that occur in the queries or qrels table."""
+    """Return the distinct query ids in the union of the queries and qrels tables."""
     ids = [table.scan().select("query_id") for table in (queries, qrels)]
     return pl.concat(ids).unique().collect()["query_id"]
 
 
 def query_texts(queries: Table, suffix: str) -> pl.LazyFrame:
-    """Return id, text and split of all queries that have a text in a language.
+    """Return `query_id`, `text` and `split` of all queries that have a text in a language.
 
     Args:
         queries: Queries of a snapshot.
@@ -123,7 +123,7 @@ def query_texts(queries: Table, suffix: str) -> pl.LazyFrame:
 
 
 def qrel_rows(qrels: Table) -> pl.DataFrame:
-    """Return query id, document id and grade of all judgements."""
+    """Return one row per judgement, with columns `query_id`, `doc_id` and `grade`."""
     return qrels.scan().select("query_id", "doc_id", "grade").collect()
 
 

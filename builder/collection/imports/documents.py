@@ -1,7 +1,7 @@
 """Imports the documents of a released snapshot in bounded memory.
 
 Input: document files of each language, and URLs. Output: `documents/part-*.parquet` sorted by
-document id; each row contains a document and its English translation. Documents are staged on disk,
+document id; each row contains a document and any English translation. Documents are staged on disk,
 then joined and sorted by DuckDB, so memory use does not depend on the size of the release.
 """
 
@@ -66,12 +66,12 @@ WHERE s.is_source ORDER BY s.doc_id
 
 
 class DocumentImporter:
-    """Importer of the documents of one snapshot of a release.
+    """Importer for the documents of one snapshot.
 
     Args:
         snapshot: Files of the snapshot.
-        release: Release of the snapshot.
-        log: Log to which rejects are added.
+        release: Release that contains the snapshot.
+        log: Log to which rejected records are added.
     """
 
     def __init__(self, snapshot: SnapshotFiles, release: Release, log: ImportLog) -> None:
@@ -85,7 +85,7 @@ class DocumentImporter:
             if time:
                 self._fetch_times[own] = time
         self.keys = KeyAssigner()
-        """Keys of all judged or imported documents."""
+        """Keys of all documents that are judged or imported."""
 
     def _read_urls(self) -> Iterator[tuple[str, str, int]]:
         if self._snapshot.url_database is not None:
@@ -96,11 +96,11 @@ class DocumentImporter:
                 yield doc_id, url, 0
 
     def write(self, out: Path, judged_ids: pl.Series, limits: Limits, progress: Progress) -> int:
-        """Write the table of documents, and return the number of rows.
+        """Write the `documents` table of the snapshot, and return the number of rows.
 
         Args:
             out: Existing output folder, in which `documents/` is created.
-            judged_ids: Ids of the judged documents; may contain duplicates.
+            judged_ids: Ids of all judged documents; may contain duplicates.
             limits: Memory and scratch space.
             progress: Progress display; advanced by the number of documents.
         """
@@ -132,7 +132,7 @@ class DocumentImporter:
             connection.register("pages", pl.DataFrame(schema=STAGED_SCHEMA).to_arrow())
 
     def _read_batches(self, progress: Progress) -> Iterator[pl.DataFrame]:
-        """Yield the documents of all files in batches of rows."""
+        """Yield the documents of all files as frames of at most `BATCH_ROWS` rows."""
         for language, paths in sorted(self._snapshot.documents.items(), reverse=True):
             for path in paths:
                 for rows in self._read_file(
@@ -169,7 +169,7 @@ class DocumentImporter:
             yield frame
 
     def _reject_duplicates_and_orphans(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Reject repeated documents, and translations whose original document is missing."""
+        """Log repeated documents, and translations without an original document, as rejected."""
         reasons = ("repeated_document", "contradicting_document")
         for differs, file, number, doc in connection.execute(DUPLICATES_SQL).fetchall():
             self._log.add_reject(reasons[differs], file, number, doc)
@@ -177,7 +177,7 @@ class DocumentImporter:
             self._log.add_reject("english_without_french", file, number)
 
     def _assign_key(self, doc_id: str) -> str:
-        """Assign a key to a document, and return its canonical URL or, if unknown, a substitute."""
+        """Assign a key to a document; return its canonical URL, or a substitute if it has none."""
         canonical, candidates = document_key_candidates(
             doc_id, self._urls.get(doc_id), self._id_scope
         )

@@ -1,4 +1,4 @@
-"""Lists the files of a released snapshot, and finds its month in file names and metadata."""
+"""Holds the files of a released snapshot, and reads its month from file names and metadata."""
 
 import os
 import re
@@ -14,7 +14,7 @@ MONTH_PATTERN = r"\d{4}-(?:0[1-9]|1[0-2])(?:-\d{2})?"
 FOLDER_MONTH_PATTERN = r"(?<!\d)\d{4}[-_](?:0[1-9]|1[0-2])(?:[-_]\d{2})?(?!\d)"
 """Month or day in the name of a release folder: `2022-06`, `2023_01`."""
 COMPRESSION_SUFFIX = r"(?:\.(?:gz|zst|xz|bz2|lz4|zip))?"
-"""Optional suffix of a compressed file; opening an unsupported format raises an error."""
+"""Optional suffix of a compressed file; unsupported formats are rejected when opened."""
 LANGUAGE_FOLDERS = {"french": "fr", "english": "en"}
 NON_DOCUMENT = re.compile(r"(metadata\.json|docstore.*|.*\.pklz4|\..*)$")
 
@@ -30,7 +30,7 @@ class SnapshotFiles:
         documents: Document files by language.
         url_list: Text file with the URL of each document id.
         url_database: SQLite database with the URL of each document number.
-        query_texts: SQLite database or text file with the queries of the whole release.
+        query_texts: SQLite database or text file with the queries of all snapshots.
     """
 
     name: str
@@ -63,7 +63,9 @@ def unknown_month_error(folder: Path, label: str, example: str, metadata_file: s
 
 
 def read_consistent_month(folder: Path, metadata_file: Path) -> str | None:
-    """Return the month in the metadata file of a folder; see `read_metadata_month`.
+    """Return the month in the metadata file of a folder, checked against the folder name.
+
+    See `read_metadata_month` for the return value.
 
     Raises:
         UsageError: The name of the folder contains a different month.
@@ -78,16 +80,16 @@ def read_consistent_month(folder: Path, metadata_file: Path) -> str | None:
 
 
 def parse_month(text: str) -> str | None:
-    """Return the last month (`YYYY-MM`) or day (`YYYY-MM-DD`) in a name; None if there is none."""
+    """Return the last `YYYY-MM` or `YYYY-MM-DD` in a file or folder name; None if there is none."""
     matches = re.findall(FOLDER_MONTH_PATTERN, text)
     return matches[-1].replace("_", "-") if matches else None
 
 
 def read_metadata_month(metadata_file: Path) -> str | None:
-    """Return the snapshot name in a metadata file, which is a month or a day.
+    """Return the month or day (`YYYY-MM` or `YYYY-MM-DD`) of the snapshot in a metadata file.
 
     Returns:
-        None if the file or the name is missing; an empty string if the name is not valid.
+        None if the file or the entry is missing; an empty string if the entry is not a date.
     """
     candidates = [read_metadata_value(metadata_file, key) for key in ("snapshot", "timestamp")]
     names = [str(name) for name in candidates if name]
@@ -99,13 +101,13 @@ def read_metadata_month(metadata_file: Path) -> str | None:
 def relative_name(path: Path, root: Path) -> str:
     """Return the path of a file relative to the folder of the release.
 
-    A file of a prior dataset may be outside of the release: `../example/documents/a.jsonl`.
+    The path starts with `../` if the file is in a prior dataset next to the release.
     """
     return Path(os.path.relpath(path, root)).as_posix()
 
 
 def read_metadata_value(metadata_file: Path, key: str) -> object:
-    """Return the value of a key in a JSON metadata file; None if missing or unreadable."""
+    """Return the value of a key in a JSON file; None if key or file is missing or unreadable."""
     try:
         values = orjson.loads(metadata_file.read_bytes())
         return values.get(key)

@@ -20,7 +20,7 @@ from builder.collection.imports.files import (
 
 EXPECTED_FILES = "French/Queries/*.tsv and French/Qrels/*.txt"
 KNOWN_MONTHS = {"publish": "2022-06", "a-short-july": "2022-07", "b-long-september": "2022-09"}
-"""Months of folders in the 2023 release whose names do not contain the month."""
+"""Month of each folder of the 2023 release whose name does not contain a month."""
 
 
 def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles]:
@@ -60,7 +60,7 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
 
 
 def _find_language_folder(path: Path, root: Path) -> Path | None:
-    """Return the innermost language folder of a file within the release, or None."""
+    """Return the innermost `French` or `English` folder of a file; None if there is none."""
     return next(
         (
             folder
@@ -72,7 +72,7 @@ def _find_language_folder(path: Path, root: Path) -> Path | None:
 
 
 def _snapshot_month(language_folder: Path) -> str:
-    """Return the month of a language folder, from its metadata or the name of its parent.
+    """Return the month of a language folder, found in its metadata or the parent folder name.
 
     Raises:
         UsageError: The month cannot be determined, or folder name and metadata differ.
@@ -103,20 +103,20 @@ def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> 
 
 
 def _prefer_trec(paths: list[Path], root: Path) -> list[Path]:
-    """Drop files in `json` folders, which duplicate the TREC files, unless there are no others."""
+    """Drop files in `json` folders if there are also TREC files, which have the same content."""
     trec = [path for path in paths if not _is_in_json_folder(path, root)]
     return trec or paths
 
 
 def _is_in_json_folder(path: Path, root: Path) -> bool:
-    """Whether a file lies in a folder named `json` below its language folder."""
+    """Whether a file is in a folder named `json` below its language folder."""
     language_folder = _find_language_folder(path, root)
     folders = path.relative_to(language_folder or root).parent.parts
     return "json" in [folder.lower() for folder in folders]
 
 
 def _drop_combined_files(snapshot: SnapshotFiles) -> None:
-    """Drop files that combine all splits if there are separate files of each split."""
+    """Drop query and qrels files that combine all splits if there is a separate file per split."""
     splits = {split for _, _, split in snapshot.queries}
     if splits & {"train", "heldout"}:
         snapshot.queries = [q for q in snapshot.queries if q[2] in ("train", "heldout")]

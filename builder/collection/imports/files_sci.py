@@ -1,10 +1,10 @@
 """Finds the files of each snapshot in layout `longeval-sci`.
 
 A folder with `documents/*.jsonl`, `queries.txt` and `qrels.txt` is a snapshot. Files with a month
-in their name (`queries_2024-11_test.txt`, `qrels-longeval-sci-2025-01`) belong to that snapshot in
-any folder. The 2026 release has numbered snapshots, one file of test queries for all of them, and
-qrels in several variants (`raw`, `dctr`). Papers may exist both with and without full text; the
-files with full text are preferred.
+in their name (`queries_2024-11_test.txt`, `qrels-longeval-sci-2025-01`) belong to the snapshot of
+that month, in any folder. The 2026 release has numbered snapshots, one file of test queries for all
+of them, and qrels in several variants (`raw`, `dctr`). If there are document files with and without
+full text, those with full text are used.
 """
 
 import re
@@ -29,11 +29,11 @@ KNOWN_MONTHS = {
     "longeval_sci_test-09-11_2026": "2025-09",
     "longeval_sci_09_11_2026": "2025-09",
 }
-"""Months of release folders without a month in their name, by prefix of the folder name."""
+"""Month of each release folder whose name contains no month, by prefix of the folder name."""
 RELEASE_YEAR = re.compile(r"longeval_sci_[\w-]*?(20\d\d)")
-"""Pattern that finds the year of a release."""
+"""Pattern of a file or folder name that contains the year of the release."""
 SNAPSHOT_MONTHS = {"1": "2025-03", "train": "2025-03", "2": "2025-06", "3": "2025-09"}
-"""First month of each three-month snapshot in the 2026 release."""
+"""First month of each three-month snapshot in the 2026 release, by snapshot number."""
 ADHOC_PREFIX = "longeval_adhoc-"
 OPTIONAL_PREFIX = rf"(?:task1_)?(?:{ADHOC_PREFIX})?"
 NUMBERED_FILE = re.compile(OPTIONAL_PREFIX + r"(?:queries|qrels)-snapshot-(\d|train|test)\b")
@@ -84,7 +84,7 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
 
 
 def _is_2026_release(root: Path, files: list[Path]) -> bool:
-    """Whether folder and file names indicate the release of 2026."""
+    """Whether the names of folders and files indicate the 2026 release."""
     names = [root.resolve().name, *(relative_name(path, root) for path in files)]
     years = {year for name in names for year in RELEASE_YEAR.findall(name)}
     return max(years) == "2026" if years else any(ADHOC_PREFIX in path.name for path in files)
@@ -99,7 +99,7 @@ def _file_kind(path: Path) -> str | None:
 
 
 def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> str | None:
-    """Return the month of a file, from its name, nearby metadata or parent folders.
+    """Return the month of a file, found in its name, the nearest metadata or a parent folder name.
 
     Returns:
         None if the file belongs to all snapshots.
@@ -140,20 +140,20 @@ def _folder_month(folder_name: str, month_by_number: dict[str, str]) -> str | No
 
 
 def detect_qrels_variant(path: Path) -> str | None:
-    """Return the variant of a qrels file, such as `dctr`; None if it has none."""
+    """Return the qrels variant in a file name, such as `dctr`; None if the name contains none."""
     match = VARIANT_SUFFIX.search(path.name.lower()) if _file_kind(path) == "qrels" else None
     return match[1] if match else None
 
 
 def _select_qrels_variant(paths: list[Path]) -> list[Path]:
-    """Return the qrels files of the preferred variant, and qrels files without a variant."""
+    """Return the qrels files of the preferred variant, and all qrels files without a variant."""
     variants = {detect_qrels_variant(path) for path in paths}
     selected = next((variant for variant in QRELS_VARIANTS if variant in variants), None)
     return [path for path in paths if detect_qrels_variant(path) in (None, selected)]
 
 
 def _prefer_full_text(paths: list[Path], root: Path) -> list[Path]:
-    """Return only the document files with full text or, if there are none, all of them."""
+    """Return the document files with full text; if there are none, return all document files."""
     full = [path for path in paths if FULL_TEXT in relative_name(path, root).lower()]
     return full or paths
 

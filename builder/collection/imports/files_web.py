@@ -3,7 +3,7 @@
 Queries are in `<month>_queries.txt`; qrels in `<month>_qrels.txt`, `<month>_qrels_processed.txt`,
 `<month>_fr_qrels_processed.txt` or the folder `qrels/<month>_fr/`; documents in `Trec/<month>_fr/`
 or `Json/<month>_fr/`; URLs in `collection_db.db`; query texts shared by all months in
-`queries_db.db` or `queries.txt`. All of them may be nested in other folders.
+`queries_db.db` or `queries.txt`. All these files may be nested in other folders.
 """
 
 import re
@@ -22,9 +22,9 @@ from builder.collection.imports.files import (
 EXPECTED_FILES = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
 URL_DATABASE = "collection_db.db"
 QUERY_TEXT_FILES = ("queries_db.db", "queries.txt")
-"""Files with the query texts of the whole release, in order of preference."""
+"""Names of files with the query texts of all snapshots, in order of preference."""
 SNAPSHOT_LABEL = r"[\w.-]+?"
-"""Label of a snapshot: its month, or a name that its metadata maps to a month."""
+"""Label of a snapshot in file names: its month, or a name whose month is in the metadata."""
 QUERY_FILE = re.compile(rf"({SNAPSHOT_LABEL})_queries\.txt{COMPRESSION_SUFFIX}", re.IGNORECASE)
 QRELS_FILE = re.compile(
     rf"({MONTH_PATTERN})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{COMPRESSION_SUFFIX}", re.IGNORECASE
@@ -72,7 +72,9 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
 
 
 def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
-    """Return the month of each label in file and folder names, using metadata if necessary.
+    """Return the month of each snapshot label that occurs in file or folder names.
+
+    If a label is not a month, its month is read from the metadata of its folder.
 
     Raises:
         UsageError: A folder name and its metadata have different months.
@@ -93,7 +95,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
 def _document_files(
     root: Path, files: list[Path], months_by_label: dict[str, str]
 ) -> dict[tuple[str, str], list[Path]]:
-    """Return the document files by month and language; TREC files take precedence over JSON."""
+    """Return the document files by (month, language); TREC files are preferred to JSON files."""
     paths_by_kind: dict[tuple[str, str, str], list[Path]] = {}
     for path in files:
         folder = _parse_snapshot_folder(Path(relative_name(path, root)).parts[:-1])
@@ -104,7 +106,11 @@ def _document_files(
 
 
 def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | None:
-    """Return label, language and kind of a snapshot folder in a path; None if there is none."""
+    """Return (label, language, kind) of the snapshot folder in a path, such as `Trec/2022-06_fr`.
+
+    Returns:
+        None if the path contains no snapshot folder.
+    """
     for index, part in enumerate(parts):
         match = SNAPSHOT_FOLDER.fullmatch(part)
         kind = parts[index - 1].lower() if index else ""
@@ -114,13 +120,13 @@ def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | Non
 
 
 def _select_main_qrels(paths: list[Path]) -> list[Path]:
-    """Return the main qrels files, preferring processed ones and names without a language."""
+    """Return the qrels files to use; prefer processed files and names without a language."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 
 
 def _query_language(parts: tuple[str, ...]) -> str:
-    """Return the language of the innermost language folder in a path; by default French."""
+    """Return the language of the innermost French or English folder in a path; default: French."""
     return next(
         (LANGUAGE_FOLDERS[p.lower()] for p in reversed(parts) if p.lower() in LANGUAGE_FOLDERS),
         "fr",

@@ -1,9 +1,9 @@
 """Ids of a release, and the keys that identify the same query or document in all snapshots.
 
-Queries and documents keep the ids of the release. In addition, each id gets a key, the id that a
-built collection would use: a hash of the folded text for queries, and of the canonical URL for
-documents. If the text or URL is unknown, or another id of the snapshot already uses that key, the
-key is derived from the id itself and, if the layout has no stable ids, from the snapshot name.
+Queries and documents keep the ids of the release. In addition, each id gets a key, which is the id
+in a built collection: a hash of the folded text (without case, accents and punctuation) of a query,
+or of the canonical URL of a document. If the text or URL is unknown, or another id of the snapshot
+already has that key, the key is derived from the id and, unless ids are stable, the snapshot name.
 """
 
 import re
@@ -25,10 +25,10 @@ UPDATE_TIME_COLUMN = "last_updated_at"
 
 
 class KeyAssigner:
-    """Assigner of unique keys to the query or document ids of a snapshot.
+    """Assigner that gives each query or document id of a snapshot a unique key.
 
     Attributes:
-        keys: Key of each id assigned so far.
+        keys: Assigned key of each id.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class KeyAssigner:
         self._used: set[str] = set()
 
     def assign(self, release_id: str, *candidates: str) -> str:
-        """Return the key of an id; a new id gets the first candidate key that is not in use."""
+        """Return the key of an id; assign the first unused candidate key if the id has none yet."""
         if release_id not in self.keys:
             self.keys[release_id] = next(key for key in candidates if key not in self._used)
             self._used.add(self.keys[release_id])
@@ -44,12 +44,12 @@ class KeyAssigner:
 
 
 def text_keys(texts: Sequence[str]) -> list[str | None]:
-    """Return the key of each folded query text; None if the folded text is empty."""
+    """Fold each query text and return its key, or None if it has no letters or digits."""
     return [query_id(key64(folded)) if folded else None for folded in fold_texts(texts)]
 
 
 def fallback_query_keys(release_id: str, id_scope: str) -> tuple[str, ...]:
-    """Return candidate keys for a query whose text is unknown, in order of preference."""
+    """Return the candidate keys of a query that are derived from its id, best first."""
     generated = query_id(key64(f"query {release_id} of {id_scope}"))
     return (release_id, generated) if re.fullmatch(QUERY_ID_PATTERN, release_id) else (generated,)
 
@@ -57,7 +57,10 @@ def fallback_query_keys(release_id: str, id_scope: str) -> tuple[str, ...]:
 def document_key_candidates(
     release_id: str, url: str | None, id_scope: str
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the canonical URL of a document, or a substitute, and its candidate keys."""
+    """Return the URL key of a document, and its candidate keys in order of preference.
+
+    The URL key is the canonical URL or, if there is no valid URL, the release id with its scope.
+    """
     scoped_id = f"{id_scope}:{release_id}"
     release_key = (release_id,) if re.fullmatch(DOC_ID_PATTERN, release_id) else ()
     canonical = canonical_url(url) if url else None
@@ -67,11 +70,11 @@ def document_key_candidates(
 
 
 def read_url_database(path: Path, snapshot: str) -> Iterator[tuple[str, str, int]]:
-    """Yield document numbers, URLs and update times from a SQLite database of a release.
+    """Yield document numbers, URLs and update times from the SQLite database of a release.
 
     Args:
-        path: Path of the database; its time columns are optional.
-        snapshot: Snapshot whose update times are read.
+        path: Path of the database; the columns with update times are optional.
+        snapshot: Name of the snapshot whose update times are read.
 
     Yields:
         Document number, URL, and update time for the snapshot in Unix seconds (0 if unknown).
@@ -114,7 +117,7 @@ def _parse_update_time(times_json: object, snapshots_json: object, snapshot: str
 
 
 def read_query_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield query ids and texts from a SQLite database of a release.
+    """Yield (query id, text) pairs from the SQLite database of a release.
 
     Raises:
         FormatError: The file is not a SQLite database with the expected table.
@@ -139,7 +142,7 @@ def _query_sqlite(path: Path, sql: str, expected_table: str) -> Iterator[tuple[o
 def build_release_ids(
     kind: str, keys: dict[str, str], text_keys: dict[str, str | None] | None = None
 ) -> pl.DataFrame:
-    """Return the table that maps ids of the release to keys (`schemas.ReleaseIds`)."""
+    """Return a `schemas.ReleaseIds` table with the key of each query or document id."""
     texts = text_keys or {}
     rows = [(kind, release_id, key, texts.get(release_id)) for release_id, key in keys.items()]
     return pl.DataFrame(rows, schema=ReleaseIds.dtypes(), orient="row")

@@ -1,4 +1,4 @@
-"""Log of an import: number of records read, rejected records and irregular lines."""
+"""Log of the records that an import read, rejected or accepted despite an irregularity."""
 
 from collections import Counter
 from pathlib import Path
@@ -10,11 +10,11 @@ from builder.runtime.ledger import Ledger, RejectWriter
 from schemas import Irregularities
 
 EXAMPLE_LENGTH = 80
-"""Maximum number of characters of an example."""
+"""Maximum length of an example in characters."""
 
 
 class ImportLog:
-    """Log of rejected and irregular records, filled while the files of a snapshot are read."""
+    """Log of rejected and irregular records, filled while the files of one snapshot are read."""
 
     def __init__(self) -> None:
         self.records_read = 0
@@ -23,18 +23,18 @@ class ImportLog:
         self._examples: dict[tuple[str, str], tuple[int, str]] = {}
 
     def add_reject(self, reason: str, file: str, line: int, key: str | None = None) -> None:
-        """Log a record that was dropped."""
+        """Log a record that was rejected, with the reason, file and line."""
         self._rejects.append((reason, file, line, key))
 
     def add_irregularity(
         self, kind: str, file: str, line: int, example: str, count: int = 1
     ) -> None:
-        """Count records that were read despite an irregularity; keep the first as an example."""
+        """Count records accepted despite an irregularity, and keep the first one as an example."""
         self._counts[file, kind] += count
         self._examples.setdefault((file, kind), (line, example[:EXAMPLE_LENGTH]))
 
     def write_tables(self, folder: Path) -> Ledger:
-        """Write the tables `rejects` and `irregularities`, and return the ledger."""
+        """Write the tables `rejects` and `irregularities`; return the record counts as a ledger."""
         ledger = Ledger("records", rows_in=self.records_read)
         with RejectWriter(folder, "import", ledger) as rejects:
             for reason, file, line, key in self._rejects:

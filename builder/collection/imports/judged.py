@@ -1,7 +1,7 @@
 """Converts the queries and qrels of a released snapshot to tables of a collection.
 
-Two ids with the same folded text remain two queries, as in official scores; they have the same
-`text_key` (see `schemas.ReleaseIds`).
+Two ids whose texts are equal, apart from case, accents and punctuation, remain two queries, as in
+official scores; they have the same `text_key` (see `schemas.ReleaseIds`).
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ UNKNOWN_COUNTS = ("impressions", "users", "clicks")
 def read_all_queries(
     snapshot: SnapshotFiles, root: Path, language: str, log: ImportLog
 ) -> pl.DataFrame:
-    """Read all queries of a snapshot in one language."""
+    """Read all query files of a snapshot in one language into one frame."""
     frames = [
         read_queries(path, relative_name(path, root), split, log)
         for path, file_language, split in snapshot.queries
@@ -39,7 +39,7 @@ def read_shared_queries(path: Path | None, root: Path) -> pl.DataFrame:
     """Read the queries that a release lists once for all snapshots.
 
     Args:
-        path: Path from `SnapshotFiles.query_texts`; None returns an empty frame.
+        path: SQLite database or text file (see `SnapshotFiles`); None returns an empty frame.
         root: Folder of the release.
 
     Raises:
@@ -62,7 +62,7 @@ def read_judged_query_ids(snapshot: SnapshotFiles, root: Path) -> pl.Series:
 
 
 def _read_all_qrels(snapshot: SnapshotFiles, root: Path, log: ImportLog) -> pl.DataFrame:
-    """Read all qrels files of a snapshot into one table."""
+    """Read all qrels files of a snapshot into one frame."""
     frames = [read_qrels(p, relative_name(p, root), log) for p in snapshot.qrels]
     return pl.concat([empty_qrels(), *frames])
 
@@ -70,13 +70,13 @@ def _read_all_qrels(snapshot: SnapshotFiles, root: Path, log: ImportLog) -> pl.D
 def assign_query_keys(
     queries: pl.DataFrame, id_scope: str, log: ImportLog
 ) -> tuple[pl.DataFrame, KeyAssigner]:
-    """Reject queries with a repeated id and assign a key to each remaining id.
+    """Reject queries with a repeated id, and assign a key to each remaining query.
 
-    If several ids have the same folded text, the smallest id gets the key of the text, so the
-    choice is the same in every snapshot.
+    If several ids have the same text, the smallest id gets the key of the text, so that the choice
+    does not depend on the snapshot.
 
     Returns:
-        Columns `query_id`, `text`, `split` and `text_key`; and the keys.
+        Queries with columns `query_id`, `text`, `split` and `text_key`, and the key of each id.
     """
     unique = queries.unique("query_id", keep="first", maintain_order=True)
     duplicates = queries.join(unique, on=["file", "line"], how="anti")
@@ -95,7 +95,7 @@ def assign_query_keys(
 
 
 def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]:
-    """Map each query id to the key of its text, or of its first text if it has several."""
+    """Return the text key of each query id; an id with several texts gets the key of the first."""
     first = queries.unique("query_id", keep="first", maintain_order=True)
     keys = text_keys(first["text"].to_list())
     return {
@@ -115,8 +115,8 @@ def read_unique_qrels(
     Args:
         snapshot: Files of the snapshot.
         root: Folder of the release.
-        log: Log to which rejects are added.
-        normalize_doc_id: Function that converts a document id to the form used in qrels.
+        log: Log to which rejected judgements are added.
+        normalize_doc_id: Function that converts a document id to the form in which it is stored.
 
     Returns:
         Columns `query_id`, `doc_id`, `grade`.
@@ -141,13 +141,13 @@ def read_unique_qrels(
 
 
 def _map_unique(values: pl.Series, function: Callable[[str], str]) -> pl.Series:
-    """Apply a function to the values of a string column, once per distinct value."""
+    """Apply a function to each value of a string series; call it only once per distinct value."""
     mapped = {value: function(value) for value in values.unique().to_list()}
     return pl.Series([mapped[value] for value in values], dtype=pl.String)
 
 
 def empty_qrels() -> pl.DataFrame:
-    """Return an empty table of qrels."""
+    """Return an empty frame with the columns that `read_qrels` returns."""
     dtypes = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.UInt8}
     return pl.DataFrame(schema={**dtypes, "file": pl.String, "line": pl.UInt64})
 
@@ -155,10 +155,10 @@ def empty_qrels() -> pl.DataFrame:
 def build_queries_table(
     queries: pl.DataFrame, english_texts: dict[str, str], qrels: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return the rows of the table `queries` of an imported snapshot.
+    """Return the table `queries` of an imported snapshot; unknown impression counts are 0.
 
     Args:
-        queries: Columns `query_id`, `text`, `split`.
+        queries: Queries with columns `query_id`, `text`, `split`.
         english_texts: English text of each query id.
         qrels: Rows of `schemas.Qrels`.
     """
@@ -176,7 +176,7 @@ def build_queries_table(
 
 
 def build_qrels_table(qrels: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the table `qrels` of an imported snapshot, with counts set to 0."""
+    """Return the table `qrels` of an imported snapshot; its unknown click counts are 0."""
     counts = ("impressions", "examinations", "clicks", "last_clicks")
     with_counts = qrels.with_columns(
         *(pl.lit(0).alias(name) for name in counts), source=pl.lit("release")

@@ -21,13 +21,13 @@ SnapshotFinder = Callable[[Path, list[Path]], dict[str, SnapshotFiles]]
 
 @dataclass(frozen=True)
 class ReleaseLayout:
-    """File layout of published releases.
+    """Layout of published releases, that is, where the files of each snapshot are.
 
     Args:
-        find: Function that groups files by snapshot.
+        find: Function that groups the files of a release by snapshot.
         expected_files: Description of the files of a snapshot, for error messages.
         has_stable_ids: Whether a document has the same id in every snapshot.
-        qrels_omit_doc_prefix: Whether qrels omit the prefix `doc` of document ids.
+        qrels_omit_doc_prefix: Whether document ids in qrels lack the prefix `doc`.
     """
 
     find: SnapshotFinder
@@ -46,20 +46,20 @@ LAYOUTS = {
     ),
 }
 ARCHIVE = re.compile(r"(?i)\.(?:zip|7z|rar|tar|tgz|tar\.\w+)$")
-"""Name of an archive of several files."""
+"""File name of an archive, which must be unpacked before the import."""
 EXPORT_FILES = {"SHA256SUMS", "longeval-export.json"}
-"""Files that `longeval export` adds to a layout."""
+"""Names of the files that `longeval export` adds to every layout."""
 
 
 def find_snapshots(
     release: ReleaseFiles, layout: str, qrels_variant: str | None = None
 ) -> list[SnapshotFiles]:
-    """Find the snapshots of a release, in chronological order.
+    """Return the files of each snapshot of a release, in chronological order.
 
     Args:
         release: Files of the release.
         layout: One of `LAYOUTS`.
-        qrels_variant: Qrels variant to import, such as `dctr`; None: the default of the layout.
+        qrels_variant: Qrels variant to import, such as `dctr`; None uses the layout's default.
 
     Raises:
         UsageError: The layout or the qrels variant does not exist, no snapshot was found, or the
@@ -76,10 +76,10 @@ def find_snapshots(
 
 
 def _find_in_layout(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
-    """Find the snapshots of a release in a layout.
+    """Return the snapshots of a release in the given layout.
 
     Raises:
-        UsageError: No snapshot was found; the message names a layout that fits, if any.
+        UsageError: No snapshot was found; the message suggests another layout if one fits.
     """
     month_error = None
     try:
@@ -110,7 +110,7 @@ def _find_in_layout(root: Path, files: list[Path], layout: str) -> list[Snapshot
 
 
 def _list_snapshots(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
-    """Return the snapshots in a layout that have queries or qrels, sorted by name."""
+    """Return the snapshots in the given layout that have queries or qrels, sorted by name."""
     found = LAYOUTS[layout].find(root, files)
     return [found[name] for name in sorted(found) if found[name].queries or found[name].qrels]
 
@@ -124,7 +124,7 @@ def _has_queries_in_layout(root: Path, files: list[Path], layout: str) -> bool:
 
 
 def _drop_duplicate_links(snapshot: SnapshotFiles) -> None:
-    """Keep only one path for each file that is listed under several links."""
+    """Keep only the first of several paths that lead to the same file through links."""
     seen: set[Path] = set()
 
     def is_first(path: Path) -> bool:
@@ -137,7 +137,11 @@ def _drop_duplicate_links(snapshot: SnapshotFiles) -> None:
 
 
 def _filter_qrels_variant(files: list[Path], qrels_variant: str | None) -> list[Path]:
-    """Drop the qrels files of variants other than the requested one."""
+    """Drop the qrels files of all variants except the given one; None keeps all files.
+
+    Raises:
+        UsageError: The release has no qrels files of this variant.
+    """
     if qrels_variant is None:
         return files
     variants = sorted({found for path in files if (found := files_sci.detect_qrels_variant(path))})
@@ -150,9 +154,10 @@ def _filter_qrels_variant(files: list[Path], qrels_variant: str | None) -> list[
 
 
 def detect_source_language(snapshots: Sequence[SnapshotFiles]) -> str:
-    """Return the source language of the documents, or of the queries if there are no documents.
+    """Return the original language of the documents, or of the queries if there are no documents.
 
-    French takes precedence, because the English texts of a release are translations.
+    If there are French and English texts, the result is French, because the English texts of a
+    release are translations.
     """
     document_languages = {language for s in snapshots for language in s.documents}
     query_languages = {language for s in snapshots for _, language, _ in s.queries}
@@ -161,7 +166,7 @@ def detect_source_language(snapshots: Sequence[SnapshotFiles]) -> str:
 
 
 def _keep_source_language(snapshots: Sequence[SnapshotFiles]) -> None:
-    """Drop French queries if all documents are in English."""
+    """Drop queries in other languages if all documents are in English."""
     if detect_source_language(snapshots) == FRENCH:
         return
     for snapshot in snapshots:
@@ -170,10 +175,9 @@ def _keep_source_language(snapshots: Sequence[SnapshotFiles]) -> None:
 
 
 def find_unread_files(release: ReleaseFiles, snapshots: Sequence[SnapshotFiles]) -> dict[str, int]:
-    """Return the number of files that the import does not read, by path or folder.
+    """Return the number of files in a release that the import does not read, by path.
 
-    Returns:
-        Counts by file path, or by folder if a folder has several unread files.
+    Several unread files in the same folder are counted under the path of the folder.
     """
     root = release.root
     read = {path for snapshot in snapshots for path in snapshot.paths}
@@ -192,7 +196,7 @@ def find_unread_files(release: ReleaseFiles, snapshots: Sequence[SnapshotFiles])
 
 
 def _is_content_file(path: Path) -> bool:
-    """Whether a file may contain data of a release, unlike metadata and hidden files."""
+    """Whether a file may contain data, unlike metadata, hidden files and export records."""
     parts = [part for part in path.parts if part != ".."]
     hidden = any(NON_DOCUMENT.fullmatch(part) for part in parts)
     return not hidden and path.name not in EXPORT_FILES

@@ -1,7 +1,7 @@
 """Reads the lines of query, qrels and URL files, and logs malformed lines.
 
 Input: text files, plain or compressed. Output: rows with their line numbers. Lines that cannot be
-read are rejected; lines that are read despite an irregularity are counted by file.
+read are rejected; lines that are accepted despite an irregularity are counted by file.
 """
 
 import re
@@ -26,7 +26,7 @@ REPORTED_TEXT_FAULTS = (
     "nothing_left_after_folding",
     "search_operator",
 )
-"""Faults of query texts that are logged as irregularities."""
+"""Faults in query texts that are logged as irregularities."""
 _GRADE = re.compile(r"([+-]?\d{1,4})(?:\.0{1,4})?", re.ASCII)
 """Integer grade, possibly written as a float such as `1.0`, which trec_eval also accepts."""
 _HEADER = re.compile(
@@ -46,7 +46,7 @@ QUERY_COLUMNS = {
 
 
 def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFrame:
-    """Read a query file with lines `id<TAB>text`.
+    """Read a query file with lines `id<TAB>text`, and log rejected and irregular lines.
 
     Args:
         path: The query file.
@@ -55,7 +55,7 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
         log: Log to which rejects and irregularities are added.
 
     Returns:
-        Columns `query_id`, `text` (cleaned), `split`, `file`, `line`.
+        Frame with columns `query_id`, `text` (cleaned), `split`, `file`, `line`.
     """
     rows = []
     for number, line in _numbered_lines(path, name, log):
@@ -88,10 +88,10 @@ def _clean_text(text: pl.Expr) -> pl.Expr:
 
 
 def read_qrels(path: Path, name: str, log: ImportLog) -> pl.DataFrame:
-    """Read a qrels file with lines `query 0 document grade`.
+    """Read a qrels file with lines `query 0 document grade`, and log rejected lines.
 
     Returns:
-        Columns `query_id`, `doc_id`, `grade`, `file`, `line`.
+        Frame with columns `query_id`, `doc_id`, `grade`, `file`, `line`.
     """
     rows = []
     for number, line in _numbered_lines(path, name, log):
@@ -119,7 +119,7 @@ def read_qrels(path: Path, name: str, log: ImportLog) -> pl.DataFrame:
 
 
 def _log_control_characters(rows: pl.DataFrame, ids: Sequence[str], log: ImportLog) -> None:
-    """Log rows with a control character in one of the id columns, by file."""
+    """Log the rows of a file that have a control character in one of the given id columns."""
     faulty = rows.filter(pl.any_horizontal(pl.col(ids).str.contains(CONTROL_CHARACTER)))
     if faulty.height:
         name, line, *found = faulty.select("file", "line", *ids).row(0)
@@ -127,9 +127,9 @@ def _log_control_characters(rows: pl.DataFrame, ids: Sequence[str], log: ImportL
 
 
 def read_url_list(path: Path, name: str, log: ImportLog) -> Iterator[tuple[str, str]]:
-    """Yield document ids and URLs from a file with lines `document<TAB>url`.
+    """Yield (document id, URL) pairs from a file with lines `document<TAB>url`.
 
-    The first URL of a document is kept; later URLs are rejected.
+    Only the first URL of a document is used; lines with further URLs are rejected.
     """
     urls: dict[str, str] = {}
     for number, line in _numbered_lines(path, name, log):
@@ -145,7 +145,7 @@ def read_url_list(path: Path, name: str, log: ImportLog) -> Iterator[tuple[str, 
 
 
 def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file with line numbers, and log lines that cannot be read."""
+    """Yield (line number, text) of each line of a file; log lines that cannot be read."""
     line_end_counts = [0, 0]
     for chunk in read_chunks(Source(path, name), MAX_LINE_BYTES):
         lines = [] if chunk.data is None else bytes(chunk.data).split(b"\n")
@@ -170,12 +170,12 @@ def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int
             "mixed_line_ends",
             name,
             1,
-            f"{line_end_counts[1]} of {sum(line_end_counts)} lines end in CRLF",
+            f"{line_end_counts[1]} of {sum(line_end_counts)} lines end with CRLF",
         )
 
 
 def _decode_line(raw: bytes, is_first: bool, is_too_long: bool) -> tuple[str, str | None]:
-    """Return the decoded text of a line, or the reason to reject the line."""
+    """Return (text, None) for a valid line, and ("", reject reason) for any other line."""
     if is_too_long:
         return "", "line_too_long"
     line = (raw.removeprefix(BOM) if is_first else raw).removesuffix(b"\r")

@@ -14,7 +14,7 @@ class Release:
     Args:
         root: Folder of the release.
         layout: One of `LAYOUTS`.
-        source_language: Original language of the documents.
+        source_language: Code of the original language of the documents, such as `fr`.
         is_markup_escaped: Whether markup in document texts is escaped.
     """
 
@@ -24,10 +24,13 @@ class Release:
     is_markup_escaped: bool
 
     def id_scope(self, snapshot: str, *, is_stable: bool = True) -> str:
-        """Return the name of the scope in which ids are stable: the release, or one snapshot."""
+        """Return the name of the scope in which ids are unique: the layout, or one snapshot.
+
+        Ids are unique in the whole layout if they are stable, that is, the same in all snapshots.
+        """
         is_valid_everywhere = is_stable and LAYOUTS[self.layout].has_stable_ids
         return self.layout if is_valid_everywhere else f"{self.layout} {snapshot}"
 
     def to_qrels_doc_id(self, doc_id: str) -> str:
-        """Convert a document id to the form that the qrels of this layout use."""
+        """Convert a document id to the form in qrels; `longeval-web` omits the prefix `doc`."""
         return strip_doc_prefix(doc_id) if LAYOUTS[self.layout].qrels_omit_doc_prefix else doc_id

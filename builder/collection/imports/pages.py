@@ -24,21 +24,21 @@ _DOCID = re.compile(rb"<DOCID>\s*([^<>\s]{1,200})\s*</DOCID>")
 _JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
 """Characters between values, including the brackets and commas of an array."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-"""Lone surrogate; bytes that are not UTF-8 are decoded to code points U+DC80 to U+DCFF."""
+"""Lone surrogate; a byte that is not UTF-8 is decoded to one of U+DC80 to U+DCFF."""
 _DOC_END = re.compile(rb"</DOC>[ \t\r]*$", re.MULTILINE)
 
 SCIENTIFIC_TEXT_FIELDS = ("abstract", "fullText")
-"""Text fields of `longeval-sci` documents, which have no field `contents`."""
+"""Fields that make up the text of a `longeval-sci` document, which has no field `contents`."""
 
 
 class ReleaseDocument(NamedTuple):
-    """A document of a release.
+    """Document read from a file of a release.
 
     Args:
         doc_id: Document id in the release.
         title: Title; empty if the document has no separate title.
         text: Text of the document.
-        number: 1-based position in the file.
+        number: 1-based position of the document in the file.
     """
 
     doc_id: str
@@ -54,8 +54,8 @@ def read_documents(
 
     Args:
         path: The document file.
-        name: Name of the file in rejects.
-        log: Log to which rejects are added.
+        name: Name of the file in the log.
+        log: Log to which rejected documents are added.
         is_markup_escaped: Whether markup in texts is escaped, as in exports of this package.
     """
     chunks = _read_chunks(path, name, log)
@@ -109,7 +109,7 @@ def _parse_trec_documents(
 
 
 def _find_document_ends(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
-    """Yield the `</DOC>` tags that are alone on a line or directly after `</TEXT>`."""
+    """Yield a match for each `</DOC>` tag that is alone on a line or directly after `</TEXT>`."""
     for end in _DOC_END.finditer(buffer, start):
         line_start = buffer.rfind(b"\n", 0, end.start()) + 1
         before = buffer[line_start : end.start()].rstrip(b" \t")
@@ -120,7 +120,7 @@ def _find_document_ends(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
 def _parse_trec_document(
     record: bytes, number: int, *, is_markup_escaped: bool
 ) -> ReleaseDocument | str:
-    """Return the document in a TREC element, or the reason to reject it."""
+    """Parse a TREC `<DOC>` element; return the reject reason as a string if it is invalid."""
     body_start, body_end = record.find(b"<TEXT>"), record.rfind(b"</TEXT>")
     head = record if body_start < 0 else record[:body_start]
     match = _DOCNO.search(head) or _DOCID.search(head)
@@ -149,7 +149,7 @@ def _parse_json_documents(
 
 
 def _iter_json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
-    """Yield the values of a JSON array or JSON Lines file; None for a damaged value."""
+    """Yield each value of a JSON array or JSON Lines file; None if the value is damaged."""
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     parse = json.JSONDecoder().raw_decode
     text, offset = "", 0
@@ -188,10 +188,10 @@ def _parse_json_document(record: object, number: int) -> ReleaseDocument | str:
 
 
 def _extract_title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
-    """Return title and text of a JSON document; a title without text becomes the text.
+    """Return (title, text) of a JSON document; if there is only a title, it becomes the text.
 
     Returns:
-        None if the document has no text, or a field is neither a text nor a list of texts.
+        None if all fields are missing, or a field is neither a string nor a list of strings.
     """
     names = ("contents",) if "contents" in record else ("title", *SCIENTIFIC_TEXT_FIELDS)
     found = [_join_texts(record.get(name)) for name in names]
@@ -203,7 +203,10 @@ def _extract_title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _join_texts(value: object) -> str | None:
-    """Return a string, or a list of strings joined with LF; "" for null, None for other values."""
+    """Convert the value of a JSON field to one string; None if the value has another type.
+
+    A list of strings is joined with LF; null becomes an empty string.
+    """
     if value is None or isinstance(value, str):
         return value or ""
     is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)

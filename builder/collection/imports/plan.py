@@ -12,14 +12,14 @@ from builder.errors import UsageError
 
 @dataclass(frozen=True)
 class ImportPlan:
-    """Files of a release that an import would read, skip or miss.
+    """Files of a release that an import would read, and those that it would not read.
 
     Args:
         root: Folder of the release.
         version: Version folder to publish.
         snapshots: Files of each snapshot, in chronological order.
-        unread_files: Number of unread files, by file or folder.
-        external_links: Links that point outside the release; they are not followed.
+        unread_files: Number of files that would not be read, by file or folder.
+        external_links: Links that are broken or point outside the release; never followed.
         missing_datasets: Prior datasets listed in the metadata that do not exist.
     """
 
@@ -31,7 +31,7 @@ class ImportPlan:
     missing_datasets: Sequence[str]
 
     def file_counts(self) -> dict[str, dict[str, int]]:
-        """Return the number of query, qrels and document files of each snapshot."""
+        """Return the number of `queries`, `qrels` and `documents` files, by snapshot name."""
         return {
             snapshot.name: {
                 "queries": len(snapshot.queries),
@@ -51,7 +51,7 @@ def plan_import(
         release: Folder of the release.
         layout: One of `LAYOUTS`.
         version: Version folder to publish.
-        qrels_variant: Qrels variant to import, such as `dctr`; None: the default of the layout.
+        qrels_variant: Qrels variant to import, such as `dctr`; None uses the layout's default.
 
     Raises:
         UsageError: The version exists, or the release is not a folder, has a different layout or

@@ -1,4 +1,4 @@
-"""Publishes imported snapshots as a version, with maps, changes, drift report and card."""
+"""Publishes imported snapshots as a version, with id maps, changes, drift report and card."""
 
 import shutil
 from calendar import monthrange
@@ -37,7 +37,7 @@ def publish_release(
     limits: Limits,
     progress: Progress,
 ) -> None:
-    """Compute maps, changes and drift of imported snapshots, and publish them as a version."""
+    """Add id maps, changes, drift report, card and manifest to a folder of imported snapshots."""
     names = [snapshot.name for snapshot in snapshots]
     _write_comparisons(folder, names, limits, progress)
     write_frame(pl.DataFrame(schema=Topics.dtypes()), folder / "topics.parquet", Topics)
@@ -91,11 +91,11 @@ SELECT r.* REPLACE (i.key AS query_id, j.key AS doc_id) FROM qrels AS r
 JOIN ids AS i ON i.kind = 'query' AND i.id = r.query_id
 JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
 }
-"""SQL that replaces the ids of each table with keys that are the same in all snapshots."""
+"""SQL query for each table; replaces ids with keys that are the same in all snapshots."""
 
 
 def _write_keyed_tables(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
-    """Write the tables of a snapshot to the scratch folder, with keys instead of ids."""
+    """Write the main tables of a snapshot to the scratch folder, with keys instead of ids."""
     snapshot_folder = limits.with_scratch_folder(snapshot).scratch
     tables = {}
     with limits.connect(share=0.5) as connection:
@@ -108,7 +108,7 @@ def _write_keyed_tables(folder: Path, snapshot: str, limits: Limits) -> dict[str
 
 
 def _write_comparisons(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
-    """Write maps, changes between consecutive snapshots, `drift.json` and the report."""
+    """Write the id maps, changes between consecutive snapshots, `drift.json` and the report."""
     scratch = limits.with_scratch_folder("compare")
     keyed = {name: _write_keyed_tables(folder, name, scratch) for name in names}
     tables = {kind: {name: keyed[name][kind] for name in names} for kind in MAIN}
@@ -140,7 +140,7 @@ def _build_definition(
     languages: list[str],
     has_documents: bool,
 ) -> dict[str, Any]:
-    """Return a definition of the imported release, in the format of a collection definition."""
+    """Return the manifest entry `definition` of an imported release."""
     return {
         "collection": {
             "name": name,
@@ -169,7 +169,7 @@ def _describe_snapshot(snapshot: SnapshotFiles, root: Path) -> dict[str, Any]:
 
 
 def _describe_tables(folder: Path, names: list[str], limits: Limits) -> dict[str, Any]:
-    """Return row count, content hash and schema of every table, by path."""
+    """Return the manifest entry (row count, content hash, schema) of each table, by path."""
     collection = {**collection_layout.COLLECTION_TABLES, **collection_layout.CHANGE_TABLES}
     tables = {table_path: (folder, table_path, name) for name, table_path in collection.items()}
     for snapshot in names:

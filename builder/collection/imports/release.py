@@ -1,4 +1,4 @@
-"""Imports a release: reads and compares all snapshots, and publishes a version."""
+"""Imports a published release: reads and compares all snapshots, and publishes a version."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from builder.collection.imports.snapshot import (
 )
 from builder.errors import DataError
 from builder.io.disk import explain_errors
+from builder.reporting.numbers import pluralize
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress, Progress
@@ -30,7 +31,7 @@ from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_fo
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Result of an import.
+    """Result of an import: the published version and the number of imported records.
 
     Args:
         version: Version folder.
@@ -65,18 +66,18 @@ def import_release(
         out: Folder of the collection, in which the version is published.
         name: Name of the collection; default: the layout.
         version: Version of the collection.
-        qrels_variant: Qrels variant to import, such as `dctr`; default: the first that the layout
-            prefers.
-        allow_empty: Publish even if a snapshot has no queries, or the files of a table have no
-            valid row.
+        qrels_variant: Qrels variant to import, such as `dctr`; default: the variant that the
+            layout prefers.
+        allow_empty: Whether to publish even if a snapshot has no queries, or its query, qrels or
+            document files have no valid row.
         limits: Memory, threads and scratch space.
         progress: Progress display; default: none.
 
     Raises:
         UsageError: The release does not have this layout or qrels variant, or the version exists.
         FormatError: A file cannot be read.
-        DataError: Another process is writing to the collection, a snapshot has no queries, or
-            files yield no rows.
+        DataError: Another process is writing to the collection, a snapshot has no queries, or its
+            files have no valid row.
     """
     plan = plan_import(release, layout, Path(out) / version, qrels_variant)
     root, final, snapshots = plan.root, plan.version, plan.snapshots
@@ -121,7 +122,10 @@ def _write_snapshots(
     ledgers: dict[str, Ledger],
     rows: dict[str, dict[str, int]],
 ) -> None:
-    """Write the tables of every snapshot, and record row counts by snapshot name."""
+    """Write the tables of every snapshot to `folder`, and fill in `ledgers` and `rows`.
+
+    Both mappings are keyed by snapshot name.
+    """
     texts = read_shared_queries(snapshots[0].query_texts, release.root)
     snapshot_queries = [read_snapshot_queries(release, snapshot, texts) for snapshot in snapshots]
     stable_query_keys = map_stable_query_ids(release, snapshot_queries, texts)
@@ -141,10 +145,10 @@ def _check_tables_not_empty(
     rows: Mapping[str, Mapping[str, int]],
     ledgers: Mapping[str, Ledger],
 ) -> None:
-    """Raise an error if a snapshot has no queries, or the files of a table have no valid row.
+    """Raise an error if a snapshot has no queries, or if no row of a table could be read.
 
     Raises:
-        DataError: A snapshot has no queries, or no row was read from the files of a table.
+        DataError: A snapshot has no queries, or its query, qrels or document files yield no row.
     """
     for snapshot in snapshots:
         if not (snapshot.queries or rows[snapshot.name]["queries"]):
@@ -165,14 +169,14 @@ def _check_tables_not_empty(
                     f"{count:,} {reason}" for reason, count in sorted(reasons.items())
                 )
                 raise DataError(
-                    f"{snapshot.name}: no {table} could be read from {len(files)} file(s) "
-                    f"({counts or 'the files are empty'}); nothing was published; use "
-                    "--allow-empty if the release has no such data"
+                    f"{snapshot.name}: no {table} could be read from "
+                    f"{pluralize(len(files), 'file')} ({counts or 'the files are empty'}); nothing "
+                    "was published; use --allow-empty if the release has no such data"
                 )
 
 
 def _has_escaped_markup(root: Path) -> bool:
-    """Whether the release was exported by this package, which escapes markup in documents."""
+    """Whether the release was exported by this package with escaped markup in documents."""
     try:
         description: Any = orjson.loads((root / "longeval-export.json").read_text("utf-8"))
         return bool(description["markup"] != NOT_ESCAPED)

@@ -38,8 +38,8 @@ class SnapshotQueries:
 
     Args:
         table: Columns `query_id`, `text`, `split`, `text_key`; each id is unique.
-        keys: Key of each query id.
-        text_keys: Key of the query text of each id, see `map_ids_to_text_keys`.
+        keys: Unique key of each query id.
+        text_keys: Text key of each query id; see `map_ids_to_text_keys`.
         translations: English text of each query id.
         log: Rejects and irregularities of the query files.
     """
@@ -57,10 +57,11 @@ def read_snapshot_queries(
     """Read the queries of a snapshot and assign a key to each.
 
     Args:
-        release: Release of the snapshot.
+        release: Release that contains the snapshot.
         snapshot: Files of the snapshot.
-        shared_queries: Queries listed once for all snapshots, see `read_shared_queries`. A snapshot
-            without query files gets those that its qrels refer to.
+        shared_queries: Queries that the release lists once for all snapshots; see
+            `read_shared_queries`. If the snapshot has no query files, it gets the shared queries
+            that its qrels refer to.
     """
     log, id_scope = ImportLog(), release.id_scope(snapshot.name)
     source_queries = read_all_queries(snapshot, release.root, release.source_language, log)
@@ -82,13 +83,13 @@ def read_snapshot_queries(
 def map_stable_query_ids(
     release: Release, snapshot_queries: Iterable[SnapshotQueries], shared_queries: pl.DataFrame
 ) -> dict[str, str] | None:
-    """Map each query id that has the same text in all snapshots to the key of that text.
+    """Return the text key of each query id that has the same text in all snapshots.
 
-    The mapping provides keys for queries that are judged in one snapshot but listed in another.
+    These keys are used for queries that are judged in one snapshot but listed only in another.
 
     Returns:
-        None if ids are not stable: the layout does not guarantee stable ids, or most ids listed in
-        several snapshots have different texts.
+        None if ids are not stable: the layout does not guarantee stable ids, or most ids that occur
+        in several snapshots have different texts there.
     """
     if not LAYOUTS[release.layout].has_stable_ids:
         return None
@@ -114,19 +115,19 @@ def write_snapshot(
     limits: Limits,
     progress: Progress,
 ) -> tuple[Ledger, dict[str, int]]:
-    """Write the tables of a snapshot of a release.
+    """Write the tables of a released snapshot.
 
     Args:
-        release: Release of the snapshot.
+        release: Release that contains the snapshot.
         snapshot: Files of the snapshot.
         queries: Queries of the snapshot.
-        stable_query_keys: Keys of query ids across the release, see `map_stable_query_ids`.
+        stable_query_keys: Result of `map_stable_query_ids`.
         folder: Output folder.
         limits: Memory and scratch space.
         progress: Progress display; advanced by the number of documents.
 
     Returns:
-        The ledger of the records read, and the row counts of `queries`, `qrels` and `documents`.
+        Ledger of the records read, and row counts of `queries`, `qrels` and `documents`.
     """
     documents = DocumentImporter(snapshot, release, queries.log)
     qrels = build_qrels_table(

@@ -1,7 +1,7 @@
 """Lists the files of a release, following links and references to prior datasets.
 
-Links are followed if they lead to a file or folder of the release or of one of its prior datasets;
-other links are listed but not read. A prior dataset is a folder named under `prior-datasets` in
+Links are followed if they lead to a file or folder in the release or in one of its prior datasets;
+other links are recorded but not followed. A prior dataset is a folder listed as `prior-datasets` in
 `metadata.json`, with its own `metadata.json`, inside the release or next to it.
 """
 
@@ -18,11 +18,11 @@ PRIOR_DATASETS = "prior-datasets"
 
 @dataclass
 class ReleaseFiles:
-    """Files of a release, and links and datasets that are missing.
+    """Files of a release, and the links and prior datasets that cannot be followed.
 
     Args:
         root: Folder of the release.
-        paths: Sorted file paths; linked files have the path of the link.
+        paths: Sorted file paths; a file reached through a link has the path of the link.
         external_links: Links that are broken or point outside the release.
         missing_datasets: Prior datasets listed in the metadata that do not exist, or are neither
             in the release nor next to it.
@@ -35,7 +35,7 @@ class ReleaseFiles:
 
 
 def list_release_files(root: Path) -> ReleaseFiles:
-    """List the files of a release and of the prior datasets to which its metadata refer."""
+    """List the files of a release and of the prior datasets that its metadata names."""
     files = ReleaseFiles(root)
     folders = [root]
     for folder in folders:
@@ -51,7 +51,7 @@ def list_release_files(root: Path) -> ReleaseFiles:
 def _find_sibling_datasets(
     metadata: Path, root: Path, folders: list[Path], files: ReleaseFiles
 ) -> list[Path]:
-    """Return the prior datasets next to the release, and record missing ones in `files`."""
+    """Return prior datasets next to the release; record missing ones in `missing_datasets`."""
     names = read_metadata_value(metadata, PRIOR_DATASETS)
     paths = [n for n in names if isinstance(n, str) and "/" in n] if isinstance(names, list) else []
     siblings = []
@@ -70,7 +70,7 @@ def _find_sibling_datasets(
 def _walk_folder(
     folder: Path, allowed_roots: tuple[Path, ...], ancestors: tuple[Path, ...], files: ReleaseFiles
 ) -> Iterator[Path]:
-    """Yield the files below a folder; do not follow links to a parent folder."""
+    """Yield the files below a folder, including linked folders but without endless recursion."""
     resolved = folder.resolve()
     if resolved in ancestors:
         return
@@ -84,7 +84,7 @@ def _walk_folder(
 
 
 def _resolves_within(link: Path, allowed_roots: tuple[Path, ...]) -> bool:
-    """Whether a link points to an existing path in one of the permitted folders."""
+    """Whether a link leads to an existing file or folder inside one of the given folders."""
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError):
