@@ -1,9 +1,10 @@
 """Checks that scores were computed by the same click model and prior.
 
-Under sDBN, the attractiveness a of a query-document pair is
-(clicks + alpha) / (examinations + alpha + beta). For given counts and a, this is a linear equation
-in alpha and beta, so that the prior of a snapshot can be recovered from its scores. It is compared
-with the prior that the recorded parameters imply: constants, or a prior fitted to the same counts.
+Under the click model sDBN, the attractiveness of a query-document pair is
+(clicks + alpha) / (examinations + alpha + beta). For given counts and attractiveness, this is a
+linear equation in alpha and beta, so the prior of a snapshot can be recovered from its scores. The
+recovered prior is compared with the prior that the recorded parameters imply: constants, or a prior
+fitted to the same counts.
 A fitted prior that moves because users click less is therefore not a change of the click model; a
 prior that contradicts the recorded parameters is one.
 """
@@ -80,7 +81,7 @@ class BetaPrior:
 
 @dataclass(frozen=True)
 class SnapshotPriors:
-    """Prior recovered from the scores of a snapshot, and recorded click model and prior.
+    """Prior recovered from the scores of a snapshot, with its recorded click model and prior.
 
     Args:
         pairs: Number of query-document pairs with an attractiveness score.
@@ -108,7 +109,8 @@ def recover_prior(cells: Sequence[CountCell]) -> BetaPrior | None:
     """Recover the Beta prior of sDBN from click counts and scores by least squares.
 
     Args:
-        cells: Tuples of clicks, examinations, attractiveness, and number of such pairs.
+        cells: Tuples of clicks, examinations, attractiveness, and number of query-document pairs
+            with these values.
 
     Returns:
         The prior; None if the scores do not follow sDBN or do not determine the prior.
@@ -130,7 +132,7 @@ def recover_prior(cells: Sequence[CountCell]) -> BetaPrior | None:
 
 
 def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the priors recovered from the scores with the recorded parameters and each other."""
+    """Compare the priors recovered from the scores with each other and the recorded parameters."""
     before, after = (_load_snapshot_priors(connection, side) for side in SIDES)
     if not (before.pairs and after.pairs):
         return undecided_outcome("the judgements have no scores from which priors can be recovered")
