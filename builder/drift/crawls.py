@@ -140,7 +140,7 @@ def _read_crawl(
 def _write_documents(
     fetches: Table[Fetches], pages: Table[Pages], folder: Path, limits: Limits
 ) -> Table:
-    """Write the pages of a crawl as a document table, sorted by id, with fingerprints to compare.
+    """Write the pages of a crawl as a document table, sorted by id, with text fingerprints.
 
     Columns that are not compared are null.
     """

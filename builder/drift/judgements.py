@@ -74,7 +74,7 @@ TransitionCounts = list[list[int]]
 def snapshot_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return grade counts, judged documents per query and examinations for each snapshot."""
+    """Return statistics of the grades, queries and examinations in the qrels of each snapshot."""
     grades = connection.execute(GRADE_COUNTS).fetchall()
     queries = connection.execute(PER_QUERY).fetchall()
     shown = connection.execute(EXAMINATIONS).fetchall()

@@ -1,8 +1,9 @@
 """The stage `drift`: measures the drift over all snapshots of a collection.
 
-Reads documents, queries and qrels of every snapshot, the change tables of consecutive snapshots and
-the maps. Writes `drift.json` (sorted keys, exact integers, ratios from one division, logarithms and
-roots rounded to 12 decimals) and `report.html`, which is rendered from `drift.json` alone.
+Reads documents, queries and qrels of every snapshot, the change tables of consecutive snapshots,
+`documents_map` and `queries_map`. Writes `drift.json` (sorted keys, exact integers, ratios from one
+division, logarithms and roots rounded to 12 decimals) and `report.html`, which is rendered from
+`drift.json` alone.
 """
 
 import json

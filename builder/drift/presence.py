@@ -20,7 +20,7 @@ def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
 
 
 def count_shared_ids(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
-    """Return the matrix of how many ids two snapshots share; the diagonal has their sizes."""
+    """Return the number of ids that each two snapshots share (matrix; sizes on the diagonal)."""
     return [
         [sum(n for pattern, n in patterns.items() if a in pattern and b in pattern) for b in names]
         for a in names

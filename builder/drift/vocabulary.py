@@ -127,7 +127,7 @@ def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, 
 
 
 def _rising_and_falling_groups(groups: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the pairs of counts whose words rose most, and those whose words fell most."""
+    """Return the pairs of counts of the words that rose most, and of those that fell most."""
     pairs = list(groups.select("n_from", "n_to").iter_rows())
     types = groups["types"].to_list()
     totals = tuple(

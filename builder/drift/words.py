@@ -219,7 +219,7 @@ def _write_common_ids(
 
 
 def _filter_id_range(ids: pl.LazyFrame, doc_ids: pl.Series) -> pl.Series:
-    """Return the sorted `ids` from the smallest to the largest of the given `doc_ids`."""
+    """Return the part of the sorted `ids` between the smallest and the largest of `doc_ids`."""
     low, high = doc_ids.min(), doc_ids.max()
     return ids.filter(pl.col("doc_id").is_between(pl.lit(low), pl.lit(high))).collect()["doc_id"]
 

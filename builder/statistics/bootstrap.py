@@ -23,7 +23,7 @@ _BLOCK_CELLS = 2**22
 
 
 class QueryScores(Protocol):
-    """Protocol of the per-query scores of a snapshot that can be resampled."""
+    """Protocol for the per-query scores of one snapshot, which `resampled_means` resamples."""
 
     @property
     def query_ids(self) -> Sequence[str]:

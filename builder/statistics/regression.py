@@ -90,7 +90,10 @@ def fit_line(times: Floats, scores: Floats, weights: Floats) -> Line:
 
 
 def slope_test(line: Line) -> SlopeTest:
-    """Test whether a slope is zero: t-test, n - 2 degrees of freedom (Kenter et al., equation 3)."""
+    """Test whether the slope of a line is zero.
+
+    Performs a t-test with n - 2 degrees of freedom (Kenter et al. 2015, equation 3).
+    """
     if line.is_exact:
         return SlopeTest(None, None, "all scores lie on the line, so there is no residual variance")
     if math.isnan(line.slope_se):
@@ -104,7 +107,7 @@ def slope_test(line: Line) -> SlopeTest:
 
 
 def compare_slopes(first: float, first_se: float, second: float, second_se: float) -> SlopeTest:
-    """Test whether two slopes are equal: z-test (Kenter et al., equation 4).
+    """Test whether two slopes are equal, by a z-test (Kenter et al. 2015, equation 4).
 
     Args:
         first: Slope of the first line.

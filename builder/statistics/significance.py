@@ -138,7 +138,7 @@ def fisher_exact_p_value(first: tuple[int, int], second: tuple[int, int]) -> flo
 
 
 def binomial_p_value(successes: int, trials: int, rate: float) -> float:
-    """Return the one-sided p-value of the exact binomial test: is the true rate above `rate`?
+    """Return the p-value of the exact binomial test for the alternative of a rate above `rate`.
 
     Args:
         successes: Number of successes.

@@ -173,7 +173,9 @@ class ExpectedQueryCounts:
 def create_expected_queries(
     connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> None:
-    """Create the table `expected_queries`: queries of one snapshot expected in the other snapshot.
+    """Create the table `expected_queries` with one snapshot's queries expected in the other.
+
+    A query is expected if unchanged rules would select it in both snapshots.
 
     Args:
         connection: Connection with the views of the pair.
@@ -188,7 +190,8 @@ def find_changed_topics(
 ) -> dict[str, ExpectedQueryCounts]:
     """Find the topics whose expected queries are missing from the other snapshot.
 
-    Also creates the table `expected_queries`; see `create_expected_queries` for the arguments.
+    Expected queries are those that unchanged rules would select in both snapshots. Also creates the
+    table `expected_queries`; see `create_expected_queries` for the arguments.
 
     Returns:
         Counts of expected queries, by changed topic.

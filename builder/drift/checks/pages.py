@@ -208,7 +208,7 @@ def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_sample(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count the documents in both snapshots that belong to the hash-based sample of only one."""
+    """Count the common documents that are in the hash-based sample of only one snapshot."""
     numbers = fetch_single_row(connection, SAMPLE_CHANGES)
     if not numbers["common"]:
         return undecided_outcome("no document is in both snapshots")

@@ -161,7 +161,10 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether the result lists of one snapshot are truncated or at most half as long."""
+    """Check whether the result lists of one snapshot are truncated or half as long as the others.
+
+    Lists count as half as long if their mean length is at most half that of the other snapshot.
+    """
     both = [_load_clicks_by_rank(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
         return undecided_outcome(

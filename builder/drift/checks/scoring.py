@@ -137,9 +137,9 @@ def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if not (before.pairs and after.pairs):
         return undecided_outcome("the judgements have no scores from which priors can be recovered")
     numbers = {"from": asdict(before), "to": asdict(after)}
-    for scores, when in ((before, "earlier"), (after, "later")):
-        if scores.contradicts_parameters:
-            return Outcome(True, _describe_contradiction(scores, when), numbers)
+    for priors, when in ((before, "earlier"), (after, "later")):
+        if priors.contradicts_parameters:
+            return Outcome(True, _describe_contradiction(priors, when), numbers)
     if before.prior is None and after.prior is None:
         return Outcome(None, "the scores of neither snapshot follow sDBN", numbers)
     if before.prior is None or after.prior is None:
@@ -157,16 +157,16 @@ def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(True, f"{says}: the recorded prior was changed", numbers)
 
 
-def _describe_contradiction(scores: SnapshotPriors, snapshot_label: str) -> str:
-    if scores.prior is None:
+def _describe_contradiction(priors: SnapshotPriors, snapshot_label: str) -> str:
+    if priors.prior is None:
         return (
-            f"the {snapshot_label} scores do not follow the recorded click model {scores.model}: "
+            f"the {snapshot_label} scores do not follow the recorded click model {priors.model}: "
             "the click model was changed"
         )
-    expected = "the prior fitted to the same clicks" if scores.fitted else "the recorded prior"
+    expected = "the prior fitted to the same clicks" if priors.fitted else "the recorded prior"
     return (
-        f"the prior of the {snapshot_label} scores is {scores.prior}, but {expected} is "
-        f"{scores.implied}: the click model was changed"
+        f"the prior of the {snapshot_label} scores is {priors.prior}, but {expected} is "
+        f"{priors.implied}: the click model was changed"
     )
 
 

@@ -102,7 +102,7 @@ class MinimumCountModel:
         stayed = 1.0
         if rows[comparable].sum():
             stayed = 1 - missing[comparable].sum() / rows[comparable].sum()
-        return float((rows * inside).sum() * stayed * self._survival_ratio(raised_minimum))
+        return float((rows * inside).sum() * stayed * self._ratio_to_next_range(raised_minimum))
 
     def expected_missing_rows(self, other_minimum: int) -> float:
         """Return the expected number of missing rows if the minimum rose to `other_minimum`.
@@ -113,7 +113,7 @@ class MinimumCountModel:
         """
         return self.expected_rows_below(other_minimum) if other_minimum > self.minimum else 0.0
 
-    def _survival_ratio(self, raised_minimum: int) -> float:
+    def _ratio_to_next_range(self, raised_minimum: int) -> float:
         """Return the ratio of rows below a raised minimum to rows in the next range, at most 1.
 
         Both ranges of values have the same width. The ratio is 1 if the next range has no rows.

@@ -206,7 +206,7 @@ def collapse_if_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
 
 
 def nest_if_many(summary: str, tables: Sequence[Markup]) -> Markup | None:
-    """Join collapsed tables; collapse all of them together if more than `MAX_OPEN_FIGURES`."""
+    """Join collapsed tables; if there are more than `MAX_OPEN_FIGURES`, collapse them together."""
     return _collapse_if_many(summary, tables, join_markup(tables))
 
 
