@@ -1,6 +1,6 @@
 """Draw the pictures of the manual: `python docs/pictures.py demo`, after `make demo`.
 
-In: the folder of `longeval demo`. Out: `docs/images/*.png` in light colours, as headless Chromium
+In: the folder of `longeval demo`. Out: `docs/images/*.png` in light colors, as headless Chromium
 (`apt-get install chromium`, or `CHROMIUM`) renders the reports and charts of the project.
 """
 
@@ -29,14 +29,14 @@ from builder.reporting.charts import (
     Chart,
     LinearScale,
     format_tick,
-    series_colour,
+    series_color,
 )
 from builder.reporting.parts import Segment, figure, grid, stacked_bars
 from builder.reporting.render import read_template_file
 
 IMAGES = Path(__file__).parent / "images"
 MEASURE = "nDCG@10"
-MARGIN, COLOURS, MAX_BYTES = 20, 48, 120_000
+MARGIN, COLORS, MAX_BYTES = 20, 48, 120_000
 CHROMIUM = (
     os.environ.get("CHROMIUM", "chromium"),
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -96,8 +96,8 @@ def attribution_figure(changed: AttributedChange) -> Markup:
     for index, (name, value) in enumerate(zip(bars, values, strict=True)):
         x, y = left + index * step, scale(max(value, 0.0))
         height = scale(min(value, 0.0)) - y
-        colour = series_colour(0 if index else 1)
-        drawing.bars.append((x + 8, y, step - 16, height, colour, f"{value:.4f}"))
+        color = series_color(0 if index else 1)
+        drawing.bars.append((x + 8, y, step - 16, height, color, f"{value:.4f}"))
         drawing.labels.append((x + step / 2, bottom + 16, name, "middle", ""))
     drawing.rules.append((left, scale(0.0), right, scale(0.0), "ideal"))
     return drawing.render()
@@ -164,7 +164,7 @@ def draw_page(page: str, name: str, height: int | None = None, width: int = 880)
 
 
 def draw(address: str, name: str, height: int | None, width: int, top: int = 0) -> None:
-    """Render an address in Chromium and write it as a PNG of few colours.
+    """Render an address in Chromium and write it as a PNG of few colors.
 
     Args:
         address: URL of the page.
@@ -184,7 +184,7 @@ def draw(address: str, name: str, height: int | None, width: int, top: int = 0) 
         image = Image.open(target).convert("RGB")
     image = image.crop((0, top, width, height or _content_end(image) + MARGIN))
     path = IMAGES / f"{name}.png"
-    image.quantize(COLOURS).save(path, optimize=True)
+    image.quantize(COLORS).save(path, optimize=True)
     if path.stat().st_size > MAX_BYTES:
         raise ValueError(f"{path}: expected at most {MAX_BYTES} bytes, found {path.stat().st_size}")
 

@@ -1,24 +1,26 @@
 """Attributes the change of a system's mean score to documents, queries and judgements.
 
-Reads the runs of one system on two snapshots, their qrels, the ids of the documents that did not
-change, and a function that scores a run. Returns the change of the mean score, the contribution of
-each of the three components, and the residual.
+Reads the runs of one system on two snapshots, the qrels of both snapshots, the ids of the documents
+that did not change, and a function that scores a run. Returns the change of the mean score, the
+contribution of each component (documents, queries, judgements), and the unexplained rest, called
+residual.
 
 A component is *held* by making it equal for both snapshots:
 
 - documents: runs and qrels are reduced to documents that have the same words in both snapshots;
 - queries: only queries judged in both snapshots are averaged;
-- judgements: for a query and a document that are in both snapshots, the earlier judgement (or its
-  absence) is used for both; other judgements stay, because they have no earlier counterpart.
+- judgements: for a query and an unchanged document that are in both snapshots, the earlier
+  judgement (or its absence) is used for both; other judgements stay, because they have no earlier
+  counterpart.
 
 Let c(S) be the change of the mean score while the components in S are held. If S is empty, c(S) is
-the total change; if S has all components, the residual: the change on equal queries, documents and
-qrels. The residual comes from the system itself and from the collection statistics that its ranker
-uses (document frequencies and lengths for BM25), which also depend on the documents that are left
-out: in simulated worlds where only documents changed, the residual was 5 to 13 % of the change. A
-run on the later snapshot that was ranked with the statistics of the earlier one splits the
-residual: the change from the earlier run to that run comes from the system, the rest from the
-statistics.
+the total change. If S has all components, c(S) is the residual: the change on equal queries,
+documents and qrels. The residual comes from the system itself and from the collection statistics
+that its ranker uses (document frequencies and lengths for BM25), which also depend on the documents
+that are left out: in simulated worlds where only documents changed, the residual was 5 to 13 % of
+the change. A run on the later snapshot that was ranked with the statistics of the earlier one
+splits the residual: the change from the earlier run to that run comes from the system, the rest
+from the statistics.
 
 Holding the components one after another reduces the total change to the residual. How much each
 step removes depends on the order, so the contribution of a component is its mean over all six
@@ -49,8 +51,8 @@ class RunWithQrels:
     """Run of a system on one snapshot, with the qrels of that snapshot.
 
     Args:
-        run: `query_id`, `doc_id`, `score`; a higher score ranks first.
-        qrels: `query_id`, `doc_id`, `grade`.
+        run: DataFrame with the columns `query_id`, `doc_id` and `score`; higher scores rank first.
+        qrels: DataFrame with the columns `query_id`, `doc_id` and `grade`.
     """
 
     run: pl.DataFrame
@@ -62,7 +64,7 @@ class AttributionCell:
     """Mean scores on both snapshots while some of the components are held fixed.
 
     Args:
-        held: Components held fixed, i.e. made equal for both snapshots.
+        held: Components that are held fixed, that is, made equal for both snapshots.
         mean_from: Mean score on the earlier snapshot; None if no query remains.
         mean_to: Mean score on the later snapshot; None if no query remains.
         n_from: Number of queries averaged on the earlier snapshot.
@@ -89,11 +91,11 @@ class Attribution:
 
     Args:
         change: Later minus earlier mean score.
-        contributions: Contribution of each component; None if a cell has no query.
-        statistics_and_system: Residual, the change while all components are held; it comes from the
-            collection statistics of the ranker and from the system itself. None if no query
+        contributions: Contribution of each component; None if any cell has no query.
+        statistics_and_system: Residual: the change while all components are held, which comes from
+            the collection statistics of the ranker and from the system itself. None if no query
             remains.
-        cells: All eight cells, in order of the number of held components.
+        cells: One cell for each of the eight subsets of held components, smallest subset first.
         residual_parts: `statistics` and `system`, which add up to the residual; None if no query
             remains. Empty if no run was ranked with earlier statistics.
     """
@@ -110,7 +112,7 @@ def attribute_change(
     after: RunWithQrels,
     unchanged_ids: pl.Series,
     score: Scorer,
-    earlier_statistics: pl.DataFrame | None = None,
+    run_with_earlier_statistics: pl.DataFrame | None = None,
 ) -> Attribution:
     """Split the change of a mean score into contributions of documents, queries and judgements.
 
@@ -119,9 +121,9 @@ def attribute_change(
         after: The same system's run on the later snapshot, with its qrels.
         unchanged_ids: Ids of the documents with the same words in both snapshots (status
             `unchanged` of `document_changes`).
-        score: Evaluation measure that returns a score for each judged query.
-        earlier_statistics: Run of the same system on the later snapshot, ranked with the collection
-            statistics of the earlier snapshot; it splits the residual.
+        score: Function from a run and qrels to the score of each judged query.
+        run_with_earlier_statistics: Run of the same system on the later snapshot, ranked with the
+            collection statistics of the earlier snapshot; used to split the residual.
 
     Raises:
         DataError: a snapshot has no judgement, or the measure scores no query.
@@ -147,9 +149,9 @@ def attribute_change(
         statistics_and_system=residual,
         cells=tuple(cells.values()),
         residual_parts={}
-        if earlier_statistics is None
+        if run_with_earlier_statistics is None
         else _split_residual(
-            residual, before, replace(after, run=earlier_statistics), unchanged_ids, score
+            residual, before, replace(after, run=run_with_earlier_statistics), unchanged_ids, score
         ),
     )
 
@@ -161,7 +163,10 @@ def _split_residual(
     unchanged_ids: pl.Series,
     score: Scorer,
 ) -> dict[str, float | None]:
-    """Split the residual; `after` has the later run that was ranked with earlier statistics."""
+    """Split the residual into `statistics` and `system`.
+
+    `after.run` is the run on the later snapshot that was ranked with earlier statistics.
+    """
     system = _score_cell(before, after, unchanged_ids, frozenset(COMPONENTS), score).change
     if residual is None or system is None:
         return dict.fromkeys(RESIDUAL_PARTS)
@@ -172,7 +177,7 @@ def shapley_value(changes: Mapping[HeldComponents, float | None], component: str
     """Return the Shapley value of a component: its mean effect over all orders of components.
 
     Args:
-        changes: Change of the mean score while each subset of the components is held.
+        changes: Change of the mean score, by the subset of components that are held.
         component: One of `COMPONENTS`.
 
     Returns:
@@ -217,7 +222,10 @@ def _score_cell(
 def freeze_qrels(
     before: pl.DataFrame, after: pl.DataFrame, unchanged_ids: pl.Series
 ) -> pl.DataFrame:
-    """Return the later qrels, with earlier judgements for common queries and unchanged documents.
+    """Return the later qrels, but with the earlier judgements of unchanged documents.
+
+    Only queries that both qrels contain are affected. An unchanged document that was not judged
+    earlier is not judged in the result.
 
     Args:
         before: Earlier qrels.

@@ -1,8 +1,8 @@
 """Reports how well the click model of each snapshot predicts held-out impressions.
 
-Reads `click_diagnostics` of every built snapshot. Returns the key `clicks` of `drift.json`: the
-model, its log-likelihood and perplexity, those of a baseline that knows only the click rate per
-rank, and the observed and predicted click rate at each rank.
+Reads `click_diagnostics` of every built snapshot. Returns the value of the key `clicks` in
+`drift.json`: for each snapshot, the model, the log-likelihood and perplexity of the model and of a
+baseline that knows only the click rate per rank, and the observed and predicted click rates.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ MAX_RANKS = 20
 
 
 def snapshot_statistics(diagnostics: Tables) -> list[dict[str, Any]]:
-    """Return the prediction quality for each snapshot that has held-out impressions.
+    """Return how well the click model predicts clicks, for each snapshot with held-out impressions.
 
     Args:
         diagnostics: Tables `click_diagnostics` by snapshot name, in chronological order.

@@ -50,11 +50,11 @@ def compare_crawls(
     Args:
         old: The earlier crawl file.
         new: The later crawl file.
-        params: Shingle size, bands, and the minimum similarity for a page to count as moved.
+        params: Shingle size, thresholds for the degree of change, and thresholds for moved pages.
         limits: Memory, threads, an existing scratch folder.
         progress: Receives the number of pages read; None to report no progress.
-        crawl_params: Parameters for reading the crawls (their interval is ignored); default
-            parameters if None.
+        crawl_params: Parameters for reading the crawls; pages of any date are read, whatever their
+            `interval` says. None for default parameters.
 
     Returns:
         `crawls` (pages and rejected records of each), `documents` and `vocabulary` (see
@@ -72,7 +72,7 @@ def compare_crawls(
     with limits.connect(share=0.5) as connection:
         result = _compare_tables(connection, tables, params, limits, progress)
     return result | {
-        "crawls": {label: _record_counts(ledger) for label, ledger in ledgers.items()},
+        "crawls": {label: _summarize_ledger(ledger) for label, ledger in ledgers.items()},
         "parameters": params.model_dump(mode="json"),
     }
 
@@ -140,7 +140,7 @@ def _read_crawl(
 def _write_documents(
     fetches: Table[Fetches], pages: Table[Pages], folder: Path, limits: Limits
 ) -> Table:
-    """Write a document table for a crawl, sorted by id, with fingerprints to detect changes.
+    """Write the pages of a crawl as a document table, sorted by id, with text fingerprints.
 
     Columns that are not compared are null.
     """
@@ -169,9 +169,9 @@ def _fingerprint(pages: pl.DataFrame) -> pl.DataFrame:
     return drop_texts(fingerprint_texts(pages).pages)
 
 
-def _record_counts(read_counts: Ledger) -> dict[str, Any]:
+def _summarize_ledger(ledger: Ledger) -> dict[str, Any]:
     return {
-        "records": read_counts.rows_in,
-        "pages": read_counts.rows_out,
-        "rejected": dict(sorted(read_counts.rejected.items())),
+        "records": ledger.rows_in,
+        "pages": ledger.rows_out,
+        "rejected": dict(sorted(ledger.rejected.items())),
     }

@@ -23,7 +23,7 @@ SELECT doc_id, url_key FROM documents_from
 UNION ALL
 SELECT doc_id, url_key FROM documents_to ANTI JOIN documents_from USING (doc_id)
 """
-"""Creates a view of the URLs in two snapshots, for use where `documents_map` does not exist."""
+"""SQL statement that creates the view `documents_map` with the URLs of two snapshots only."""
 
 PATTERNS = """
 SELECT snapshots, count(*) AS ids FROM documents_map GROUP BY snapshots ORDER BY snapshots
@@ -86,7 +86,15 @@ def read_presence_patterns(connection: duckdb.DuckDBPyConnection) -> Patterns:
 
 
 def series_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
-    """Return overlap, survival, and the sizes of the core and of returning documents."""
+    """Return statistics of all snapshots: overlap, survival, core and returning documents.
+
+    The core consists of the documents that are in every snapshot. Returning documents left the
+    collection and are in a later snapshot again.
+
+    Args:
+        patterns: Number of documents by the exact set of snapshots that contain them.
+        names: Names of all snapshots in chronological order.
+    """
     return {
         "ids": sum(patterns.values()),
         "core": presence.count_core(patterns, names),
@@ -117,8 +125,8 @@ def summarize_changes(updated: pl.DataFrame) -> dict[str, Any]:
     """Summarize how much the updated documents changed between two snapshots.
 
     Args:
-        updated: One row per document: `dice`, `shingle_jaccard`, `band`, `tokens_from`,
-            `tokens_to`.
+        updated: One row per updated document, with the columns `dice`, `shingle_jaccard`, `band`,
+            `tokens_from` and `tokens_to`.
     """
     bands = dict(updated["band"].value_counts().iter_rows())
     delta = (updated["tokens_to"] - updated["tokens_from"]).sort().to_list()

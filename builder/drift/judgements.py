@@ -16,7 +16,7 @@ from builder.statistics.agreement import cohen_kappa
 from schemas import GRADES
 
 EVIDENCE_BOUNDS = (0, 1, 3, 6, 11, 21, 51, 101)
-"""Minimum number of examinations of each class by which label stability is reported."""
+"""Minimum number of examinations of each class for which label stability is reported."""
 
 GRADE_COUNTS = "SELECT index, grade, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
 
@@ -74,7 +74,7 @@ TransitionCounts = list[list[int]]
 def snapshot_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return the grades, judged documents per query and click evidence of each snapshot."""
+    """Return statistics of the grades, queries and examinations in the qrels of each snapshot."""
     grades = connection.execute(GRADE_COUNTS).fetchall()
     queries = connection.execute(PER_QUERY).fetchall()
     shown = connection.execute(EXAMINATIONS).fetchall()
@@ -114,7 +114,7 @@ def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
 def series_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return the label agreement for every pair of snapshots."""
+    """Return how well the grades of common pairs agree, for every pair of snapshots."""
     tables = {(a, b): _empty_transitions() for b in range(len(names)) for a in range(b)}
     for first, second, before, after, pairs in connection.execute(TRANSITIONS).fetchall():
         tables[first, second][before][after] = pairs

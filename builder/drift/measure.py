@@ -1,8 +1,9 @@
 """The stage `drift`: measures the drift over all snapshots of a collection.
 
-Reads documents, queries and qrels of every snapshot, the change tables of consecutive snapshots and
-the maps. Writes `drift.json` (sorted keys, exact integers, ratios from one division, logarithms and
-roots rounded to 12 decimals) and `report.html`, which is rendered from `drift.json` alone.
+Reads documents, queries and qrels of every snapshot, the change tables of consecutive snapshots,
+`documents_map` and `queries_map`. Writes `drift.json` (sorted keys, exact integers, ratios from one
+division, logarithms and roots rounded to 12 decimals) and `report.html`, which is rendered from
+`drift.json` alone.
 """
 
 import json
@@ -74,7 +75,8 @@ def measure_drift(
         queries: Queries by snapshot name.
         qrels: Qrels by snapshot name.
         word_counts: Word counts by snapshot name.
-        lost_words: Word counts of the documents that leave the core, by pair of snapshots.
+        lost_words: Word counts of the documents that leave the core (documents in all snapshots so
+            far), by pair of snapshots.
         pair_drift: Statistics and checks, by pair of consecutive snapshots.
         documents_map: Table of the snapshots that contain each document.
         queries_map: Table of the snapshots that contain each query.
@@ -156,7 +158,7 @@ def measure_without_clicks(
 
 
 def to_json(drift: Mapping[str, Any]) -> str:
-    """Format `drift.json` canonically: sorted keys, indentation of one space, LF, no NaN."""
+    """Format the content of `drift.json`: sorted keys, indentation of one space, LF, no NaN."""
     return json.dumps(drift, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -197,7 +199,10 @@ def _fetch_document_sizes(connection: duckdb.DuckDBPyConnection) -> tuple[int, .
 def _compare_vocabulary(
     connection: duckdb.DuckDBPyConnection, series: SnapshotSeries, scratch: Path, progress: Progress
 ) -> dict[str, list[dict[str, Any]]]:
-    """Compare the words of every pair of snapshots, in all documents and in the core."""
+    """Compare the words of every pair of snapshots, in all documents and in common documents.
+
+    The common documents (core) are those that are in every snapshot.
+    """
     names = series.names
     lost = list(series.lost_words.values())
     joined_counts = scratch / "words.parquet"

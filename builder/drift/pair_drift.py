@@ -48,7 +48,7 @@ OPTIONAL_TABLES = {
     "click_estimates": ClickEstimates,
     "click_diagnostics": ClickDiagnostics,
 }
-"""Schemas of tables that an imported release lacks, in which case their views are empty."""
+"""Schemas of the tables that imported releases lack; the views of missing tables are empty."""
 
 
 def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
 
 
 def count_shared_ids(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
-    """Return the numbers of ids that each pair of snapshots shares; the diagonal has the sizes."""
+    """Return the number of ids that each two snapshots share (matrix; sizes on the diagonal)."""
     return [
         [sum(n for pattern, n in patterns.items() if a in pattern and b in pattern) for b in names]
         for a in names
@@ -81,7 +81,11 @@ def count_returning(patterns: Patterns, names: Sequence[str]) -> int:
 
 
 def exclusive_intersections(patterns: Patterns, limit: int = 20) -> list[dict[str, Any]]:
-    """Return the largest exclusive intersections; the last row has the sum of all others."""
+    """Return the sizes of the largest exclusive intersections of snapshots.
+
+    An exclusive intersection consists of the ids in exactly these snapshots. If there are more than
+    `limit`, a last row without snapshots has the sum of all others.
+    """
     ordered = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))
     rows = [{"snapshots": list(pattern), "ids": n} for pattern, n in ordered[:limit]]
     rest = sum(n for _, n in ordered[limit:])

@@ -133,7 +133,7 @@ def _overlap_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, A
 
 
 def count_listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, dict[str, int]]:
-    """Count the queries of each snapshot that are listed, judged, or only one of the two."""
+    """Count the listed, judged, only listed and only judged queries of each snapshot."""
     relation = connection.sql(LISTED_AND_JUDGED)
     return {
         row[0]: dict(zip(relation.columns[1:], row[1:], strict=True)) for row in relation.fetchall()
@@ -141,7 +141,7 @@ def count_listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, 
 
 
 def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
-    """Return statistics of the changes of queries between two snapshots.
+    """Return statistics of query changes between two snapshots.
 
     Needs the views `query_changes`, `queries_from` and `queries_to`.
     """
@@ -201,7 +201,13 @@ def topic_statistics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 def _topic_divergences(
     topic_counts: dict[str, dict[str, list[int]]], field: str, n_snapshots: int
 ) -> list[float | None]:
-    """Return the divergences of topic shares, by `queries` or `impressions`, over time."""
+    """Return the Jensen-Shannon divergence of the topic mix between consecutive snapshots, in bits.
+
+    Args:
+        topic_counts: Number of queries and of impressions in each snapshot, by topic.
+        field: `queries` or `impressions`.
+        n_snapshots: Number of snapshots.
+    """
     return [
         jensen_shannon_divergence(
             Counter((row[field][index], row[field][index + 1]) for row in topic_counts.values())

@@ -75,21 +75,21 @@ class OptionalInputs:
     shown: Mapping[str, Table[ShownDocuments]] = field(default_factory=dict)
 
     def alignment_arguments(self, pair: Pair) -> dict[str, Any]:
-        """Return the keyword arguments of `align_snapshots` for a pair of snapshots."""
-        pages = {f"pages_{side}": self.pages.get(name) for side, name in _label_from_and_to(pair)}
+        """Return the optional keyword arguments of `align_snapshots` for a pair of snapshots."""
+        pages = {f"pages_{side}": self.pages.get(name) for side, name in _names_by_side(pair)}
         return {**pages, "shown_documents_to": self.shown.get(pair[1]), "sampling": self.sampling}
 
     def drift_arguments(self, pair: Pair) -> dict[str, Any]:
-        """Return the keyword arguments of `measure_pair` for a pair of snapshots."""
+        """Return the optional keyword arguments of `measure_pair` for a pair of snapshots."""
         tables = {
             f"{kind}_{side}": self.tables.get(kind, {}).get(name)
             for kind in OPTIONAL_TABLES
-            for side, name in _label_from_and_to(pair)
+            for side, name in _names_by_side(pair)
         }
         return {**tables, "recorded": self.recorded}
 
 
-def _label_from_and_to(pair: Pair) -> Iterator[tuple[str, str]]:
+def _names_by_side(pair: Pair) -> Iterator[tuple[str, str]]:
     return zip(("from", "to"), pair, strict=True)
 
 
@@ -181,7 +181,7 @@ class _StageRunner:
         shared: dict[str, Any] = {
             f"{kind}_{side}": tables[name]
             for kind, tables in self.main_tables.items()
-            for side, name in _label_from_and_to(pair)
+            for side, name in _names_by_side(pair)
         }
         shared |= {"from_snapshot": pair[0], "to_snapshot": pair[1], "progress": self.progress}
         documents = list(self._documents.items())

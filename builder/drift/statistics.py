@@ -1,7 +1,7 @@
-"""Formulas for drift on integer counts.
+"""Formulas of drift statistics, computed from integer counts.
 
-All functions are pure, and exact if their result is rational. Results that need a logarithm or root
-are rounded to `DECIMALS`, because their last bits differ between C libraries.
+Rational results come from a single division of exact integers. Results that need a logarithm are
+rounded to `DECIMALS`, because their last bits differ between C libraries.
 """
 
 import math
@@ -24,7 +24,7 @@ def quantile(sorted_values: Sequence[float], q: float) -> float | None:
     """Return a quantile: the smallest value v such that a fraction >= `q` of the values is <= v.
 
     This is the inverse of the empirical distribution function (type 1 of Hyndman & Fan 1996). The
-    result is always one of the values, never interpolated.
+    result is always one of the values, never interpolated; None if there are no values.
 
     Args:
         sorted_values: Values in ascending order.
@@ -34,7 +34,10 @@ def quantile(sorted_values: Sequence[float], q: float) -> float | None:
 
 
 def quantile_from_counts(value_counts: Sequence[tuple[int, int]], q: float) -> int | None:
-    """Return a quantile of values given as (value, frequency) pairs in ascending order."""
+    """Return the quantile of values given as (value, frequency) pairs in ascending order.
+
+    None if there are no values; see `quantile`.
+    """
     rank = math.ceil(q * sum(often for _, often in value_counts))
     for value, often in value_counts:
         rank -= often
@@ -51,11 +54,11 @@ def divergence_term(count: int, total: int, mixture: float) -> float:
 def jensen_shannon_terms(
     count_pairs: Iterable[tuple[int, int]], totals: tuple[int, int]
 ) -> list[float]:
-    """Return the contribution of each pair of counts to the Jensen-Shannon divergence, in bits.
+    """Return the contribution of each item to the Jensen-Shannon divergence, in bits.
 
     Args:
-        count_pairs: Counts of each type in the first and the second text.
-        totals: Numbers of tokens of the two texts; neither is 0.
+        count_pairs: Counts of each item in the first and in the second distribution.
+        totals: Sums of the counts of the two distributions; neither is 0.
     """
     terms = []
     for first, second in count_pairs:
@@ -71,13 +74,14 @@ def jensen_shannon_terms(
 
 
 def jensen_shannon_divergence(type_counts: Mapping[tuple[int, int], int]) -> float | None:
-    """Return the Jensen-Shannon divergence of two count distributions in bits (Lin 1991).
+    """Return the Jensen-Shannon divergence between two distributions of counts, in bits (Lin 1991).
 
     Args:
-        type_counts: Number of types for each pair of counts in the two texts.
+        type_counts: Number of items, such as words, for each pair of counts in the first and in the
+            second distribution.
 
     Returns:
-        A number in [0, 1]; None if a text is empty.
+        A number in [0, 1]; None if either distribution is empty.
     """
     totals = tuple(sum(pair[side] * n for pair, n in type_counts.items()) for side in (0, 1))
     if not all(totals):

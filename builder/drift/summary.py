@@ -1,4 +1,4 @@
-"""Summarizes `drift.json` as a table with one row per pair of snapshots: `longeval drift`."""
+"""Summarizes `drift.json` with one row per pair of snapshots, for the command `longeval drift`."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def summarize_pairs(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
 
     Pages kept include updated pages; pages not kept are in the later crawl but not in the later
     snapshot. The column `words, bits` is the Jensen-Shannon divergence over all pages. The columns
-    `construction` and `cannot tell` count the checks of the pair that have this verdict.
+    `construction` and `cannot tell` count the checks of the pair with this verdict.
     """
     bits = {(v["from"], v["to"]): v["js_bits"] for v in drift["vocabulary"]["all"]}
     return [

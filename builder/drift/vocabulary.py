@@ -1,8 +1,8 @@
 """Compares the vocabularies of two snapshots.
 
-Reads the word counts of snapshots (see `builder.drift.words`). Returns the overlap of types, the
-Jensen-Shannon divergence of the unigram distributions in bits, the shares of out-of-vocabulary
-tokens, and the words that contribute most to the divergence.
+Reads the word counts of snapshots (see `builder.drift.words`). Returns the overlap of distinct
+words (types), the Jensen-Shannon divergence between the unigram distributions in bits, the shares
+of out-of-vocabulary tokens, and the words that contribute most to the divergence.
 
 The counts of all snapshots are joined once, with one row per token, so that any two snapshots can
 be compared without reading the tokens again. All results depend only on how many words have each
@@ -24,7 +24,7 @@ from builder.io.tables import Table, create_union_view
 WORDS_LISTED = 20
 
 IN_ALL, IN_CORE = "all", "core"
-"""Scopes of a comparison: all documents, or the core of documents that are in every snapshot."""
+"""Scopes of a comparison: all documents, or the core (documents that are in every snapshot)."""
 
 JOINED_COUNTS = """
 SELECT token, regexp_full_match(token, '(\\p{{L}}\\p{{M}}*){{2,}}') AS is_word, {columns}
@@ -96,10 +96,15 @@ def compare_words(
 
 
 def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, Any]:
-    """Return vocabulary statistics, given the number of word types for each pair of counts.
+    """Return vocabulary statistics of two snapshots from their word counts.
 
-    `oov_share` is the share of later tokens that are absent from the earlier snapshot,
-    `oov_share_back` the share of earlier tokens that are absent from the later one.
+    Args:
+        type_counts: Number of distinct words for each pair of counts (n_from, n_to).
+
+    Returns:
+        Statistics by name. `oov_share` is the share of later tokens that are absent from the
+        earlier snapshot, `oov_share_back` the share of earlier tokens that are absent from the
+        later snapshot.
     """
     types_from = sum(types for (a, _), types in type_counts.items() if a)
     types_to = sum(types for (_, b), types in type_counts.items() if b)
@@ -122,7 +127,7 @@ def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, 
 
 
 def _rising_and_falling_groups(groups: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the pairs of counts whose words rose most, and those whose words fell most."""
+    """Return the pairs of counts of the words that rose most, and of those that fell most."""
     pairs = list(groups.select("n_from", "n_to").iter_rows())
     types = groups["types"].to_list()
     totals = tuple(

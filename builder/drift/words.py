@@ -83,6 +83,8 @@ def count_lost_words(
 ) -> Ledger:
     """Stage: count the words of the documents that leave the core because a snapshot lacks them.
 
+    The core consists of the documents that all snapshots so far contain.
+
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).
         earlier: Documents of all earlier snapshots by name, in chronological order.
@@ -123,7 +125,7 @@ def write_word_counts(
     Args:
         connection: DuckDB connection that merges partial counts, spilling to disk if memory is
             short.
-        batches: Frames of documents, with the columns `doc_id`, `title` and `text`.
+        batches: DataFrames of documents, with the columns `doc_id`, `title` and `text`.
         core: Sorted `doc_id` of the documents in the core.
         target: The file to write; partial counts are kept in a temporary folder next to it.
         threads: Number of batches counted in parallel.
@@ -137,7 +139,12 @@ def write_word_counts(
 
 
 def count_batch_words(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFrame:
-    """Count the tokens of a batch in all documents (`n`) and in documents of the core (`core`)."""
+    """Count each token in all given documents (`n`) and in those of the core (`core`).
+
+    Args:
+        documents: DataFrame with the columns `doc_id`, `title` and `text`.
+        core: Sorted `doc_id` of the documents in the core.
+    """
     if documents.is_empty():
         return _empty_counts()
     near = _filter_id_range(core, documents["doc_id"])
@@ -169,7 +176,7 @@ def read_row_groups(
 
     Args:
         documents: Table of documents.
-        doc_ids: Sorted `doc_id` of the documents to read; None: all.
+        doc_ids: Sorted `doc_id` of the documents to read; None to read all documents.
     """
     for path in documents.paths:
         with parquet.open_file(path) as file:
@@ -202,7 +209,7 @@ def _write_common_ids(
     excluded: Table | None,
     target: Path,
 ) -> None:
-    """Write the sorted ids of documents in all of the tables and none of the excluded tables."""
+    """Write the sorted ids of the documents that are in all `tables` but not in `excluded`."""
     ids, *others = [table.relation(connection).select("doc_id") for table in tables]
     for other in others:
         ids = ids.join(other, "doc_id", how="semi")
@@ -212,7 +219,7 @@ def _write_common_ids(
 
 
 def _filter_id_range(ids: pl.LazyFrame, doc_ids: pl.Series) -> pl.Series:
-    """Return those of the sorted `ids` that lie between the smallest and largest of `doc_ids`."""
+    """Return the part of the sorted `ids` between the smallest and the largest of `doc_ids`."""
     low, high = doc_ids.min(), doc_ids.max()
     return ids.filter(pl.col("doc_id").is_between(pl.lit(low), pl.lit(high))).collect()["doc_id"]
 

@@ -29,7 +29,7 @@ def residual_tests(
         weights: n positive weights.
         kind: Kind of residuals to test.
     """
-    offsets = times - line.centre
+    offsets = times - line.center
     design = np.column_stack((np.ones_like(offsets), offsets / np.abs(offsets).max()))
     share = weights / weights.max()
     if kind == "raw":

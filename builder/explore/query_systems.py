@@ -18,7 +18,7 @@ from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting import charts, numbers
-from builder.reporting.charts import series_colour
+from builder.reporting.charts import series_color
 from builder.reporting.parts import Cell, decimal_cell, empty_note, grid, section
 from builder.trec.runs import Run
 
@@ -48,7 +48,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
     scores = {(row["system"], row["snapshot"]): row["score"] for row in found}
     series = [
         charts.LineSeries(
-            system, series_colour(number), [scores.get((system, name)) for name in source.snapshots]
+            system, series_color(number), [scores.get((system, name)) for name in source.snapshots]
         )
         for number, system in enumerate(source.systems)
     ]

@@ -15,7 +15,7 @@ from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
 from builder.explore.tables import Column, table
 from builder.reporting import charts
-from builder.reporting.charts import Chart, LinearScale, format_tick, series_colour
+from builder.reporting.charts import Chart, LinearScale, format_tick, series_color
 from builder.reporting.parts import decimal_cell, empty_note, grid, paragraph, section
 
 MAX_ROWS = 25
@@ -171,7 +171,7 @@ def _scatter_plot(rows: Sequence[Row], first: str, second: str, measure: str) ->
         (
             x(row["first"]),
             y(row["second"]),
-            series_colour(row["difference"] < 0),
+            series_color(row["difference"] < 0),
             f"{row['query_id']}: {row['first']:.4f}, {row['second']:.4f}",
             page_url(f"/query/{row['query_id']}"),
         )

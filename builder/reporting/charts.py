@@ -16,20 +16,20 @@ from builder.reporting.render import join_markup, read_template_file, render_mac
 
 Values = Sequence[float | None]
 
-COLOURS = 8
-"""Number of CSS classes `series-0`, `series-1`, ..., with the colours of Okabe and Ito."""
+SERIES_COLORS = 8
+"""Number of CSS classes `series-0`, `series-1`, ..., with the colors of Okabe and Ito."""
 
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 26, 34
-LETTER = 7.7
-"""Width of a digit in SVG units at font size 12, in the widest commonly used font."""
+DIGIT_WIDTH = 7.7
+"""Width of a digit in SVG units at font size 12 in the widest common font."""
 
 
 @dataclass(frozen=True)
 class LineSeries:
-    """Line of a chart: name, colour class, values, and confidence interval of each value."""
+    """Line of a chart: name, color class, values, and confidence interval of each value."""
 
     name: str
-    colour: str
+    color: str
     values: Values
     low: Values = ()
     high: Values = ()
@@ -37,17 +37,17 @@ class LineSeries:
 
 @dataclass(frozen=True)
 class ScatterPoint:
-    """Labelled point of a scatter plot, with its colour class."""
+    """Labeled point of a scatter plot, with its color class."""
 
     name: str
-    colour: str
+    color: str
     x: float
     y: float
 
 
-def series_colour(index: int) -> str:
-    """Return the colour class of a series by zero-based index; colours repeat after eight."""
-    return f"series-{index % COLOURS}"
+def series_color(index: int) -> str:
+    """Return the color class of a series by zero-based index; colors repeat after eight."""
+    return f"series-{index % SERIES_COLORS}"
 
 
 @dataclass
@@ -91,7 +91,7 @@ class Chart:
         return render_macro("drawing", self)
 
     def render_image(self) -> str:
-        """Render the chart as an SVG file with its own styles."""
+        """Return the text of an SVG file with the chart and its styles."""
         style = Markup(read_template_file("chart.css"))  # noqa: S704 - a file of this package
         return str(render_macro("image", self, style))
 
@@ -138,7 +138,7 @@ def line_chart(
     *,
     as_shares: bool = False,
 ) -> Markup:
-    """Render a line chart of series over labelled positions, such as snapshots.
+    """Render a line chart of series over labeled positions, such as snapshots.
 
     Args:
         title: Chart title.
@@ -156,25 +156,25 @@ def line_chart(
     drawing.add_axis(scale, text, is_vertical=True)
     step = (right - left) / max(len(positions), 1)
     places = [round(left + step * (n + 0.5), 2) for n in range(len(positions))]
-    widest = max(map(len, positions), default=0) * LETTER
-    every = max(1, math.ceil((widest + LETTER) / step))
+    widest = max(map(len, positions), default=0) * DIGIT_WIDTH
+    every = max(1, math.ceil((widest + DIGIT_WIDTH) / step))
     for n in range(0, len(positions), every):
         x = min(places[n], drawing.width - widest / 2)
         drawing.labels.append((x, bottom + 16, positions[n], "middle", ""))
     for number, line in enumerate(series):
         shift = 3 * (number - (len(series) - 1) / 2) if line.low else 0.0
         at = [round(place + shift, 2) for place in places]
-        drawing.paths.append((_svg_path(line.values, at, scale), f"line {line.colour}"))
+        drawing.paths.append((_svg_path(line.values, at, scale), f"line {line.color}"))
         for low, high, x in zip(line.low, line.high, at, strict=False):
             if low is not None and high is not None:
-                drawing.rules.append((x, scale(low), x, scale(high), f"whisker {line.colour}"))
+                drawing.rules.append((x, scale(low), x, scale(high), f"whisker {line.color}"))
         shown = numbers.format_percent if as_shares else numbers.format_decimal
         drawing.dots += [
-            (x, scale(value), line.colour, f"{line.name}, {position}: {shown(value)}")
+            (x, scale(value), line.color, f"{line.name}, {position}: {shown(value)}")
             for position, x, value in zip(positions, at, line.values, strict=True)
             if value is not None
         ]
-    return join_markup(legend([(line.name, line.colour) for line in series]), drawing.render())
+    return join_markup(legend([(line.name, line.color) for line in series]), drawing.render())
 
 
 def _svg_path(values: Values, xs: Sequence[float], scale: LinearScale) -> str:
@@ -202,7 +202,7 @@ def scatter_plot(
         points: Points to draw.
         x_label: Label of the horizontal axis.
         y_label: Label of the vertical axis.
-        ideal: Coordinates (x, y) of an ideal system.
+        ideal: Coordinates (x, y) of the point of an ideal system.
     """
     drawing = Chart(f"{title}: {y_label} against {x_label}")
     left, right, top, bottom = drawing.plot_area
@@ -212,14 +212,14 @@ def scatter_plot(
     drawing.add_axis(x, format_tick, is_vertical=False)
     drawing.rules.append((x(ideal[0]), top, x(ideal[0]), bottom, "ideal"))
     drawing.rules.append((left, y(ideal[1]), right, y(ideal[1]), "ideal"))
-    drawing.dots += [(x(p.x), y(p.y), p.colour, f"{p.name}: {p.x:.4f}, {p.y:.4f}") for p in points]
-    return join_markup(legend([(p.name, p.colour) for p in points]), drawing.render())
+    drawing.dots += [(x(p.x), y(p.y), p.color, f"{p.name}: {p.x:.4f}, {p.y:.4f}") for p in points]
+    return join_markup(legend([(p.name, p.color) for p in points]), drawing.render())
 
 
 def bar_chart(
     title: str,
     values: Sequence[float],
-    colour: str,
+    color: str,
     tooltips: Sequence[str] = (),
     ticks: Sequence[str] = (),
 ) -> Markup:
@@ -228,8 +228,8 @@ def bar_chart(
     Args:
         title: Chart title.
         values: Height of each bar.
-        colour: Colour class of the bars.
-        tooltips: Tooltip of each bar; if there are none, the value of the bar.
+        color: Color class of the bars.
+        tooltips: Tooltip of each bar; by default, the value of the bar.
         ticks: Labels at equal distances below the bars.
     """
     drawing = Chart(title, height=190)
@@ -242,7 +242,7 @@ def bar_chart(
         x = round(left + number * width + 0.05 * width, 2)
         tooltip = tooltips[number] if tooltips else f"{value:.4f}"
         height = round(abs(zero - y), 2)
-        drawing.bars.append((x, min(y, zero), round(0.9 * width, 2), height, colour, tooltip))
+        drawing.bars.append((x, min(y, zero), round(0.9 * width, 2), height, color, tooltip))
     drawing.rules.append((left, zero, right, zero, "ideal"))
     drawing.labels += list(_tick_labels(ticks, left, right, bottom + 16))
     return drawing.render()
@@ -257,11 +257,11 @@ def _tick_labels(
         yield round(left + portion * (right - left), 2), y, tick, anchor, ""
 
 
-def histogram(title: str, counts: Sequence[int], colour: str) -> Markup:
+def histogram(title: str, counts: Sequence[int], color: str) -> Markup:
     """Render a histogram as SVG from the counts of equal-width bins over [0, 1]."""
     bins = len(counts)
     tooltips = [
         f"{n / bins:.2f} to {(n + 1) / bins:.2f}: {numbers.format_count(c)}"
         for n, c in enumerate(counts)
     ]
-    return bar_chart(title, counts, colour, tooltips, [f"{n / 4:.2f}" for n in range(5)])
+    return bar_chart(title, counts, color, tooltips, [f"{n / 4:.2f}" for n in range(5)])

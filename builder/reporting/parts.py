@@ -1,7 +1,7 @@
 """Renders the elements of reports: sections, tables, heat maps, stacked bars, UpSet plots.
 
 All elements are readable without JavaScript, by screen readers and in print: a heat map is a table,
-and bars are a list. Colours are CSS classes, so that light and dark mode share the same markup. SVG
+and bars are a list. Colors are CSS classes, so that light and dark mode share the same markup. SVG
 charts are in `builder.reporting.charts`.
 """
 
@@ -62,11 +62,11 @@ Row: TypeAlias = Sequence["str | Cell"]
 
 @dataclass(frozen=True)
 class Segment:
-    """Segment of a stacked bar: label, value and colour class."""
+    """Segment of a stacked bar: label, value and color class."""
 
     label: str
     value: int
-    colour: str
+    color: str
 
 
 def integer_cell(value: int | None) -> Cell:
@@ -150,7 +150,7 @@ def warning(heading: str, lead: str, texts: Sequence[Content]) -> Markup:
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> Markup:
-    """Render a legend from pairs of label and colour class."""
+    """Render a legend from pairs of label and color class."""
     return render_macro("key", entries)
 
 
@@ -163,8 +163,8 @@ def table(
         caption: Table caption.
         columns: Column headings.
         rows: Texts or cells of each row; the first is the row heading.
-        stacks: Whether the cells of a row are stacked in a narrow window, each with its column
-            heading. Suits cells with whole sentences, in at most six columns.
+        stacks: Whether to stack the cells of a row in a narrow window, each with its column
+            heading. Use this for cells with whole sentences, in at most six columns.
     """
     cells = [[cell if isinstance(cell, Cell) else Cell(cell) for cell in row] for row in rows]
     numeric = [cell.value is not None for cell in cells[0]] if cells else []
@@ -211,13 +211,13 @@ def heat_map(
 def stacked_bars(rows: Sequence[tuple[str, Sequence[Segment]]]) -> Markup:
     """Render one stacked bar per row on a common scale; empty segments are omitted."""
     longest = max((sum(s.value for s in segments) for _, segments in rows), default=0)
-    shown = dict.fromkeys((s.label, s.colour) for _, row in rows for s in row if s.value)
+    shown = dict.fromkeys((s.label, s.color) for _, row in rows for s in row if s.value)
     lines = [
         (
             label,
             [
                 (
-                    s.colour,
+                    s.color,
                     f"{100 * s.value / longest:.3f}",
                     f"{s.label}: {numbers.format_count(s.value)}",
                 )
@@ -240,8 +240,8 @@ def upset_plot(
     Args:
         caption: Table caption.
         names: Names of the sets.
-        rows: Names of the sets of each intersection, and its size; None in place of the names for
-            all other intersections.
+        rows: For each intersection, the names of its sets and its size; None instead of names for
+            the sum of all other intersections.
     """
     most = max((size for _, size in rows), default=1) or 1
     lines = [

@@ -113,7 +113,7 @@ def render_html_document(template: str, assets: str, security_policy: str, **val
 
 
 def _csp_hash(text: str) -> str:
-    """Return the source expression of an inline element in a content security policy."""
+    """Return the expression that permits an inline element in a content security policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

@@ -48,8 +48,8 @@ def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
     """Compute Fleiss' kappa of a fixed number of raters per unit (Fleiss 1971).
 
     Args:
-        counts: Number of raters by unit (rows) and rating (columns); all rows have the same sum, at
-            least 2.
+        counts: Number of raters by unit (rows) and rating (columns); all rows have the same sum,
+            which is at least 2.
 
     Returns:
         (observed - expected agreement) / (1 - expected agreement); None if there are no units or no
@@ -78,7 +78,7 @@ def krippendorff_alpha(
         counts: Number of raters by rating (rows, ascending) and unit (columns); units with fewer
             than two ratings are ignored.
         values: Numeric value of each rating; required only for the interval metric.
-        metric: Function that gives the difference between two ratings.
+        metric: Measure of the difference between two ratings.
 
     Returns:
         1 - observed / expected disagreement; None if no disagreement is expected.

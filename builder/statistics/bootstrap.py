@@ -23,7 +23,7 @@ _BLOCK_CELLS = 2**22
 
 
 class QueryScores(Protocol):
-    """Per-query scores of a snapshot, as an interface for resampling."""
+    """Protocol for the per-query scores of one snapshot, which `resampled_means` resamples."""
 
     @property
     def query_ids(self) -> Sequence[str]:
@@ -35,7 +35,7 @@ class QueryScores(Protocol):
 
 
 def draw_counts(units: int, resamples: int, seed: int, stream: int = 0) -> Iterator[Floats]:
-    """Yield blocks of resamples: how often each unit is drawn in each resample.
+    """Yield, in blocks of resamples, how often each unit is drawn in each resample.
 
     Args:
         units: Number of units, which is also the number of draws per resample; at least 1.

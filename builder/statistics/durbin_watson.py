@@ -43,7 +43,8 @@ class DurbinWatsonTest:
     Args:
         statistic: d in [0, 4]; 2 means no first-order autocorrelation.
         p: Two-sided p-value; None for fewer than 4 residuals, for which d is constant.
-        p_positive: One-sided p-value against positive autocorrelation (small d); None like p.
+        p_positive: One-sided p-value against positive autocorrelation (small d); None if `p` is
+            None.
     """
 
     statistic: float
@@ -112,8 +113,8 @@ def _log_determinants(
     pivot, y0, y1 = np.ones_like(log_k), np.zeros_like(log_k), np.zeros_like(log_k)
     for i in range(last + 1):
         ratio = off / pivot if i else 0.0 * off
-        neighbours = 1.0 if i in {0, last} else 2.0
-        pivot = precision[i] - off * (neighbours - value) - ratio * off
+        neighbors = 1.0 if i in {0, last} else 2.0
+        pivot = precision[i] - off * (neighbors - value) - ratio * off
         y0, y1 = basis[i, 0] - ratio * y0, basis[i, 1] - ratio * y1
         log_k += np.log(pivot)
         weighted = y0 / pivot

@@ -17,17 +17,17 @@ MIN_POINTS = 3
 ROUNDING_ERROR = 1e-12
 """Maximum absolute residual of an exact fit, relative to the largest absolute score."""
 MAX_LEVERAGE = 1 - 1e-8
-"""For a higher leverage h_i, e_i / (1 - h_i) has fewer than 8 correct digits."""
+"""Maximum leverage h_i of a point; above it, e_i / (1 - h_i) has fewer than 8 correct digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Fitted line: score = level + slope * (time - centre).
+    """Fitted line: score = level + slope * (time - center).
 
     Args:
-        level: Value of the line at `centre`.
+        level: Value of the line at `center`.
         slope: Change of the score per unit of time.
-        centre: Weighted mean of the times.
+        center: Weighted mean of the times.
         residuals: Score minus fitted value of each of the n points.
         slope_se: HC3 standard error of the slope; NaN if one point has nearly all the weight.
         is_exact: Whether all points lie on the line, up to rounding errors.
@@ -35,14 +35,14 @@ class Line:
 
     level: float
     slope: float
-    centre: float
+    center: float
     residuals: Floats
     slope_se: float
     is_exact: bool
 
     def predict(self, time: float) -> float:
         """Return the value of the fitted line at `time`."""
-        return self.level + self.slope * (time - self.centre)
+        return self.level + self.slope * (time - self.center)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class SlopeTest:
     Args:
         statistic: t or z; None if undefined.
         p: Two-sided p-value; None if undefined.
-        reason: Why statistic and p-value are undefined; None if they are defined.
+        reason: Why the statistic and the p-value are undefined; None if they are defined.
     """
 
     statistic: float | None
@@ -73,8 +73,8 @@ def fit_line(times: Floats, scores: Floats, weights: Floats) -> Line:
     """
     models = import_optional("statsmodels.regression.linear_model", "a trend", "evaluation")
     share = weights / weights.sum()
-    centre = float(share @ times)
-    offsets = times - centre
+    center = float(share @ times)
+    offsets = times - center
     scale = float(np.abs(offsets).max())
     design = np.column_stack((np.ones_like(offsets), offsets / scale))
     with warnings.catch_warnings():
@@ -86,11 +86,14 @@ def fit_line(times: Floats, scores: Floats, weights: Floats) -> Line:
     is_exact = bool(np.abs(residuals).max() <= ROUNDING_ERROR * np.abs(scores).max())
     leverage = float((share * (1.0 + offsets**2 / (share @ offsets**2))).max())
     slope_se = error / scale if leverage <= MAX_LEVERAGE else math.nan
-    return Line(level, slope / scale, centre, residuals, slope_se, is_exact)
+    return Line(level, slope / scale, center, residuals, slope_se, is_exact)
 
 
 def slope_test(line: Line) -> SlopeTest:
-    """Test a slope against zero by a t-test of n - 2 degrees of freedom (Kenter et al., eq. 3)."""
+    """Test whether the slope of a line is zero.
+
+    Performs a t-test with n - 2 degrees of freedom (Kenter et al. 2015, equation 3).
+    """
     if line.is_exact:
         return SlopeTest(None, None, "all scores lie on the line, so there is no residual variance")
     if math.isnan(line.slope_se):
@@ -104,7 +107,7 @@ def slope_test(line: Line) -> SlopeTest:
 
 
 def compare_slopes(first: float, first_se: float, second: float, second_se: float) -> SlopeTest:
-    """Test the difference between two slopes by a z-test (Kenter et al. 2015, equation 4).
+    """Test whether two slopes are equal, by a z-test (Kenter et al. 2015, equation 4).
 
     Args:
         first: Slope of the first line.

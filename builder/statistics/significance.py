@@ -1,7 +1,8 @@
 """Significance tests: t-tests of mean scores, Holm's correction and a normality test.
 
-The first axis of score arrays is the query. Tests return the statistic and the two-sided p-value of
-scipy for all other axes; NaN if a test is undefined (too few queries or no variance).
+The first axis of a score array is the query; a test is run for each position on the other axes.
+Tests return the statistic and the two-sided p-value of scipy, or NaN if a test is undefined (too
+few queries or no variance).
 
 - Unpaired t-test with pooled variance (Student): a system in two snapshots (Breuer et al. 2020;
   Keller et al. 2024, table 1, column p-val). Welch's test does not pool the variance.
@@ -95,7 +96,7 @@ def _undefined_test(scores: Floats) -> tuple[Floats, Floats]:
 
 
 def _mask_constant(statistic: object, p: object, deviation: Floats) -> tuple[Floats, Floats]:
-    """Replace statistic and p-value by NaN where the scores are constant."""
+    """Replace the statistic and the p-value by NaN where the scores are constant."""
     varies = deviation > MAX_ROUNDING_DEVIATION
     t, two_sided = (np.asarray(value, dtype=np.float64) for value in (statistic, p))
     return np.where(varies, t, np.nan), np.where(varies, two_sided, np.nan)
@@ -126,8 +127,8 @@ def fisher_exact_p_value(first: tuple[int, int], second: tuple[int, int]) -> flo
     """Return the two-sided p-value of Fisher's exact test that two proportions are equal.
 
     Args:
-        first: Number of rows with a property in the first group, and of all its rows.
-        second: Number of rows with the property in the second group, and of all its rows.
+        first: Number of rows with a property, and number of all rows, in the first group.
+        second: Number of rows with the property, and number of all rows, in the second group.
 
     Returns:
         p-value; 1 if a group has no rows.
@@ -137,7 +138,7 @@ def fisher_exact_p_value(first: tuple[int, int], second: tuple[int, int]) -> flo
 
 
 def binomial_p_value(successes: int, trials: int, rate: float) -> float:
-    """Return the p-value of the one-sided exact binomial test for a rate above `rate`.
+    """Return the p-value of the exact binomial test for the alternative of a rate above `rate`.
 
     Args:
         successes: Number of successes.
@@ -145,7 +146,7 @@ def binomial_p_value(successes: int, trials: int, rate: float) -> float:
         rate: Success rate under the null hypothesis.
 
     Returns:
-        Probability of at least `successes`.
+        Probability of at least `successes` under the null hypothesis.
     """
     return float(stats.binom.sf(successes - 1, trials, rate))
 

@@ -1,1 +1,1 @@
-"""Normalizes and identifies texts: folded queries, canonical URLs, keys, ids and valid names."""
+"""Normalizes texts and derives ids: folded queries, canonical URLs, keys, ids and valid names."""

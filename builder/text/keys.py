@@ -38,7 +38,7 @@ Thai and Indic vowels or Japanese voicing marks, are kept like letters."""
 _ACCENTS = "[" + "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in ACCENTS) + "]+"
 _NO_ACCENTS = {code: None for first, last in ACCENTS for code in range(first, last + 1)}
 _HYPHENATION = r"[\x{ad}\x{2060}]"
-"""Matches soft hyphens and word joiners, which mark where a line may or may not break."""
+"""Pattern of soft hyphens and word joiners, which mark where a line may or may not break."""
 LIGATURES = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"}
 
 
@@ -59,8 +59,8 @@ def fold(text: pl.Expr) -> pl.Expr:
 def collapse_runs(text: pl.Expr, characters: str) -> pl.Expr:
     """Replace every run of certain characters in a text column with one space.
 
-    The pattern does not match single spaces, which are the most frequent runs; this makes it three
-    times as fast.
+    Single spaces are the most frequent runs. Not matching them makes the function three times as
+    fast.
 
     Args:
         text: Text column.
@@ -98,7 +98,7 @@ def keys64(texts: pl.Series) -> npt.NDArray[np.uint64]:
 
 
 def _is_tracking(parameter: str) -> bool:
-    """Whether a URL parameter such as `utm_source=x` only serves to track visitors."""
+    """Whether a URL parameter, such as `utm_source=x`, serves only to track visitors."""
     name = parameter.partition("=")[0].lower()
     return name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)
 
@@ -115,7 +115,7 @@ def url_key(url: str) -> str:
     """
     parts = urlsplit(canonicalize_url(url.strip()))
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
-        raise ValueError(f"not an absolute http or https URL: {url[:80]!r}")
+        raise ValueError(f"expected an absolute http or https URL, found {url[:80]!r}")
     host = parts.netloc.rpartition("@")[2].removesuffix(DEFAULT_PORTS[parts.scheme])
     query = "&".join(p for p in parts.query.split("&") if p and not _is_tracking(p))
     return urlunsplit((parts.scheme, host, parts.path or "/", query, ""))
@@ -154,7 +154,7 @@ def _hexadecimal(keys: pl.Series) -> pl.Series:
 
 
 def in_sample(ids: str | pl.Expr, share: float, seed: str) -> pl.Expr:
-    """Return a Boolean expression for whether ids belong to a hash-based sample.
+    """Return a Boolean expression that is true for the ids in a hash-based sample.
 
     For the same seed, a sample with a larger share contains any sample with a smaller share.
     Membership depends only on the id, the share and the seed, so that an id is in the samples of

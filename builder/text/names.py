@@ -23,7 +23,7 @@ PATTERN_DESCRIPTIONS = {
 
 FRENCH, ENGLISH = "fr", "en"
 SOURCE_SUFFIX, ENGLISH_SUFFIX = "", "_en"
-"""Suffixes of the names of text columns in the source language and in English."""
+"""Suffixes of text column names: in the source language, and in English."""
 
 
 def to_valid_text(name: str) -> str:
@@ -38,10 +38,10 @@ def column_suffixes(languages: Sequence[str]) -> dict[str, str]:
     """Return the column suffix for each language of a collection.
 
     Args:
-        languages: Language codes, source language first; empty: French is the only language.
+        languages: Language codes, source language first; empty if French is the only language.
 
     Raises:
-        DataError: there are more than two languages, or duplicates.
+        DataError: there are more than two languages, or one language twice.
     """
     if len(languages) > 2 or len({*languages}) < len(languages):
         raise DataError(f"expected one or two distinct languages, found {', '.join(languages)}")

@@ -16,7 +16,7 @@ class TextBytes(NamedTuple):
     """UTF-8 bytes of n texts, and the offsets of the texts.
 
     Args:
-        data: Bytes, uint8; there may be other bytes before and after the texts.
+        data: Bytes (uint8) that include the texts; other bytes may precede and follow them.
         ends: Byte offset of the first text, then the end offset of each text, int64[n + 1]; null
             texts are empty.
     """

@@ -17,7 +17,7 @@ SENTENCES = (
     ),
     (
         "Pages changed most from 2022-06 to 2022-07: 25.0 % of the common pages were updated,"
-        " and half of these kept at least 50.0 % of their five-word sequences; 1 page was "
+        " and half of these kept at least 50.0 % of their word sequences; 1 page was "
         "rewritten."
     ),
     (
@@ -39,8 +39,8 @@ SENTENCES = (
         "changed between not relevant and highly relevant."
     ),
     (
-        "Of 14 relevant judgements of 2022-06, 6 point to pages that were removed by 2022-07,"
-        " 3 to pages that 2022-07 does not keep, and 5 to pages that were updated."
+        "Of 14 relevant judgements of 2022-06, 6 point to pages that were removed in 2022-07,"
+        " 3 to pages that were crawled but not kept in 2022-07, and 5 to pages that were updated."
     ),
 )
 

@@ -139,7 +139,7 @@ def test_wrong_answers_are_errors(
         ("page\teau\tbot\t1\ts\t1", "line 2: kind: expected query, user or document"),
         ("query\teau\tBot!\t1\ts\t1", "line 2: label: expected lowercase letters"),
         ("user\tdupont\tbot\t1\ts\t1", "line 2: invalid literal"),
-        ("document\tnope\tbot\t1\ts\t1", "line 2: not an absolute http or https URL"),
+        ("document\tnope\tbot\t1\ts\t1", "line 2: expected an absolute http or https URL"),
         ("query\teau\tbot\t1\t\t1", "line 2: expected a source, a version"),
         ("query\teau\tbot", "line 2: expected 6 tab-separated fields, found 3"),
         ("query\teau\tbot\t1\ts\t1\nquery\tEau\tbot\t0\ts\t1", "expected one score of 'bot'"),

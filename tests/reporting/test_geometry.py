@@ -14,7 +14,7 @@ from builder.reporting.charts import (
     line_chart,
     nice_step,
     scatter_plot,
-    series_colour,
+    series_color,
 )
 
 Mark = dict[str, str]
@@ -141,4 +141,4 @@ def test_steps_are_1_2_or_5() -> None:
         "1e+06",
         "1.23457e+07",
     ]
-    assert [series_colour(n) for n in (0, 7, 8)] == ["series-0", "series-7", "series-0"]
+    assert [series_color(n) for n in (0, 7, 8)] == ["series-0", "series-7", "series-0"]

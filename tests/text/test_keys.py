@@ -111,7 +111,7 @@ def test_url_key_examples(url: str, key: str) -> None:
 
 @pytest.mark.parametrize("url", ["", "x", "ftp://a.example/", "http://", "//a.example", "/path"])
 def test_url_key_refuses_what_is_no_web_address(url: str) -> None:
-    with pytest.raises(ValueError, match="not an absolute http"):
+    with pytest.raises(ValueError, match="expected an absolute http"):
         keys.url_key(url)
 
 

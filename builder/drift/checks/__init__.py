@@ -70,7 +70,7 @@ def check_pair(connection: duckdb.DuckDBPyConnection, pair: Sequence[str]) -> li
 def check_inner_snapshots(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Check the crawls of all snapshots but the first and the last; return the check records.
+    """Check the crawl of each snapshot except the first and the last; return the check records.
 
     Args:
         connection: Connection with the view `documents_map`.

@@ -21,10 +21,11 @@ from builder.drift.checks.outcome import (
 from builder.drift.statistics import share
 
 MIN_EXCESS_RATIO = 5
-"""Minimum ratio of the snapshots' maximum numbers of judgements per query that is suspicious."""
+"""Minimum factor by which the maximum number of judgements per query must differ between snapshots
+to be suspicious."""
 
 MIN_EXCESS_JUDGEMENTS = 50
-"""Minimum number of judgements of a single query that is suspicious."""
+"""Minimum number of judgements for a query to be suspicious."""
 
 MIN_PAIRS = 200
 """Minimum number of query-document pairs for measuring how many are judged again."""
@@ -41,8 +42,8 @@ MIN_MENTION_DROP, MAX_CONCLUSIVE_RATIO = 0.1, 0.5
 maximum ratio of the lower share to the higher share that is conclusive."""
 
 MIN_RECURRING_SHARE = 0.35
-"""Minimum share of pairs judged in both snapshots, among pairs whose query and document are judged
-in both."""
+"""Minimum share of pairs judged in both snapshots that is not suspicious. Only pairs whose query
+and document have judgements in both snapshots are counted."""
 
 MAX_JUDGEMENTS = """
 WITH
@@ -106,7 +107,7 @@ FROM pages JOIN rarest USING (query_id)
 
 
 def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the maximum numbers of judgements per query of the two snapshots."""
+    """Compare the maximum number of judgements per query between the two snapshots."""
     numbers = fetch_single_row(connection, MAX_JUDGEMENTS)
     before, after = numbers["most_from"], numbers["most_to"]
     if before is None or after is None:
@@ -125,9 +126,9 @@ def check_judgements_per_query(connection: duckdb.DuckDBPyConnection) -> Outcome
 
 
 def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Measure how many judged query-document pairs are judged in both snapshots.
+    """Measure the share of judged query-document pairs that are judged in both snapshots.
 
-    Only pairs whose query and whose document have judgements in both snapshots are counted.
+    Only pairs whose query and document have judgements in both snapshots are counted.
     """
     numbers = fetch_single_row(connection, RECURRENCE)
     either = numbers["pairs_from"] + numbers["pairs_to"] - numbers["pairs_common"]
@@ -146,11 +147,11 @@ def check_recurring_pairs(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_query_mentions(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the snapshots' shares of judged pages that mention the rarest word of the query.
+    """Compare how often judged pages mention the rarest word of their query in each snapshot.
 
-    Pages of all grades are included, because grades depend on clicks, so the set of relevant pages
-    changes between snapshots. Pages whose words changed are excluded, because an edit can add or
-    remove mentions.
+    Pages of all grades are included: grades depend on clicks, so the set of relevant pages changes
+    between snapshots. Pages whose words changed are excluded, because an edit can add or remove
+    mentions.
     """
     before, after = (
         fetch_single_row(connection, MENTIONS.format(side=side, pages=MAX_PAGES_READ))

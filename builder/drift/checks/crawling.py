@@ -27,10 +27,10 @@ from builder.drift.checks.outcome import (
 )
 
 MIN_COVERAGE_DIFFERENCE = 0.05
-"""Minimum difference between the coverages of two snapshots that is not noise."""
+"""Minimum relevant difference in coverage between two snapshots; smaller ones count as noise."""
 
 MIN_COMPARED_HOSTS = 5
-"""Minimum number of hosts whose coverage can be compared."""
+"""Minimum number of compared hosts for deciding whether a crawl is partial."""
 
 MIN_SHOWN_PAGES = 3
 """Minimum number of a host's pages shown in each snapshot for comparing its coverage."""
@@ -71,7 +71,7 @@ FROM hosts
 
 
 def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of shown pages that were crawled in the two snapshots."""
+    """Compare the crawl coverage of the pages shown to users in the two snapshots."""
     before, after = (
         fetch_single_row(connection, COVERAGE.format(side=side)) for side in ("from", "to")
     )

@@ -35,10 +35,10 @@ MIN_EXPECTED_IN_TOPIC = 3
 """Minimum number of expected queries of a topic for deciding whether the topic changed."""
 
 MIN_MISSING_SHARE = 0.5
-"""Minimum share of a changed topic's expected queries that are missing."""
+"""Minimum share of missing queries among the expected queries of a changed topic."""
 
 MIN_EXCESS_OVER_OTHER_TOPICS = 0.3
-"""Minimum difference between the missing shares of a changed topic and of all other queries."""
+"""Minimum difference between the share of missing queries in a changed topic and in all others."""
 
 MAX_P_VALUE = 1e-4
 """Maximum p-value of the binomial test that a topic's expected queries are missing at a higher rate
@@ -162,7 +162,7 @@ class ExpectedQueryCounts:
         return (self.missing + 1) / (self.expected + 2)
 
     def subtract(self, part: "ExpectedQueryCounts") -> "ExpectedQueryCounts":
-        """Return the counts of the queries that are not in the subset `part`."""
+        """Return the counts of the remaining queries, without those of the subset `part`."""
         return ExpectedQueryCounts(
             self.expected - part.expected,
             self.missing - part.missing,
@@ -173,12 +173,14 @@ class ExpectedQueryCounts:
 def create_expected_queries(
     connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> None:
-    """Create the table `expected_queries` of one snapshot's queries expected in the other.
+    """Create the table `expected_queries` with one snapshot's queries expected in the other.
+
+    A query is expected if unchanged rules would select it in both snapshots.
 
     Args:
         connection: Connection with the views of the pair.
-        side: Suffix of the views of the snapshot whose queries are listed, `from` or `to`.
-        other_side: Suffix of the views of the other snapshot.
+        side: Snapshot whose queries are listed: `from` (earlier) or `to` (later).
+        other_side: The other snapshot: `to` or `from`.
     """
     connection.execute(_fill_in_sides(EXPECTED_QUERIES, side, other_side))
 
@@ -188,10 +190,11 @@ def find_changed_topics(
 ) -> dict[str, ExpectedQueryCounts]:
     """Find the topics whose expected queries are missing from the other snapshot.
 
-    Also creates the table `expected_queries`; see `create_expected_queries` for the arguments.
+    Expected queries are those that unchanged rules would select in both snapshots. Also creates the
+    table `expected_queries`; see `create_expected_queries` for the arguments.
 
     Returns:
-        Counts of the expected queries of each topic found.
+        Counts of expected queries, by changed topic.
     """
     create_expected_queries(connection, side, other_side)
     overall = count_queries_outside_topics(connection, [])
@@ -220,8 +223,8 @@ def topic_deletion_detectability(
 
     Args:
         connection: Connection with the views of the pair.
-        side: Suffix of the views of the snapshot that has the topics, `from` or `to`.
-        other_side: Suffix of the views of the snapshot that might lack them.
+        side: Snapshot that has the topics: `from` (earlier) or `to` (later).
+        other_side: Snapshot that might lack the topics: `to` or `from`.
     """
     create_expected_queries(connection, side, other_side)
     rate = count_queries_outside_topics(connection, []).missing_rate
@@ -234,7 +237,7 @@ def topic_deletion_detectability(
 
 
 def _is_outlier(topic: ExpectedQueryCounts, others: ExpectedQueryCounts) -> bool:
-    """Whether far more of a topic's expected queries are missing than of all other queries."""
+    """Whether a topic's expected queries are missing far more often than other expected queries."""
     if topic.expected < MIN_EXPECTED_IN_TOPIC or not topic.exceeds_decline:
         return False
     if topic.missing_share < max(

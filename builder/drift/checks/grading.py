@@ -3,12 +3,12 @@
 A grade is a step function of a score, and the qrels of a snapshot yield bounds on its thresholds.
 If the bounds of two snapshots are disjoint, the rule has changed: user behavior cannot cause this.
 If there are no scores, or the rule cannot be recovered from them, the grade shares of common pairs
-(queries and documents judged in both snapshots) are compared. If they differ, the grades of
+(query-document pairs judged in both snapshots) are compared. If the shares differ, the grades of
 judgements with equal counts of clicks and examinations are compared: users change the counts, but
 only another rule assigns other grades to equal counts. This second comparison is skipped if scores
 and thresholds follow the same rules: a few clicks shift the fitted prior, so that all pairs with
 equal counts can cross a threshold together. The last check measures the agreement between the two
-snapshots' grades. It is low if clicks are attached to wrong results, but also if users click at
+snapshots' grades, which is low if clicks are attached to wrong results, but also if users click at
 random or the ranking changed.
 """
 
@@ -91,7 +91,7 @@ FROM qrels_from AS f JOIN qrels_to AS t USING (query_id, doc_id) GROUP BY ALL
 
 
 def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the bounds on each grade's minimum score that the qrels of the snapshots imply."""
+    """Compare the bounds on the grade thresholds that the scores of the two snapshots imply."""
     before, after = (
         fetch_single_row(connection, THRESHOLD_BOUNDS.format(side=side)) for side in ("from", "to")
     )
@@ -122,8 +122,9 @@ def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
 def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare how often the most examined document of a query is counted as examined.
 
-    The first result is at or above every click and is thus examined in every impression with a
-    click. A lower share suggests that impressions without a click are not counted as examined.
+    This document is usually the first result, which is at or above every click and is thus examined
+    in every impression with a click. If it is examined in nearly all impressions of one snapshot,
+    but not of the other, the latter probably does not count impressions without a click.
     """
     before, after = (
         fetch_single_row(connection, MOST_EXAMINED_DOCUMENTS.format(side=side))
@@ -149,7 +150,10 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the grade shares of common pairs and, if they differ, grades at equal counts."""
+    """Compare the grade shares of pairs judged in both snapshots.
+
+    If the shares differ, the grades of judgements with equal click counts are also compared.
+    """
     table = _count_common_grades(connection)
     total = sum(map(sum, table))
     if total < MIN_PAIRS:
@@ -200,7 +204,7 @@ def check_grade_shares(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _count_common_grades(connection: duckdb.DuckDBPyConnection) -> list[list[int]]:
-    """Return the 3 x 3 matrix of common pairs by earlier grade (row) and later grade (column)."""
+    """Return the 3 x 3 counts of common pairs by earlier grade (row) and later grade (column)."""
     table = [[0, 0, 0] for _ in range(3)]
     for before, after, pairs in connection.execute(COMMON_GRADES).fetchall():
         table[before][after] = pairs
@@ -208,7 +212,7 @@ def _count_common_grades(connection: duckdb.DuckDBPyConnection) -> list[list[int
 
 
 def check_recurring_grades(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Measure the agreement between the two snapshots' grades of common pairs."""
+    """Measure the agreement between the grades of pairs that are judged in both snapshots."""
     agreement = label_agreement(_count_common_grades(connection))
     pairs, kappa = agreement["pairs_common"], agreement["kappa_quadratic"]
     if pairs < MIN_PAIRS:

@@ -20,10 +20,10 @@ MIN_LOST_HOSTS, MIN_LOST_HOST_SHARE = 2, 0.1
 is partial: the hosts may have been unreachable, or may have blocked the crawler."""
 
 MIN_LOST_HOSTS_IF_PARTIAL, MIN_LOST_HOST_SHARE_IF_PARTIAL = 4, 0.25
-"""Minimum number and share of hosts missing from a crawl that only a partial crawl explains."""
+"""Minimum number and share of hosts missing from a crawl to conclude that it is partial."""
 
 MIN_MISSING_PAGE_SHARE_IF_PARTIAL = 0.2
-"""Minimum share of missing pages that only a partial crawl explains if most hosts lack pages."""
+"""Minimum share of missing pages to conclude that a crawl is partial, if most hosts lack pages."""
 
 CHANGED_HOSTS = """
 WITH before AS ({before}), after AS ({after})
@@ -54,7 +54,7 @@ class HostCount:
         return self.hosts >= MIN_HOSTS and 2 * self.hosts_changed > self.hosts
 
     def create_undecided_outcome(self, sentence: str, numbers: dict[str, Any]) -> Outcome:
-        """Return the undecided outcome of a check if too few hosts changed.
+        """Return an undecided outcome because too few hosts changed or were compared.
 
         Args:
             sentence: Sentence that states the difference between the snapshots.
@@ -75,7 +75,7 @@ def is_crawl_partial(lost_hosts: int, hosts: int) -> bool | None:
     """Decide whether a crawl is partial from the number of hosts that it lacks.
 
     Args:
-        lost_hosts: Number of hosts all or nearly all of whose pages are missing from the crawl.
+        lost_hosts: Number of hosts whose pages are all or nearly all missing from the crawl.
         hosts: Number of compared hosts.
 
     Returns:

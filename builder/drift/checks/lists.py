@@ -17,7 +17,7 @@ from builder.drift.checks.outcome import (
 from builder.drift.statistics import jaccard, share
 
 MIN_OVERLAP_DIFFERENCE = 0.1
-"""Minimum difference between two Jaccard coefficients that is not noise."""
+"""Minimum relevant difference between two Jaccard coefficients; smaller ones count as noise."""
 
 MAX_MISSING_SHARE = 0.02
 """Maximum tolerated share of judged queries that are missing from the query file."""

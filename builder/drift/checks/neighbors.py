@@ -19,7 +19,7 @@ from builder.drift.checks.hosts import (
 from builder.drift.checks.outcome import Outcome, fetch_single_row, format_share, undecided_outcome
 
 MIN_COMMON_PAGES = 30
-"""Minimum number of pages in the previous and the next crawl for checking a crawl."""
+"""Minimum number of pages that the previous and the next crawl share for checking a crawl."""
 
 MAX_MISSING_SHARE = 0.05
 """Maximum tolerated share of missing pages, in total and per host, among the pages in the previous
@@ -52,7 +52,7 @@ SELECT
 def check_missing_pages(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> Iterator[tuple[str, Outcome]]:
-    """Check the crawl of each snapshot but the first and the last; yield its name and outcome.
+    """Check the crawl of each snapshot except the first and the last; yield names and outcomes.
 
     Args:
         connection: Connection with the view `documents_map`.

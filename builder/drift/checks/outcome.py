@@ -1,4 +1,4 @@
-"""Defines checks and their outcomes, and the comparison of two shares that most checks use."""
+"""Defines checks and their outcomes, and compares a share of rows between two snapshots."""
 
 import bisect
 import math
@@ -48,7 +48,7 @@ class Check:
 def fetch_single_row(
     connection: duckdb.DuckDBPyConnection, sql: str, values: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Run a SQL query that returns one row; return its values by column name.
+    """Run a SQL query that returns one row; return the row as a dictionary by column name.
 
     Args:
         connection: Connection with the tables of the query.
@@ -64,12 +64,12 @@ HOST_SQL = "split_part(url_key, '/', 3)"
 
 
 def format_share(value: float) -> str:
-    """Format a share as a percentage: `34.2 %`."""
+    """Format a share in [0, 1] as a percentage, such as `34.2 %`."""
     return f"{100 * value:.1f} %"
 
 
 def format_percentage_points(value: float) -> str:
-    """Format the difference between two shares in percentage points: `5.0 points`."""
+    """Format a difference between two shares in percentage points, such as `5.0 points`."""
     return f"{100 * value:.1f} points"
 
 
@@ -120,7 +120,7 @@ class ShareComparison:
 
     @property
     def min_detectable_difference(self) -> float:
-        """Smallest relevant and significant difference from the earlier share; 1.0 if none is."""
+        """Smallest difference from the earlier share that would be detected; 1.0 if none would."""
         earlier = self.shares[0]
         direction = 1 if earlier <= 0.5 else -1
         steps = range(math.ceil(self.min_difference * STEPS_PER_UNIT - 1e-9), STEPS_PER_UNIT)
@@ -165,8 +165,8 @@ def compare_shares(
         sentence: Sentence that states the two shares.
         conclusion: Conclusion to append to the sentence if the shares differ.
         numbers: Counts from which the shares are computed.
-        max_detectable: If the smallest detectable difference is larger, equal shares leave the
-            check undecided.
+        max_detectable: Maximum value of the smallest detectable difference; if it is larger, the
+            check is undecided unless the shares differ.
     """
     if comparison.is_changed:
         return Outcome(True, f"{sentence}: {conclusion}", numbers)

@@ -1,8 +1,9 @@
 """Checks that pages were collected and parsed by the same rules.
 
 The rules affect the languages of pages, texts shared by several pages, edits of the same length on
-many pages, and the keyed sample. Site owners can cause such changes too, but not on most hosts at
-once (see `hosts`). Unchanged pages and pages in both snapshots serve as controls.
+many pages, and the keyed sample (pages selected by a hash of their ids). Site owners can cause such
+changes too, but not on most hosts at once (see `hosts`). Unchanged pages and pages in both
+snapshots serve as controls.
 """
 
 import duckdb
@@ -25,7 +26,7 @@ MIN_DOCUMENTS = 100
 """Minimum number of documents for a comparison."""
 
 MIN_SHARE_DIFFERENCE = 0.05
-"""Minimum difference between the snapshots' shares of documents that is not noise."""
+"""Minimum relevant difference between the shares of two snapshots; smaller ones count as noise."""
 
 MAX_FOREIGN_SHARE_IF_FILTERED = 0.02
 """Maximum share of documents in foreign languages that indicates a language filter. It is above 0
@@ -58,7 +59,7 @@ SELECT
         AS foreign_to
 """
 
-RELABELLED_TEXTS = """
+RELABELED_TEXTS = """
 SELECT
     count(*) AS unchanged,
     count(*) FILTER (f.language IS DISTINCT FROM t.language) AS relabelled
@@ -127,9 +128,9 @@ FROM documents_from AS f JOIN documents_to AS t USING (doc_id)
 
 
 def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of foreign-language documents, and the labels of unchanged texts."""
+    """Compare the shares of foreign-language documents, and the languages of unchanged texts."""
     numbers = fetch_single_row(connection, LANGUAGES) | fetch_single_row(
-        connection, RELABELLED_TEXTS
+        connection, RELABELED_TEXTS
     )
     if (
         numbers["main"] is None
@@ -159,7 +160,7 @@ def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the snapshots' shares of documents whose text equals that of another document."""
+    """Compare the shares of documents that have the same text as another document."""
     before, after = (
         fetch_single_row(connection, REPEATED_TEXTS.format(side=side)) for side in ("from", "to")
     )
@@ -207,7 +208,7 @@ def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_sample(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Count the documents in both snapshots that entered or left the keyed sample."""
+    """Count the common documents that are in the hash-based sample of only one snapshot."""
     numbers = fetch_single_row(connection, SAMPLE_CHANGES)
     if not numbers["common"]:
         return undecided_outcome("no document is in both snapshots")

@@ -46,13 +46,18 @@ def store_recorded_parameters(
 
 
 def load_recorded_parameters(connection: duckdb.DuckDBPyConnection, side: str) -> dict[str, Any]:
-    """Return the parameters recorded for the earlier (`from`) or later (`to`) snapshot, if any."""
+    """Return the recorded parameters of a snapshot by dotted key; empty if none are recorded.
+
+    Args:
+        connection: Connection with the tables `recorded_from` and `recorded_to`.
+        side: `from` for the earlier snapshot, `to` for the later one.
+    """
     rows = connection.execute(f"FROM recorded_{side} ORDER BY key").fetchall()
     return {key: json.loads(value) for key, value in rows}
 
 
 def check_parameters(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the parameters with which the two snapshots were built, as recorded."""
+    """Compare the recorded parameters with which the two snapshots were built."""
     before, after = (load_recorded_parameters(connection, side) for side in ("from", "to"))
     if not (before and after):
         return undecided_outcome("no parameters are recorded")
@@ -72,7 +77,7 @@ def _find_changed_values(
 ) -> dict[str, dict[str, Any]]:
     """Return the earlier (`from`) and later (`to`) value of each parameter that differs.
 
-    Values that are tables are compared key by key, with the key appended to the dotted key.
+    Dictionaries are compared key by key; their keys are appended to the dotted key.
     """
     absent = object()
     changed: dict[str, dict[str, Any]] = {}

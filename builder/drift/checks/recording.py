@@ -24,11 +24,11 @@ MIN_IMPRESSIONS, MIN_IMPRESSIONS_WITH_CLICK = 200, 100
 """Minimum number of impressions per snapshot, and minimum number of those with a click."""
 
 MAX_SHARE_IF_ABSENT, MIN_SHARE_IF_PRESENT = 0.002, 0.1
-"""Maximum share of impressions with a pattern that counts as absent, and minimum share with one
-that counts as present."""
+"""Maximum share of impressions with a pattern for the pattern to count as absent, and minimum share
+for it to count as present."""
 
 MIN_SHARE_IN_DOUBT = 0.02
-"""Minimum share of impressions without a click that casts doubt on a log that has none."""
+"""Minimum share of impressions without a click in one log that casts doubt on a log without any."""
 
 MIN_FULL_LIST_SHARE = 0.5
 """Minimum share of result lists that reach the last rank, if the export cut lists at this rank."""
@@ -92,7 +92,7 @@ class ClicksByRank:
 
     @property
     def depth(self) -> int:
-        """Last rank at which a share of impressions above `MAX_SHARE_IF_ABSENT` has a result."""
+        """Number of ranks at which more than `MAX_SHARE_IF_ABSENT` of impressions have a result."""
         return sum(shown > MAX_SHARE_IF_ABSENT * self.impressions for shown in self.shown)
 
     @property
@@ -122,7 +122,7 @@ class ClicksByRank:
 
 
 def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check for click patterns in only one snapshot that users cannot have caused."""
+    """Check whether only one snapshot has click patterns that users cannot have caused."""
     both = [_load_clicks_by_rank(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
         return undecided_outcome(
@@ -161,7 +161,10 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether one snapshot has truncated result lists, or lists of half the length."""
+    """Check whether the result lists of one snapshot are truncated or half as long as the others.
+
+    Lists count as half as long if their mean length is at most half that of the other snapshot.
+    """
     both = [_load_clicks_by_rank(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
         return undecided_outcome(

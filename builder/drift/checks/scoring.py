@@ -1,9 +1,10 @@
 """Checks that scores were computed by the same click model and prior.
 
-Under sDBN, the attractiveness a of a query-document pair is
-(clicks + alpha) / (examinations + alpha + beta). For given counts and a, this is a linear equation
-in alpha and beta, so that the prior of a snapshot can be recovered from its scores. It is compared
-with the prior that the recorded parameters imply: constants, or a prior fitted to the same counts.
+Under the click model sDBN, the attractiveness of a query-document pair is
+(clicks + alpha) / (examinations + alpha + beta). For given counts and attractiveness, this is a
+linear equation in alpha and beta, so the prior of a snapshot can be recovered from its scores. The
+recovered prior is compared with the prior that the recorded parameters imply: constants, or a prior
+fitted to the same counts.
 A fitted prior that moves because users click less is therefore not a change of the click model; a
 prior that contradicts the recorded parameters is one.
 """
@@ -80,7 +81,7 @@ class BetaPrior:
 
 @dataclass(frozen=True)
 class SnapshotPriors:
-    """Prior recovered from the scores of a snapshot, and recorded click model and prior.
+    """Prior recovered from the scores of a snapshot, with its recorded click model and prior.
 
     Args:
         pairs: Number of query-document pairs with an attractiveness score.
@@ -108,7 +109,8 @@ def recover_prior(cells: Sequence[CountCell]) -> BetaPrior | None:
     """Recover the Beta prior of sDBN from click counts and scores by least squares.
 
     Args:
-        cells: Tuples of clicks, examinations, attractiveness, and number of such pairs.
+        cells: Tuples of clicks, examinations, attractiveness, and number of query-document pairs
+            with these values.
 
     Returns:
         The prior; None if the scores do not follow sDBN or do not determine the prior.
@@ -130,14 +132,14 @@ def recover_prior(cells: Sequence[CountCell]) -> BetaPrior | None:
 
 
 def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the priors recovered from the scores with the recorded parameters and each other."""
+    """Compare the priors recovered from the scores with each other and the recorded parameters."""
     before, after = (_load_snapshot_priors(connection, side) for side in SIDES)
     if not (before.pairs and after.pairs):
         return undecided_outcome("the judgements have no scores from which priors can be recovered")
     numbers = {"from": asdict(before), "to": asdict(after)}
-    for scores, when in ((before, "earlier"), (after, "later")):
-        if scores.contradicts_parameters:
-            return Outcome(True, _describe_contradiction(scores, when), numbers)
+    for priors, when in ((before, "earlier"), (after, "later")):
+        if priors.contradicts_parameters:
+            return Outcome(True, _describe_contradiction(priors, when), numbers)
     if before.prior is None and after.prior is None:
         return Outcome(None, "the scores of neither snapshot follow sDBN", numbers)
     if before.prior is None or after.prior is None:
@@ -155,16 +157,16 @@ def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(True, f"{says}: the recorded prior was changed", numbers)
 
 
-def _describe_contradiction(scores: SnapshotPriors, snapshot_label: str) -> str:
-    if scores.prior is None:
+def _describe_contradiction(priors: SnapshotPriors, snapshot_label: str) -> str:
+    if priors.prior is None:
         return (
-            f"the {snapshot_label} scores do not follow the recorded click model {scores.model}: "
+            f"the {snapshot_label} scores do not follow the recorded click model {priors.model}: "
             "the click model was changed"
         )
-    expected = "the prior fitted to the same clicks" if scores.fitted else "the recorded prior"
+    expected = "the prior fitted to the same clicks" if priors.fitted else "the recorded prior"
     return (
-        f"the prior of the {snapshot_label} scores is {scores.prior}, but {expected} is "
-        f"{scores.implied}: the click model was changed"
+        f"the prior of the {snapshot_label} scores is {priors.prior}, but {expected} is "
+        f"{priors.implied}: the click model was changed"
     )
 
 

@@ -47,7 +47,7 @@ def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _outcome_without_changed_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Return `clear` if the deletion of any topic would be detected, otherwise `cannot tell`."""
+    """Return the outcome if no topic changed: undecided if some deletions are undetectable."""
     says = "no topic lost or gained its frequent queries at once"
     undetectable = find_undetectable_topics(connection)
     if undetectable is None:

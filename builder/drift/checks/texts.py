@@ -26,13 +26,13 @@ MIN_TEXTS, MIN_COMMON_PAGES = 30, 100
 """Minimum number of texts per snapshot, and of pages in both snapshots, for a comparison."""
 
 MIN_UNCHANGED_SHARE = 0.02
-"""Minimum share of common pages whose text is the same if texts are extracted by the same rule."""
+"""Minimum share of common pages with the same text if texts are extracted by the same rule."""
 
 MIN_SHARE_DIFFERENCE = 0.05
-"""Minimum difference between the snapshots' shares of texts that is not noise."""
+"""Minimum relevant difference between the shares of two snapshots; smaller ones count as noise."""
 
 LENGTH_TOLERANCE = 0.01
-"""Maximum relative difference between two text lengths that count as the same length."""
+"""Maximum relative difference between two text lengths that count as equal."""
 
 LENGTH_PEAKS = """
 WITH
@@ -108,7 +108,7 @@ FROM read GROUP BY host
 
 
 def check_text_lengths(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of texts that have nearly the same length, which suggests truncation."""
+    """Compare the largest share of texts with nearly the same length, a sign of truncation."""
     outcomes = [_compare_length_peaks(connection, length, unit) for length, unit in LENGTH_UNITS]
     found = [outcome for outcome in outcomes if outcome.is_construction]
     blind = [outcome for outcome in outcomes if outcome.is_construction is None]

@@ -2,7 +2,7 @@
 
 If rows below a minimum count are dropped, the smallest count is about this minimum. Suppose that
 the minimum number of users per query rises from 5 to 20. An earlier query with v users is expected
-to have v g users in the later snapshot, where g is the growth in users of the queries in both
+to have v * g users in the later snapshot, where g is the growth in users of the queries in both
 snapshots. The Poisson distribution gives the probability of a count between 5 and 19. The sum E of
 these probabilities is the expected number of later queries with 5 to 19 users under the old
 minimum; the probability that there are none is e^-E. E is multiplied by the share of frequent
@@ -77,12 +77,12 @@ WORD_COUNT = r"len(regexp_extract_all(text, '\S+'))"
 
 @dataclass(frozen=True)
 class MinimumCountModel:
-    """Poisson model of the counts in the other snapshot if the minimum count is the same.
+    """Poisson model of the counts in the other snapshot if both have the same minimum count.
 
     Args:
-        counts: Numbers of rows of this snapshot by value.
-        growth: Sum of the values in this snapshot and sum in the other snapshot, both over the rows
-            that the two snapshots share.
+        counts: Number of rows of this snapshot by value; see `ValueCounts`.
+        growth: Sums of the values in this snapshot and in the other snapshot, over the rows that
+            both snapshots contain.
     """
 
     counts: ValueCounts
@@ -102,17 +102,18 @@ class MinimumCountModel:
         stayed = 1.0
         if rows[comparable].sum():
             stayed = 1 - missing[comparable].sum() / rows[comparable].sum()
-        return float((rows * inside).sum() * stayed * self._survival_ratio(raised_minimum))
+        return float((rows * inside).sum() * stayed * self._ratio_to_next_range(raised_minimum))
 
     def expected_missing_rows(self, other_minimum: int) -> float:
-        """Return how many rows would be missing if the minimum rose to the other snapshot's.
+        """Return the expected number of missing rows if the minimum rose to `other_minimum`.
 
         Args:
-            other_minimum: Minimum of the other snapshot; the result is 0 if it is not higher.
+            other_minimum: Minimum count of the other snapshot; if it is not higher than that of
+                this snapshot, the result is 0.
         """
         return self.expected_rows_below(other_minimum) if other_minimum > self.minimum else 0.0
 
-    def _survival_ratio(self, raised_minimum: int) -> float:
+    def _ratio_to_next_range(self, raised_minimum: int) -> float:
         """Return the ratio of rows below a raised minimum to rows in the next range, at most 1.
 
         Both ranges of values have the same width. The ratio is 1 if the next range has no rows.
@@ -127,7 +128,7 @@ class MinimumCountModel:
         return min(1.0, near / next_to) if next_to else 1.0
 
     def find_smallest_detectable_minimum(self) -> int | None:
-        """Return the smallest increased minimum that would be detected; None if there is none."""
+        """Return the smallest raised minimum that would be detected; None if there is none."""
         rise = (DETECTABLE_FACTOR - 1) * self.minimum
         tried = {self.minimum - (-rise * n // MAX_CANDIDATES) for n in range(1, MAX_CANDIDATES + 1)}
         for raised_minimum in sorted(tried):
@@ -191,8 +192,8 @@ def log10_p_value_of_rise(before: ValueCounts, after: ValueCounts) -> float:
     """Return log10 of the probability that the smallest value rose by chance.
 
     Args:
-        before: Numbers of rows by value in the earlier snapshot.
-        after: Numbers of rows by value in the later snapshot.
+        before: Number of rows by value in the earlier snapshot.
+        after: Number of rows by value in the later snapshot.
 
     Returns:
         log10 of the probability; 0 if the smallest value did not rise.
@@ -228,7 +229,7 @@ def _find_detectable_limit(before: ValueCounts, rows_after: int) -> int | None:
     """Return the largest limit on query length, in words, that would be detected.
 
     Args:
-        before: Numbers of queries of the earlier snapshot by negated length in words.
+        before: Number of queries of the earlier snapshot by negated length in words.
         rows_after: Number of queries of the later snapshot.
 
     Returns:

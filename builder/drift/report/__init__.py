@@ -24,7 +24,7 @@ CONTENTS = (
 )
 
 FOOTER = (
-    "Every number of this page is in drift.json, in the same folder. Quantiles are observed values "
+    "Every number on this page is in drift.json, in the same folder. Quantiles are observed values "
     "(type 1 of Hyndman and Fan). Ratios are computed from exact counts."
 )
 

@@ -36,7 +36,7 @@ class Finding:
 
 
 def list_findings(drift: Drift) -> list[Finding]:
-    """Return all findings, changes of construction first."""
+    """Return all findings; those on changes of construction come first."""
     warnings = [
         Finding(f"{' to '.join(check['snapshots'])}: {check['evidence']}.", is_warning=True)
         for check in drift["checks"]
@@ -60,7 +60,7 @@ def list_findings(drift: Drift) -> list[Finding]:
 
 
 def list_undecided_checks(drift: Drift) -> list[str]:
-    """Return a sentence for each question that checks could not decide, with the reasons."""
+    """Return a sentence with the reasons for each question that checks could not decide."""
     found: dict[str, list[str]] = {}
     for check in drift["checks"]:
         if check["verdict"] == "cannot tell":
@@ -131,7 +131,7 @@ def _document_update_finding(drift: Drift) -> Iterator[str]:
         f"Pages changed most from {most['from']} to {most['to']}: "
         f"{format_percent(documents['updated'] / _count_common_documents(most))} of the common "
         "pages were updated, and half of these kept at least "
-        f"{format_percent(documents['shingle_jaccard']['median'])} of their five-word sequences; "
+        f"{format_percent(documents['shingle_jaccard']['median'])} of their word sequences; "
         f"{pluralize(documents['bands']['rewritten'], 'page was', 'pages were')} rewritten."
     )
 
@@ -243,7 +243,7 @@ def _relevant_pages_finding(drift: Drift) -> Iterator[str]:
     left = sum(fate.get(status, 0) for status in NOT_KEPT_STATUSES)
     yield (
         f"Of {format_count(sum(fate.values()))} relevant judgements of {pair['from']}, "
-        f"{format_count(fate.get('removed', 0))} point to pages that were removed by {pair['to']}, "
-        f"{format_count(left)} to pages that {pair['to']} does not keep, and "
+        f"{format_count(fate.get('removed', 0))} point to pages that were removed in {pair['to']}, "
+        f"{format_count(left)} to pages that were crawled but not kept in {pair['to']}, and "
         f"{format_count(fate.get('updated', 0))} to pages that were updated."
     )

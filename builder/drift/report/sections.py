@@ -74,7 +74,7 @@ def snapshot_upset_plot(
 
 
 def findings_section(drift: Drift) -> Markup:
-    """Render a report section with all findings; those of construction changes come first."""
+    """Render a report section with all findings; those on construction changes come first."""
     found = list_findings(drift)
     names = [snapshot["snapshot"] for snapshot in drift["snapshots"]]
     warnings = [_wrap_snapshot_names(f.text, names) for f in found if f.is_warning]
@@ -138,7 +138,7 @@ def sizes_section(drift: Drift) -> Markup:
 
 
 def checks_section(drift: Drift) -> Markup:
-    """Render a report section of all checks; only those that found a change are expanded."""
+    """Render a report section with all checks; only those that found a change are expanded."""
     checks = drift["checks"]
     found = [check for check in checks if check["verdict"] == "construction"]
     unknown = [check for check in checks if check["verdict"] == "cannot tell"]
@@ -206,7 +206,7 @@ def collapse_if_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
 
 
 def nest_if_many(summary: str, tables: Sequence[Markup]) -> Markup | None:
-    """Render collapsed tables, nested in one more if there are more than `MAX_OPEN_FIGURES`."""
+    """Join collapsed tables; if there are more than `MAX_OPEN_FIGURES`, collapse them together."""
     return _collapse_if_many(summary, tables, join_markup(tables))
 
 

@@ -29,11 +29,11 @@ from builder.reporting.parts import (
 )
 
 MAX_PAIRS = 36
-"""Maximum number of pairs in the vocabulary table; beyond it, only consecutive snapshots."""
+"""Maximum number of pairs in the vocabulary table; if more, only consecutive pairs are listed."""
 
 
 def words_section(drift: Drift) -> Markup:
-    """Render a report section on differences of vocabulary, and on words that changed most."""
+    """Render a report section on vocabulary differences, and on the words that changed most."""
     everything, core = drift["vocabulary"]["all"], drift["vocabulary"]["core"]
     if (why := missing_pages_reason(drift)) is not None:
         return section("words", "Words", None, empty_note(why))

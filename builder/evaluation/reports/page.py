@@ -18,7 +18,7 @@ from builder.reporting.charts import (
     bar_chart,
     line_chart,
     scatter_plot,
-    series_colour,
+    series_color,
 )
 from builder.reporting.numbers import DASH, format_score
 from builder.reporting.parts import (
@@ -90,7 +90,7 @@ def _topic_set_charts(evaluation: Evaluation, topic_set: str) -> list[Markup]:
     for (first, second, measure), rows in chosen.group_by(keys, maintain_order=True):
         wide = rows.pivot("quantity", index="system", values="value").drop_nulls()
         points = [
-            ScatterPoint(name, series_colour(evaluation.systems.index(name)), ratio, delta)
+            ScatterPoint(name, series_color(evaluation.systems.index(name)), ratio, delta)
             for name, ratio, delta in wide.select("system", "effect_ratio", "delta_ri").iter_rows()
         ]
         if points:
@@ -111,7 +111,7 @@ def _mean_chart(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
     series = [
         LineSeries(
             name,
-            series_colour(index),
+            series_color(index),
             *(values(name, column) for column in ("value", "ci_low", "ci_high")),
         )
         for index, name in enumerate(evaluation.systems)
@@ -128,7 +128,7 @@ def _drop_charts(evaluation: Evaluation) -> list[Markup]:
         bar_chart(
             f"{system}, {first} to {second}: drop of {measure}",
             sorted(group["drop"].to_list(), reverse=True),
-            series_colour(evaluation.systems.index(str(system))),
+            series_color(evaluation.systems.index(str(system))),
         )
         for (first, second, system), group in rows.group_by(keys, maintain_order=True)
     ]

@@ -7,7 +7,7 @@ import polars as pl
 
 from builder.errors import UsageError
 from builder.evaluation.trend_reports import TrendReport
-from builder.reporting.charts import LETTER, Chart, LinearScale, format_tick, series_colour
+from builder.reporting.charts import DIGIT_WIDTH, Chart, LinearScale, format_tick, series_color
 from builder.reporting.numbers import format_decimal
 
 WIDTH, LEGEND_WIDTH, LINE_HEIGHT = 640, 180, 18
@@ -60,20 +60,18 @@ def _draw_trends(
     drawing.add_axis(y, format_tick, is_vertical=True)
     xs = dict(zip(times, _scale_times(times, left + 10, right - 10), strict=True))
     labels = _time_labels(times)
-    every = max(1, math.ceil(len(times) * len(labels[0]) * LETTER * 1.3 / (right - left)))
+    every = max(1, math.ceil(len(times) * len(labels[0]) * DIGIT_WIDTH * 1.3 / (right - left)))
     for time, label in list(zip(times, labels, strict=True))[::every]:
         drawing.labels.append((xs[time], bottom + 16, label, "middle", ""))
     for number, (system, line) in enumerate(lines.items()):
-        colour = series_colour(number)
-        drawing.labels.append(
-            (right + 12, top + 10 + LINE_HEIGHT * number, system, "start", colour)
-        )
+        color = series_color(number)
+        drawing.labels.append((right + 12, top + 10 + LINE_HEIGHT * number, system, "start", color))
         if line is not None:
             path = f"M{xs[times[0]]} {y(line[0])}L{xs[times[-1]]} {y(line[1])}"
-            drawing.paths.append((path, f"line {colour}"))
+            drawing.paths.append((path, f"line {color}"))
         points = scores.filter(pl.col("system") == system, pl.col("score").is_not_null())
         drawing.dots += [
-            (xs[time], y(score), colour, f"{system}, {label}: {format_decimal(score)}")
+            (xs[time], y(score), color, f"{system}, {label}: {format_decimal(score)}")
             for time, score in points.sort("time").select("time", "score").iter_rows()
             for label in [labels[times.index(time)]]
         ]
