@@ -19,7 +19,7 @@ from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import Measure, parse_measures
 from builder.evaluation.runs.assignment import RunFile, assign_runs
 from builder.evaluation.runs.qrels import read_qrels
-from builder.evaluation.runs.scoring import check_judged
+from builder.evaluation.runs.scoring import require_judged_queries
 from builder.io import parquet
 from builder.trec.released import read_snapshot_run, replace_ids_with_keys
 from builder.trec.runs import DEFAULT_DEPTH, Run
@@ -43,7 +43,7 @@ class AttributedChange:
     pair: Pair
     attribution: Attribution
 
-    def row(self) -> dict[str, Any]:
+    def to_row(self) -> dict[str, Any]:
         """Return the change and its contributions as a table row."""
         attribution = self.attribution
         return {
@@ -70,7 +70,7 @@ class AttributedChange:
             }
             for cell in self.attribution.cells
         ]
-        return {**self.row(), "residual": self.attribution.statistics_and_system, "cells": cells}
+        return {**self.to_row(), "residual": self.attribution.statistics_and_system, "cells": cells}
 
 
 def attribute_score_changes(
@@ -94,7 +94,7 @@ def attribute_score_changes(
         splits: Evaluate only queries of these splits.
         earlier_statistics: Run files of the same systems for every later snapshot, ranked with the
             collection statistics of the preceding snapshot, to split the residual; see
-            `bm25_snapshot`.
+            `search_snapshot`.
 
     Raises:
         UsageError: No system has runs for consecutive snapshots, a path cannot be assigned to a
@@ -103,8 +103,8 @@ def attribute_score_changes(
         DataError: A snapshot has no judgements, a run answers no judged query of its snapshot, or
             the document changes of a pair of snapshots are not recorded.
     """
-    paths = _assign_paths(runs, qrels)
-    earlier_paths = _assign_paths(earlier_statistics, qrels)
+    paths = _assign_run_files(runs, qrels)
+    earlier_paths = _assign_run_files(earlier_statistics, qrels)
     judged = {name: read_qrels(path, splits) for name, path in qrels.items()}
     names = list(qrels)
     changes = [
@@ -112,7 +112,7 @@ def attribute_score_changes(
         for pair in pairwise(names)
         for system in sorted({system for system, _ in paths})
         if all((system, name) in paths for name in pair)
-        for measure, attribution in _attribute_score_changes(
+        for measure, attribution in _attribute_measures(
             [
                 _read_aligned(paths[system, name], judged[name], depth, qrels[name].parent)
                 for name in pair
@@ -133,7 +133,7 @@ def attribute_score_changes(
     return sorted(changes, key=lambda change: (change.system, change.measure, change.pair))
 
 
-def _assign_paths(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[Pair, RunFile]:
+def _assign_run_files(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[Pair, RunFile]:
     """Return the run file of each system and snapshot."""
     files = assign_runs(runs, sorted(qrels)) if runs else []
     return {(file.system, file.snapshot): file for file in files}
@@ -180,12 +180,12 @@ def _read_aligned(
     """Return a run and its judgements, with ids that are the same in all snapshots."""
     run = read_snapshot_run(file.path, depth, snapshot)
     scorer = RunScorer(judged, [])
-    check_judged(scorer.score(run), scorer, file)
+    require_judged_queries(scorer.score(run), scorer, file)
     keyed = replace(run, ranking=replace_ids_with_keys(run.ranking, snapshot))
     return keyed, replace_ids_with_keys(judged, snapshot)
 
 
-def _attribute_score_changes(
+def _attribute_measures(
     runs_and_qrels: Sequence[tuple[Run, pl.DataFrame]],
     unchanged: pl.Series,
     measures: Sequence[Measure],

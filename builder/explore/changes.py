@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from builder.explore.forms import ALL, FilterField, render_filter_form, search_field, select_field
-from builder.explore.grades import document_link, grade_text
+from builder.explore.grades import document_link, format_grade
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import TOPICS, query_link
 from builder.explore.render import Page, link
@@ -102,7 +102,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def signed_count(value: int) -> Cell:
+def signed_count_cell(value: int) -> Cell:
     """Return a table cell with a difference of two counts and its sign."""
     return Cell(numbers.format_signed(value) if value else "0", value)
 
@@ -216,7 +216,7 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
         ),
         Column(
             "Words",
-            lambda r: signed_count(r["words"]),
+            lambda r: signed_count_cell(r["words"]),
             "Change in the number of words",
             "words",
         ),
@@ -234,13 +234,13 @@ QUERY_COLUMNS = (
     Column("What happened", "status", "new, gone or kept", "status"),
     Column("Before", "impressions_from", "Impressions in the earlier snapshot"),
     Column("After", "impressions_to", "Impressions in the later snapshot"),
-    Column("Moved", lambda r: signed_count(r["moved"]), "Change in impressions", "moved"),
+    Column("Moved", lambda r: signed_count_cell(r["moved"]), "Change in impressions", "moved"),
 )
 QREL_COLUMNS = (
     Column("Query", lambda r: query_link(r["query_id"], r["text"]), sort="text"),
     Column("Page", lambda r: Cell(link(f"/page/{r['doc_id']}", r["doc_id"]))),
-    Column("Grade before", lambda r: Cell(grade_text(r["grade_from"])), sort="before"),
-    Column("Grade after", lambda r: Cell(grade_text(r["grade_to"])), sort="after"),
+    Column("Grade before", lambda r: Cell(format_grade(r["grade_from"])), sort="before"),
+    Column("Grade after", lambda r: Cell(format_grade(r["grade_to"])), sort="after"),
     Column("Examined before", "examinations_from", "Number of examinations, earlier snapshot"),
     Column("Examined after", "examinations_to", "Number of examinations, later snapshot"),
     Column("Evidence", "evidence", "Total examinations in both snapshots", "evidence"),

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from builder.explore.render import link, render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import copy_block
+from builder.explore.tables import render_copyable_code
 from builder.reporting import numbers
 from builder.reporting.parts import empty_note, legend, paragraph, section
 from schemas import GRADES as GRADE_NAMES
@@ -82,7 +82,7 @@ def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[s
         legend([(f"{grade} {name}", f"grade-{grade}") for grade, name in GRADE_NAMES.items()]),
         render_macro("matrix", "Grades of judged pages by snapshot", source.snapshots, rows),
         paragraph(note, "note") if note else None,
-        copy_block(source, "Grades of judged pages", grades, Statement(GRADES, values)),
+        render_copyable_code(source, "Grades of judged pages", grades, Statement(GRADES, values)),
     )
 
 
@@ -97,7 +97,7 @@ def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
     if row is None:
         return None
     is_unsure = row["stability"] is not None and row["stability"] < MIN_STABILITY
-    facts = grade_evidence(row)
+    facts = format_grade_evidence(row)
     return {
         "grade": row["grade"],
         "unsure": is_unsure,
@@ -108,7 +108,7 @@ def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
     }
 
 
-def grade_evidence(row: Row) -> list[tuple[str, str]]:
+def format_grade_evidence(row: Row) -> list[tuple[str, str]]:
     """Return the evidence for a grade: a label and a formatted value for each statistic."""
     facts = [("Source", row["source"])]
     if row["score"] is not None or row["impressions"]:
@@ -140,6 +140,6 @@ def grade_evidence(row: Row) -> list[tuple[str, str]]:
     return facts
 
 
-def grade_text(grade: int | None) -> str:
+def format_grade(grade: int | None) -> str:
     """Format a grade as text; None becomes `not judged`."""
     return "not judged" if grade is None else str(grade)

@@ -108,7 +108,7 @@ def _report_sections(source: CollectionSource, drift: Mapping[str, Any]) -> Mark
     return join_markup(first, _snapshots_section(source), *charts, checks_section(source, drift))
 
 
-def missing_tables(source: CollectionSource) -> list[str]:
+def describe_missing_tables(source: CollectionSource) -> list[str]:
     """Return a sentence about each table that the collection lacks."""
     return [
         f"This collection has no {text}."
@@ -118,7 +118,7 @@ def missing_tables(source: CollectionSource) -> list[str]:
 
 
 def _missing_tables_block(source: CollectionSource) -> Any:
-    texts = missing_tables(source)
+    texts = describe_missing_tables(source)
     return (
         collapsible("Missing from this collection", bullet_list(texts, "facts"), is_open=True)
         if texts

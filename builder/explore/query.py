@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from builder.explore.grades import GRADES, document_link, grade_matrix, grade_text
+from builder.explore.grades import GRADES, document_link, grade_matrix, format_grade
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.query_systems import systems_sections
 from builder.explore.render import Page, link, render_macro
@@ -149,8 +149,8 @@ def _grade_changes_section(
         Column("Page", lambda r: Cell(document_link(r["doc_id"], urls.get(r["doc_id"])))),
         Column("From", "from_snapshot"),
         Column("To", "to_snapshot"),
-        Column("Grade before", lambda r: Cell(grade_text(r["grade_from"]))),
-        Column("Grade after", lambda r: Cell(grade_text(r["grade_to"]))),
+        Column("Grade before", lambda r: Cell(format_grade(r["grade_from"]))),
+        Column("Grade after", lambda r: Cell(format_grade(r["grade_to"]))),
         Column("Examined before", "examinations_from", "Number of examinations, earlier snapshot"),
         Column("Examined after", "examinations_to", "Number of examinations, later snapshot"),
         Column("The page", _document_change_cell, "How the text of the page changed"),

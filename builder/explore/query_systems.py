@@ -110,14 +110,14 @@ def _score_columns(request: PageRequest) -> tuple[Column, ...]:
         Column("Rank", "rank", "Rank of the system for this query: 1 is the best score"),
         Column(
             "Change",
-            lambda r: signed_score(r["change"]),
+            lambda r: signed_score_cell(r["change"]),
             "Score minus the score in the previous snapshot",
         ),
         Column("Causes", attribution_link, "Contributions of documents and judgements"),
     )
 
 
-def signed_score(value: float | None) -> Cell:
+def signed_score_cell(value: float | None) -> Cell:
     """Return a table cell with a score difference and its sign; a dash if it is None."""
     if value is None:
         return Cell(numbers.DASH, -1e300)
@@ -146,7 +146,7 @@ def _attribution_markup(
         {"part": "the system and the statistics of its index", "value": found.statistics_and_system}
     )
     rows.append({"part": "whole change", "value": found.change})
-    columns = (Column("Part", "part"), Column("Contribution", lambda r: signed_score(r["value"])))
+    columns = (Column("Part", "part"), Column("Contribution", lambda r: signed_score_cell(r["value"])))
     note = (
         f"Shapley values over the top {source.depth} results of both runs. The query is the same "
         "in both snapshots, so changed queries contribute nothing."

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from builder.explore.forms import render_filter_form, select_field
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import query_link
-from builder.explore.query_systems import signed_score
+from builder.explore.query_systems import signed_score_cell
 from builder.explore.render import Page, render_macro
 from builder.explore.runs import MEASURES
 from builder.explore.source import CollectionSource
@@ -96,7 +96,7 @@ def _over_time_section(
         Column("Queries", "queries", "Number of judged queries scored for both systems"),
         Column(
             "Mean difference",
-            lambda r: signed_score(r["mean"]),
+            lambda r: signed_score_cell(r["mean"]),
             "Mean score of the first system minus mean score of the second",
         ),
         Column("First better", "first"),
@@ -137,7 +137,7 @@ def _snapshot_section(
         Column("Query", lambda r: query_link(r["query_id"], r["text"])),
         Column(first, lambda r: decimal_cell(r["first"], 4)),
         Column(second, lambda r: decimal_cell(r["second"], 4)),
-        Column("Difference", lambda r: signed_score(r["difference"]), "First minus second"),
+        Column("Difference", lambda r: signed_score_cell(r["difference"]), "First minus second"),
     )
     note = (
         f"The chart shows the {MAX_POINTS:,} queries with the largest differences."

@@ -172,12 +172,12 @@ def _render_table(
     body = render_macro("table", caption, list(zip(headers, numeric, strict=True)), cells, numeric)
     hints = [(column.label, column.hint) for column in columns if column.hint]
     below = render_macro(
-        "below", caption, hints, copy_snippets(source, statement_rows or rows, statement)
+        "below", caption, hints, code_snippets(source, statement_rows or rows, statement)
     )
     return render_macro("block", join_markup(body, below))
 
 
-def copy_snippets(
+def code_snippets(
     source: CollectionSource, rows: Sequence[Row], statement: Statement | None
 ) -> list[tuple[str, str]]:
     """Return pairs of name and text: Polars code and DuckDB SQL for the rows, and CSV of the rows.
@@ -218,8 +218,8 @@ def _csv_value(value: Any) -> Any:
     return "|".join(map(str, value)) if isinstance(value, list) else value
 
 
-def copy_block(
+def render_copyable_code(
     source: CollectionSource, caption: str, rows: Sequence[Row], statement: Statement | None
 ) -> Markup:
     """Render copyable Polars code, DuckDB SQL and CSV of rows that are not shown as a table."""
-    return render_macro("below", caption, [], copy_snippets(source, rows, statement))
+    return render_macro("below", caption, [], code_snippets(source, rows, statement))

@@ -23,7 +23,7 @@ EXPANDED = {
 unchanged); `terms` and `weights`: distinct index terms, null for an unchanged query."""
 
 Floats = npt.NDArray[np.float64]
-JudgedDocuments = tuple[list[TermIds], list[float], list[str]]
+RelevantDocuments = tuple[list[TermIds], list[float], list[str]]
 """Term ids, grades and document ids of the relevant documents of a query."""
 
 
@@ -51,7 +51,7 @@ def search_expanded(
     return index.build_run(scores(), tag)
 
 
-def expansion_frame(
+def build_expansion_frame(
     index: Bm25Index, rows: Iterator[tuple[str, str, TermIds, Floats]]
 ) -> pl.DataFrame:
     """Convert rows of query id, source, term ids and weights to a frame with schema `EXPANDED`."""
@@ -70,16 +70,16 @@ def query_terms(index: Bm25Index, queries: pl.DataFrame) -> Iterator[tuple[str, 
     return zip(queries["query_id"], index.query_terms(queries["text"]), strict=True)
 
 
-def judged_documents(
+def relevant_documents_by_query(
     index: Bm25Index, feedback: pl.DataFrame, limit: int
-) -> dict[str, JudgedDocuments]:
+) -> dict[str, RelevantDocuments]:
     """Return the terms, grades and ids of the first `limit` relevant documents, by query id.
 
     Terms that are not in the index, and documents without a term of the index, are omitted.
     """
     terms = index.query_terms(feedback["text"])
     columns = feedback.select("query_id", "grade", "doc_id").iter_rows()
-    judged: dict[str, JudgedDocuments] = {}
+    judged: dict[str, RelevantDocuments] = {}
     for (query_id, grade, doc_id), ids in zip(columns, terms, strict=True):
         texts, grades, doc_ids = judged.setdefault(query_id, ([], [], []))
         if len(ids) and len(texts) < limit:

@@ -22,7 +22,7 @@ FEEDBACK = {
 }
 
 
-def earlier_feedback(earlier: Sequence[Snapshot], snapshot: Snapshot, suffix: str) -> pl.DataFrame:
+def read_earlier_feedback(earlier: Sequence[Snapshot], snapshot: Snapshot, suffix: str) -> pl.DataFrame:
     """Read the relevant documents of earlier snapshots with their texts.
 
     Args:

@@ -18,9 +18,9 @@ from builder.errors import UsageError
 from builder.evaluation.baselines.bm25 import Bm25Index, TermIds
 from builder.evaluation.baselines.expansion import (
     Floats,
-    JudgedDocuments,
-    expansion_frame,
-    judged_documents,
+    RelevantDocuments,
+    build_expansion_frame,
+    relevant_documents_by_query,
     query_terms,
 )
 from builder.evaluation.baselines.rm3 import most_probable, relevance_model
@@ -76,7 +76,7 @@ def keyquery(
     Args:
         index: Index of the snapshot.
         queries: Columns `query_id` and `text`.
-        feedback: Relevant documents, as from `earlier_feedback`.
+        feedback: Relevant documents, as from `read_earlier_feedback`.
         parameters: Parameters of keyqueries; None for the defaults.
 
     Returns:
@@ -85,7 +85,7 @@ def keyquery(
     """
     parameters = parameters or KeyQueryParameters()
     numbers = {doc_id: number for number, doc_id in enumerate(index.doc_ids)}
-    judged = judged_documents(index, feedback, parameters.fb_docs)
+    judged = relevant_documents_by_query(index, feedback, parameters.fb_docs)
 
     def rows() -> Iterator[tuple[str, str, TermIds, Floats]]:
         for query_id, query in query_terms(index, queries):
@@ -94,13 +94,13 @@ def keyquery(
             terms = _best_candidate(index, query, documents, targets, parameters)
             yield query_id, "judged", terms, np.ones(len(terms))
 
-    return expansion_frame(index, rows())
+    return build_expansion_frame(index, rows())
 
 
 def _best_candidate(
     index: Bm25Index,
     query: TermIds,
-    documents: JudgedDocuments,
+    documents: RelevantDocuments,
     targets: Sequence[int],
     parameters: KeyQueryParameters,
 ) -> TermIds:
@@ -122,7 +122,7 @@ def _best_candidate(
 
 
 def _candidate_terms(
-    index: Bm25Index, query: TermIds, documents: JudgedDocuments, limit: int
+    index: Bm25Index, query: TermIds, documents: RelevantDocuments, limit: int
 ) -> TermIds:
     """Return the rarest terms of the query, then the other terms with the highest P(w|R) idf(w).
 

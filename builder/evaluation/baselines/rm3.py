@@ -17,8 +17,8 @@ from builder.errors import UsageError
 from builder.evaluation.baselines.bm25 import Bm25Index, TermIds
 from builder.evaluation.baselines.expansion import (
     Floats,
-    expansion_frame,
-    judged_documents,
+    build_expansion_frame,
+    relevant_documents_by_query,
     query_terms,
 )
 
@@ -64,14 +64,14 @@ def rm3(
     Args:
         index: Index of the snapshot, built with `keep_terms` if a query has no feedback.
         queries: Columns `query_id` and `text`.
-        feedback: Relevant documents, as from `earlier_feedback`.
+        feedback: Relevant documents, as from `read_earlier_feedback`.
         parameters: Parameters of RM3; None for the defaults.
 
     Returns:
         Schema `EXPANDED`, one row per query; queries without any feedback are unchanged.
     """
     parameters = parameters or Rm3Parameters()
-    judged = judged_documents(index, feedback, parameters.fb_docs)
+    judged = relevant_documents_by_query(index, feedback, parameters.fb_docs)
 
     def rows() -> Iterator[tuple[str, str, TermIds, Floats]]:
         for query_id, query in query_terms(index, queries):
@@ -82,7 +82,7 @@ def rm3(
             model = relevance_model(documents, np.array(weights))
             yield query_id, source, *_interpolate(query, *model, parameters)
 
-    return expansion_frame(index, rows())
+    return build_expansion_frame(index, rows())
 
 
 def _top_ranked(index: Bm25Index, query: TermIds, limit: int) -> tuple[list[TermIds], list[float]]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.collection.read import Snapshot
 from builder.evaluation.baselines.bm25 import Bm25Parameters
-from builder.evaluation.baselines.snapshots import bm25_snapshot
+from builder.evaluation.baselines.snapshots import search_snapshot
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.runs.qrels import read_qrels
@@ -81,7 +81,7 @@ def _sanity_row(
     snapshot: Snapshot, parameters: Bm25Parameters, suffix: str, progress: Progress
 ) -> SanityRow:
     files, queries_file = snapshot.document_files(), snapshot.folder / "queries.parquet"
-    run = bm25_snapshot(files, queries_file, parameters, suffix=suffix, progress=progress)
+    run = search_snapshot(files, queries_file, parameters, suffix=suffix, progress=progress)
     qrels = read_qrels(snapshot.folder / "qrels.parquet")
     scores = [_mean_scores(judged, run) for judged in (qrels, rotate_judgements(qrels))]
     queries = qrels["query_id"].n_unique()

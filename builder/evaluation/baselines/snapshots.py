@@ -13,7 +13,7 @@ from builder.evaluation.baselines.collection_statistics import (
     compute_collection_statistics,
 )
 from builder.evaluation.baselines.expansion import search_expanded
-from builder.evaluation.baselines.feedback import earlier_feedback
+from builder.evaluation.baselines.feedback import read_earlier_feedback
 from builder.evaluation.baselines.keyqueries import KeyQueryParameters, keyquery
 from builder.evaluation.baselines.rm3 import Rm3Parameters, rm3
 from builder.evaluation.baselines.texts import read_documents, read_query_texts
@@ -22,7 +22,7 @@ from builder.text.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
 from builder.trec.runs import Run
 
 
-def bm25_snapshot(
+def search_snapshot(
     documents: Sequence[Path],
     queries: Path,
     parameters: Bm25Parameters | None = None,
@@ -71,7 +71,7 @@ def snapshot_statistics(
     Args:
         documents: Parquet files with `doc_id`, title and text columns.
         parameters: Parameters of BM25; None for the defaults.
-        suffix: Suffix of the text columns, as for `bm25_snapshot`.
+        suffix: Suffix of the text columns, as for `search_snapshot`.
         progress: Reports the number of documents.
 
     Raises:
@@ -91,7 +91,7 @@ def _default_suffix(parameters: Bm25Parameters) -> str:
     return ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
 
 
-def expanded_snapshot(
+def search_snapshot_expanded(
     snapshot: Snapshot,
     earlier: Sequence[Snapshot],
     expansion: Rm3Parameters | KeyQueryParameters,
@@ -121,7 +121,7 @@ def expanded_snapshot(
     queries = read_query_texts(snapshot.folder / "queries.parquet", suffix)
     documents = read_documents(snapshot.document_files(), suffix)
     index = Bm25Index(documents, parameters, keep_terms=isinstance(expansion, Rm3Parameters))
-    feedback = earlier_feedback(earlier, snapshot, suffix)
+    feedback = read_earlier_feedback(earlier, snapshot, suffix)
     if isinstance(expansion, Rm3Parameters):
         expanded = rm3(index, queries, feedback, expansion)
     else:

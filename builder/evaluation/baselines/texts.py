@@ -52,10 +52,10 @@ def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]
                         f"{path}: expected texts in column {text}, found only nulls; "
                         "the documents were not translated"
                     )
-                yield frame.select("doc_id", text=_full_text(suffix))
+                yield frame.select("doc_id", text=_full_text_expression(suffix))
 
 
-def _full_text(suffix: str) -> pl.Expr:
+def _full_text_expression(suffix: str) -> pl.Expr:
     return pl.concat_str(f"title{suffix}", f"text{suffix}", separator="\n", ignore_nulls=True)
 
 
@@ -67,4 +67,4 @@ def read_document_texts(files: Sequence[Path], doc_ids: pl.Series, suffix: str) 
         FormatError: A file is not a Parquet table.
     """
     documents = parquet.scan_checked(*files).filter(pl.col("doc_id").is_in(doc_ids.implode()))
-    return documents.select("doc_id", text=_full_text(suffix)).collect()
+    return documents.select("doc_id", text=_full_text_expression(suffix)).collect()

@@ -17,7 +17,7 @@ from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.hits import find_hits
 from builder.evaluation.measures.ir_measures_adapter import ir_measures_scores
 from builder.evaluation.measures.registry import Measure
-from builder.evaluation.measures.trec_eval import TrecEval
+from builder.evaluation.measures.trec_eval import TrecEvalScorer
 from builder.evaluation.runs.qrels import check_qrels
 from builder.trec.runs import Run
 
@@ -62,7 +62,7 @@ class SnapshotScores:
     irrelevant: Flags
     keys: tuple[str, ...]
 
-    def restrict(self, keys: Iterable[str]) -> "SnapshotScores":
+    def select_queries(self, keys: Iterable[str]) -> "SnapshotScores":
         """Return the scores of the queries with the given aligned ids, sorted by aligned id."""
         index = {key: number for number, key in enumerate(self.keys)}
         selected = sorted(index.keys() & set(keys))
@@ -115,7 +115,7 @@ class RunScorer:
             for i, measure in enumerate(measures)
             if measure.compute is None and not measure.is_from_ir_measures
         ]
-        self._trec_eval = TrecEval([measures[i] for i in self._trec_eval_columns], self._qrels)
+        self._trec_eval = TrecEvalScorer([measures[i] for i in self._trec_eval_columns], self._qrels)
 
     def score(self, run: Run) -> RunScores:
         """Score a run for every judged query.

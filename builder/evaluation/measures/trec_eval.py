@@ -41,7 +41,7 @@ def from_trec_name(name: str) -> str | None:
     return None
 
 
-class TrecEval:
+class TrecEvalScorer:
     """Computes trec_eval measures for runs of a snapshot.
 
     Args:

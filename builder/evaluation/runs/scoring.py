@@ -26,11 +26,11 @@ def score_file(file: RunFile, folder: Path, depth: int | None, scorer: RunScorer
         scores = scores_from_table(file.path, scorer)
     else:
         scores = scorer.score(read_snapshot_run(file.path, depth, folder))
-    check_judged(scores, scorer, file)
+    require_judged_queries(scores, scorer, file)
     return scores
 
 
-def check_judged(scores: RunScores, scorer: RunScorer, file: RunFile) -> None:
+def require_judged_queries(scores: RunScores, scorer: RunScorer, file: RunFile) -> None:
     """Check that a run has results for a judged query, if there are judgements.
 
     Raises:

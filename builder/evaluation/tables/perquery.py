@@ -68,7 +68,7 @@ def query_drops(
     frames = [pl.DataFrame(schema=QUERY_DROPS)]
     for a, b in parameters.snapshot_pairs(len(snapshots)):
         common = core_queries([snapshots[a], snapshots[b]])
-        first, second = snapshots[a].restrict(common), snapshots[b].restrict(common)
+        first, second = snapshots[a].select_queries(common), snapshots[b].select_queries(common)
         both = [i for i in range(len(systems)) if min(first.unjudged[i], second.unjudged[i]) >= 0]
         names = [systems[i] for i in both]
         frame = _cross_join(first.query_ids, names, parameters.measures).with_columns(

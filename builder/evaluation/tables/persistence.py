@@ -24,7 +24,7 @@ import numpy as np
 from builder.evaluation.measures.family import Floats
 from builder.statistics.rankings import TIE_TOLERANCE
 
-Terms = Mapping[str, Floats]
+MeansBySymbol = Mapping[str, Floats]
 """Means by symbol (`S`, `S'`, `P`, `P'`, `S-P`), each of shape (..., systems, measures)."""
 
 _DESCRIPTIONS = {
@@ -45,28 +45,28 @@ class Quantity:
         ideal: Value for a system whose effectiveness does not change, if there is one.
         needs: Symbols of the means in the formula.
         denominators: Symbols of the means that must not be zero.
-        formula: Computes the values from the terms; NaN where a denominator is zero.
+        formula: Computes the values from the means; NaN where a denominator is zero.
     """
 
     name: str
     ideal: float | None
     needs: tuple[str, ...]
     denominators: tuple[str, ...]
-    formula: Callable[[Terms], Floats]
+    formula: Callable[[MeansBySymbol], Floats]
 
     @property
     def needs_pivot(self) -> bool:
         """Whether the formula compares a system with the pivot system."""
         return "P" in self.needs or "P'" in self.needs
 
-    def undefined_reason(self, terms: Terms, system: int, measure: int, pivot: int | None) -> str:
+    def undefined_reason(self, means: MeansBySymbol, system: int, measure: int, pivot: int | None) -> str:
         """Return why the quantity is undefined for a system and measure."""
         if self.needs_pivot and system == pivot:
             return "the system is the pivot"
         for symbol in self.needs:
-            if np.isnan(terms[symbol][system, measure]):
+            if np.isnan(means[symbol][system, measure]):
                 return f"no {_DESCRIPTIONS[symbol]}"
-        zeros = [s for s in self.denominators if abs(terms[s][system, measure]) <= TIE_TOLERANCE]
+        zeros = [s for s in self.denominators if abs(means[s][system, measure]) <= TIE_TOLERANCE]
         return f"zero {_DESCRIPTIONS[zeros[0]]}" if zeros else "undefined"
 
 
@@ -82,47 +82,47 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     return out
 
 
-def _relative_drop(terms: Terms) -> Floats:
-    return _ratio(subtract(terms["S"], terms["S'"]), terms["S"])
+def _relative_drop(means: MeansBySymbol) -> Floats:
+    return _ratio(subtract(means["S"], means["S'"]), means["S"])
 
 
-def _improvement_before(terms: Terms) -> Floats:
-    return _ratio(terms["S-P"], terms["P"])
+def _earlier_relative_improvement(means: MeansBySymbol) -> Floats:
+    return _ratio(means["S-P"], means["P"])
 
 
-def _later_relative_improvement(terms: Terms) -> Floats:
-    return _ratio(subtract(terms["S'"], terms["P'"]), terms["P'"])
+def _later_relative_improvement(means: MeansBySymbol) -> Floats:
+    return _ratio(subtract(means["S'"], means["P'"]), means["P'"])
 
 
-def _effect_ratio(terms: Terms) -> Floats:
-    return _ratio(subtract(terms["S'"], terms["P'"]), terms["S-P"])
+def _effect_ratio(means: MeansBySymbol) -> Floats:
+    return _ratio(subtract(means["S'"], means["P'"]), means["S-P"])
 
 
 _ALL = ("S", "S'", "P", "P'")
 
 QUANTITIES = (
-    Quantity("arp_from", None, ("S",), (), lambda terms: terms["S"]),
-    Quantity("arp_to", None, ("S'",), (), lambda terms: terms["S'"]),
+    Quantity("arp_from", None, ("S",), (), lambda means: means["S"]),
+    Quantity("arp_to", None, ("S'",), (), lambda means: means["S'"]),
     Quantity(
-        "rnd_absolute_drop", 0.0, ("S", "S'"), (), lambda terms: subtract(terms["S"], terms["S'"])
+        "rnd_absolute_drop", 0.0, ("S", "S'"), (), lambda means: subtract(means["S"], means["S'"])
     ),
     Quantity("rnd_relative_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
     Quantity("re_delta_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
-    Quantity("ri_from", None, ("S", "P"), ("P",), _improvement_before),
+    Quantity("ri_from", None, ("S", "P"), ("P",), _earlier_relative_improvement),
     Quantity("ri_to", None, ("S'", "P'"), ("P'",), _later_relative_improvement),
     Quantity(
         "delta_ri",
         0.0,
         _ALL,
         ("P", "P'"),
-        lambda terms: _improvement_before(terms) - _later_relative_improvement(terms),
+        lambda means: _earlier_relative_improvement(means) - _later_relative_improvement(means),
     ),
     Quantity("effect_ratio", 1.0, _ALL, ("S-P",), _effect_ratio),
 )
 """All quantities in table order."""
 
 
-def mean_terms(before: Floats, after: Floats, pivot: int | None) -> dict[str, Floats]:
+def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[str, Floats]:
     """Return the mean scores by symbol (`S`, `S'`, `P`, `P'`, `S-P`), for formulas of quantities.
 
     Args:
@@ -130,16 +130,16 @@ def mean_terms(before: Floats, after: Floats, pivot: int | None) -> dict[str, Fl
         after: Means in the second snapshot, the same shape.
         pivot: Index of the pivot among the systems, whose own comparison is NaN; None for no pivot.
     """
-    terms = {"S": before, "S'": after}
+    means = {"S": before, "S'": after}
     if pivot is not None:
         for symbol, scores in (("P", before), ("P'", after)):
-            terms[symbol] = np.repeat(scores[..., [pivot], :], scores.shape[-2], axis=-2)
-            terms[symbol][..., pivot, :] = np.nan
-        terms["S-P"] = subtract(terms["S"], terms["P"])
-    return terms
+            means[symbol] = np.repeat(scores[..., [pivot], :], scores.shape[-2], axis=-2)
+            means[symbol][..., pivot, :] = np.nan
+        means["S-P"] = subtract(means["S"], means["P"])
+    return means
 
 
-def compute_persistence_measures(terms: Terms) -> dict[str, Floats]:
+def compute_persistence_measures(means: MeansBySymbol) -> dict[str, Floats]:
     """Compute all quantities by name; without a pivot, only those that need no pivot."""
-    has_pivot = "P" in terms
-    return {q.name: q.formula(terms) for q in QUANTITIES if has_pivot or not q.needs_pivot}
+    has_pivot = "P" in means
+    return {q.name: q.formula(means) for q in QUANTITIES if has_pivot or not q.needs_pivot}

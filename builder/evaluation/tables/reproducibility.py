@@ -22,7 +22,7 @@ from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.runs.assignment import RunFile, assign_runs, find_pivot
 from builder.evaluation.runs.qrels import read_qrels
-from builder.evaluation.runs.scoring import check_judged
+from builder.evaluation.runs.scoring import require_judged_queries
 from builder.io import parquet
 from builder.statistics.rankings import DEFAULT_RBO_P, kendall_tau_b, rank_biased_overlap
 from builder.trec.released import read_query_keys, read_snapshot_run, replace_ids_with_keys
@@ -106,7 +106,7 @@ def _read_run(file: RunFile, snapshot: Path, measures: Sequence[str], depth: int
     run = read_snapshot_run(file.path, None, snapshot)
     keys = read_query_keys(snapshot)
     run_scores = scorer.score(run)
-    check_judged(run_scores, scorer, file)
+    require_judged_queries(run_scores, scorer, file)
     scores = {
         keys.get(query, query): run_scores.values[i] for i, query in enumerate(scorer.query_ids)
     }

@@ -15,7 +15,7 @@ from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.tables.persistence import (
     QUANTITIES,
     compute_persistence_measures,
-    mean_terms,
+    means_by_symbol,
     subtract,
 )
 from builder.evaluation.tables.topicsets import TopicSet
@@ -137,12 +137,12 @@ def significance_rows(
                 continue
             for j, measure in enumerate(parameters.measures):
                 tests = tuple(_finite_or_none(test[row, j]) for test in (t, p, p_holm))
-                reason = _undefined_paired_reason(len(scores.query_ids), tests[0])
+                reason = _undefined_paired_test_reason(len(scores.query_ids), tests[0])
                 key = (topics.name, scores.snapshot, systems[i], measure, parameters.pivot)
                 yield (*key, *_value_cells(arrays, (row, j)), reason, *tests)
 
 
-def _undefined_paired_reason(queries: int, t: float | None) -> str | None:
+def _undefined_paired_test_reason(queries: int, t: float | None) -> str | None:
     if t is not None:
         return None
     if queries < 2:
@@ -157,9 +157,9 @@ def persistence_rows(
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
     for a, b in parameters.snapshot_pairs(len(topics.snapshots)):
         first, second = topics.snapshots[a], topics.snapshots[b]
-        terms = mean_terms(topics.means[a], topics.means[b], pivot)
+        terms = means_by_symbol(topics.means[a], topics.means[b], pivot)
         sampled = compute_persistence_measures(
-            mean_terms(topics.samples[a], topics.samples[b], pivot)
+            means_by_symbol(topics.samples[a], topics.samples[b], pivot)
         )
         arrays_by_name = {
             name: _value_and_interval(value, sampled[name], parameters.confidence)
@@ -186,11 +186,11 @@ def persistence_rows(
                     reason = None
                     if value is None:
                         min_queries = 1 if name == "p_unpaired" else 2
-                        reason = _missing_p_value_reason(topics, a, b, i, min_queries)
+                        reason = _undefined_unpaired_test_reason(topics, a, b, i, min_queries)
                     yield (*key, name, value, None, None, None, reason)
 
 
-def _missing_p_value_reason(
+def _undefined_unpaired_test_reason(
     topics: TopicSet, earlier: int, later: int, system: int, min_queries: int
 ) -> str:
     """Return why an unpaired test is undefined, given the queries of the smallest snapshot."""

@@ -45,7 +45,7 @@ def topic_sets(
     core = core_queries(snapshots)
     scores_by_set = {
         "full": list(snapshots),
-        "core": [scores.restrict(core) for scores in snapshots],
+        "core": [scores.select_queries(core) for scores in snapshots],
     }
     sets = []
     for stream, name in enumerate(TOPIC_SETS):
