@@ -80,7 +80,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _LazyRun:
-    """Run or score table, loaded lazily when it is evaluated."""
+    """Run of a system for a snapshot, whose file is read only when `score` is called."""
 
     system: str
     snapshot: str
@@ -94,11 +94,11 @@ def evaluate(
     *,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Evaluate runs against judgements, with both already in memory.
+    """Evaluate in-memory runs against in-memory relevance judgements.
 
     Args:
         qrels: Relevance judgements by snapshot: columns `query_id`, `doc_id`, `grade`.
-        runs: Runs by system and snapshot; runs for some snapshots may be missing.
+        runs: Runs by system and then by snapshot; a system may lack runs for some snapshots.
         parameters: Parameters of the evaluation; None for the defaults.
         progress: Reports each scored run.
 
@@ -210,8 +210,8 @@ def _check_runs(
     for lazy_run in lazy_runs:
         if lazy_run.snapshot not in qrels:
             raise UsageError(
-                f"run of {lazy_run.system!r}: unknown snapshot {lazy_run.snapshot!r}; expected one of "
-                f"{', '.join(sorted(qrels))}"
+                f"run of {lazy_run.system!r}: unknown snapshot {lazy_run.snapshot!r}; expected one "
+                f"of {', '.join(sorted(qrels))}"
             )
     if parameters.pivot is not None and parameters.pivot not in systems:
         raise UsageError(

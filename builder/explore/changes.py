@@ -103,7 +103,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 
 
 def signed_count_cell(value: int) -> Cell:
-    """Return a table cell with a difference of two counts and its sign."""
+    """Return a table cell with the signed difference between two counts."""
     return Cell(numbers.format_signed(value) if value else "0", value)
 
 
@@ -178,7 +178,7 @@ def _create_filter_fields(
 
 
 def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tuple[Column, ...]:
-    """Return the columns of the table of document changes; URLs are read only for visible rows."""
+    """Return the columns of the document change table; URLs are read only for visible rows."""
     urls: dict[str, str] = {}
 
     def document_cell(row: Row) -> Cell:
@@ -200,7 +200,7 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
         return Cell(link(f"/page/{row['matched_id']}", row["matched_by"]))
 
     return (
-        Column("Page", document_cell, "URL in the last snapshot that contains it", "id"),
+        Column("Page", document_cell, "URL in the last snapshot that contains the page", "id"),
         Column(
             "What happened",
             lambda r: Cell(r["status"].replace("_", " ")),
@@ -212,7 +212,10 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
             "Degree", "band", "Degree of change of updated pages: cosmetic, edited or rewritten"
         ),
         Column(
-            "Dice", lambda r: decimal_cell(r["dice"]), "Dice coefficient of both word sets", "dice"
+            "Dice",
+            lambda r: decimal_cell(r["dice"]),
+            "Dice coefficient of the two word sets",
+            "dice",
         ),
         Column(
             "Words",

@@ -1,4 +1,4 @@
-"""Renders a table of a query's grades by document and snapshot, with the evidence of each grade."""
+"""Table of a query's grades by document and snapshot, with the evidence for each grade."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from builder.reporting.parts import empty_note, legend, paragraph, section
 from schemas import GRADES as GRADE_NAMES
 
 MAX_DOCUMENTS = 100
-"""Maximum number of documents shown in a grade table; the copyable rows contain all of them."""
+"""Maximum number of documents shown in a grade table; the data to copy contain all documents."""
 MIN_STABILITY = 0.8
 """Minimum stability of a grade that is not marked as uncertain."""
 
@@ -31,13 +31,13 @@ WHERE query_key = $query ORDER BY doc_key, qrels.snapshot
 
 
 def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
-    """Render grades as a table with a row per document and a column per snapshot.
+    """Render grades as a table with one row per document and one column per snapshot.
 
     Documents with the highest grades come first.
 
     Args:
         source: Connection to the collection.
-        grades: Rows that the statement `GRADES` returned.
+        grades: Rows returned by the SQL statement `GRADES`.
         values: SQL parameters of that statement.
     """
     by_document: dict[str, dict[str, Row]] = {}
@@ -87,13 +87,13 @@ def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[s
 
 
 def document_link(doc_id: str, url: str | None) -> Markup:
-    """Return a link to a document's page, labeled with its URL without scheme, or with its id."""
+    """Return a link to a document's page; its label is the URL without scheme, else the id."""
     text = (url or doc_id).removeprefix("https://").removeprefix("http://")
     return link(f"/page/{doc_id}", text)
 
 
 def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
-    """Return the template values of a cell of the grade table; None without a judgement."""
+    """Return the template values of a grade table cell; None if there is no judgement."""
     if row is None:
         return None
     is_unsure = row["stability"] is not None and row["stability"] < MIN_STABILITY
@@ -109,7 +109,7 @@ def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
 
 
 def format_grade_evidence(row: Row) -> list[tuple[str, str]]:
-    """Return the evidence for a grade: a label and a formatted value for each statistic."""
+    """Return the evidence for a grade as pairs of a label and a formatted value."""
     facts = [("Source", row["source"])]
     if row["score"] is not None or row["impressions"]:
         facts += [

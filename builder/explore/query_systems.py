@@ -75,7 +75,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
 def _scores_to_rows(
     source: CollectionSource, scores: dict[tuple[str, str], float | None]
 ) -> list[Row]:
-    """Return a row per snapshot and system: score, rank, and change to the previous snapshot."""
+    """Return one row per snapshot and system: score, rank, change from the previous snapshot."""
     rows: list[Row] = []
     for index, name in enumerate(source.snapshots):
         snapshot_scores = {s: scores.get((s, name)) for s in source.systems}
@@ -118,7 +118,7 @@ def _score_columns(request: PageRequest) -> tuple[Column, ...]:
 
 
 def signed_score_cell(value: float | None) -> Cell:
-    """Return a table cell with a score difference and its sign; a dash if it is None."""
+    """Return a table cell with a signed score difference; None becomes a dash."""
     if value is None:
         return Cell(numbers.DASH, -1e300)
     return Cell(f"{value:+.4f}".replace("-", "\N{MINUS SIGN}"), value)
@@ -127,7 +127,7 @@ def signed_score_cell(value: float | None) -> Cell:
 def _attribution_markup(
     source: CollectionSource, request: PageRequest, query_id: str, measure: str
 ) -> Markup | None:
-    """Render the causes of a score change; return None if the request selects no score."""
+    """Render the causes of the score change selected by the request; None if none is selected."""
     system = request.choice("system", source.systems)
     until = request.choice("until", source.snapshots[1:])
     if not system or not until:
@@ -146,7 +146,10 @@ def _attribution_markup(
         {"part": "the system and the statistics of its index", "value": found.statistics_and_system}
     )
     rows.append({"part": "whole change", "value": found.change})
-    columns = (Column("Part", "part"), Column("Contribution", lambda r: signed_score_cell(r["value"])))
+    columns = (
+        Column("Part", "part"),
+        Column("Contribution", lambda r: signed_score_cell(r["value"])),
+    )
     note = (
         f"Shapley values over the top {source.depth} results of both runs. The query is the same "
         "in both snapshots, so changed queries contribute nothing."

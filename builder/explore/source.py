@@ -163,7 +163,7 @@ class CollectionSource:
         return statement.identifiers() & views.VIEW_NAMES
 
     def _create_view(self, name: str) -> None:
-        """Create the view of a table, unless it exists."""
+        """Create the view of a table unless the view already exists."""
         with self._lock:
             if name in self._views:
                 return
@@ -202,7 +202,7 @@ FIRST_ROW_SQL = {
     "sentences": "SELECT 1 FROM translations LIMIT 1",
     "rejects": "SELECT 1 FROM rejects LIMIT 1",
 }
-"""SQL that returns one row if a table has any rows, by table."""
+"""SQL that returns one row if a table is not empty, by table name."""
 
 
 def open_collection_source(path: Path | str, memory_limit: str = MEMORY_LIMIT) -> CollectionSource:

@@ -1,4 +1,4 @@
-"""SQL statements on a collection, to run with bound parameters or to copy with literals.
+"""SQL statements that run with bound parameters, and their copyable text with literals.
 
 DuckDB receives values only as bound parameters. In the SQL text that users copy, values are quoted
 literals.
@@ -43,7 +43,7 @@ class Statement:
         return {name: self.values[name] for name in _PARAMETER.findall(self.sql)}
 
     def identifiers(self) -> frozenset[str]:
-        """Return all words of the SQL, a superset of the tables and macros that it uses."""
+        """Return all words in the SQL, which include the names of the tables and macros used."""
         return frozenset(_NAME.findall(self.sql))
 
     def to_sql(self) -> str:
@@ -55,8 +55,9 @@ class Statement:
         return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)  # noqa: S608 - a constant
 
     def slice_with_total(self, order: str, limit: int, offset: int) -> "Statement":
-        """Return a statement for a slice of the ordered rows, with the total count in `all_rows`.
+        """Return a statement that selects a slice of the ordered rows and their total count.
 
+        The total count is in the column `all_rows`.
         DuckDB materializes all rows, which is fast enough up to about 100,000 rows.
 
         Args:
@@ -69,7 +70,7 @@ class Statement:
         return Statement(inner + rows, self.values).slice_rows(order, limit, offset)
 
     def slice_rows(self, order: str, limit: int, offset: int) -> "Statement":
-        """Return a statement for a slice of the ordered rows.
+        """Return a statement that selects a slice of the ordered rows.
 
         Args:
             order: Constant SQL for ORDER BY.
@@ -81,7 +82,7 @@ class Statement:
 
 
 def literal(value: Value | None) -> str:
-    """Return a value as an SQL literal, in which single quotes of a text are doubled."""
+    """Convert a value to an SQL literal; single quotes in text are doubled."""
     if value is None:
         return "NULL"
     if isinstance(value, str):

@@ -147,7 +147,8 @@ def _snapshot_section(
     return section(
         "queries",
         f"Queries of {snapshot}",
-        "Each point is a query; on the line, both scores are equal. Select a point to open it.",
+        "Each point is a query; on the line, both scores are equal. Select a point to open its "
+        "query.",
         grid(
             _scatter_plot(ordered[:MAX_POINTS], first, second, measure),
             table(
@@ -159,8 +160,8 @@ def _snapshot_section(
 
 
 def _scatter_plot(rows: Sequence[Row], first: str, second: str, measure: str) -> Markup:
-    """Render a scatter plot of two systems' scores, in which each point links to its query."""
-    drawing = Chart(f"{measure}: {second} (up) against {first} (right)", height=400)
+    """Render a scatter plot of two systems' per-query scores; each point links to its query."""
+    drawing = Chart(f"{measure}: {second} (vertical) against {first} (horizontal)", height=400)
     left, right, top, bottom = drawing.plot_area
     values = [0.0, 1.0, *(row[side] for row in rows for side in ("first", "second"))]
     x, y = LinearScale(values, left, right), LinearScale(values, bottom, top)

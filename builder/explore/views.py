@@ -29,15 +29,15 @@ ID_COLUMNS = {
     "queries": {"query_id": "query"},
     "qrels": {"query_id": "query", "doc_id": "document"},
 }
-"""Columns with ids that are valid in one snapshot, by table, and their kind in `ReleaseIds`."""
+"""Id columns of each table that are valid only in one snapshot, with the kind in `ReleaseIds`."""
 
 Relation = duckdb.DuckDBPyRelation
 
 
 def table_files(collection: Collection, name: str) -> Iterator[tuple[Table, str | None]]:
-    """Yield the table of each snapshot and the snapshot's name.
+    """Yield pairs of the table of a snapshot and the name of the snapshot.
 
-    A table of the whole collection is yielded once, with None instead of a snapshot.
+    A table of the whole collection is yielded once, with None instead of a name.
     """
     if name in COLLECTION_TABLES:
         yield table_at(collection.path, COLLECTION_TABLES[name], TABLES[name]), None
@@ -99,7 +99,7 @@ def key_column(column: str) -> str:
 def _add_key_column(
     connection: duckdb.DuckDBPyConnection, rows: Relation, ids: Table, column: str, kind: str
 ) -> Relation:
-    """Add the column with the aligned ids of an id column, such as `doc_key` for `doc_id`."""
+    """Add a column of aligned ids for an id column, such as `doc_key` for `doc_id`."""
     own, key = duckdb.ColumnExpression(column), key_column(column)
     if not ids.paths:
         return rows.select(duckdb.StarExpression(), own.alias(key))
@@ -113,7 +113,7 @@ def _add_key_column(
 
 
 def _empty_table(name: str) -> pa.Table:
-    """Return an empty table with the columns that the view of a table has."""
+    """Return an empty table with the columns of the view of a table."""
     schema = arrow_schema(TABLES[name])
     if name in SNAPSHOT_TABLES:
         for column in ("snapshot", *map(key_column, ID_COLUMNS.get(name, ()))):
@@ -123,7 +123,7 @@ def _empty_table(name: str) -> pa.Table:
 
 
 def view_sql(collection: Collection, name: str) -> str:
-    """Return the SQL that creates the view of a table; values are inlined as quoted literals."""
+    """Return the SQL that creates the view of a table, with all values as quoted literals."""
     parts = [
         _select_sql(collection, name, table.paths, snapshot)
         for table, snapshot in table_files(collection, name)

@@ -74,7 +74,10 @@ def diff_words(before: str, after: str) -> WordDiff:
 
 
 def _merge_stray_words(opcodes: Sequence[Opcode]) -> list[Opcode]:
-    """Merge longer changes that are separated by at most `MAX_STRAY_WORDS` unchanged words."""
+    """Merge two changes if both are longer than the few unchanged words between them.
+
+    Both changes have more than `MAX_STRAY_WORDS` words, and at most that many separate them.
+    """
     merged: list[Opcode] = []
     for index, opcode in enumerate(opcodes):
         kind, a, b, c, d = opcode
@@ -90,7 +93,7 @@ def _merge_stray_words(opcodes: Sequence[Opcode]) -> list[Opcode]:
 
 
 def _word_count(opcode: Opcode) -> int:
-    """Return the total number of words that an opcode covers in the two texts."""
+    """Return the number of words that an opcode covers, summed over both texts."""
     return opcode[2] - opcode[1] + opcode[4] - opcode[3]
 
 
@@ -99,7 +102,7 @@ def _strip_words(words: list[str]) -> list[str]:
 
 
 def _shorten_unchanged(words: list[str], *, is_first: bool, is_last: bool) -> list[Run]:
-    """Replace the middle of a long unchanged run by its word count.
+    """Replace the middle of a long run of unchanged words with the number of omitted words.
 
     Args:
         words: Words of the run.

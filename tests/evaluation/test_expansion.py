@@ -231,7 +231,7 @@ WRONG_KEYQUERY = "keyqueries: expected values >= 1 and max_terms <= 4, found "
         ),
         (
             lambda: index_of(CORPUS, keep_terms=False).document_terms(0),
-            "BM25: the index was built without the terms of its documents; set keep_terms",
+            "BM25: the index does not contain document terms; build it with keep_terms=True",
         ),
     ],
 )

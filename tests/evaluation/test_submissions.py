@@ -118,11 +118,11 @@ def test_messages_have_three_examples(tmp_path: Path) -> None:
         "no_known_query": "expected queries of the snapshot, found only q7",
         "unknown_documents": "documents not in the snapshot: c, d",
         "missing_queries": "queries without results: q1, q2",
-        "ranks_and_scores": "ranks contradict the scores, and only scores are evaluated, "
+        "ranks_and_scores": "ranks contradict the scores (only scores are evaluated) "
         "for the queries q7",
     }
     assert messages(tmp_path, "q2 Q0 a 1 1 t\nq2 Q0 b 2 1 t\nq1 Q0 a 1 1 t\n") == {
-        "tied_scores": "all results have the same score and are ranked by document id, for the "
+        "tied_scores": "all scores are equal, so results are ranked by document id, for the "
         "queries q2"
     }
 

@@ -7,7 +7,7 @@ import pytest
 
 import builder
 from builder import BuildReport, Simulation
-from builder.evaluation import Bm25Parameters, search_snapshot, sanity_table
+from builder.evaluation import Bm25Parameters, sanity_table, search_snapshot
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
 from builder.models import bundled_model

@@ -22,7 +22,7 @@ Vectors = npt.NDArray[np.float32]
 def dense_search(
     documents: Path, queries: Path, *, depth: int = DEFAULT_DEPTH, tag: str = "dense"
 ) -> Run:
-    """Search document vectors with query vectors.
+    """Return the documents with the largest inner product for each query vector, as a run.
 
     Args:
         documents: Parquet file with `doc_id` and `vector`.
@@ -78,7 +78,7 @@ def _to_matrix(frame: pl.DataFrame, path: Path, size: int | None) -> Vectors:
     flat = frame["vector"].explode(empty_as_null=False, keep_nulls=False).cast(pl.Float32)
     values = flat.to_numpy().reshape(frame.height, length)
     if flat.null_count() or not np.isfinite(values).all() or frame.to_series(0).null_count():
-        raise DataError(f"{path}: every row must have an id and finite numbers")
+        raise DataError(f"{path}: expected an id and a vector of finite numbers in every row")
     return values
 
 

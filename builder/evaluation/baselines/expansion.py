@@ -24,13 +24,13 @@ unchanged); `terms` and `weights`: distinct index terms, null for an unchanged q
 
 Floats = npt.NDArray[np.float64]
 RelevantDocuments = tuple[list[TermIds], list[float], list[str]]
-"""Term ids, grades and document ids of the relevant documents of a query."""
+"""Term ids, grades and ids of the relevant documents of a query, as parallel lists."""
 
 
 def search_expanded(
     index: Bm25Index, queries: pl.DataFrame, expanded: pl.DataFrame, *, tag: str = "expanded"
 ) -> Run:
-    """Search an index with expanded queries; queries without an expansion stay as they are.
+    """Search an index with expanded queries, or with the original query if it has no expansion.
 
     Args:
         index: Index of the snapshot.
@@ -54,7 +54,7 @@ def search_expanded(
 def build_expansion_frame(
     index: Bm25Index, rows: Iterator[tuple[str, str, TermIds, Floats]]
 ) -> pl.DataFrame:
-    """Convert rows of query id, source, term ids and weights to a frame with schema `EXPANDED`."""
+    """Convert tuples (query id, source, term ids, weights) to a DataFrame of schema `EXPANDED`."""
     names = list(index.analyzer.vocabulary)
     values = [
         (query_id, source, [names[term] for term in terms.tolist()], weights.tolist())
@@ -66,16 +66,16 @@ def build_expansion_frame(
 
 
 def query_terms(index: Bm25Index, queries: pl.DataFrame) -> Iterator[tuple[str, TermIds]]:
-    """Yield the id and the term ids of each query."""
+    """Yield pairs of a query id and the term ids of the query."""
     return zip(queries["query_id"], index.query_terms(queries["text"]), strict=True)
 
 
 def relevant_documents_by_query(
     index: Bm25Index, feedback: pl.DataFrame, limit: int
 ) -> dict[str, RelevantDocuments]:
-    """Return the terms, grades and ids of the first `limit` relevant documents, by query id.
+    """Return the term ids, grades and ids of each query's first `limit` relevant documents.
 
-    Terms that are not in the index, and documents without a term of the index, are omitted.
+    Terms that are not in the index are omitted, as are documents without any term of the index.
     """
     terms = index.query_terms(feedback["text"])
     columns = feedback.select("query_id", "grade", "doc_id").iter_rows()

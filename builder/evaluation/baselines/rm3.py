@@ -18,8 +18,8 @@ from builder.evaluation.baselines.bm25 import Bm25Index, TermIds
 from builder.evaluation.baselines.expansion import (
     Floats,
     build_expansion_frame,
-    relevant_documents_by_query,
     query_terms,
+    relevant_documents_by_query,
 )
 
 

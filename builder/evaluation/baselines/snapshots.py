@@ -32,18 +32,18 @@ def search_snapshot(
     progress: Progress | None = None,
     statistics: CollectionStatistics | None = None,
 ) -> Run:
-    """Search the documents of a published snapshot with its queries.
+    """Search the documents of a published snapshot with its queries, using BM25.
 
     Args:
         documents: Parquet files with `doc_id`, title and text columns.
         queries: Parquet file with `query_id` and a text column.
         parameters: Parameters of BM25; None for the defaults.
-        suffix: Suffix of the text columns; see `Collection.languages`. None for the translation if
-            the language is English, and for the source text otherwise.
+        suffix: Suffix of the text columns; see `Collection.languages`. None selects the translation
+            if `parameters.language` is English, and the source text otherwise.
         tag: Name of the run.
         progress: Reports the number of indexed documents.
-        statistics: Statistics of another snapshot to score with, from `snapshot_statistics`; None
-            for those of the documents.
+        statistics: Collection statistics used for scoring, from `snapshot_statistics`; None for
+            those of the documents.
 
     Raises:
         UsageError: A file is unreadable.
@@ -66,13 +66,13 @@ def snapshot_statistics(
     suffix: str | None = None,
     progress: Progress | None = None,
 ) -> CollectionStatistics:
-    """Compute the collection statistics of a published snapshot that BM25 uses.
+    """Compute the BM25 collection statistics of a published snapshot.
 
     Args:
         documents: Parquet files with `doc_id`, title and text columns.
         parameters: Parameters of BM25; None for the defaults.
         suffix: Suffix of the text columns, as for `search_snapshot`.
-        progress: Reports the number of documents.
+        progress: Reports the number of processed documents.
 
     Raises:
         UsageError: A file is unreadable.
@@ -100,7 +100,7 @@ def search_snapshot_expanded(
     suffix: str,
     tag: str = "expanded",
 ) -> tuple[Run, pl.DataFrame]:
-    """Search a snapshot with queries that are expanded by the judgements of earlier snapshots.
+    """Search a snapshot with queries expanded using the judgements of earlier snapshots.
 
     Args:
         snapshot: Snapshot to search; its judgements are not used.

@@ -1,4 +1,4 @@
-"""Reads the texts of a published snapshot in one of its languages.
+"""Reads the texts of a published snapshot in one language.
 
 The text columns of a language share a suffix; see `Collection.languages`.
 """
@@ -15,7 +15,7 @@ _BATCH_ROWS = 2048
 
 
 def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
-    """Read the queries of a snapshot as columns `query_id` and `text`.
+    """Read the queries of a snapshot into a table with columns `query_id` and `text`.
 
     Raises:
         UsageError: The file is unreadable.
@@ -32,7 +32,9 @@ def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
 
 
 def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
-    """Yield batches of documents: `doc_id`, and `text` (title and text, separated by a line break).
+    """Yield batches of documents with columns `doc_id` and `text`.
+
+    `text` consists of the title and the text, separated by a line break.
 
     Raises:
         UsageError: A file is unreadable.
@@ -60,7 +62,7 @@ def _full_text_expression(suffix: str) -> pl.Expr:
 
 
 def read_document_texts(files: Sequence[Path], doc_ids: pl.Series, suffix: str) -> pl.DataFrame:
-    """Read the given documents as columns `doc_id` and `text`, as in `read_documents`.
+    """Read the texts of the given documents into a table with columns `doc_id` and `text`.
 
     Raises:
         UsageError: A file is missing.

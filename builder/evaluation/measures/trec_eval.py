@@ -27,7 +27,7 @@ _TREC_NAMES = {
     "Rprec": ("Rprec", ""),
     "Success": ("", "success"),
 }
-"""Names of each family in trec_eval, without and with a cutoff."""
+"""trec_eval name of each family of measures, without and with a cutoff."""
 
 
 def from_trec_name(name: str) -> str | None:
@@ -42,7 +42,7 @@ def from_trec_name(name: str) -> str | None:
 
 
 class TrecEvalScorer:
-    """Computes trec_eval measures for runs of a snapshot.
+    """Scorer that computes trec_eval measures for runs of a snapshot.
 
     Args:
         measures: Measures that trec_eval computes.
@@ -107,7 +107,7 @@ class TrecEvalScorer:
 
 
 def _relevance_level(measure: Measure) -> int:
-    """Return the minimum grade of a relevant document, which is option -l of trec_eval."""
+    """Return the minimum grade of a relevant document (option -l of trec_eval)."""
     return dict(measure.parameters).get("rel", 1)
 
 

@@ -1,7 +1,7 @@
 """Persistence of effectiveness between two snapshots (Keller et al. 2024; LongEval 2023).
 
-Computes an array per quantity from the mean scores of all systems in both snapshots; NaN where a
-quantity is undefined. S and P are the means of a system and of the pivot in the first snapshot,
+Computes one array per quantity from the mean scores of all systems in both snapshots. Undefined
+values are NaN. S and P are the means of a system and of the pivot in the first snapshot,
 and S' and P' are their means in the second:
 
     arp_from, arp_to      S and S'            average retrieval performance
@@ -41,11 +41,11 @@ class Quantity:
     """Quantity that describes how effectiveness persists from one snapshot to another.
 
     Args:
-        name: Name; includes the sign convention where it could be ambiguous.
+        name: Name of the quantity, with the sign convention where it could be ambiguous.
         ideal: Value for a system whose effectiveness does not change, if there is one.
         needs: Symbols of the means in the formula.
         denominators: Symbols of the means that must not be zero.
-        formula: Computes the values from the means; NaN where a denominator is zero.
+        formula: Function that computes the values from the means; NaN where a denominator is zero.
     """
 
     name: str
@@ -56,11 +56,13 @@ class Quantity:
 
     @property
     def needs_pivot(self) -> bool:
-        """Whether the formula compares a system with the pivot system."""
+        """Whether the formula contains means of the pivot system."""
         return "P" in self.needs or "P'" in self.needs
 
-    def undefined_reason(self, means: MeansBySymbol, system: int, measure: int, pivot: int | None) -> str:
-        """Return why the quantity is undefined for a system and measure."""
+    def undefined_reason(
+        self, means: MeansBySymbol, system: int, measure: int, pivot: int | None
+    ) -> str:
+        """Return the reason why the quantity is undefined for a system and measure."""
         if self.needs_pivot and system == pivot:
             return "the system is the pivot"
         for symbol in self.needs:
@@ -71,7 +73,7 @@ class Quantity:
 
 
 def subtract(first: Floats, second: Floats) -> Floats:
-    """Return `first - second`, with differences within the rounding error set to 0."""
+    """Return `first - second`; differences within the rounding error become 0."""
     gap = first - second
     return np.where(np.abs(gap) <= TIE_TOLERANCE, 0.0, gap)
 
@@ -123,12 +125,13 @@ QUANTITIES = (
 
 
 def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[str, Floats]:
-    """Return the mean scores by symbol (`S`, `S'`, `P`, `P'`, `S-P`), for formulas of quantities.
+    """Return the arrays of mean scores that formulas use, by symbol (`S`, `S'`, `P`, `P'`, `S-P`).
 
     Args:
         before: Means in the first snapshot, shape (..., systems, measures).
         after: Means in the second snapshot, the same shape.
-        pivot: Index of the pivot among the systems, whose own comparison is NaN; None for no pivot.
+        pivot: Index of the pivot among the systems; its comparison with itself is NaN. None omits
+            `P`, `P'` and `S-P`.
     """
     means = {"S": before, "S'": after}
     if pivot is not None:
@@ -140,6 +143,6 @@ def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[st
 
 
 def compute_persistence_measures(means: MeansBySymbol) -> dict[str, Floats]:
-    """Compute all quantities by name; without a pivot, only those that need no pivot."""
+    """Return an array per quantity name; without a pivot, only quantities that need none."""
     has_pivot = "P" in means
     return {q.name: q.formula(means) for q in QUANTITIES if has_pivot or not q.needs_pivot}

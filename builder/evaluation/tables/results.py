@@ -1,7 +1,7 @@
 """Rows of the result tables of an evaluation, for one set of queries.
 
-Each row has a value, its bootstrap interval and the number of resamples; undefined values are null
-and have a reason. Values are never NaN or infinite.
+Each row has a value, the bootstrap interval of the value and the number of resamples. If a value is
+undefined, it is null and the row contains the reason. Values are never NaN or infinite.
 """
 
 import math
@@ -81,7 +81,7 @@ def _finite_or_none(value: float) -> float | None:
 
 
 def _value_and_interval(value: Floats, samples: Floats, confidence: float) -> list[Floats]:
-    """Return the value, its confidence interval and the number of resamples, as arrays."""
+    """Return arrays: value, lower and upper confidence bound, and number of resamples."""
     low, high, defined = percentile_interval(samples, confidence)
     # a bound that differs from the value only by rounding is set to the value
     low, high = (
@@ -193,7 +193,7 @@ def persistence_rows(
 def _undefined_unpaired_test_reason(
     topics: TopicSet, earlier: int, later: int, system: int, min_queries: int
 ) -> str:
-    """Return why an unpaired test is undefined, given the queries of the smallest snapshot."""
+    """Return why an unpaired test that needs `min_queries` per snapshot has no p-value."""
     first, second = topics.snapshots[earlier], topics.snapshots[later]
     if min(first.unjudged[system], second.unjudged[system]) < 0:
         return "no run for one of the snapshots"
