@@ -57,8 +57,8 @@ class Statement:
     def slice_with_total(self, order: str, limit: int, offset: int) -> "Statement":
         """Return a statement that selects a slice of the ordered rows and their total count.
 
-        The total count is in the column `all_rows`.
-        DuckDB materializes all rows, which is fast enough up to about 100,000 rows.
+        The total count is in the column `all_rows`. DuckDB materializes all rows, which is fast
+        enough up to about 100,000 rows.
 
         Args:
             order: Constant SQL for ORDER BY.
