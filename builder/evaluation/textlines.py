@@ -21,7 +21,7 @@ MAX_LINE_BYTES = 64 * 2**20
 
 
 def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a UTF-8 file without line endings, with their 1-based numbers.
+    """Yield each line of a UTF-8 file as a 1-based number and the text without line ending.
 
     Args:
         path: Plain, gzip or zstd file.
@@ -29,7 +29,7 @@ def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: The file is not valid UTF-8, is corrupt, or the file or a line is too large.
+        FormatError: The file is corrupt or not valid UTF-8, or the file or a line is too large.
     """
     compression = detect_compression(path)
     number, remaining = 0, max_bytes

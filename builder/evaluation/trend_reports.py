@@ -127,7 +127,7 @@ def snapshot_trend_from_file(path: Path, residuals: ResidualKind = "raw") -> Tre
 
     Raises:
         FormatError: The file is not a table, or a score or weight is not a finite number.
-        UsageError: The path is not a readable file, or as for `snapshot_trend`.
+        UsageError: The path is not a readable file, or `snapshot_trend` rejects the table.
     """
     is_csv = path.suffix == ".csv"
     scores = read_delimited(path, SCORE_TYPES, separator="," if is_csv else "\t", quoted=is_csv)

@@ -23,7 +23,7 @@ def urls_section(
     Args:
         source: Connection to the collection.
         doc_id: Aligned id of the document.
-        map_rows: Rows of the document in `documents_map`: one, or none.
+        map_rows: Rows of the document in `documents_map`, at most one.
         changes: Rows of the document in `document_changes`.
     """
     rows = [_url_row("URL in the last snapshot", None, doc_id, r["url"]) for r in map_rows]

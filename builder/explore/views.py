@@ -35,9 +35,9 @@ Relation = duckdb.DuckDBPyRelation
 
 
 def table_files(collection: Collection, name: str) -> Iterator[tuple[Table, str | None]]:
-    """Yield pairs of the table of a snapshot and the name of the snapshot.
+    """Yield the table of each snapshot, paired with the name of the snapshot.
 
-    A table of the whole collection is yielded once, with None instead of a name.
+    A table of the whole collection is yielded once, paired with None.
     """
     if name in COLLECTION_TABLES:
         yield table_at(collection.path, COLLECTION_TABLES[name], TABLES[name]), None

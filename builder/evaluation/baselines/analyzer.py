@@ -1,8 +1,8 @@
 """Text analysis of the BM25 baseline: tokenization, stop word removal and stemming.
 
-Words are lowercased, elisions ("l'eau" becomes "eau") and accents ("santé" becomes "sante") are
-removed, and stop words are dropped. Words are stemmed if the language has a Snowball stemmer. Each
-distinct word is analyzed only once.
+Words are lowercased. Elisions are removed ("l'eau" becomes "eau"), as are stop words and accents
+("santé" becomes "sante"). Words are stemmed if the language has a Snowball stemmer. Each distinct
+word is analyzed only once.
 """
 
 from collections.abc import Callable

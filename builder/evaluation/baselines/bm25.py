@@ -1,4 +1,4 @@
-"""BM25 index over documents in memory, and search with plain or weighted queries.
+"""In-memory BM25 index of documents, and search with plain or weighted queries.
 
 Scores follow Robertson & Zaragoza 2009 with Lucene's non-negative idf, computed by bm25s. Documents
 are read in batches, and only their term ids are kept in memory.
@@ -34,7 +34,7 @@ class Bm25Parameters:
 
     Args:
         language: Language code of the texts; see `Analyzer`.
-        k1: Saturation of the term frequency.
+        k1: Term frequency saturation, at least 0.
         b: Strength of document length normalization, from 0 to 1.
         depth: Number of documents to retrieve per query.
 
@@ -124,7 +124,7 @@ class Bm25Index:
     def weighted_scores(
         self, terms: TermIds, weights: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Return the weighted sum of the term scores of every document; `terms` are distinct."""
+        """Return, for every document, the weighted sum of its scores for distinct terms."""
         scores = np.zeros(len(self))
         for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
             documents, values = self.postings(term)

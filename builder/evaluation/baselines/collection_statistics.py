@@ -34,7 +34,7 @@ class CollectionStatistics:
     frequencies: Mapping[str, int]
 
     def idf(self, term: str) -> float:
-        """Return Lucene's inverse document frequency of a term, which may be out of vocabulary."""
+        """Return Lucene's idf of a term; an out-of-vocabulary term has document frequency 0."""
         frequency = self.frequencies.get(term, 0)
         return log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5))
 
@@ -48,7 +48,7 @@ class CollectionStatistics:
         """Return k1 and b adjusted so that an index scores as if it had this mean length.
 
         BM25 adds k1 (1 - b) + k1 b length / mean length to the term frequency. The adjustment
-        multiplies the second summand by the ratio of the mean length of the index to this one.
+        multiplies the second summand by `indexed.mean_length` / `self.mean_length`.
         """
         constant, slope = k1 * (1 - b), k1 * b * indexed.mean_length / self.mean_length
         total = constant + slope

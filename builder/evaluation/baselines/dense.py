@@ -1,4 +1,4 @@
-"""Exact nearest neighbour search with precomputed embeddings.
+"""Exact nearest-neighbor search with precomputed embeddings.
 
 Reads Parquet files with `doc_id` or `query_id`, and `vector` (a list of floats). Scores are inner
 products; normalize the vectors for cosine similarity. Documents are read in batches.
@@ -89,7 +89,7 @@ def _merge_top_documents(
     doc_ids: pl.Series,
     depth: int,
 ) -> pl.DataFrame:
-    """Merge the top documents so far with those of a batch, keeping ties with the last document."""
+    """Merge the best documents so far with those of a batch; keep ties with the last one."""
     frames = [best]
     for query, row in zip(query_ids, scores, strict=True):
         kept = np.arange(len(row))

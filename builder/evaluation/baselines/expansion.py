@@ -1,4 +1,4 @@
-"""Search with expanded queries, which are weighted terms of the index.
+"""Search with expanded queries, which consist of weighted index terms.
 
 Expansions use documents that were judged relevant to the same query in earlier snapshots, as Keller
 et al. (2025, Counterfactual Query Rewriting) do; see `rm3` and `keyqueries`.

@@ -1,8 +1,8 @@
 """Relevance feedback from earlier snapshots: texts of documents that were judged relevant.
 
 The text of a document is the one that was judged, even if the document changed or disappeared
-later. Ids are those of the later snapshot, even between imported releases
-with different ids.
+later. Ids are those of the later snapshot, even if the snapshots of an imported release use
+different ids.
 """
 
 from collections.abc import Sequence

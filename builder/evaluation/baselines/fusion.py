@@ -77,9 +77,9 @@ def read_scores(path: Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:
 def rerank(
     run: Run, scores: pl.DataFrame, *, top: int = 100, tag: str = "rerank", depth: int | None = None
 ) -> Run:
-    """Re-rank the top documents of a run by given scores.
+    """Re-rank the top documents of a run by new scores.
 
-    Of the first `top` documents of a query, those with a new score are ranked first, by descending
+    Of the first `top` documents of a query, those with a new score come first, by descending new
     score; all other documents follow in their original order. Ties keep their original order. The
     scores of the new run are descending integers.
 

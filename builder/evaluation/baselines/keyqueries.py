@@ -67,11 +67,11 @@ def keyquery(
 ) -> pl.DataFrame:
     """Replace each query by a keyquery of its relevant documents from earlier snapshots.
 
-    Candidates are all sets of up to `max_terms` terms among the `fb_terms` rarest terms of the
-    query and the `fb_terms` best of its relevance model, weighted by idf. Among the candidates with
-    at least `min_results` results, the keyquery has the highest DCG@`top` of the relevant documents
-    in the index and, if several do, the fewest terms. Tied documents all get the worst of their
-    ranks.
+    Candidates are all sets of up to `max_terms` terms. The terms are the `fb_terms` rarest of the
+    query and the `fb_terms` with the highest P(w|R) idf(w) in its relevance model R. Among the
+    candidates with at least `min_results` results, the keyquery is the one with the highest
+    DCG@`top` of the relevant documents in the index and, if several have it, the fewest terms.
+    Tied documents all get the worst of their ranks.
 
     Args:
         index: Index of the snapshot.

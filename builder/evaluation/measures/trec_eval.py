@@ -1,8 +1,8 @@
 """Effectiveness measures computed by trec_eval, through the package pytrec_eval.
 
-pytrec_eval gets the judged documents of a run at their ranks, with placeholders for unjudged
-documents, up to the last relevant document. This shorter run has the same score for every measure
-in `FAMILIES`, and a run of a million lines is scored in 0.2 seconds.
+Each run is truncated after the last relevant document, and unjudged documents are replaced by
+placeholders. The scores of all measures in `FAMILIES` stay the same, and a run of a million lines
+is scored in 0.2 seconds.
 """
 
 from collections.abc import Sequence

@@ -17,7 +17,7 @@ EXTRACTED_PREFIX = rf"^.*/{_SCRATCH}[^/]+/\d+/"
 
 @contextmanager
 def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list[Path]]:
-    """Extract zip files to temporary folders, and yield all paths with the extracted folders.
+    """Extract zip files, and yield the paths with temporary folders in place of zip files.
 
     This is a context manager; the folders are deleted on exit.
 

@@ -64,7 +64,7 @@ def query_scores(
 def query_drops(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Return a table with the score drop of each query, for pairs of snapshots that judge it."""
+    """Return a table with the score drop of each query between snapshots that both judge it."""
     frames = [pl.DataFrame(schema=QUERY_DROPS)]
     for a, b in parameters.snapshot_pairs(len(snapshots)):
         common = core_queries([snapshots[a], snapshots[b]])

@@ -142,7 +142,7 @@ def _compare_runs(
 def _paired_lists(
     first: pl.DataFrame, second: pl.DataFrame, documents: pl.Series
 ) -> list[tuple[Floats, Floats]]:
-    """Return a pair of score arrays per common query: its documents in both result lists."""
+    """Return, for each common query, the document scores in the first and second list."""
     lists = [side.filter(pl.col("doc_id").is_in(documents.implode())) for side in (first, second)]
     keys = ["query_id", "doc_id"]
     one, other = (side.select(*keys, score=-pl.col("rank").cast(pl.Float64)) for side in lists)
