@@ -145,7 +145,7 @@ def _attribution_markup(
     rows.append(
         {"part": "the system and the statistics of its index", "value": found.statistics_and_system}
     )
-    rows.append({"part": "whole change", "value": found.change})
+    rows.append({"part": "total change", "value": found.change})
     columns = (
         Column("Part", "part"),
         Column("Contribution", lambda r: signed_score_cell(r["value"])),
