@@ -69,7 +69,7 @@ class PageRequest:
             )
         return int(value)
 
-    def url_with(self, **changes: str | int | None) -> str:
+    def url_with_parameters(self, **changes: str | int | None) -> str:
         """Return the URL of this request with some parameters changed; None removes a parameter."""
         return page_url(self.path, **{**self.parameters, **changes})
 

@@ -100,7 +100,10 @@ def _score_columns(request: PageRequest) -> tuple[Column, ...]:
     def attribution_link(row: Row) -> Cell:
         if row["change"] is None:
             return Cell(numbers.DASH)
-        target = request.url_with(system=row["system"], until=row["snapshot"]) + "#attribution"
+        target = (
+            request.url_with_parameters(system=row["system"], until=row["snapshot"])
+            + "#attribution"
+        )
         return Cell(link(target, "attribute"))
 
     return (

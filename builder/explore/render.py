@@ -47,7 +47,7 @@ class Page:
 
 
 @cache
-def environment() -> Environment:
+def template_environment() -> Environment:
     """Return the Jinja2 environment that loads the templates of explorer and reports."""
     return report_environment().overlay(
         loader=ChoiceLoader([PackageLoader("builder.explore"), PackageLoader("builder.reporting")])
@@ -56,7 +56,7 @@ def environment() -> Environment:
 
 def render_macro(name: str, *arguments: Any) -> Markup:
     """Render a macro of the template `explore.html` with positional arguments."""
-    template_macro = getattr(environment().get_template("explore.html").module, name)
+    template_macro = getattr(template_environment().get_template("explore.html").module, name)
     return Markup(template_macro(*arguments))  # noqa: S704 - macros escape their arguments
 
 
@@ -68,7 +68,7 @@ def link(url: str, text: Content) -> Markup:
 def render_page(page: Page, collection_name: str) -> str:
     """Render a page as a complete HTML document with the collection's name in its header."""
     return (
-        environment()
+        template_environment()
         .get_template("layout.html")
         .render(
             page=page,

@@ -48,7 +48,7 @@ class Statement:
 
     def to_sql(self) -> str:
         """Return the SQL with its parameters replaced by literals."""
-        return _PARAMETER.sub(lambda match: literal(self.values[match[1]]), self.sql).strip()
+        return _PARAMETER.sub(lambda match: sql_literal(self.values[match[1]]), self.sql).strip()
 
     def to_count_statement(self) -> "Statement":
         """Return a statement that counts the rows returned by this statement."""
@@ -81,14 +81,14 @@ class Statement:
         return Statement(sql, {**self.values, "limit": limit, "offset": offset})
 
 
-def literal(value: Value | None) -> str:
+def sql_literal(value: Value | None) -> str:
     """Convert a value to an SQL literal; single quotes in text are doubled."""
     if value is None:
         return "NULL"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, list):
-        return "[" + ", ".join(map(literal, value)) + "]"
+        return "[" + ", ".join(map(sql_literal, value)) + "]"
     if isinstance(value, float) and "e" not in repr(value):
         return f"{value!r}e0"  # without an exponent it would be a decimal
     return str(value)
@@ -99,5 +99,5 @@ def values_sql(rows: Sequence[Row]) -> str:
     if not rows:
         return "SELECT NULL WHERE false"
     names = ", ".join(rows[0])
-    lines = ",\n  ".join("(" + ", ".join(map(literal, row.values())) + ")" for row in rows)
+    lines = ",\n  ".join("(" + ", ".join(map(sql_literal, row.values())) + ")" for row in rows)
     return f"SELECT * FROM (VALUES\n  {lines}\n) AS shown({names})"  # noqa: S608 - to copy

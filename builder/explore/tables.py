@@ -141,7 +141,7 @@ def paged_table(
         (
             c.label,
             c.hint,
-            request.url_with(sort=c.sort, page=None) if c.sort else "",
+            request.url_with_parameters(sort=c.sort, page=None) if c.sort else "",
             "yes" if c.sort == sort else "",
         )
         for c in columns
@@ -149,10 +149,10 @@ def paged_table(
     body = _render_table(source, caption, columns, headers, rows, slice_)
     last = -(-total // PAGE_SIZE)
     steps = [
-        ("First", request.url_with(page=None) if page > 1 else ""),
-        ("Previous", request.url_with(page=page - 1) if page > 1 else ""),
-        ("Next", request.url_with(page=page + 1) if page < last else ""),
-        ("Last", request.url_with(page=last) if page < last else ""),
+        ("First", request.url_with_parameters(page=None) if page > 1 else ""),
+        ("Previous", request.url_with_parameters(page=page - 1) if page > 1 else ""),
+        ("Next", request.url_with_parameters(page=page + 1) if page < last else ""),
+        ("Last", request.url_with_parameters(page=last) if page < last else ""),
     ]
     first = (page - 1) * PAGE_SIZE + 1
     position = f"{first:,} to {first + len(rows) - 1:,} of {total:,}"

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from builder.collection import layout
 from builder.collection.read import Collection
-from builder.explore.statements import literal
+from builder.explore.statements import sql_literal
 from builder.io import parquet
 from builder.io.tables import Table, arrow_schema, table_at
 from schemas import TABLES
@@ -148,7 +148,7 @@ def _select_sql(
     chosen, joins = [f"own.{column}" for column in columns], ""
     if snapshot is not None:
         if "snapshot" not in columns:
-            chosen.insert(0, f"{literal(snapshot)} AS snapshot")
+            chosen.insert(0, f"{sql_literal(snapshot)} AS snapshot")
         ids = _release_ids(collection, snapshot).paths
         for column, kind in ID_COLUMNS.get(name, {}).items():
             if not ids:
@@ -157,6 +157,6 @@ def _select_sql(
             chosen.append(f"coalesce({kind}.key, own.{column}) AS {key_column(column)}")
             joins += (
                 f"\nLEFT JOIN (FROM {parquet.to_sql(*ids)}"
-                f" WHERE kind = {literal(kind)}) AS {kind} ON {kind}.id = own.{column}"
+                f" WHERE kind = {sql_literal(kind)}) AS {kind} ON {kind}.id = own.{column}"
             )
     return f"SELECT {', '.join(chosen)}\nFROM {parquet.to_sql(*paths)} AS own{joins}"

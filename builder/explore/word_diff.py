@@ -54,7 +54,7 @@ def diff_words(before: str, after: str) -> WordDiff:
     omitted = max(0, len(old) - MAX_WORDS) + max(0, len(new) - MAX_WORDS)
     old, new = old[:MAX_WORDS], new[:MAX_WORDS]
     matcher = SequenceMatcher(
-        None, _strip_words(old), _strip_words(new), autojunk=len(old) + len(new) > 2000
+        None, _strip_whitespace(old), _strip_whitespace(new), autojunk=len(old) + len(new) > 2000
     )
     runs: list[Run] = []
     opcodes = matcher.get_opcodes()
@@ -97,7 +97,7 @@ def _word_count(opcode: Opcode) -> int:
     return opcode[2] - opcode[1] + opcode[4] - opcode[3]
 
 
-def _strip_words(words: list[str]) -> list[str]:
+def _strip_whitespace(words: list[str]) -> list[str]:
     return [word.rstrip() for word in words]
 
 

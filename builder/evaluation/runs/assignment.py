@@ -105,14 +105,14 @@ def _list_run_files(path: Path) -> list[Path]:
         folders[:] = [
             name
             for name in folders
-            if not _IGNORED.fullmatch(name) and not _contains(folder / name, folder)
+            if not _IGNORED.fullmatch(name) and not _contains_folder(folder / name, folder)
         ]
     if not runs:
         raise UsageError(f"{path}: the folder contains no run files")
     return sorted(runs)
 
 
-def _contains(folder: Path, other: Path) -> bool:
+def _contains_folder(folder: Path, other: Path) -> bool:
     """Return whether a folder contains another, after links are resolved (to detect loops)."""
     return other.resolve().is_relative_to(folder.resolve())
 

@@ -15,7 +15,7 @@ import polars as pl
 from builder.collection.read import Snapshot
 from builder.errors import LongEvalError
 from builder.evaluation.runs.assignment import assign_runs
-from builder.evaluation.runs.metadata import find_metadata
+from builder.evaluation.runs.metadata import read_nearest_metadata
 from builder.io import parquet
 from builder.trec.bounded import read_bounded
 from builder.trec.released import to_release_ids
@@ -73,7 +73,7 @@ def check_submissions(snapshots: Sequence[Snapshot], paths: Sequence[Path]) -> C
     files = assign_runs(paths, sorted(by_name))
     ids = {name: _read_ids(by_name[name]) for name in {file.snapshot for file in files}}
     for file in files:
-        data = find_metadata(file.path)
+        data = read_nearest_metadata(file.path)
         columns = (data.team, data.system, data.resources) if data else (None, None, None)
         runs.append((file.system, file.snapshot, str(file.path), *columns))
         problems = check_run(file.path, *ids[file.snapshot], by_name[file.snapshot].folder)

@@ -38,7 +38,7 @@ class RunMetadata:
     resources: str | None
 
 
-def find_metadata(run: Path) -> RunMetadata | None:
+def read_nearest_metadata(run: Path) -> RunMetadata | None:
     """Read the metadata file nearest to a run, in its folder or a parent; None if there is none.
 
     Raises:

@@ -37,7 +37,7 @@ _DESCRIPTIONS = {
 
 
 @dataclass(frozen=True)
-class Quantity:
+class PersistenceQuantity:
     """Quantity that describes how effectiveness persists from one snapshot to another.
 
     Args:
@@ -103,23 +103,23 @@ def _effect_ratio(means: MeansBySymbol) -> Floats:
 _ALL = ("S", "S'", "P", "P'")
 
 QUANTITIES = (
-    Quantity("arp_from", None, ("S",), (), lambda means: means["S"]),
-    Quantity("arp_to", None, ("S'",), (), lambda means: means["S'"]),
-    Quantity(
+    PersistenceQuantity("arp_from", None, ("S",), (), lambda means: means["S"]),
+    PersistenceQuantity("arp_to", None, ("S'",), (), lambda means: means["S'"]),
+    PersistenceQuantity(
         "rnd_absolute_drop", 0.0, ("S", "S'"), (), lambda means: subtract(means["S"], means["S'"])
     ),
-    Quantity("rnd_relative_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
-    Quantity("re_delta_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
-    Quantity("ri_from", None, ("S", "P"), ("P",), _earlier_relative_improvement),
-    Quantity("ri_to", None, ("S'", "P'"), ("P'",), _later_relative_improvement),
-    Quantity(
+    PersistenceQuantity("rnd_relative_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
+    PersistenceQuantity("re_delta_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
+    PersistenceQuantity("ri_from", None, ("S", "P"), ("P",), _earlier_relative_improvement),
+    PersistenceQuantity("ri_to", None, ("S'", "P'"), ("P'",), _later_relative_improvement),
+    PersistenceQuantity(
         "delta_ri",
         0.0,
         _ALL,
         ("P", "P'"),
         lambda means: _earlier_relative_improvement(means) - _later_relative_improvement(means),
     ),
-    Quantity("effect_ratio", 1.0, _ALL, ("S-P",), _effect_ratio),
+    PersistenceQuantity("effect_ratio", 1.0, _ALL, ("S-P",), _effect_ratio),
 )
 """All quantities in table order."""
 
