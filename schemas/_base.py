@@ -44,7 +44,7 @@ class TableSchema(dy.Schema):
 
     @classmethod
     def signature(cls) -> str:
-        """Return the class name, revision, and columns with type and nullability on one line."""
+        """Return the class name, revision and columns (name, type, nullability) as one line."""
         columns = ",".join(
             f"{name}:{column.dtype}{'?' if column.nullable else ''}"
             for name, column in cls.columns().items()
@@ -53,12 +53,12 @@ class TableSchema(dy.Schema):
 
 
 def snapshot_column(*, primary_key: bool = False, description: str = "Snapshot name") -> dy.String:
-    """Return the definition of a column of snapshot names such as `2022-06`."""
+    """Define a column of snapshot names, such as `2022-06`."""
     return dy.String(primary_key=primary_key, regex=SNAPSHOT_PATTERN, description=description)
 
 
 def doc_id_column(*, primary_key: bool = False) -> dy.String:
-    """Return the definition of a column of document ids: `d` + 16 hex digits of md5(URL key)."""
+    """Define a column of document ids: `d` + first 16 hex digits of md5(URL key)."""
     return dy.String(
         primary_key=primary_key,
         regex=DOC_ID_PATTERN,
@@ -67,7 +67,7 @@ def doc_id_column(*, primary_key: bool = False) -> dy.String:
 
 
 def query_id_column(*, primary_key: bool = False) -> dy.String:
-    """Return the definition of a column of query ids: `q` + 16 hex digits of md5(folded text)."""
+    """Define a column of query ids: `q` + first 16 hex digits of md5(folded text)."""
     return dy.String(
         primary_key=primary_key,
         regex=QUERY_ID_PATTERN,
@@ -76,9 +76,10 @@ def query_id_column(*, primary_key: bool = False) -> dy.String:
 
 
 def variant_set_column() -> dy.String:
-    """Return the definition of a column of variant set ids: `v` + 16 hex digits of an md5.
+    """Define a column of ids of query variant sets: `v` + first 16 hex digits of an MD5 hash.
 
-    The md5 is computed from the name of a set read from a file, and from the signature otherwise.
+    The hash is computed from the name of the set if the set was read from a file, and otherwise
+    from the signature of the queries.
     """
     return dy.String(
         nullable=True,
@@ -88,34 +89,34 @@ def variant_set_column() -> dy.String:
 
 
 def count_column(description: str, *, nullable: bool = False, minimum: int = 0) -> dy.UInt32:
-    """Return the definition of a UInt32 column of counts."""
+    """Define a UInt32 column of counts."""
     return dy.UInt32(nullable=nullable, min=minimum, description=description)
 
 
 def probability_column(description: str, *, nullable: bool = True) -> dy.Float64:
-    """Return the definition of a Float64 column of probabilities in [0, 1]."""
+    """Define a Float64 column of probabilities in [0, 1]."""
     return dy.Float64(nullable=nullable, min=0.0, max=1.0, description=description)
 
 
 def pseudo_count_column(description: str) -> dy.Float64:
-    """Return the definition of a nullable Float64 column of pseudo-counts (Beta prior)."""
+    """Define a nullable Float64 column of pseudo-counts of a Beta prior."""
     return dy.Float64(nullable=True, min=0.0, description=description)
 
 
 def language_hint_column() -> dy.String:
-    """Return the definition of a nullable column with the language that a page declares."""
+    """Define a nullable column with the language that a page declares."""
     return dy.String(nullable=True, description="Language declared by the page")
 
 
 def published_at_column() -> dy.Int64:
-    """Return the definition of a nullable column of publication times."""
+    """Define a nullable column of publication times in Unix seconds."""
     return dy.Int64(
         nullable=True, description="Time of publication in Unix seconds, declared by the page"
     )
 
 
 def modified_at_column() -> dy.Int64:
-    """Return the definition of a nullable column of modification times."""
+    """Define a nullable column of modification times in Unix seconds."""
     return dy.Int64(
         nullable=True,
         description="Time of modification in Unix seconds, declared by the page or the server",

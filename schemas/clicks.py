@@ -28,7 +28,7 @@ STRATA = ("1-5", "6-10", "11-30", "depth")
 
 
 class ClickDiagnostics(TableSchema):
-    """Diagnostics of the click log (a count out of a total) and of the click model (a value)."""
+    """Diagnostics of the click log and the click model: one row per diagnostic and rank."""
 
     measure = dy.String(
         primary_key=True,
@@ -57,7 +57,7 @@ class ClickDiagnostics(TableSchema):
 
 
 class GradeCuts(TableSchema):
-    """Minimum score of each grade; under `target_shares`, derived once from the first snapshot."""
+    """Minimum score of each grade; policy `target_shares` derives it from the first snapshot."""
 
     grade = dy.UInt8(primary_key=True, min=1, max=2, description="Grade")
     cut = dy.Float64(min=0, description="Minimum score of the grade")
@@ -65,7 +65,7 @@ class GradeCuts(TableSchema):
 
 
 class GradeSensitivity(TableSchema):
-    """Number of pairs by published grade and by grade under alternative grading settings."""
+    """Number of query-document pairs per published grade and grade under alternative settings."""
 
     scenario = dy.String(
         primary_key=True, regex=rf"^({'|'.join(SCENARIOS)})$", description="Grading settings"

@@ -67,7 +67,7 @@ class Verdicts(TableSchema):
 
 
 class Variants(TableSchema):
-    """Variant set and representative of every candidate: one row per candidate."""
+    """Assignment of candidate queries to sets of variants: one row per candidate."""
 
     query = dy.UInt64(primary_key=True, description="Query key of a candidate")
     representative = dy.UInt64(
@@ -91,7 +91,7 @@ class Variants(TableSchema):
 
 
 class JudgedQueries(TableSchema):
-    """Queries of a snapshot with enough judged documents, before they are split."""
+    """Queries of a snapshot with enough judged documents, before splits are assigned."""
 
     query_id = query_id_column(primary_key=True)
     text = dy.String(min_length=1, description="Most frequent surface form")
@@ -105,7 +105,7 @@ class JudgedQueries(TableSchema):
 
 
 class ShownDocuments(TableSchema):
-    """Documents in the results of candidate queries, with their number of impressions."""
+    """Documents shown for candidate queries, with their numbers of impressions."""
 
     doc = dy.UInt64(primary_key=True, description="Document key")
     impressions = dy.UInt64(min=1, description="Number of times shown, counting every rank")
@@ -157,7 +157,7 @@ class Documents(TableSchema):
 
     @dy.rule()
     def has_an_origin(cls) -> pl.Expr:  # noqa: N805
-        """For each document, whether it was shown to users, sampled, or both."""
+        """Whether each document was shown to users, sampled, or both."""
         return pl.col("shown") | pl.col("sampled")
 
 

@@ -9,7 +9,7 @@ SCOPES = {"log": "all queries of the log", "kept_queries": "candidate queries on
 
 
 class Coverage(TableSchema):
-    """Number of shown, crawled and published documents, by set of queries."""
+    """Numbers of shown, crawled and published documents, per set of queries."""
 
     scope = dy.String(
         primary_key=True,
@@ -35,7 +35,7 @@ class Coverage(TableSchema):
 
 
 class HostCoverage(TableSchema):
-    """Number of shown, crawled and published documents of candidate queries, by host."""
+    """Numbers of shown, crawled and published documents of candidate queries, per host."""
 
     host = dy.String(primary_key=True, description="Host of the URL; empty if it has none")
     shown = dy.UInt64(description="Number of distinct documents shown")
@@ -56,7 +56,7 @@ class HostCoverage(TableSchema):
 
 
 def _counts_are_ordered() -> pl.Expr:
-    """Return the condition in_collection <= in_crawl <= shown, for documents and impressions."""
+    """Return an expression: in_collection <= in_crawl <= shown, for documents and impressions."""
     documents = pl.col("in_collection").le(pl.col("in_crawl")) & pl.col("in_crawl").le(
         pl.col("shown")
     )

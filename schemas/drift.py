@@ -21,7 +21,7 @@ class WordCounts(TableSchema):
 
 
 class LostWords(TableSchema):
-    """Word frequencies in documents that a snapshot lacks but all earlier snapshots contain."""
+    """Word frequencies in documents missing from a snapshot but present in all earlier ones."""
 
     order: ClassVar[tuple[str, ...]] = ("snapshot", "token")
 
@@ -35,7 +35,7 @@ class LostWords(TableSchema):
 
 
 class PairDrift(TableSchema):
-    """Drift measures of two consecutive snapshots, published in `drift.json`."""
+    """Drift measures for each pair of consecutive snapshots, published in `drift.json`."""
 
     order: ClassVar[tuple[str, ...]] = ("from_snapshot", "to_snapshot", "part")
 

@@ -6,7 +6,7 @@ from schemas._base import TableSchema, language_hint_column, modified_at_column,
 
 
 class Impressions(TableSchema):
-    """Impressions of a log as keys, without query texts, times or user identifiers."""
+    """Impressions of a log, without times; keys replace queries, documents and users."""
 
     impression = dy.UInt64(primary_key=True, description="Number of the impression, in log order")
     user = dy.UInt64(
@@ -21,7 +21,7 @@ class Impressions(TableSchema):
 
 
 class LogQueries(TableSchema):
-    """Query texts of a log: one row per distinct text as typed."""
+    """Query texts of a log, as users typed them: one row per distinct text."""
 
     surface = dy.UInt64(
         primary_key=True, description="Surface key: first 64 bits of md5(text as typed)"

@@ -19,19 +19,19 @@ class Gathered(Documents):
 
 
 class PageVerdicts(Verdicts):
-    """Verdicts about crawled pages."""
+    """Labels of crawled pages, from files or plug-ins."""
 
 
 class KeptCandidates(Candidates):
-    """Candidate queries without the variants represented by another candidate."""
+    """Candidate queries, except variants that another candidate represents."""
 
 
 class GradedPairs(Qrels):
-    """Graded query-document pairs before variants are merged."""
+    """Graded query-document pairs, before query variants are merged."""
 
 
 class GradedQueries(JudgedQueries):
-    """Judged queries before variants are merged."""
+    """Judged queries, before query variants are merged."""
 
 
 class SplitQueries(Queries):

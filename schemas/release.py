@@ -52,7 +52,7 @@ class ReleasedQrels(Qrels):
 
 
 class ReleaseIds(TableSchema):
-    """Mapping of the ids of an imported release to ids that are equal in all snapshots."""
+    """Mapping from the ids of an imported release to ids that are the same in all snapshots."""
 
     order: ClassVar[tuple[str, ...]] = ("kind", "id")
 
@@ -71,7 +71,7 @@ class ReleaseIds(TableSchema):
 
 
 class Irregularities(TableSchema):
-    """Number of irregular but readable lines of an imported release, by file and defect."""
+    """Numbers of malformed but readable lines in an imported release, per file and defect."""
 
     order: ClassVar[tuple[str, ...]] = ("file", "kind")
 

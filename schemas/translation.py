@@ -45,12 +45,12 @@ FIELDS = ("query", "text", "title")
 
 
 def _flags_column(description: str) -> dy.List:
-    """Return the definition of a column of lists of quality flags (`SENTENCE_FLAGS`)."""
+    """Define a column with lists of quality flags (see `SENTENCE_FLAGS`)."""
     return dy.List(dy.String(regex=rf"^({'|'.join(SENTENCE_FLAGS)})$"), description=description)
 
 
 class Sentences(TableSchema):
-    """Sentences of documents and queries, with the English text that is used in their place."""
+    """Sentences of documents and queries, each with the English text that replaces it."""
 
     order: ClassVar[tuple[str, ...]] = ("id", "field", "sentence")
 

@@ -128,14 +128,14 @@ def _search(
         parameters: Parameters of BM25.
         suffix: Suffix of the names of the text columns in the search language.
     """
-    from builder.evaluation import bm25_snapshot, snapshot_statistics
+    from builder.evaluation import search_snapshot, snapshot_statistics
 
     statistics = None
     if statistics_source is not None:
         statistics = snapshot_statistics(
             statistics_source.document_files(), parameters, suffix=suffix
         )
-    return bm25_snapshot(
+    return search_snapshot(
         snapshot.document_files(),
         snapshot.folder / "queries.parquet",
         parameters,
@@ -157,11 +157,11 @@ def _search_expanded(
     Returns:
         The run, and a note with the number of queries per source of feedback documents.
     """
-    from builder.evaluation import expanded_snapshot
+    from builder.evaluation import search_snapshot_expanded
 
     method = type(expansion).__name__.lower()
     tag = f"bm25-{parameters.language}-{method}"
-    run, expanded = expanded_snapshot(
+    run, expanded = search_snapshot_expanded(
         snapshot, earlier, expansion, parameters, suffix=suffix, tag=tag
     )
     sources = expanded["source"].to_list()

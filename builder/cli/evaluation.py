@@ -175,7 +175,7 @@ def attribute(
     if format is OutputFormat.JSON:
         typer.echo(json.dumps([change.to_json() for change in attributions], indent=1))
     else:
-        print_rows([change.row() for change in attributions])
+        print_rows([change.to_row() for change in attributions])
 
 
 def reproducibility(

@@ -13,8 +13,8 @@ from builder.evaluation.baselines.keyqueries import KeyQueryParameters
 from builder.evaluation.baselines.rm3 import Rm3Parameters
 from builder.evaluation.baselines.sanity import SanityRow, sanity_table
 from builder.evaluation.baselines.snapshots import (
-    bm25_snapshot,
-    expanded_snapshot,
+    search_snapshot,
+    search_snapshot_expanded,
     snapshot_statistics,
 )
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
@@ -51,13 +51,11 @@ __all__ = [
     "TrendReport",
     "attribute_score_changes",
     "bm25",
-    "bm25_snapshot",
     "check_submissions",
     "dense_search",
     "evaluate",
     "evaluate_paths",
     "evaluation_trend",
-    "expanded_snapshot",
     "extract_archives",
     "fit_trend",
     "html_report",
@@ -70,6 +68,8 @@ __all__ = [
     "reproducibility",
     "rerank",
     "sanity_table",
+    "search_snapshot",
+    "search_snapshot_expanded",
     "snapshot_statistics",
     "snapshot_trend",
     "snapshot_trend_from_file",

@@ -1,8 +1,9 @@
 """Attribution of score changes between snapshots to changed documents, queries and judgements.
 
-Applies `builder.drift.attribution` to run files. Returns the change and the contribution of each
-cause per system, measure and pair of snapshots, with the mean scores and query counts of all eight
-cells: each subset of the three causes held constant.
+Applies `builder.drift.attribution` to run files. For each system, measure and pair of snapshots,
+returns the score change and the contribution of each of the three causes. The contributions are
+computed from eight cells: mean scores and query counts with each subset of the causes held
+constant.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import Measure, parse_measures
 from builder.evaluation.runs.assignment import RunFile, assign_runs
 from builder.evaluation.runs.qrels import read_qrels
-from builder.evaluation.runs.scoring import check_judged
+from builder.evaluation.runs.scoring import require_judged_queries
 from builder.io import parquet
 from builder.trec.released import read_snapshot_run, replace_ids_with_keys
 from builder.trec.runs import DEFAULT_DEPTH, Run
@@ -29,7 +30,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class AttributedChange:
-    """Change of a system's mean score between two snapshots, and the contribution of each cause.
+    """Change in a system's mean score between two snapshots, and the contribution of each cause.
 
     Args:
         system: Name of the system.
@@ -43,8 +44,8 @@ class AttributedChange:
     pair: Pair
     attribution: Attribution
 
-    def row(self) -> dict[str, Any]:
-        """Return the change and its contributions as a table row."""
+    def to_row(self) -> dict[str, Any]:
+        """Return the score change and the contribution of each cause as a table row."""
         attribution = self.attribution
         return {
             "system": self.system,
@@ -59,7 +60,7 @@ class AttributedChange:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the row, and the mean scores from which it is computed, as JSON values."""
+        """Return the values of `to_row`, and the mean scores behind them, as a JSON object."""
         cells = [
             {
                 "held": sorted(cell.held),
@@ -70,7 +71,7 @@ class AttributedChange:
             }
             for cell in self.attribution.cells
         ]
-        return {**self.row(), "residual": self.attribution.statistics_and_system, "cells": cells}
+        return {**self.to_row(), "residual": self.attribution.statistics_and_system, "cells": cells}
 
 
 def attribute_score_changes(
@@ -94,7 +95,7 @@ def attribute_score_changes(
         splits: Evaluate only queries of these splits.
         earlier_statistics: Run files of the same systems for every later snapshot, ranked with the
             collection statistics of the preceding snapshot, to split the residual; see
-            `bm25_snapshot`.
+            `search_snapshot`.
 
     Raises:
         UsageError: No system has runs for consecutive snapshots, a path cannot be assigned to a
@@ -103,8 +104,8 @@ def attribute_score_changes(
         DataError: A snapshot has no judgements, a run answers no judged query of its snapshot, or
             the document changes of a pair of snapshots are not recorded.
     """
-    paths = _assign_paths(runs, qrels)
-    earlier_paths = _assign_paths(earlier_statistics, qrels)
+    paths = _assign_run_files(runs, qrels)
+    earlier_paths = _assign_run_files(earlier_statistics, qrels)
     judged = {name: read_qrels(path, splits) for name, path in qrels.items()}
     names = list(qrels)
     changes = [
@@ -112,7 +113,7 @@ def attribute_score_changes(
         for pair in pairwise(names)
         for system in sorted({system for system, _ in paths})
         if all((system, name) in paths for name in pair)
-        for measure, attribution in _attribute_score_changes(
+        for measure, attribution in _attribute_measures(
             [
                 _read_aligned(paths[system, name], judged[name], depth, qrels[name].parent)
                 for name in pair
@@ -133,8 +134,8 @@ def attribute_score_changes(
     return sorted(changes, key=lambda change: (change.system, change.measure, change.pair))
 
 
-def _assign_paths(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[Pair, RunFile]:
-    """Return the run file of each system and snapshot."""
+def _assign_run_files(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[Pair, RunFile]:
+    """Return a mapping from (system, snapshot) to the run file."""
     files = assign_runs(runs, sorted(qrels)) if runs else []
     return {(file.system, file.snapshot): file for file in files}
 
@@ -146,20 +147,20 @@ def _read_with_earlier_statistics(
     depth: int,
     qrels: Mapping[str, Path],
 ) -> pl.DataFrame:
-    """Read the ranking of a system that was made with statistics of the preceding snapshot."""
+    """Read a system's ranking that was computed with statistics of the preceding snapshot."""
     system, snapshot = key
     if key not in earlier_paths:
         found = ", ".join(f"{s} for {n}" for s, n in sorted(earlier_paths))
         raise UsageError(
-            f"expected a run of {system} for {snapshot} that was ranked with the statistics of the "
-            f"snapshot before it, found {found}; name its folder like that of the other runs"
+            f"expected a run of {system} for {snapshot}, ranked with the statistics of the "
+            f"preceding snapshot, found {found}; its path must name the system and the snapshot"
         )
     run, _ = _read_aligned(earlier_paths[key], judged[snapshot], depth, qrels[snapshot].parent)
     return run.ranking
 
 
 def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
-    """Return the ids of the documents whose words are the same in two snapshots.
+    """Return the ids of the documents with the same words in both snapshots of a pair.
 
     Raises:
         DataError: The document changes between these snapshots are not recorded.
@@ -177,15 +178,15 @@ def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
 def _read_aligned(
     file: RunFile, judged: pl.DataFrame, depth: int, snapshot: Path
 ) -> tuple[Run, pl.DataFrame]:
-    """Return a run and its judgements, with ids that are the same in all snapshots."""
+    """Read a run; return run and judgements with ids that are the same in all snapshots."""
     run = read_snapshot_run(file.path, depth, snapshot)
     scorer = RunScorer(judged, [])
-    check_judged(scorer.score(run), scorer, file)
+    require_judged_queries(scorer.score(run), scorer, file)
     keyed = replace(run, ranking=replace_ids_with_keys(run.ranking, snapshot))
     return keyed, replace_ids_with_keys(judged, snapshot)
 
 
-def _attribute_score_changes(
+def _attribute_measures(
     runs_and_qrels: Sequence[tuple[Run, pl.DataFrame]],
     unchanged: pl.Series,
     measures: Sequence[Measure],

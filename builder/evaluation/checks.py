@@ -6,7 +6,7 @@ from builder.errors import UsageError
 
 
 def require(condition: bool, expected: str, value: object) -> None:
-    """Raise an error with the expected and the actual value if a condition is false.
+    """Raise an error that states the expected and the actual value, unless a condition is true.
 
     Raises:
         UsageError: The condition is false.
@@ -16,9 +16,9 @@ def require(condition: bool, expected: str, value: object) -> None:
 
 
 def require_one_of(name: str, value: object, choices: Collection[object]) -> None:
-    """Raise an error if the value of a parameter is not among the allowed values.
+    """Raise an error if a parameter does not have one of the allowed values.
 
     Raises:
-        UsageError: The value is not among the choices.
+        UsageError: The value is not one of `choices`.
     """
     require(value in choices, f"{name} to be one of {', '.join(map(str, choices))}", value)

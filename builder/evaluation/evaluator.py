@@ -79,8 +79,8 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class _RunLoader:
-    """Run or score table, loaded lazily when it is evaluated."""
+class _LazyRun:
+    """Run of a system for a snapshot, whose file is read only when `score` is called."""
 
     system: str
     snapshot: str
@@ -94,11 +94,11 @@ def evaluate(
     *,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Evaluate runs against judgements, with both already in memory.
+    """Evaluate in-memory runs against in-memory relevance judgements.
 
     Args:
         qrels: Relevance judgements by snapshot: columns `query_id`, `doc_id`, `grade`.
-        runs: Runs by system and snapshot; runs for some snapshots may be missing.
+        runs: Runs by system and then by snapshot; a system may lack runs for some snapshots.
         parameters: Parameters of the evaluation; None for the defaults.
         progress: Reports each scored run.
 
@@ -118,12 +118,12 @@ def evaluate(
     def score_function(run: Run) -> Callable[[RunScorer], RunScores]:
         return lambda scorer: scorer.score(run.truncate(parameters.depth))
 
-    loaders = [
-        _RunLoader(system, snapshot, score_function(run))
+    lazy_runs = [
+        _LazyRun(system, snapshot, score_function(run))
         for system, by_snapshot in runs.items()
         for snapshot, run in by_snapshot.items()
     ]
-    return _evaluate(qrels, loaders, parameters, progress or NoProgress(), {})
+    return _evaluate(qrels, lazy_runs, parameters, progress or NoProgress(), {})
 
 
 def evaluate_paths(
@@ -151,8 +151,8 @@ def evaluate_paths(
     files = assign_runs(runs, sorted(qrels))
     if parameters.pivot is not None:
         parameters = replace(parameters, pivot=find_pivot(parameters.pivot, files))
-    loaders = [
-        _RunLoader(
+    lazy_runs = [
+        _LazyRun(
             file.system,
             file.snapshot,
             partial(score_file, file, qrels[file.snapshot].parent, parameters.depth),
@@ -164,19 +164,19 @@ def evaluate_paths(
         splits = f" of the splits {', '.join(parameters.splits)}" if parameters.splits else ""
         raise DataError(f"expected judged queries{splits} in at least one snapshot, found none")
     query_keys = {snapshot: read_query_keys(path.parent) for snapshot, path in qrels.items()}
-    return _evaluate(frames, loaders, parameters, progress or NoProgress(), query_keys)
+    return _evaluate(frames, lazy_runs, parameters, progress or NoProgress(), query_keys)
 
 
 def _evaluate(
     qrels: Mapping[str, pl.DataFrame],
-    loaders: Sequence[_RunLoader],
+    lazy_runs: Sequence[_LazyRun],
     parameters: EvaluationParameters,
     progress: Progress,
     query_keys: Mapping[str, Mapping[str, str]],
 ) -> Evaluation:
-    systems = sorted({loader.system for loader in loaders})
-    _check_runs(qrels, loaders, systems, parameters)
-    snapshots = _score_runs(qrels, loaders, systems, parameters, progress, query_keys)
+    systems = sorted({lazy_run.system for lazy_run in lazy_runs})
+    _check_runs(qrels, lazy_runs, systems, parameters)
+    snapshots = _score_runs(qrels, lazy_runs, systems, parameters, progress, query_keys)
     sets = topic_sets(snapshots, parameters)
 
     def table(
@@ -201,17 +201,17 @@ def _evaluate(
 
 def _check_runs(
     qrels: Mapping[str, pl.DataFrame],
-    loaders: Sequence[_RunLoader],
+    lazy_runs: Sequence[_LazyRun],
     systems: Sequence[str],
     parameters: EvaluationParameters,
 ) -> None:
-    if not loaders:
+    if not lazy_runs:
         raise UsageError("expected at least one run, found none")
-    for loader in loaders:
-        if loader.snapshot not in qrels:
+    for lazy_run in lazy_runs:
+        if lazy_run.snapshot not in qrels:
             raise UsageError(
-                f"run of {loader.system!r}: unknown snapshot {loader.snapshot!r}; expected one of "
-                f"{', '.join(sorted(qrels))}"
+                f"run of {lazy_run.system!r}: unknown snapshot {lazy_run.snapshot!r}; expected one "
+                f"of {', '.join(sorted(qrels))}"
             )
     if parameters.pivot is not None and parameters.pivot not in systems:
         raise UsageError(
@@ -221,21 +221,21 @@ def _check_runs(
 
 def _score_runs(
     qrels: Mapping[str, pl.DataFrame],
-    loaders: Sequence[_RunLoader],
+    lazy_runs: Sequence[_LazyRun],
     systems: Sequence[str],
     parameters: EvaluationParameters,
     progress: Progress,
     query_keys: Mapping[str, Mapping[str, str]],
 ) -> list[SnapshotScores]:
     measures = parse_measures(parameters.measures)
-    progress.start("evaluate", len(loaders), "runs")
+    progress.start("evaluate", len(lazy_runs), "runs")
     snapshots = []
     for snapshot in sorted(qrels):
         scorer = RunScorer(qrels[snapshot], measures, f"qrels of {snapshot}")
         scores: dict[str, RunScores] = {}
-        for loader in loaders:
-            if loader.snapshot == snapshot:
-                scores[loader.system] = loader.score(scorer)
+        for lazy_run in lazy_runs:
+            if lazy_run.snapshot == snapshot:
+                scores[lazy_run.system] = lazy_run.score(scorer)
                 progress.advance(1)
         snapshots.append(stack_scores(snapshot, scorer, systems, scores, query_keys.get(snapshot)))
     progress.finish()

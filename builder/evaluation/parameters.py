@@ -17,7 +17,7 @@ class EvaluationParameters:
 
     Args:
         measures: Names of effectiveness measures; stored in canonical form.
-        pivot: System with which all others are compared; None to omit these comparisons.
+        pivot: System with which all others are compared; None to compare no systems.
         depth: Number of documents evaluated per query, the same for every run; None for all.
         pairs: Pairs of snapshots to compare. `first`: the first snapshot with each later one;
             `consecutive`: each with the next; `all`: each with every later one.
@@ -54,7 +54,7 @@ class EvaluationParameters:
         require(0 < self.rbo_p < 1, "an RBO persistence between 0 and 1", self.rbo_p)
 
     def snapshot_pairs(self, n_snapshots: int) -> list[tuple[int, int]]:
-        """Return the pairs of snapshots to compare, as indexes, the earlier snapshot first."""
+        """Return the snapshots to compare, as pairs of indexes (earlier, later)."""
         every = [(i, j) for i in range(n_snapshots) for j in range(i + 1, n_snapshots)]
         if self.pairs == "first":
             return [pair for pair in every if pair[0] == 0]

@@ -1,6 +1,6 @@
-"""Tests the regression assumptions on the residuals of a trend; Kenter et al. (2015), sec. 5.4.
+"""Tests of the regression assumptions about residuals (Kenter et al. 2015, sec. 5.4).
 
-Returns the statistic and p-value of the Anderson-Darling test (normality) and of the Durbin-Watson
+Computes the statistic and p-value of the Anderson-Darling test (normality) and of the Durbin-Watson
 test (independence). The p-value of the Anderson-Darling test assumes independent residuals, and is
 only approximate for few batches.
 """
@@ -25,9 +25,9 @@ def residual_tests(
 
     Args:
         line: Fitted line with residuals other than zero.
-        times: n times, ascending.
-        weights: n positive weights.
-        kind: Kind of residuals to test.
+        times: Times of the n batches, ascending.
+        weights: Positive weights of the n batches.
+        kind: Kind of residuals to test: `raw`, or `weighted` by the square roots of the weights.
     """
     offsets = times - line.center
     design = np.column_stack((np.ones_like(offsets), offsets / np.abs(offsets).max()))

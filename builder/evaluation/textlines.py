@@ -21,7 +21,7 @@ MAX_LINE_BYTES = 64 * 2**20
 
 
 def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a UTF-8 file without line endings, with their 1-based numbers.
+    """Yield each line of a UTF-8 file as a 1-based number and the text without line ending.
 
     Args:
         path: Plain, gzip or zstd file.
@@ -29,7 +29,7 @@ def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: The file is not valid UTF-8, is corrupt, or the file or a line is too large.
+        FormatError: The file is corrupt or not valid UTF-8, or the file or a line is too large.
     """
     compression = detect_compression(path)
     number, remaining = 0, max_bytes
@@ -55,12 +55,12 @@ def numbered_lines(path: Path, max_bytes: int = MAX_BYTES) -> Iterator[tuple[int
 
 
 def line_blocks(path: Path, lines_per_block: int = LINES_PER_BLOCK) -> Iterator[pl.DataFrame]:
-    """Yield the lines of a file in blocks: data frames with the columns `line` (number) and `text`.
+    """Yield blocks of lines as DataFrames with the columns `line` (1-based number) and `text`.
 
     Blank lines and lines that start with `#` are skipped.
 
     Raises:
-        UsageError, FormatError: As for `numbered_lines`.
+        UsageError, FormatError: For the same reasons as `numbered_lines`.
     """
     numbers: list[int] = []
     texts: list[str] = []
@@ -85,7 +85,7 @@ def check_lines(rows: pl.DataFrame, is_valid: pl.Expr, expected: str, path: Path
     """Raise an error for the first invalid line of a block.
 
     Args:
-        rows: Columns of `line_blocks`, and columns parsed from them.
+        rows: Block from `line_blocks`, with additional columns parsed from the text.
         is_valid: Boolean expression; null counts as false.
         expected: Description of a valid line, for the message.
         path: Path of the file, for the message.

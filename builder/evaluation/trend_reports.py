@@ -1,8 +1,8 @@
 """Trends of several systems, their ranking, and tests of the differences between their slopes.
 
 Fits a trend per system, measure and any other key, ranks systems by estimated end-point
-performance, and compares the slopes of every pair of systems with z-tests. Kenter, Balog & de Rijke
-(2015), sections 3, 5 and 6.1.
+performance, and compares the slopes of every pair of systems with z-tests, following Kenter, Balog
+& de Rijke (2015), sections 3, 5 and 6.1.
 
 Slopes are per second, so that trends of different granularity are comparable (section 5.2);
 `intercept` is the value of a line at the first batch.
@@ -48,7 +48,7 @@ class TrendReport:
     """Trends, ranking and comparisons of systems.
 
     Args:
-        trends: One row per trend: key columns, the columns of `TREND_SCHEMA`, `slope_per_batch`.
+        trends: One row per trend: key columns, columns of `TREND_SCHEMA`, and `slope_per_batch`.
         ranking: One row per measure and system, by descending end point: rank (tied systems get the
             minimum rank), key columns of the best trend, end_point, slope_per_second, p.
         comparisons: One row per measure and pair of systems (equation 4): difference between the
@@ -63,7 +63,7 @@ class TrendReport:
 
 
 def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> TrendReport:
-    """Fit trends to scores over the snapshots of a collection.
+    """Fit a trend per system and measure to scores over the snapshots of a collection.
 
     Args:
         scores: Columns system, measure, snapshot (`2022-06` or `2022-06-30`), score (null if
@@ -80,7 +80,9 @@ def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> Tre
             f"expected the columns {', '.join(SCORE_COLUMNS)}, found no {', '.join(missing)}"
         )
     if scores.is_empty() or sum(scores.select(SCORE_COLUMNS[:3]).null_count().row(0)):
-        raise UsageError("expected rows with a system, a measure and a snapshot")
+        raise UsageError(
+            "expected at least one row, with a system, a measure and a snapshot in each row"
+        )
     weight = pl.col("weight") if "weight" in scores.columns else pl.lit(1.0)
     seconds = {name: snapshot_seconds(name) for name in scores["snapshot"].unique().sort()}
     dated = scores.select(
@@ -125,7 +127,7 @@ def snapshot_trend_from_file(path: Path, residuals: ResidualKind = "raw") -> Tre
 
     Raises:
         FormatError: The file is not a table, or a score or weight is not a finite number.
-        UsageError: The path is not a readable file, or as for `snapshot_trend`.
+        UsageError: The path is not a readable file, or `snapshot_trend` rejects the table.
     """
     is_csv = path.suffix == ".csv"
     scores = read_delimited(path, SCORE_TYPES, separator="," if is_csv else "\t", quoted=is_csv)
@@ -136,7 +138,7 @@ def snapshot_trend_from_file(path: Path, residuals: ResidualKind = "raw") -> Tre
 
 
 def snapshot_seconds(snapshot: str) -> int:
-    """Convert a snapshot name such as `2022-06` or `2022-06-30` to its start in Unix seconds (UTC).
+    """Return the start of a snapshot named `2022-06` or `2022-06-30`, in Unix seconds (UTC).
 
     Raises:
         UsageError: The name is not a date.
@@ -149,7 +151,7 @@ def snapshot_seconds(snapshot: str) -> int:
 
 
 def _complete_grid(scores: pl.DataFrame) -> pl.DataFrame:
-    """Add a row without a score for each missing combination of system, measure and time."""
+    """Add a row with a null score for each missing combination of system, measure and time."""
     keys = scores.select("system", "measure").unique()
     everything = keys.join(scores.select("time").unique(), how="cross")
     joined = everything.join(scores, on=["system", "measure", "time"], how="left")
@@ -159,7 +161,7 @@ def _complete_grid(scores: pl.DataFrame) -> pl.DataFrame:
 def trend_report(
     scores: pl.DataFrame, keys: list[str], residuals: ResidualKind, batch_seconds: int | None
 ) -> TrendReport:
-    """Fit a trend per key, rank the systems of each measure, and compare their slopes.
+    """Fit a trend per combination of keys, rank systems per measure, and compare slopes.
 
     Args:
         scores: Key columns, time (Unix seconds), score (null if undefined) and weight.
@@ -192,7 +194,7 @@ def _fit_trends(
 
 
 def _best_trends(trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Select the trend with the highest end point per system and measure; sort them best first."""
+    """Select the trend with the highest end point per system and measure, best first."""
     order = ["measure", "end_point", *(key for key in keys if key != "measure")]
     falling = [column == "end_point" for column in order]
     best_first = trends.sort(order, descending=falling, nulls_last=True)

@@ -1,8 +1,8 @@
 """Trend of a score over time, by weighted least squares (Kenter, Balog & de Rijke 2015, sec. 3, 5).
 
-Fits a line to the scores of time batches, weighted by the amount of data in each. Returns HC3
-standard errors, the t-test of the slope, the value of the line at the end ("estimated end-point
-performance", by which systems are ranked), and tests of the residuals.
+Fits a line to the scores of batches (periods of time), weighted by the amount of data in each.
+Returns HC3 standard errors, the t-test of the slope, the value of the line at the last batch (the
+"estimated end-point performance", by which systems are ranked), and tests of the residuals.
 
 Batches with zero weight or an undefined score are ignored. Undefined results are null and have a
 `reason`.
@@ -25,11 +25,11 @@ THREE_BATCHES = "the p-value of Durbin-Watson is undefined for 3 batches"
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Linear trend of the scores of a system, in the unit of the given times.
+    """Linear trend of a system's scores over time; slopes are per unit of the given times.
 
     Args:
-        batches: Number of batches with a defined score and a positive weight, n.
-        intercept: Value of the line at time 0.
+        batches: Number n of batches with a defined score and a positive weight.
+        intercept: Value of the fitted line at time 0.
         slope: Change of the score per unit of time.
         slope_se: HC3 standard error of the slope.
         t: t statistic of the slope, slope / slope_se (equation 3).
@@ -42,7 +42,7 @@ class Trend:
         durbin_watson: Durbin-Watson statistic d of the residuals (independence).
         durbin_watson_p: Two-sided p-value of the Durbin-Watson test; null below 4 batches.
         durbin_watson_p_positive: One-sided p-value of the test against positive correlation.
-        reason: Why one of the values above is null; null if all are defined.
+        reason: Reason why a value above is null; null if all are defined.
     """
 
     batches: int

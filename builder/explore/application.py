@@ -44,7 +44,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""HTTP headers of every response, unless the response sets them itself."""
+"""HTTP headers that are added to every response that does not set them itself."""
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 """Host names of this machine that the Host header of a request may contain."""
 MAX_URL_LENGTH = 2048
@@ -139,7 +139,7 @@ ADVICE = {
 
 
 def _error_page(error: Exception, collection: str) -> Response:
-    """Return the response to an exception: an error page with the matching HTTP status."""
+    """Return an HTML error page for an exception, with the matching HTTP status."""
     if isinstance(error, HTTPException):
         status, text = error.status_code, ADVICE.get(error.status_code, "")
         if error.status_code == 404 and error.detail not in ("", "Not Found"):
@@ -160,7 +160,7 @@ def _status_page(status: int, text: str, collection: str) -> Response:
 
 
 class RequestGuard:
-    """ASGI middleware that rejects invalid requests or hosts, and sets the security headers.
+    """ASGI middleware that rejects invalid requests and unknown hosts, and sets security headers.
 
     Args:
         app: Application to protect.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from builder.explore.forms import ALL, FilterField, render_filter_form, search_field, select_field
-from builder.explore.grades import document_link, grade_text
+from builder.explore.grades import document_link, format_grade
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import TOPICS, query_link
 from builder.explore.render import Page, link
@@ -102,8 +102,8 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def signed_count(value: int) -> Cell:
-    """Return a table cell with a difference of two counts and its sign."""
+def signed_count_cell(value: int) -> Cell:
+    """Return a table cell with the signed difference between two counts."""
     return Cell(numbers.format_signed(value) if value else "0", value)
 
 
@@ -178,7 +178,7 @@ def _create_filter_fields(
 
 
 def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tuple[Column, ...]:
-    """Return the columns of the table of document changes; URLs are read only for visible rows."""
+    """Return the columns of the document change table; URLs are read only for visible rows."""
     urls: dict[str, str] = {}
 
     def document_cell(row: Row) -> Cell:
@@ -200,7 +200,7 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
         return Cell(link(f"/page/{row['matched_id']}", row["matched_by"]))
 
     return (
-        Column("Page", document_cell, "URL in the last snapshot that contains it", "id"),
+        Column("Page", document_cell, "URL in the last snapshot that contains the page", "id"),
         Column(
             "What happened",
             lambda r: Cell(r["status"].replace("_", " ")),
@@ -212,11 +212,14 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
             "Degree", "band", "Degree of change of updated pages: cosmetic, edited or rewritten"
         ),
         Column(
-            "Dice", lambda r: decimal_cell(r["dice"]), "Dice coefficient of both word sets", "dice"
+            "Dice",
+            lambda r: decimal_cell(r["dice"]),
+            "Dice coefficient of the two word sets",
+            "dice",
         ),
         Column(
             "Words",
-            lambda r: signed_count(r["words"]),
+            lambda r: signed_count_cell(r["words"]),
             "Change in the number of words",
             "words",
         ),
@@ -234,13 +237,13 @@ QUERY_COLUMNS = (
     Column("What happened", "status", "new, gone or kept", "status"),
     Column("Before", "impressions_from", "Impressions in the earlier snapshot"),
     Column("After", "impressions_to", "Impressions in the later snapshot"),
-    Column("Moved", lambda r: signed_count(r["moved"]), "Change in impressions", "moved"),
+    Column("Moved", lambda r: signed_count_cell(r["moved"]), "Change in impressions", "moved"),
 )
 QREL_COLUMNS = (
     Column("Query", lambda r: query_link(r["query_id"], r["text"]), sort="text"),
     Column("Page", lambda r: Cell(link(f"/page/{r['doc_id']}", r["doc_id"]))),
-    Column("Grade before", lambda r: Cell(grade_text(r["grade_from"])), sort="before"),
-    Column("Grade after", lambda r: Cell(grade_text(r["grade_to"])), sort="after"),
+    Column("Grade before", lambda r: Cell(format_grade(r["grade_from"])), sort="before"),
+    Column("Grade after", lambda r: Cell(format_grade(r["grade_to"])), sort="after"),
     Column("Examined before", "examinations_from", "Number of examinations, earlier snapshot"),
     Column("Examined after", "examinations_to", "Number of examinations, later snapshot"),
     Column("Evidence", "evidence", "Total examinations in both snapshots", "evidence"),

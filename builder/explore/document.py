@@ -1,4 +1,4 @@
-"""Explorer page of a document: versions, word diff, translation, URLs, relevance judgements."""
+"""Explorer page of a document: versions, word diff, translation, URLs and judgements."""
 
 import datetime
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
 def _render_facts(
     source: CollectionSource, doc_id: str, map_rows: Sequence[Row], versions: Sequence[Row]
 ) -> Markup:
-    """Render a document's id, why it was included, and the snapshots that crawled or contain it."""
+    """Render a document's id, reasons for inclusion, and snapshots that crawled or contain it."""
     facts = [("Id", doc_id), ("Reason for inclusion", _inclusion_reasons(source, versions))]
     if map_rows and map_rows[0]["crawled"] is not None:
         facts.append(("Crawled in", ", ".join(map_rows[0]["crawled"]) or "none of the snapshots"))
@@ -86,7 +86,7 @@ def _render_facts(
 
 
 def _inclusion_reasons(source: CollectionSource, versions: Sequence[Row]) -> str:
-    """Return why the collection includes a document: it was shown to users, sampled or judged."""
+    """Return the reasons why the collection includes a document (shown, sampled or judged)."""
     if not versions:
         return "it was judged; the collection does not contain its text"
     if source.is_imported:
@@ -188,7 +188,7 @@ def _versions_section(
             lambda r: Cell(_status_text(r)),
             "added, removed, updated, unchanged, or why a snapshot lacks the page",
         ),
-        Column("Dice", lambda r: decimal_cell(r["dice"]), "Dice coefficient of both word sets"),
+        Column("Dice", lambda r: decimal_cell(r["dice"]), "Dice coefficient of the two word sets"),
         Column(
             "5-word sequences",
             lambda r: decimal_cell(r["shingle_jaccard"]),

@@ -66,8 +66,8 @@ def diff_section(
     count = f"{removed} removed, {numbers.format_count(diff.added)} added"
     if diff.omitted:
         count += (
-            f"; only the first {MAX_WORDS:,} words of each version are compared, "
-            f"{diff.omitted:,} words are omitted"
+            f"; only the first {MAX_WORDS:,} words of each version are compared "
+            f"({diff.omitted:,} words omitted)"
         )
     marked_text = render_macro(
         "difference", f"{start} to {end}", diff.runs, {"language": _language_code(source, suffix)}

@@ -23,7 +23,7 @@ def urls_section(
     Args:
         source: Connection to the collection.
         doc_id: Aligned id of the document.
-        map_rows: Rows of the document in `documents_map`: one, or none.
+        map_rows: Rows of the document in `documents_map`, at most one.
         changes: Rows of the document in `document_changes`.
     """
     rows = [_url_row("URL in the last snapshot", None, doc_id, r["url"]) for r in map_rows]
@@ -33,7 +33,7 @@ def urls_section(
             what = "differs only by scheme, www or trailing slash (loose match)"
             same = source.rows(Statement(LOOSE, values))
             rows += [_url_row(what, None, r["doc_id"], r["url"]) for r in same]
-    rows += [_match_to_row(row) for row in changes if row["matched_id"]]
+    rows += [_matched_url_row(row) for row in changes if row["matched_id"]]
     columns = (
         Column("What", "what"),
         Column("Page", lambda r: Cell(document_link(r["doc_id"], r["url"]))),
@@ -50,7 +50,7 @@ def urls_section(
     return section("urls", "URLs", "Current and former URLs of the page.", found)
 
 
-def _match_to_row(row: Row) -> Row:
+def _matched_url_row(row: Row) -> Row:
     """Return the table row for a change in which a document was matched to another URL."""
     direction = "moved to" if row["status"] == "removed" else "moved from"
     how = "near-identical text" if row["matched_by"] == "moved" else "loose match"

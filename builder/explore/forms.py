@@ -1,4 +1,4 @@
-"""HTML filter forms that keep their values in the URL, so that users can share a filtered page."""
+"""HTML filter forms whose values are stored in the URL, so that users can share filtered pages."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ class FilterField:
 
 
 def search_field(name: str, label: str, value: str) -> FilterField:
-    """Create a text field to search with."""
+    """Create a text field for a search term."""
     return FilterField(name, label, value)
 
 
 def select_field(
     name: str, label: str, value: str, options: Iterable[tuple[str, str] | str]
 ) -> FilterField:
-    """Create a drop-down list; an option without a label is labeled with its value."""
+    """Create a drop-down list; the value of an option is also its default label."""
     pairs = ((option, option) if isinstance(option, str) else option for option in options)
     return FilterField(name, label, value, tuple(pairs))
 
@@ -48,7 +48,8 @@ def render_filter_form(request: PageRequest, *fields: FilterField, anchor: str =
     Args:
         request: Request for the current page.
         fields: Fields of the form.
-        anchor: Id of the section to jump to; if set, the other URL parameters are kept.
+        anchor: Id of the page section to jump to after submission; if set, URL parameters without a
+            field are kept.
     """
     names = {field.name for field in fields}
     kept = {n: v for n, v in request.parameters.items() if anchor and n not in names}

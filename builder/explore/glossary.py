@@ -4,13 +4,13 @@ TERMS: dict[str, str] = {
     "aligned id": "An id that identifies the same query or page in every snapshot. Collections "
     "built from logs and crawls use only aligned ids; the files of an imported release keep its "
     "own ids, but the explorer shows aligned ids.",
-    "attribution": "What parts of the change in a system's score are due to changed documents, "
+    "attribution": "How much of the change in a system's score is due to changed documents, "
     "changed queries and changed judgements; the remainder is due to the system itself and its "
     "index statistics.",
     "click": "A result that a user opened. A page clicked twice in one impression counts once.",
     "core query": "A query that every snapshot lists.",
-    "credible interval": "The range that contains the score behind a grade with the probability "
-    "set by the parameter qrels.credibility (90 % by default), given the clicks. A wide interval "
+    "credible interval": "The range in which, given the clicks, the score behind a grade lies with "
+    "the probability set by the parameter qrels.credibility (90 % by default). A wide interval "
     "means few examinations.",
     "degree of change": "What share of an updated page's words changed: cosmetic (almost none), "
     "edited, or rewritten (most).",

@@ -1,4 +1,4 @@
-"""Renders a table of a query's grades by document and snapshot, with the evidence of each grade."""
+"""Table of a query's grades by document and snapshot, with the evidence for each grade."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,13 +8,13 @@ from markupsafe import Markup
 from builder.explore.render import link, render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import copy_block
+from builder.explore.tables import render_copyable_code
 from builder.reporting import numbers
 from builder.reporting.parts import empty_note, legend, paragraph, section
 from schemas import GRADES as GRADE_NAMES
 
 MAX_DOCUMENTS = 100
-"""Maximum number of documents shown in a grade table; the copyable rows contain all of them."""
+"""Maximum number of documents shown in a grade table; the data to copy contain all documents."""
 MIN_STABILITY = 0.8
 """Minimum stability of a grade that is not marked as uncertain."""
 
@@ -31,13 +31,13 @@ WHERE query_key = $query ORDER BY doc_key, qrels.snapshot
 
 
 def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
-    """Render grades as a table with a row per document and a column per snapshot.
+    """Render grades as a table with one row per document and one column per snapshot.
 
     Documents with the highest grades come first.
 
     Args:
         source: Connection to the collection.
-        grades: Rows that the statement `GRADES` returned.
+        grades: Rows returned by the SQL statement `GRADES`.
         values: SQL parameters of that statement.
     """
     by_document: dict[str, dict[str, Row]] = {}
@@ -82,22 +82,22 @@ def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[s
         legend([(f"{grade} {name}", f"grade-{grade}") for grade, name in GRADE_NAMES.items()]),
         render_macro("matrix", "Grades of judged pages by snapshot", source.snapshots, rows),
         paragraph(note, "note") if note else None,
-        copy_block(source, "Grades of judged pages", grades, Statement(GRADES, values)),
+        render_copyable_code(source, "Grades of judged pages", grades, Statement(GRADES, values)),
     )
 
 
 def document_link(doc_id: str, url: str | None) -> Markup:
-    """Return a link to a document's page, labeled with its URL without scheme, or with its id."""
+    """Return a link to a document's page; its label is the URL without scheme, else the id."""
     text = (url or doc_id).removeprefix("https://").removeprefix("http://")
     return link(f"/page/{doc_id}", text)
 
 
 def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
-    """Return the template values of a cell of the grade table; None without a judgement."""
+    """Return the template values of a grade table cell; None if there is no judgement."""
     if row is None:
         return None
     is_unsure = row["stability"] is not None and row["stability"] < MIN_STABILITY
-    facts = grade_evidence(row)
+    facts = format_grade_evidence(row)
     return {
         "grade": row["grade"],
         "unsure": is_unsure,
@@ -108,8 +108,8 @@ def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
     }
 
 
-def grade_evidence(row: Row) -> list[tuple[str, str]]:
-    """Return the evidence for a grade: a label and a formatted value for each statistic."""
+def format_grade_evidence(row: Row) -> list[tuple[str, str]]:
+    """Return the evidence for a grade as pairs of a label and a formatted value."""
     facts = [("Source", row["source"])]
     if row["score"] is not None or row["impressions"]:
         facts += [
@@ -140,6 +140,6 @@ def grade_evidence(row: Row) -> list[tuple[str, str]]:
     return facts
 
 
-def grade_text(grade: int | None) -> str:
+def format_grade(grade: int | None) -> str:
     """Format a grade as text; None becomes `not judged`."""
     return "not judged" if grade is None else str(grade)

@@ -44,7 +44,7 @@ OPTIONAL_TABLES = {
     "sentences": "translations, so pages are shown in one language",
     "rejects": "rejects",
 }
-"""What a collection lacks, and the explorer cannot show, without an optional table."""
+"""What is missing from a collection that lacks an optional table, by table name."""
 
 CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "judged_are_listed": ("/queries", {"group": "judged only"}),
@@ -89,8 +89,8 @@ def overview_page(source: CollectionSource, request: PageRequest) -> Page:  # no
         except MALFORMED_REPORT as error:
             path = collection.path / "drift.json"
             raise FormatError(
-                f"expected a report of `longeval drift`, cannot render it ({error!r}); rebuild the "
-                "collection",
+                f"expected a report of `longeval drift`, found one that cannot be rendered "
+                f"({error!r}); rebuild the collection",
                 path,
             ) from None
     text = "This collection has no drift.json, so there are no charts or checks to show."
@@ -102,14 +102,14 @@ MALFORMED_REPORT = (KeyError, TypeError, ValueError, AttributeError, IndexError,
 
 
 def _report_sections(source: CollectionSource, drift: Mapping[str, Any]) -> Markup:
-    """Render the sections of a drift report, with links from its checks to the rows they count."""
+    """Render the sections of a drift report; its checks link to the rows that they count."""
     first, rest = sections.findings_section(drift), [chart(drift) for chart in CHARTS]
     charts = (sections.sizes_section(drift), *rest)
     return join_markup(first, _snapshots_section(source), *charts, checks_section(source, drift))
 
 
-def missing_tables(source: CollectionSource) -> list[str]:
-    """Return a sentence about each table that the collection lacks."""
+def describe_missing_tables(source: CollectionSource) -> list[str]:
+    """Return one sentence per table that the collection lacks."""
     return [
         f"This collection has no {text}."
         for name, text in OPTIONAL_TABLES.items()
@@ -118,7 +118,7 @@ def missing_tables(source: CollectionSource) -> list[str]:
 
 
 def _missing_tables_block(source: CollectionSource) -> Any:
-    texts = missing_tables(source)
+    texts = describe_missing_tables(source)
     return (
         collapsible("Missing from this collection", bullet_list(texts, "facts"), is_open=True)
         if texts
@@ -192,7 +192,7 @@ def _check_row(source: CollectionSource, check: Mapping[str, Any]) -> Row:
 
 
 def _rows_url(source: CollectionSource, check: Mapping[str, Any]) -> str | None:
-    """Return the URL of the page that lists the rows that a check counts, or None."""
+    """Return the URL of the page with the rows that a check counts; None if no page lists them."""
     path, values = CHECK_ROWS.get(check["check"], ("", {}))
     if not path or (source.is_imported and values.get("sort") in IMPRESSION_ORDERS):
         return None

@@ -31,7 +31,7 @@ class PageRequest:
         self.parameters = dict(parameters)
 
     def choice(self, name: str, options: Sequence[str], default: str = "") -> str:
-        """Return the value of a parameter with fixed options; `default` if it is missing or empty.
+        """Return a parameter with fixed options; `default` if it is missing or empty.
 
         Raises:
             UsageError: The value is not one of the options.
@@ -69,12 +69,12 @@ class PageRequest:
             )
         return int(value)
 
-    def url_with(self, **changes: str | int | None) -> str:
+    def url_with_parameters(self, **changes: str | int | None) -> str:
         """Return the URL of this request with some parameters changed; None removes a parameter."""
         return page_url(self.path, **{**self.parameters, **changes})
 
 
 def page_url(path: str, **parameters: str | int | None) -> str:
-    """Return a relative URL with query parameters, except those that are None or empty."""
+    """Return a relative URL with query parameters; None and empty parameters are omitted."""
     present = {name: value for name, value in parameters.items() if value not in (None, "")}
     return f"{path}?{urlencode(present)}" if present else path

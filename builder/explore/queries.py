@@ -89,7 +89,7 @@ TOPICS = "SELECT topic_id, label FROM topics ORDER BY topic_id"
 
 
 def query_link(query_id: str, text: str | None) -> Cell:
-    """Return a table cell that links to a query's page, labeled with the query's text or id."""
+    """Return a table cell with a link to a query's page; its label is the text, else the id."""
     return Cell(link(f"/query/{query_id}", text or query_id))
 
 
@@ -132,7 +132,7 @@ IMPRESSION_COLUMNS = (
         "moved",
     ),
 )
-"""Columns that are shown only for built collections, as imported ones lack impression counts."""
+"""Columns that need impression counts, which imported collections lack."""
 IMPRESSION_ORDERS = ("impressions", "moved", "least")
 
 

@@ -1,4 +1,4 @@
-"""Explorer page of a query: statistics per snapshot, grades, grade changes, translation."""
+"""Explorer page of a query: statistics per snapshot, grades, grade changes and translation."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from builder.explore.grades import GRADES, document_link, grade_matrix, grade_text
+from builder.explore.grades import GRADES, document_link, format_grade, grade_matrix
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.query_systems import systems_sections
 from builder.explore.render import Page, link, render_macro
@@ -82,7 +82,7 @@ def query_page(source: CollectionSource, request: PageRequest, query_id: str) ->
 def _render_facts(
     source: CollectionSource, query_id: str, map_rows: Sequence[Row], listed: Sequence[Row]
 ) -> Markup:
-    """Render a query's id, topics and variants, and whether it is in every snapshot."""
+    """Render a query's id, topics and variants, and whether every snapshot lists the query."""
     topics = sorted({topic for row in listed for topic in row["topics"] or ()})
     rows = source.rows(Statement(TOPIC_LABELS, {"topics": topics})) if topics else []
     labels = {row["topic_id"]: row["label"] for row in rows}
@@ -126,7 +126,7 @@ LOG_COLUMNS = ("impressions", "users", "clicks")
 def _over_time_section(
     source: CollectionSource, snapshot_rows: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
-    """Render a query's statistics per snapshot, as a table, and a line chart of its impressions."""
+    """Render a table of a query's statistics per snapshot and a line chart of its impressions."""
     columns = [c for c in SNAPSHOT_COLUMNS if not (source.is_imported and c.value in LOG_COLUMNS)]
     statement = Statement(SNAPSHOT_ROWS, values)
     found = table(source, "The query in each snapshot", columns, snapshot_rows, statement, empty="")
@@ -149,8 +149,8 @@ def _grade_changes_section(
         Column("Page", lambda r: Cell(document_link(r["doc_id"], urls.get(r["doc_id"])))),
         Column("From", "from_snapshot"),
         Column("To", "to_snapshot"),
-        Column("Grade before", lambda r: Cell(grade_text(r["grade_from"]))),
-        Column("Grade after", lambda r: Cell(grade_text(r["grade_to"]))),
+        Column("Grade before", lambda r: Cell(format_grade(r["grade_from"]))),
+        Column("Grade after", lambda r: Cell(format_grade(r["grade_to"]))),
         Column("Examined before", "examinations_from", "Number of examinations, earlier snapshot"),
         Column("Examined after", "examinations_to", "Number of examinations, later snapshot"),
         Column("The page", _document_change_cell, "How the text of the page changed"),
@@ -169,7 +169,7 @@ def _grade_changes_section(
     )
     lead = (
         "Every changed grade, with the click evidence of both snapshots and the change of the "
-        "page. If the page is unchanged, the grade changed because of clicks, not of its text."
+        "page. If the page is unchanged, the grade changed because of clicks, not of the text."
     )
     return section("moves", "Why grades changed", lead, found)
 

@@ -75,7 +75,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
 def _scores_to_rows(
     source: CollectionSource, scores: dict[tuple[str, str], float | None]
 ) -> list[Row]:
-    """Return a row per snapshot and system: score, rank, and change to the previous snapshot."""
+    """Return one row per snapshot and system: score, rank, change from the previous snapshot."""
     rows: list[Row] = []
     for index, name in enumerate(source.snapshots):
         snapshot_scores = {s: scores.get((s, name)) for s in source.systems}
@@ -100,7 +100,10 @@ def _score_columns(request: PageRequest) -> tuple[Column, ...]:
     def attribution_link(row: Row) -> Cell:
         if row["change"] is None:
             return Cell(numbers.DASH)
-        target = request.url_with(system=row["system"], until=row["snapshot"]) + "#attribution"
+        target = (
+            request.url_with_parameters(system=row["system"], until=row["snapshot"])
+            + "#attribution"
+        )
         return Cell(link(target, "attribute"))
 
     return (
@@ -110,15 +113,15 @@ def _score_columns(request: PageRequest) -> tuple[Column, ...]:
         Column("Rank", "rank", "Rank of the system for this query: 1 is the best score"),
         Column(
             "Change",
-            lambda r: signed_score(r["change"]),
+            lambda r: signed_score_cell(r["change"]),
             "Score minus the score in the previous snapshot",
         ),
         Column("Causes", attribution_link, "Contributions of documents and judgements"),
     )
 
 
-def signed_score(value: float | None) -> Cell:
-    """Return a table cell with a score difference and its sign; a dash if it is None."""
+def signed_score_cell(value: float | None) -> Cell:
+    """Return a table cell with a signed score difference; None becomes a dash."""
     if value is None:
         return Cell(numbers.DASH, -1e300)
     return Cell(f"{value:+.4f}".replace("-", "\N{MINUS SIGN}"), value)
@@ -127,7 +130,7 @@ def signed_score(value: float | None) -> Cell:
 def _attribution_markup(
     source: CollectionSource, request: PageRequest, query_id: str, measure: str
 ) -> Markup | None:
-    """Render the causes of a score change; return None if the request selects no score."""
+    """Render the causes of the score change selected by the request; None if none is selected."""
     system = request.choice("system", source.systems)
     until = request.choice("until", source.snapshots[1:])
     if not system or not until:
@@ -145,8 +148,11 @@ def _attribution_markup(
     rows.append(
         {"part": "the system and the statistics of its index", "value": found.statistics_and_system}
     )
-    rows.append({"part": "whole change", "value": found.change})
-    columns = (Column("Part", "part"), Column("Contribution", lambda r: signed_score(r["value"])))
+    rows.append({"part": "total change", "value": found.change})
+    columns = (
+        Column("Part", "part"),
+        Column("Contribution", lambda r: signed_score_cell(r["value"])),
+    )
     note = (
         f"Shapley values over the top {source.depth} results of both runs. The query is the same "
         "in both snapshots, so changed queries contribute nothing."

@@ -35,7 +35,7 @@ class Page:
         heading: Heading, also used as the window title.
         lead: Sentence below the heading.
         body: Markup of the sections.
-        section: URL path (in `SECTIONS`) of the entry that the navigation bar highlights.
+        section: URL path of the navigation bar entry to highlight (see `SECTIONS`).
         parts: Anchor and label of each section, for the links at the top of the page.
     """
 
@@ -47,8 +47,8 @@ class Page:
 
 
 @cache
-def environment() -> Environment:
-    """Return the Jinja2 environment with the templates of the explorer and of the reports."""
+def template_environment() -> Environment:
+    """Return the Jinja2 environment that loads the templates of explorer and reports."""
     return report_environment().overlay(
         loader=ChoiceLoader([PackageLoader("builder.explore"), PackageLoader("builder.reporting")])
     )
@@ -56,7 +56,7 @@ def environment() -> Environment:
 
 def render_macro(name: str, *arguments: Any) -> Markup:
     """Render a macro of the template `explore.html` with positional arguments."""
-    template_macro = getattr(environment().get_template("explore.html").module, name)
+    template_macro = getattr(template_environment().get_template("explore.html").module, name)
     return Markup(template_macro(*arguments))  # noqa: S704 - macros escape their arguments
 
 
@@ -68,7 +68,7 @@ def link(url: str, text: Content) -> Markup:
 def render_page(page: Page, collection_name: str) -> str:
     """Render a page as a complete HTML document with the collection's name in its header."""
     return (
-        environment()
+        template_environment()
         .get_template("layout.html")
         .render(
             page=page,
@@ -82,7 +82,7 @@ def render_page(page: Page, collection_name: str) -> str:
 
 @cache
 def static_files() -> dict[str, tuple[str, bytes]]:
-    """Return the media type and content of the style sheet and the script, by file name."""
+    """Return the style sheet and the script as (media type, content), by file name."""
     folder = files(__package__).joinpath("templates")
     style, script = ((folder / f"explore.{kind}").read_text("utf-8") for kind in ("css", "js"))
     return {

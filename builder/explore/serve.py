@@ -17,7 +17,7 @@ from builder.extras import import_optional
 
 HOST = "127.0.0.1"
 PORTS_TO_TRY = 100
-"""Number of ports above an occupied port that are tried, to suggest a free port."""
+"""Number of ports above an occupied port that are tried when suggesting a free port."""
 
 
 def serve(
@@ -31,9 +31,9 @@ def serve(
 
     Args:
         collection: Version folder, or a parent folder, whose highest version is served.
-        runs: Run file, or folder of run files; None: no runs. The name of a run file, or of its
-            folder, must contain the snapshot.
-        port: Port of 127.0.0.1; 0: any free port.
+        runs: Run file, or folder of run files; None to show no runs. The name of a run file, or of
+            its folder, must contain the snapshot.
+        port: Port of 127.0.0.1; 0 for any free port.
         on_ready: Function that is called with the URL of the explorer once the port is bound.
 
     Raises:
@@ -112,7 +112,9 @@ def _find_free_port(port: int) -> int:
 
 @contextmanager
 def _stop_on_signal(server: Any, interrupt: Callable[[], None]) -> Iterator[None]:
-    """Inside the context, stop the server on Ctrl-C or SIGTERM without waiting for requests.
+    """Stop the server on Ctrl-C or SIGTERM while the context is active.
+
+    The server does not wait for open requests to finish.
 
     Args:
         server: Uvicorn server.

@@ -17,7 +17,7 @@ from builder.collection.drift_file import read_drift
 from builder.collection.read import Collection, open_collection
 from builder.errors import DataError, FormatError
 from builder.explore import views
-from builder.explore.statements import FOLD_MACRO, FOLD_MACRO_SQL, Row, Statement, literal
+from builder.explore.statements import FOLD_MACRO, FOLD_MACRO_SQL, Row, Statement, sql_literal
 from builder.io import parquet
 
 MEMORY_LIMIT = "448MiB"
@@ -117,7 +117,7 @@ class CollectionSource:
         return "imported" in self.collection.manifest["definition"]
 
     def has_rows(self, table: str) -> bool:
-        """Whether a table of the collection contains at least one row.
+        """Return whether a table of the collection contains at least one row.
 
         Raises:
             FormatError: A file of the table is damaged.
@@ -163,7 +163,7 @@ class CollectionSource:
         return statement.identifiers() & views.VIEW_NAMES
 
     def _create_view(self, name: str) -> None:
-        """Create the view of a table, unless it exists."""
+        """Create the view of a table unless the view already exists."""
         with self._lock:
             if name in self._views:
                 return
@@ -183,7 +183,7 @@ class CollectionSource:
         """Return a DuckDB script that creates the views that a statement reads, then runs it."""
         lines = []
         if "snapshots" in statement.identifiers():
-            names = literal(list(self.snapshots))
+            names = sql_literal(list(self.snapshots))
             select = f"SELECT unnest({names}) AS snapshot"
             lines.append(f"CREATE OR REPLACE TEMP TABLE snapshots AS\n{select};")
         if FOLD_MACRO in statement.identifiers():
@@ -202,7 +202,7 @@ FIRST_ROW_SQL = {
     "sentences": "SELECT 1 FROM translations LIMIT 1",
     "rejects": "SELECT 1 FROM rejects LIMIT 1",
 }
-"""SQL that returns one row if a table has any rows, by table."""
+"""SQL that returns one row if a table is not empty, by table name."""
 
 
 def open_collection_source(path: Path | str, memory_limit: str = MEMORY_LIMIT) -> CollectionSource:

@@ -1,4 +1,4 @@
-"""SQL statements on a collection, to run with bound parameters or to copy with literals.
+"""SQL statements that run with bound parameters, and their copyable text with literals.
 
 DuckDB receives values only as bound parameters. In the SQL text that users copy, values are quoted
 literals.
@@ -43,21 +43,22 @@ class Statement:
         return {name: self.values[name] for name in _PARAMETER.findall(self.sql)}
 
     def identifiers(self) -> frozenset[str]:
-        """Return all words of the SQL, a superset of the tables and macros that it uses."""
+        """Return all words in the SQL, which include the names of the tables and macros used."""
         return frozenset(_NAME.findall(self.sql))
 
     def to_sql(self) -> str:
         """Return the SQL with its parameters replaced by literals."""
-        return _PARAMETER.sub(lambda match: literal(self.values[match[1]]), self.sql).strip()
+        return _PARAMETER.sub(lambda match: sql_literal(self.values[match[1]]), self.sql).strip()
 
     def to_count_statement(self) -> "Statement":
         """Return a statement that counts the rows returned by this statement."""
         return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)  # noqa: S608 - a constant
 
     def slice_with_total(self, order: str, limit: int, offset: int) -> "Statement":
-        """Return a statement for a slice of the ordered rows, with the total count in `all_rows`.
+        """Return a statement that selects a slice of the ordered rows and their total count.
 
-        DuckDB materializes all rows, which is fast enough up to about 100,000 rows.
+        The total count is in the column `all_rows`. DuckDB materializes all rows, which is fast
+        enough up to about 100,000 rows.
 
         Args:
             order: Constant SQL for ORDER BY.
@@ -69,7 +70,7 @@ class Statement:
         return Statement(inner + rows, self.values).slice_rows(order, limit, offset)
 
     def slice_rows(self, order: str, limit: int, offset: int) -> "Statement":
-        """Return a statement for a slice of the ordered rows.
+        """Return a statement that selects a slice of the ordered rows.
 
         Args:
             order: Constant SQL for ORDER BY.
@@ -80,14 +81,14 @@ class Statement:
         return Statement(sql, {**self.values, "limit": limit, "offset": offset})
 
 
-def literal(value: Value | None) -> str:
-    """Return a value as an SQL literal, in which single quotes of a text are doubled."""
+def sql_literal(value: Value | None) -> str:
+    """Convert a value to an SQL literal; single quotes in text are doubled."""
     if value is None:
         return "NULL"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     if isinstance(value, list):
-        return "[" + ", ".join(map(literal, value)) + "]"
+        return "[" + ", ".join(map(sql_literal, value)) + "]"
     if isinstance(value, float) and "e" not in repr(value):
         return f"{value!r}e0"  # without an exponent it would be a decimal
     return str(value)
@@ -98,5 +99,5 @@ def values_sql(rows: Sequence[Row]) -> str:
     if not rows:
         return "SELECT NULL WHERE false"
     names = ", ".join(rows[0])
-    lines = ",\n  ".join("(" + ", ".join(map(literal, row.values())) + ")" for row in rows)
+    lines = ",\n  ".join("(" + ", ".join(map(sql_literal, row.values())) + ")" for row in rows)
     return f"SELECT * FROM (VALUES\n  {lines}\n) AS shown({names})"  # noqa: S608 - to copy

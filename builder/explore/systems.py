@@ -8,7 +8,7 @@ from markupsafe import Markup
 from builder.explore.forms import render_filter_form, select_field
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import query_link
-from builder.explore.query_systems import signed_score
+from builder.explore.query_systems import signed_score_cell
 from builder.explore.render import Page, render_macro
 from builder.explore.runs import MEASURES
 from builder.explore.source import CollectionSource
@@ -96,7 +96,7 @@ def _over_time_section(
         Column("Queries", "queries", "Number of judged queries scored for both systems"),
         Column(
             "Mean difference",
-            lambda r: signed_score(r["mean"]),
+            lambda r: signed_score_cell(r["mean"]),
             "Mean score of the first system minus mean score of the second",
         ),
         Column("First better", "first"),
@@ -137,7 +137,7 @@ def _snapshot_section(
         Column("Query", lambda r: query_link(r["query_id"], r["text"])),
         Column(first, lambda r: decimal_cell(r["first"], 4)),
         Column(second, lambda r: decimal_cell(r["second"], 4)),
-        Column("Difference", lambda r: signed_score(r["difference"]), "First minus second"),
+        Column("Difference", lambda r: signed_score_cell(r["difference"]), "First minus second"),
     )
     note = (
         f"The chart shows the {MAX_POINTS:,} queries with the largest differences."
@@ -147,7 +147,8 @@ def _snapshot_section(
     return section(
         "queries",
         f"Queries of {snapshot}",
-        "Each point is a query; on the line, both scores are equal. Select a point to open it.",
+        "Each point is a query; on the line, both scores are equal. Select a point to open its "
+        "query.",
         grid(
             _scatter_plot(ordered[:MAX_POINTS], first, second, measure),
             table(
@@ -159,8 +160,8 @@ def _snapshot_section(
 
 
 def _scatter_plot(rows: Sequence[Row], first: str, second: str, measure: str) -> Markup:
-    """Render a scatter plot of two systems' scores, in which each point links to its query."""
-    drawing = Chart(f"{measure}: {second} (up) against {first} (right)", height=400)
+    """Render a scatter plot of two systems' per-query scores; each point links to its query."""
+    drawing = Chart(f"{measure}: {second} (vertical) against {first} (horizontal)", height=400)
     left, right, top, bottom = drawing.plot_area
     values = [0.0, 1.0, *(row[side] for row in rows for side in ("first", "second"))]
     x, y = LinearScale(values, left, right), LinearScale(values, bottom, top)

@@ -25,13 +25,14 @@ CellFunction = Callable[[Row], "Cell | Content"]
 
 @dataclass(frozen=True)
 class Column:
-    """Column of an HTML table: heading, description, and how its cells are computed.
+    """Column of an HTML table: heading, description, and source of the cell values.
 
     Args:
         label: Heading.
         value: Key of the value in a row, or a function that returns the cell of a row.
         hint: Description of the column and its unit.
-        sort: Sort key (of `paged_table`) that a click on the heading selects; empty: none.
+        sort: Key in `orders` of `paged_table` by which a click on the heading sorts; empty if the
+            column is not sortable.
     """
 
     label: str
@@ -87,9 +88,9 @@ def table(
         caption: Caption of the table.
         columns: Columns; cells of the first column are row headers.
         rows: Rows to show.
-        statement: Statement that returned the rows; None: the copyable SQL has them as literals.
+        statement: Statement that returned the rows; None to copy the rows as SQL literals.
         empty: Sentence to show if there are no rows.
-        statement_rows: Rows returned by the statement, if `rows` is a different arrangement.
+        statement_rows: Rows returned by the statement, if `rows` arranges them differently.
     """
     if not rows:
         return empty_note(empty)
@@ -118,7 +119,7 @@ def paged_table(
         statement: Statement that returns all rows.
         orders: Constant SQL for ORDER BY, by sort key; the first key is the default.
         empty: Sentence to show if there are no rows.
-        is_small: Whether all rows fit into memory, so that the same statement can count them.
+        is_small: Whether there are few rows, so that one statement can select and count them.
     """
     sort = request.choice("sort", list(orders), next(iter(orders)))
     page = request.number("page")
@@ -140,7 +141,7 @@ def paged_table(
         (
             c.label,
             c.hint,
-            request.url_with(sort=c.sort, page=None) if c.sort else "",
+            request.url_with_parameters(sort=c.sort, page=None) if c.sort else "",
             "yes" if c.sort == sort else "",
         )
         for c in columns
@@ -148,10 +149,10 @@ def paged_table(
     body = _render_table(source, caption, columns, headers, rows, slice_)
     last = -(-total // PAGE_SIZE)
     steps = [
-        ("First", request.url_with(page=None) if page > 1 else ""),
-        ("Previous", request.url_with(page=page - 1) if page > 1 else ""),
-        ("Next", request.url_with(page=page + 1) if page < last else ""),
-        ("Last", request.url_with(page=last) if page < last else ""),
+        ("First", request.url_with_parameters(page=None) if page > 1 else ""),
+        ("Previous", request.url_with_parameters(page=page - 1) if page > 1 else ""),
+        ("Next", request.url_with_parameters(page=page + 1) if page < last else ""),
+        ("Last", request.url_with_parameters(page=last) if page < last else ""),
     ]
     first = (page - 1) * PAGE_SIZE + 1
     position = f"{first:,} to {first + len(rows) - 1:,} of {total:,}"
@@ -172,20 +173,20 @@ def _render_table(
     body = render_macro("table", caption, list(zip(headers, numeric, strict=True)), cells, numeric)
     hints = [(column.label, column.hint) for column in columns if column.hint]
     below = render_macro(
-        "below", caption, hints, copy_snippets(source, statement_rows or rows, statement)
+        "below", caption, hints, code_snippets(source, statement_rows or rows, statement)
     )
     return render_macro("block", join_markup(body, below))
 
 
-def copy_snippets(
+def code_snippets(
     source: CollectionSource, rows: Sequence[Row], statement: Statement | None
 ) -> list[tuple[str, str]]:
-    """Return pairs of name and text: Polars code and DuckDB SQL for the rows, and CSV of the rows.
+    """Return pairs (name, text): Polars code and DuckDB SQL that return the rows, and their CSV.
 
     Args:
         source: Connection to the collection that the code reads.
         rows: Rows returned by the statement.
-        statement: Statement that returned the rows; None: the code has them as literals.
+        statement: Statement that returned the rows; None to write the rows as SQL literals.
     """
     script = values_sql(rows) + ";" if statement is None else source.sql_script(statement)
     first, _, last = script.rpartition(";\n")
@@ -218,8 +219,8 @@ def _csv_value(value: Any) -> Any:
     return "|".join(map(str, value)) if isinstance(value, list) else value
 
 
-def copy_block(
+def render_copyable_code(
     source: CollectionSource, caption: str, rows: Sequence[Row], statement: Statement | None
 ) -> Markup:
-    """Render copyable Polars code, DuckDB SQL and CSV of rows that are not shown as a table."""
-    return render_macro("below", caption, [], copy_snippets(source, rows, statement))
+    """Render Polars code, DuckDB SQL and CSV to copy, for rows that are not shown as a table."""
+    return render_macro("below", caption, [], code_snippets(source, rows, statement))

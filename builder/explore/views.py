@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from builder.collection import layout
 from builder.collection.read import Collection
-from builder.explore.statements import literal
+from builder.explore.statements import sql_literal
 from builder.io import parquet
 from builder.io.tables import Table, arrow_schema, table_at
 from schemas import TABLES
@@ -29,15 +29,15 @@ ID_COLUMNS = {
     "queries": {"query_id": "query"},
     "qrels": {"query_id": "query", "doc_id": "document"},
 }
-"""Columns with ids that are valid in one snapshot, by table, and their kind in `ReleaseIds`."""
+"""Id columns of each table that are valid only in one snapshot, with the kind in `ReleaseIds`."""
 
 Relation = duckdb.DuckDBPyRelation
 
 
 def table_files(collection: Collection, name: str) -> Iterator[tuple[Table, str | None]]:
-    """Yield the table of each snapshot and the snapshot's name.
+    """Yield the table of each snapshot, paired with the name of the snapshot.
 
-    A table of the whole collection is yielded once, with None instead of a snapshot.
+    A table of the whole collection is yielded once, paired with None.
     """
     if name in COLLECTION_TABLES:
         yield table_at(collection.path, COLLECTION_TABLES[name], TABLES[name]), None
@@ -99,7 +99,7 @@ def key_column(column: str) -> str:
 def _add_key_column(
     connection: duckdb.DuckDBPyConnection, rows: Relation, ids: Table, column: str, kind: str
 ) -> Relation:
-    """Add the column with the aligned ids of an id column, such as `doc_key` for `doc_id`."""
+    """Add a column of aligned ids for an id column, such as `doc_key` for `doc_id`."""
     own, key = duckdb.ColumnExpression(column), key_column(column)
     if not ids.paths:
         return rows.select(duckdb.StarExpression(), own.alias(key))
@@ -113,7 +113,7 @@ def _add_key_column(
 
 
 def _empty_table(name: str) -> pa.Table:
-    """Return an empty table with the columns that the view of a table has."""
+    """Return an empty table with the columns of the view of a table."""
     schema = arrow_schema(TABLES[name])
     if name in SNAPSHOT_TABLES:
         for column in ("snapshot", *map(key_column, ID_COLUMNS.get(name, ()))):
@@ -123,7 +123,7 @@ def _empty_table(name: str) -> pa.Table:
 
 
 def view_sql(collection: Collection, name: str) -> str:
-    """Return the SQL that creates the view of a table; values are inlined as quoted literals."""
+    """Return the SQL that creates the view of a table, with all values as quoted literals."""
     parts = [
         _select_sql(collection, name, table.paths, snapshot)
         for table, snapshot in table_files(collection, name)
@@ -148,7 +148,7 @@ def _select_sql(
     chosen, joins = [f"own.{column}" for column in columns], ""
     if snapshot is not None:
         if "snapshot" not in columns:
-            chosen.insert(0, f"{literal(snapshot)} AS snapshot")
+            chosen.insert(0, f"{sql_literal(snapshot)} AS snapshot")
         ids = _release_ids(collection, snapshot).paths
         for column, kind in ID_COLUMNS.get(name, {}).items():
             if not ids:
@@ -157,6 +157,6 @@ def _select_sql(
             chosen.append(f"coalesce({kind}.key, own.{column}) AS {key_column(column)}")
             joins += (
                 f"\nLEFT JOIN (FROM {parquet.to_sql(*ids)}"
-                f" WHERE kind = {literal(kind)}) AS {kind} ON {kind}.id = own.{column}"
+                f" WHERE kind = {sql_literal(kind)}) AS {kind} ON {kind}.id = own.{column}"
             )
     return f"SELECT {', '.join(chosen)}\nFROM {parquet.to_sql(*paths)} AS own{joins}"

@@ -54,7 +54,7 @@ def diff_words(before: str, after: str) -> WordDiff:
     omitted = max(0, len(old) - MAX_WORDS) + max(0, len(new) - MAX_WORDS)
     old, new = old[:MAX_WORDS], new[:MAX_WORDS]
     matcher = SequenceMatcher(
-        None, _strip_words(old), _strip_words(new), autojunk=len(old) + len(new) > 2000
+        None, _strip_whitespace(old), _strip_whitespace(new), autojunk=len(old) + len(new) > 2000
     )
     runs: list[Run] = []
     opcodes = matcher.get_opcodes()
@@ -74,7 +74,10 @@ def diff_words(before: str, after: str) -> WordDiff:
 
 
 def _merge_stray_words(opcodes: Sequence[Opcode]) -> list[Opcode]:
-    """Merge longer changes that are separated by at most `MAX_STRAY_WORDS` unchanged words."""
+    """Merge two changes if both are longer than the few unchanged words between them.
+
+    Both changes have more than `MAX_STRAY_WORDS` words, and at most that many separate them.
+    """
     merged: list[Opcode] = []
     for index, opcode in enumerate(opcodes):
         kind, a, b, c, d = opcode
@@ -90,16 +93,16 @@ def _merge_stray_words(opcodes: Sequence[Opcode]) -> list[Opcode]:
 
 
 def _word_count(opcode: Opcode) -> int:
-    """Return the total number of words that an opcode covers in the two texts."""
+    """Return the number of words that an opcode covers, summed over both texts."""
     return opcode[2] - opcode[1] + opcode[4] - opcode[3]
 
 
-def _strip_words(words: list[str]) -> list[str]:
+def _strip_whitespace(words: list[str]) -> list[str]:
     return [word.rstrip() for word in words]
 
 
 def _shorten_unchanged(words: list[str], *, is_first: bool, is_last: bool) -> list[Run]:
-    """Replace the middle of a long unchanged run by its word count.
+    """Replace the middle of a long run of unchanged words with the number of omitted words.
 
     Args:
         words: Words of the run.

@@ -42,7 +42,7 @@ def test_contributions_of_a_change(files: tuple[dict[str, Path], Path, Path]) ->
     (change,) = attribute_score_changes(qrels, changes, [runs], ["P@1"])
     expected = {"system": "s", "measure": "P@1", "from": "2022-06", "to": "2022-07", "change": -0.5}
     expected |= {"documents": 0, "queries": 0.25, "judgements": -0.75, "statistics_and_system": 0}
-    assert change.row() == {**expected, "least_queries": 1}
+    assert change.to_row() == {**expected, "least_queries": 1}
     found = change.to_json()
     assert found["residual"] == 0
     cells = {tuple(cell["held"]): cell for cell in found["cells"]}

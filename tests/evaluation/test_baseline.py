@@ -8,7 +8,7 @@ from builder.errors import DataError, MissingExtraError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
 from builder.evaluation.baselines.bm25 import Bm25Parameters, bm25
 from builder.evaluation.baselines.collection_statistics import CollectionStatistics
-from builder.evaluation.baselines.snapshots import bm25_snapshot, snapshot_statistics
+from builder.evaluation.baselines.snapshots import search_snapshot, snapshot_statistics
 from builder.text.keys import strip_accents
 
 pytest.importorskip("bm25s")
@@ -114,8 +114,8 @@ def test_statistics_of_a_snapshot(tmp_path: Path) -> None:
 
 def test_own_statistics_change_no_score(tmp_path: Path) -> None:
     parts, asked = snapshot(tmp_path)
-    own = bm25_snapshot(parts, asked)
-    again = bm25_snapshot(parts, asked, statistics=snapshot_statistics(parts))
+    own = search_snapshot(parts, asked)
+    again = search_snapshot(parts, asked, statistics=snapshot_statistics(parts))
     assert again.ranking["score"].to_list() == pytest.approx(own.ranking["score"].to_list())
     assert again.ranking.drop("score").equals(own.ranking.drop("score"))
 
@@ -163,7 +163,7 @@ def snapshot(folder: Path) -> tuple[list[Path], Path]:
 
 @pytest.mark.parametrize("language", ["fr", "en"])
 def test_a_snapshot_is_searched_in_either_language(tmp_path: Path, language) -> None:
-    run = bm25_snapshot(*snapshot(tmp_path), Bm25Parameters(language))
+    run = search_snapshot(*snapshot(tmp_path), Bm25Parameters(language))
     assert run.ranking.select("query_id", "doc_id").rows() == [("q1", "d1"), ("q2", "d2")]
 
 
@@ -171,15 +171,15 @@ def test_a_snapshot_that_was_not_translated(tmp_path: Path) -> None:
     parts, asked = snapshot(tmp_path)
     pl.read_parquet(asked).with_columns(text_en=pl.lit(None, pl.String)).write_parquet(asked)
     with pytest.raises(DataError, match="row of column text_en, found nulls"):
-        bm25_snapshot(parts, asked, Bm25Parameters("en"))
+        search_snapshot(parts, asked, Bm25Parameters("en"))
     snapshot(tmp_path)
     pl.read_parquet(parts[1]).with_columns(text_en=pl.lit(None, pl.String)).write_parquet(parts[1])
     with pytest.raises(DataError, match=r"part-1.parquet: expected texts in column text_en"):
-        bm25_snapshot(parts, asked, Bm25Parameters("en"))
+        search_snapshot(parts, asked, Bm25Parameters("en"))
     with pytest.raises(UsageError, match="cannot read Parquet file"):
-        bm25_snapshot([tmp_path / "absent.parquet"], asked)
+        search_snapshot([tmp_path / "absent.parquet"], asked)
     with pytest.raises(UsageError, match="expected a readable file, found none"):
-        bm25_snapshot(parts, tmp_path / "absent.parquet")
+        search_snapshot(parts, tmp_path / "absent.parquet")
 
 
 @pytest.mark.parametrize("module", ["bm25s", "Stemmer"])

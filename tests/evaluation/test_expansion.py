@@ -11,10 +11,10 @@ from builder.collection.read import Snapshot
 from builder.errors import UsageError
 from builder.evaluation.baselines.bm25 import Bm25Index, Bm25Parameters
 from builder.evaluation.baselines.expansion import search_expanded
-from builder.evaluation.baselines.feedback import FEEDBACK, earlier_feedback
+from builder.evaluation.baselines.feedback import FEEDBACK, read_earlier_feedback
 from builder.evaluation.baselines.keyqueries import KeyQueryParameters, keyquery
 from builder.evaluation.baselines.rm3 import Rm3Parameters, rm3
-from builder.evaluation.baselines.snapshots import expanded_snapshot
+from builder.evaluation.baselines.snapshots import search_snapshot_expanded
 
 pytest.importorskip("bm25s")
 pytest.importorskip("Stemmer")
@@ -231,7 +231,7 @@ WRONG_KEYQUERY = "keyqueries: expected values >= 1 and max_terms <= 4, found "
         ),
         (
             lambda: index_of(CORPUS, keep_terms=False).document_terms(0),
-            "BM25: the index was built without the terms of its documents; set keep_terms",
+            "BM25: the index does not contain document terms; build it with keep_terms=True",
         ),
     ],
 )
@@ -268,15 +268,15 @@ def test_feedback_of_earlier_snapshots(tmp_path: Path) -> None:
         [("q1", "d1", 1), ("q2", "d2", 0)],
     )
     august = write_snapshot(tmp_path, "2022-08", ANIMALS, [("q3", "d1", 1)])
-    found = earlier_feedback([june, july], august, "")
+    found = read_earlier_feedback([june, july], august, "")
     # the text of July replaces that of June; dx has no text; the judgements of August are not used
     assert found.rows() == [
         ("q1", "d9", 2, "nuit"),
         ("q1", "d1", 1, "chat blanc"),
         ("q2", "d2", 1, "chien"),
     ]
-    assert earlier_feedback([], august, "").schema == pl.Schema(FEEDBACK)
-    run, expanded = expanded_snapshot(
+    assert read_earlier_feedback([], august, "").schema == pl.Schema(FEEDBACK)
+    run, expanded = search_snapshot_expanded(
         august,
         [june, july],
         Rm3Parameters(original_weight=0),
@@ -290,7 +290,7 @@ def test_feedback_of_earlier_snapshots(tmp_path: Path) -> None:
     assert expanded_terms(expanded) == pytest.approx({"nuit": 2 / 3, "chat": 1 / 6, "blanc": 1 / 6})
     assert run.tag == "t"
     assert run.ranking.filter(query_id="q2")["doc_id"].to_list() == ["d5", "d4"]
-    _, keys = expanded_snapshot(
+    _, keys = search_snapshot_expanded(
         *(august, [june, july], KeyQueryParameters(min_results=1, top=2), Bm25Parameters("fr")),
         suffix="",
     )
@@ -306,7 +306,7 @@ def test_ids_of_imported_releases_are_aligned_by_their_keys(tmp_path: Path) -> N
         rows = [*[("query", q, "key-q") for q in query_ids], ("document", doc_id, "key-d")]
         ids = pl.DataFrame(rows, schema=["kind", "id", "key"], orient="row")
         ids.write_parquet(snapshot.folder / "release_ids.parquet")
-    assert earlier_feedback([june], july, "").rows() == [
+    assert read_earlier_feedback([june], july, "").rows() == [
         ("qA", "70", 1, "nuit"),
         ("qB", "70", 1, "nuit"),
     ]

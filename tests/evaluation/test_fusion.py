@@ -104,7 +104,7 @@ def test_wrong_scores(make_run) -> None:
         with pytest.raises(DataError) as error:
             rerank(run, other)
         assert str(error.value) == (
-            "expected scores of queries and documents of the run, found none; compare the ids of "
+            "expected scores for query-document pairs of the run, found none; compare the ids in "
             "both files"
         )
     assert rerank(make_run({}), scores([("q", "a", 1.0)])).ranking.is_empty()

@@ -33,8 +33,8 @@ def test_a_run_without_judged_queries_is_an_error(tmp_path: Path, text: str, oth
     with pytest.raises(DataError) as error:
         evaluate_paths(qrels, files, PARAMETERS)
     assert str(error.value) == (
-        f"{files[1]}: expected results for judged queries of 2022-07, such as 'q1', found none, "
-        f"but {others} other queries; correct the query ids, or leave the file out"
+        f"{files[1]}: expected results for judged queries of 2022-07, such as 'q1', found "
+        f"only {others} other queries; correct the query ids, or omit the file"
     )
 
 
@@ -56,7 +56,7 @@ def test_scores_of_0_have_a_warning(tmp_path: Path, capsys: pytest.CaptureFixtur
     irrelevant = "no judged document is relevant"
     not_found = (
         "no relevant document was retrieved; "
-        "check that the run has the document ids of the judgements"
+        "check that the run and the judgements use the same document ids"
     )
     reasons = {"a, 2022-06": irrelevant, "b, 2022-06": irrelevant, "a, 2022-07": not_found}
     warnings = [f"{key}: all scores are 0, because {reason}" for key, reason in reasons.items()]

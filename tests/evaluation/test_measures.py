@@ -57,11 +57,11 @@ def test_every_name_parses_back(data: st.DataObject) -> None:
         ("P", r"expected a cutoff, such as P@10"),
         ("bpref@10", "does not support a cutoff"),
         ("nDCG@0", "cutoff from 1"),
-        ("nDCG(rel=2)", "nDCG has the parameters: none"),
-        ("AP(max=2)", "AP has the parameters: rel=1"),
-        ("AP(rel=1,rel=2)", "AP has the parameters"),
+        ("nDCG(rel=2)", r"expected parameters of nDCG \(none\)"),
+        ("AP(max=2)", r"expected parameters of AP \(rel=1\)"),
+        ("AP(rel=1,rel=2)", "expected parameters of AP"),
         ("AP(rel=0)", "expected rel from 1 to 30"),
-        ("AP(rel=x)", "AP has the parameters"),
+        ("AP(rel=x)", "expected parameters of AP"),
     ],
 )
 def test_wrong_names(written: str, message: str) -> None:

@@ -44,7 +44,7 @@ def test_batches_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     [
         ({"a": [1.0]}, "expected vectors of length 2, found lengths"),
         ({"a": [1.0, 2.0], "b": [1.0]}, "expected vectors of length 2, found lengths"),
-        ({"a": [float("nan"), 1.0]}, "every row must have an id and finite numbers"),
+        ({"a": [float("nan"), 1.0]}, "expected an id and a vector of finite numbers in every row"),
     ],
 )
 def test_vectors_that_do_not_fit_are_refused(

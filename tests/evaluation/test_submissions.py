@@ -11,7 +11,7 @@ from builder.errors import FormatError
 from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.checker import check_run, check_submissions
-from builder.evaluation.runs.metadata import find_metadata
+from builder.evaluation.runs.metadata import read_nearest_metadata
 
 METADATA = """
 tag: BM25-tuned
@@ -37,7 +37,7 @@ def test_a_zip_is_a_folder_of_runs(tmp_path: Path) -> None:
         assert other == tmp_path
         (run,) = assign_runs([folder], ["2022-06", "2022-07"])
         assert (run.system, run.snapshot) == ("team", "2022-06")
-        about = find_metadata(run.path)
+        about = read_nearest_metadata(run.path)
         assert about is not None
         assert (about.team, about.system) == ("Team <b>X</b>", "BM25-tuned")
         assert about.resources == "runtime.wallclock=12 s; hardware.cpu.model=EPYC"
@@ -65,7 +65,7 @@ def test_a_bomb_and_a_damaged_zip_are_refused(tmp_path: Path) -> None:
 def test_metadata_that_is_no_mapping_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "ir-metadata.yml").write_text(text)
     with pytest.raises(FormatError, match="YAML"):
-        find_metadata(tmp_path / "run.txt")
+        read_nearest_metadata(tmp_path / "run.txt")
 
 
 def checks(tmp_path: Path, text: str) -> dict[str, tuple[str, int]]:
@@ -118,11 +118,11 @@ def test_messages_have_three_examples(tmp_path: Path) -> None:
         "no_known_query": "expected queries of the snapshot, found only q7",
         "unknown_documents": "documents not in the snapshot: c, d",
         "missing_queries": "queries without results: q1, q2",
-        "ranks_and_scores": "ranks contradict the scores, and only scores are evaluated, "
+        "ranks_and_scores": "ranks contradict the scores (only scores are evaluated) "
         "for the queries q7",
     }
     assert messages(tmp_path, "q2 Q0 a 1 1 t\nq2 Q0 b 2 1 t\nq1 Q0 a 1 1 t\n") == {
-        "tied_scores": "all results have the same score and are ranked by document id, for the "
+        "tied_scores": "all scores are equal, so results are ranked by document id, for the "
         "queries q2"
     }
 

@@ -72,10 +72,10 @@ def test_of_an_imported_release(imported_app: ASGIApp, release: Path) -> None:
 @pytest.mark.parametrize("text", ["'", "''; DROP TABLE queries; --", '"""', "\\", "\\'"])
 def test_values_are_quoted(app: ASGIApp, text: str) -> None:
     assert _same(app, [f"/queries?text={quote(text, safe='')}"]) <= 1
-    from builder.explore.statements import Statement, literal
+    from builder.explore.statements import Statement, sql_literal
     from builder.explore.tables import _triple_quoted
 
     written = Statement("SELECT $value AS v", {"value": text}).to_sql()
     assert duckdb.sql(written).fetchall() == [(text,)]
-    assert duckdb.sql(f"SELECT {literal([text])}").fetchall() == [([text],)]
+    assert duckdb.sql(f"SELECT {sql_literal([text])}").fetchall() == [([text],)]
     assert eval(_triple_quoted(text)).strip("\n") == text

@@ -163,8 +163,8 @@ def test_contributions_add_up(app: ASGIApp, explored: Path) -> None:
     read = Reader(ask(app, f"/query/{query}?system=clicks&until=2022-07").text)
     parts = read.table("Change of clicks from 2022-06 to 2022-07").records()
     values = {row["Part"]: number(row["Contribution"]) for row in parts}
-    assert sum(values.values()) - values["whole change"] == pytest.approx(
-        values["whole change"], abs=3e-4
+    assert sum(values.values()) - values["total change"] == pytest.approx(
+        values["total change"], abs=3e-4
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import builder
 from builder import BuildReport, Simulation
-from builder.evaluation import Bm25Parameters, bm25_snapshot, sanity_table
+from builder.evaluation import Bm25Parameters, sanity_table, search_snapshot
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
 from builder.models import bundled_model
@@ -91,7 +91,7 @@ def test_bm25_finds_what_is_truly_relevant(
     held = qrels.join(snapshot.queries.collect(), on="query_id", how="semi")
     parts = sorted((snapshot.folder / "documents").glob("part-*.parquet"))
     queries = snapshot.folder / "queries.parquet"
-    run = bm25_snapshot(parts, queries, Bm25Parameters(language=language))
+    run = search_snapshot(parts, queries, Bm25Parameters(language=language))
     assert held["query_id"].n_unique() > 15
     scores = RunScorer(held, parse_measures(["nDCG@10"])).score(run).values
     assert scores.mean() > 0.15

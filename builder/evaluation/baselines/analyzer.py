@@ -1,8 +1,8 @@
 """Text analysis of the BM25 baseline: tokenization, stop word removal and stemming.
 
-Index terms are lowercased words without elisions ("l'eau" becomes "eau"), stop words and accents,
-so that "sante" finds "santé". Languages with a Snowball stemmer are stemmed. Each distinct word is
-analyzed only once.
+Words are lowercased. Elisions are removed ("l'eau" becomes "eau"), as are stop words and accents
+("santé" becomes "sante"). Words are stemmed if the language has a Snowball stemmer. Each distinct
+word is analyzed only once.
 """
 
 from collections.abc import Callable
@@ -66,7 +66,7 @@ class Analyzer:
         self._words: dict[str, int] = {}
 
     def tokenize(self, texts: pl.Series) -> pl.Series:
-        """Split each text into lowercased words without elisions; null becomes an empty list."""
+        """Split each text into lowercased words without elisions; a null text has no words."""
         plain = texts.cast(pl.String).fill_null("").str.normalize("NFKC").str.to_lowercase()
         plain = plain.str.replace_many(dict.fromkeys(_APOSTROPHES, "'"))
         plain = plain.str.replace_many(_LIGATURES)
@@ -75,7 +75,7 @@ class Analyzer:
         return plain.str.extract_all(r"\w+")
 
     def term_ids(self, texts: pl.Series, *, add_terms: bool) -> list[npt.NDArray[np.int32]]:
-        """Return the ids of the index terms of each text, in text order and with repetitions.
+        """Convert each text to the ids of its index terms, in text order and with repetitions.
 
         Args:
             texts: Texts to analyze.

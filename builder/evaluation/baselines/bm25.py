@@ -1,4 +1,4 @@
-"""BM25 index over documents in memory, and search with plain or weighted queries.
+"""In-memory BM25 index of documents, and search with plain or weighted queries.
 
 Scores follow Robertson & Zaragoza 2009 with Lucene's non-negative idf, computed by bm25s. Documents
 are read in batches, and only their term ids are kept in memory.
@@ -34,7 +34,7 @@ class Bm25Parameters:
 
     Args:
         language: Language code of the texts; see `Analyzer`.
-        k1: Saturation of the term frequency.
+        k1: Term frequency saturation, at least 0.
         b: Strength of document length normalization, from 0 to 1.
         depth: Number of documents to retrieve per query.
 
@@ -56,14 +56,14 @@ class Bm25Parameters:
 
 
 class Bm25Index:
-    """BM25 index of documents; documents are numbered from 0 in input order.
+    """In-memory BM25 index of documents, which are numbered from 0 in input order.
 
     Args:
         documents: Batches with columns `doc_id` and `text`; ids are unique over all batches.
         parameters: Parameters of BM25; None for the defaults.
-        keep_terms: Whether to keep the terms of each document, for `document_terms`.
+        keep_terms: Whether to keep the terms of each document; required by `document_terms`.
         progress: Reports the number of indexed documents.
-        statistics: Statistics of another collection to score with; None for those of the documents.
+        statistics: Collection statistics used for scoring; None for those of the documents.
 
     Raises:
         DataError: There are no documents, or a document id occurs twice.
@@ -89,7 +89,7 @@ class Bm25Index:
         return len(self.doc_ids)
 
     def query_terms(self, texts: pl.Series) -> list[TermIds]:
-        """Return the term ids of each text, without terms that occur in no document."""
+        """Convert each query text to term ids; terms that occur in no document are omitted."""
         return self.analyzer.term_ids(texts, add_terms=False)
 
     def document_terms(self, document: int) -> TermIds:
@@ -100,7 +100,7 @@ class Bm25Index:
         """
         if self._documents is None:
             raise UsageError(
-                "BM25: the index was built without the terms of its documents; set keep_terms"
+                "BM25: the index does not contain document terms; build it with keep_terms=True"
             )
         return np.array(self._documents[document], dtype=np.int32)
 
@@ -117,14 +117,14 @@ class Bm25Index:
         return np.asarray(np.log(1 + (len(self) - counts + 0.5) / (counts + 0.5)))
 
     def scores(self, terms: TermIds) -> npt.NDArray[np.float32]:
-        """Return the BM25 score of every document; a repeated query term counts repeatedly."""
+        """Return the BM25 score of every document; each occurrence of a query term counts."""
         scores: npt.NDArray[np.float32] = self._model.get_scores_from_ids(terms)
         return scores
 
     def weighted_scores(
         self, terms: TermIds, weights: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Return the weighted sum of the scores of distinct terms, for every document."""
+        """Return, for every document, the weighted sum of its scores for distinct terms."""
         scores = np.zeros(len(self))
         for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
             documents, values = self.postings(term)
@@ -176,7 +176,12 @@ class Bm25Index:
     def build_run(
         self, scores_by_query: Iterable[tuple[str, npt.NDArray[np.floating[Any]]]], tag: str
     ) -> Run:
-        """Build a run from pairs of query id and scores of all documents."""
+        """Build a run from the scores of all documents for each query.
+
+        Args:
+            scores_by_query: Pairs of a query id and an array with one score per document.
+            tag: Name of the run.
+        """
         results = [pl.DataFrame(schema=_HITS)]
         results += [self.top_hits(query_id, scores) for query_id, scores in scores_by_query]
         return Run.from_scores(pl.concat(results), tag, self.parameters.depth)
@@ -191,7 +196,10 @@ def bm25(
     progress: Progress | None = None,
     statistics: CollectionStatistics | None = None,
 ) -> Run:
-    """Search documents with BM25; arguments as for `Bm25Index` and `Bm25Index.search`."""
+    """Index documents, search them with BM25, and return the run.
+
+    The arguments are those of `Bm25Index` and `Bm25Index.search`.
+    """
     index = Bm25Index(documents, parameters, progress=progress, statistics=statistics)
     return index.search(queries, tag=tag)
 
@@ -226,7 +234,7 @@ def _build_model(
     parameters: Bm25Parameters,
     statistics: CollectionStatistics | None,
 ) -> Any:
-    """Build the bm25s index; None if no document has an index term."""
+    """Build the bm25s index; return None if no document has an index term."""
     bm25s = import_optional("bm25s", "the BM25 baseline", "baseline")
     if not analyzer.vocabulary:
         return None
@@ -242,7 +250,7 @@ def _build_model(
 
 
 def _scale_terms(scores: dict[str, Any], factors: npt.NDArray[np.float64]) -> None:
-    """Multiply the scores of each term, stored in compressed sparse columns, by a factor."""
+    """Multiply each column (term) of a sparse score matrix (CSC) by its factor, in place."""
     sizes = np.diff(scores["indptr"])[: len(factors)]
     scores["data"] *= np.repeat(factors.astype(np.float32), sizes)
 

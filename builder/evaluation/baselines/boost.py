@@ -1,7 +1,7 @@
 """Boosting of documents that were judged relevant in earlier snapshots (qrel boost).
 
-Scores are scaled to [0, 1] per query; then `weight` times the mean grade of the query-document pair
-in earlier snapshots is added. Ids must be the same in all snapshots. Documents that are missing
+The scores of each query are scaled to [0, 1]. Then `weight` times the mean grade of the document in
+earlier snapshots is added. Ids must be the same in all snapshots. Documents that are missing
 from the run are not added, because the later snapshot may not contain them.
 """
 
@@ -19,7 +19,7 @@ _PAIR = ["query_id", "doc_id"]
 def qrel_boost(
     run: Run, judgements: Sequence[pl.DataFrame], *, weight: float = 1.0, tag: str = "boost"
 ) -> Run:
-    """Promote documents in a run that were judged relevant to the same query in earlier snapshots.
+    """Raise the scores of documents that were judged relevant to the query in earlier snapshots.
 
     Args:
         run: Run for the later snapshot.
@@ -29,12 +29,12 @@ def qrel_boost(
 
     Raises:
         UsageError: There are no judgements, or the weight is negative.
-        DataError: The judgements contain nulls or duplicates, or none is of a query in the run.
+        DataError: The judgements contain nulls or duplicates, or judge no query of the run.
     """
     if not judgements or weight < 0:
         raise UsageError(
-            "qrel boost: expected judgements and a weight >= 0, "
-            f"found {len(judgements)} tables of judgements and weight {weight}"
+            "qrel boost: expected at least one table of judgements and a weight >= 0, "
+            f"found {len(judgements)} tables and weight {weight}"
         )
     score = pl.col("score")
     low, high = score.min().over("query_id"), score.max().over("query_id")

@@ -21,12 +21,12 @@ from builder.runtime.progress import Progress
 
 @dataclass(frozen=True)
 class CollectionStatistics:
-    """Statistics of a document collection that BM25 uses.
+    """Collection statistics that BM25 uses for scoring.
 
     Args:
         documents: Number of documents.
         mean_length: Mean number of terms per document.
-        frequencies: Number of documents that contain a term, by term.
+        frequencies: Document frequency of each term.
     """
 
     documents: int
@@ -34,21 +34,21 @@ class CollectionStatistics:
     frequencies: Mapping[str, int]
 
     def idf(self, term: str) -> float:
-        """Return Lucene's inverse document frequency of a term, which may be out of vocabulary."""
+        """Return Lucene's idf of a term; an out-of-vocabulary term has document frequency 0."""
         frequency = self.frequencies.get(term, 0)
         return log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5))
 
     def idf_ratios(
         self, indexed: "CollectionStatistics", terms: Iterable[str]
     ) -> npt.NDArray[np.float64]:
-        """Return the idf of each term, divided by its idf in the indexed collection."""
+        """Return the ratio of each term's idf to its idf in the indexed collection."""
         return np.array([self.idf(term) / indexed.idf(term) for term in terms])
 
     def rescale(self, indexed: "CollectionStatistics", k1: float, b: float) -> tuple[float, float]:
-        """Return k1 and b with which an index uses this mean length instead of its own.
+        """Return k1 and b adjusted so that an index scores as if it had this mean length.
 
-        BM25 adds k1 (1 - b) + k1 b length / mean length to the term frequency. Only the second
-        summand is multiplied by the ratio of the mean lengths.
+        BM25 adds k1 (1 - b) + k1 b length / mean length to the term frequency. The adjustment
+        multiplies the second summand by `indexed.mean_length` / `self.mean_length`.
         """
         constant, slope = k1 * (1 - b), k1 * b * indexed.mean_length / self.mean_length
         total = constant + slope
@@ -58,15 +58,15 @@ class CollectionStatistics:
 def compute_collection_statistics(
     documents: Iterable[pl.DataFrame], analyzer: Analyzer, progress: Progress
 ) -> CollectionStatistics:
-    """Compute the statistics of documents without keeping them in memory.
+    """Compute BM25 collection statistics from batches of documents.
 
     Args:
         documents: Batches with a column `text`.
         analyzer: Analyzer of the texts; new terms are added to its vocabulary.
-        progress: Reports the number of documents.
+        progress: Reports the number of processed documents.
 
     Raises:
-        DataError: There are no terms.
+        DataError: The documents contain no index terms.
     """
     count = length = 0
     frequencies = np.zeros(0, np.int64)
@@ -86,7 +86,7 @@ def compute_collection_statistics(
 def statistics_from_term_ids(
     documents: "Sequence[array[int]]", vocabulary: Mapping[str, int]
 ) -> CollectionStatistics:
-    """Compute the statistics of documents that are given as sequences of term ids."""
+    """Compute BM25 collection statistics from the term ids of each document."""
     ids = [np.asarray(text, np.int32) for text in documents]
     frequencies = _add_frequencies(np.zeros(0, np.int64), ids, len(vocabulary))
     known = dict(zip(vocabulary, frequencies.tolist(), strict=True))

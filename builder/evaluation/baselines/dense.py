@@ -1,4 +1,4 @@
-"""Exact nearest neighbour search with precomputed embeddings.
+"""Exact nearest-neighbor search with precomputed embeddings.
 
 Reads Parquet files with `doc_id` or `query_id`, and `vector` (a list of floats). Scores are inner
 products; normalize the vectors for cosine similarity. Documents are read in batches.
@@ -22,7 +22,7 @@ Vectors = npt.NDArray[np.float32]
 def dense_search(
     documents: Path, queries: Path, *, depth: int = DEFAULT_DEPTH, tag: str = "dense"
 ) -> Run:
-    """Search document vectors with query vectors.
+    """Return the documents with the largest inner product for each query vector, as a run.
 
     Args:
         documents: Parquet file with `doc_id` and `vector`.
@@ -78,7 +78,7 @@ def _to_matrix(frame: pl.DataFrame, path: Path, size: int | None) -> Vectors:
     flat = frame["vector"].explode(empty_as_null=False, keep_nulls=False).cast(pl.Float32)
     values = flat.to_numpy().reshape(frame.height, length)
     if flat.null_count() or not np.isfinite(values).all() or frame.to_series(0).null_count():
-        raise DataError(f"{path}: every row must have an id and finite numbers")
+        raise DataError(f"{path}: expected an id and a vector of finite numbers in every row")
     return values
 
 
@@ -89,7 +89,7 @@ def _merge_top_documents(
     doc_ids: pl.Series,
     depth: int,
 ) -> pl.DataFrame:
-    """Merge the top documents so far with those of a batch, keeping ties with the last document."""
+    """Merge the best documents so far with those of a batch; keep ties with the last one."""
     frames = [best]
     for query, row in zip(query_ids, scores, strict=True):
         kept = np.arange(len(row))

@@ -1,4 +1,4 @@
-"""Search with expanded queries, which are weighted terms of the index.
+"""Search with expanded queries, which consist of weighted index terms.
 
 Expansions use documents that were judged relevant to the same query in earlier snapshots, as Keller
 et al. (2025, Counterfactual Query Rewriting) do; see `rm3` and `keyqueries`.
@@ -23,14 +23,14 @@ EXPANDED = {
 unchanged); `terms` and `weights`: distinct index terms, null for an unchanged query."""
 
 Floats = npt.NDArray[np.float64]
-JudgedDocuments = tuple[list[TermIds], list[float], list[str]]
-"""Term ids, grades and document ids of the relevant documents of a query."""
+RelevantDocuments = tuple[list[TermIds], list[float], list[str]]
+"""Term ids, grades and ids of the relevant documents of a query, as parallel lists."""
 
 
 def search_expanded(
     index: Bm25Index, queries: pl.DataFrame, expanded: pl.DataFrame, *, tag: str = "expanded"
 ) -> Run:
-    """Search an index with expanded queries; queries without an expansion stay as they are.
+    """Search an index with expanded queries, or with the original query if it has no expansion.
 
     Args:
         index: Index of the snapshot.
@@ -51,10 +51,10 @@ def search_expanded(
     return index.build_run(scores(), tag)
 
 
-def expansion_frame(
+def build_expansion_frame(
     index: Bm25Index, rows: Iterator[tuple[str, str, TermIds, Floats]]
 ) -> pl.DataFrame:
-    """Convert rows of query id, source, term ids and weights to a frame with schema `EXPANDED`."""
+    """Convert tuples (query id, source, term ids, weights) to a DataFrame of schema `EXPANDED`."""
     names = list(index.analyzer.vocabulary)
     values = [
         (query_id, source, [names[term] for term in terms.tolist()], weights.tolist())
@@ -66,20 +66,20 @@ def expansion_frame(
 
 
 def query_terms(index: Bm25Index, queries: pl.DataFrame) -> Iterator[tuple[str, TermIds]]:
-    """Yield the id and the term ids of each query."""
+    """Yield pairs of a query id and the term ids of the query."""
     return zip(queries["query_id"], index.query_terms(queries["text"]), strict=True)
 
 
-def judged_documents(
+def relevant_documents_by_query(
     index: Bm25Index, feedback: pl.DataFrame, limit: int
-) -> dict[str, JudgedDocuments]:
-    """Return the terms, grades and ids of the first `limit` relevant documents, by query id.
+) -> dict[str, RelevantDocuments]:
+    """Return the term ids, grades and ids of each query's first `limit` relevant documents.
 
-    Terms that are not in the index, and documents without a term of the index, are omitted.
+    Terms that are not in the index are omitted, as are documents without any term of the index.
     """
     terms = index.query_terms(feedback["text"])
     columns = feedback.select("query_id", "grade", "doc_id").iter_rows()
-    judged: dict[str, JudgedDocuments] = {}
+    judged: dict[str, RelevantDocuments] = {}
     for (query_id, grade, doc_id), ids in zip(columns, terms, strict=True):
         texts, grades, doc_ids = judged.setdefault(query_id, ([], [], []))
         if len(ids) and len(texts) < limit:

@@ -1,8 +1,8 @@
 """Relevance feedback from earlier snapshots: texts of documents that were judged relevant.
 
-Documents have the text that was judged, even if the later snapshot has a different text or no
-longer contains the document. Ids are those of the later snapshot, even between imported releases
-with different ids.
+The text of a document is the one that was judged, even if the document changed or disappeared
+later. Ids are those of the later snapshot, even if the snapshots of an imported release use
+different ids.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,9 @@ FEEDBACK = {
 }
 
 
-def earlier_feedback(earlier: Sequence[Snapshot], snapshot: Snapshot, suffix: str) -> pl.DataFrame:
+def read_earlier_feedback(
+    earlier: Sequence[Snapshot], snapshot: Snapshot, suffix: str
+) -> pl.DataFrame:
     """Read the relevant documents of earlier snapshots with their texts.
 
     Args:

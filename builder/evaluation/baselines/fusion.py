@@ -34,7 +34,9 @@ def reciprocal_rank_fusion(
         DataError: A run has no query in common with the first one.
     """
     if not runs or k < 0:
-        raise UsageError(f"rank fusion: expected runs and k >= 0, found {len(runs)} runs and k={k}")
+        raise UsageError(
+            f"rank fusion: expected at least one run and k >= 0, found {len(runs)} runs and k={k}"
+        )
     fused = runs[0].ranking.select(*_PAIR, _reciprocal_rank("share_0", k))
     for number, run in enumerate(runs[1:], start=1):
         if run.ranking.join(runs[0].ranking, on="query_id", how="semi").is_empty():
@@ -75,9 +77,9 @@ def read_scores(path: Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:
 def rerank(
     run: Run, scores: pl.DataFrame, *, top: int = 100, tag: str = "rerank", depth: int | None = None
 ) -> Run:
-    """Re-rank the top documents of a run by other scores.
+    """Re-rank the top documents of a run by new scores.
 
-    Of the first `top` documents of a query, those with a new score are ranked first, by descending
+    Of the first `top` documents of a query, those with a new score come first, by descending new
     score; all other documents follow in their original order. Ties keep their original order. The
     scores of the new run are descending integers.
 
@@ -97,7 +99,7 @@ def rerank(
     checked = Run.from_scores(scores, tag).ranking
     if run.ranking.height and run.ranking.join(checked, on=_PAIR, how="semi").is_empty():
         raise DataError(
-            "expected scores of queries and documents of the run, found none; compare the ids of "
+            "expected scores for query-document pairs of the run, found none; compare the ids in "
             "both files"
         )
     new_scores = checked.select(*_PAIR, new=pl.col("score"))

@@ -18,10 +18,10 @@ from builder.errors import UsageError
 from builder.evaluation.baselines.bm25 import Bm25Index, TermIds
 from builder.evaluation.baselines.expansion import (
     Floats,
-    JudgedDocuments,
-    expansion_frame,
-    judged_documents,
+    RelevantDocuments,
+    build_expansion_frame,
     query_terms,
+    relevant_documents_by_query,
 )
 from builder.evaluation.baselines.rm3 import most_probable, relevance_model
 
@@ -35,10 +35,10 @@ class KeyQueryParameters:
 
     Args:
         fb_docs: Maximum number of relevant documents per query.
-        fb_terms: Maximum number of candidate terms from the query (the rarest), and from the
-            relevant documents.
+        fb_terms: Maximum number of candidate terms taken from the query (the rarest), and the same
+            number from the relevant documents.
         max_terms: Maximum number of terms in a keyquery, up to `MAX_TERMS`.
-        top: Number of ranks that count as the top.
+        top: Number of top ranks in which relevant documents count.
         min_results: Minimum number of documents that a keyquery must retrieve.
 
     Raises:
@@ -65,18 +65,18 @@ def keyquery(
     feedback: pl.DataFrame,
     parameters: KeyQueryParameters | None = None,
 ) -> pl.DataFrame:
-    """Replace queries by keyqueries of the documents that were relevant in earlier snapshots.
+    """Replace each query by a keyquery of its relevant documents from earlier snapshots.
 
-    Candidates are all sets of up to `max_terms` terms among the `fb_terms` rarest terms of the
-    query and the `fb_terms` best of its relevance model, weighted by idf. Among the candidates with
-    at least `min_results` results, the keyquery has the highest DCG@`top` of the relevant documents
-    in the index and, if several do, the fewest terms. Tied documents all get the worst of their
-    ranks.
+    Candidates are all sets of up to `max_terms` terms. The terms are the `fb_terms` rarest of the
+    query and the `fb_terms` with the highest P(w|R) idf(w) in its relevance model R. Among the
+    candidates with at least `min_results` results, the keyquery is the one with the highest
+    DCG@`top` of the relevant documents in the index and, if several have it, the fewest terms.
+    Tied documents all get the worst of their ranks.
 
     Args:
         index: Index of the snapshot.
         queries: Columns `query_id` and `text`.
-        feedback: Relevant documents, as from `earlier_feedback`.
+        feedback: Relevant documents, as from `read_earlier_feedback`.
         parameters: Parameters of keyqueries; None for the defaults.
 
     Returns:
@@ -85,7 +85,7 @@ def keyquery(
     """
     parameters = parameters or KeyQueryParameters()
     numbers = {doc_id: number for number, doc_id in enumerate(index.doc_ids)}
-    judged = judged_documents(index, feedback, parameters.fb_docs)
+    judged = relevant_documents_by_query(index, feedback, parameters.fb_docs)
 
     def rows() -> Iterator[tuple[str, str, TermIds, Floats]]:
         for query_id, query in query_terms(index, queries):
@@ -94,17 +94,17 @@ def keyquery(
             terms = _best_candidate(index, query, documents, targets, parameters)
             yield query_id, "judged", terms, np.ones(len(terms))
 
-    return expansion_frame(index, rows())
+    return build_expansion_frame(index, rows())
 
 
 def _best_candidate(
     index: Bm25Index,
     query: TermIds,
-    documents: JudgedDocuments,
+    documents: RelevantDocuments,
     targets: Sequence[int],
     parameters: KeyQueryParameters,
 ) -> TermIds:
-    """Return the terms of the keyquery; empty if there is none."""
+    """Return the term ids of the best candidate; an empty array if no candidate qualifies."""
     if not targets:
         return np.zeros(0, np.int32)
     terms = _candidate_terms(index, query, documents, parameters.fb_terms)
@@ -122,7 +122,7 @@ def _best_candidate(
 
 
 def _candidate_terms(
-    index: Bm25Index, query: TermIds, documents: JudgedDocuments, limit: int
+    index: Bm25Index, query: TermIds, documents: RelevantDocuments, limit: int
 ) -> TermIds:
     """Return the rarest terms of the query, then the other terms with the highest P(w|R) idf(w).
 
@@ -137,7 +137,7 @@ def _candidate_terms(
 
 
 def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the documents with one of the terms, and BM25 scores of shape (terms, documents)."""
+    """Return the documents with any of the terms, and BM25 scores of shape (terms, documents)."""
     postings = [index.postings(term) for term in terms.tolist()]
     found = np.unique(np.concatenate([documents for documents, _ in postings]))
     scores = np.zeros((len(terms), len(found)))
@@ -147,7 +147,7 @@ def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int6
 
 
 def _target_dcg(scores: Floats, targets: npt.NDArray[np.int64], top: int) -> float:
-    """Return the sum of 1 / log2(rank + 1) over the target documents that are ranked at the top."""
+    """Return the sum of 1 / log2(rank + 1) over the target documents at ranks 1 to `top`."""
     retrieved = targets[scores[targets] > 0]
     ranks = [np.count_nonzero(scores >= scores[target]) for target in retrieved]
     return fsum(1 / log2(rank + 1) for rank in ranks if rank <= top)

@@ -1,7 +1,7 @@
-"""RM3 query expansion: interpolates a query with a relevance model of its feedback documents.
+"""RM3 query expansion: interpolation of a query with a relevance model of feedback documents.
 
-Lavrenko & Croft 2001 (Relevance-Based Language Models) define the relevance model, Abdul-Jaleel et
-al. 2004 (UMass at TREC 2004) the interpolation.
+Lavrenko & Croft 2001 (Relevance-Based Language Models) define the relevance model, and Abdul-Jaleel
+et al. 2004 (UMass at TREC 2004) define the interpolation.
 
 Feedback documents were judged relevant in earlier snapshots. Queries without feedback documents use
 the top documents of BM25 (pseudo-relevance feedback).
@@ -17,9 +17,9 @@ from builder.errors import UsageError
 from builder.evaluation.baselines.bm25 import Bm25Index, TermIds
 from builder.evaluation.baselines.expansion import (
     Floats,
-    expansion_frame,
-    judged_documents,
+    build_expansion_frame,
     query_terms,
+    relevant_documents_by_query,
 )
 
 
@@ -57,21 +57,21 @@ def rm3(
 ) -> pl.DataFrame:
     """Expand queries with the most probable terms of their relevance models.
 
-    The weight of a term is `original_weight` P(w|Q) + (1 - `original_weight`) P(w|R). P(w|R) is the
-    relevance model, see `relevance_model`, with documents weighted by grade if they were judged and
-    by BM25 score otherwise, restricted to its `fb_terms` most probable terms and renormalized.
+    The weight of a term is `original_weight` P(w|Q) + (1 - `original_weight`) P(w|R). The relevance
+    model P(w|R) (see `relevance_model`) weights documents by grade if they were judged and by BM25
+    score otherwise. It is restricted to the `fb_terms` most probable terms and renormalized.
 
     Args:
-        index: Index of the snapshot, built with `keep_terms` if a query has no feedback.
+        index: Index of the snapshot; must be built with `keep_terms` if a query has no feedback.
         queries: Columns `query_id` and `text`.
-        feedback: Relevant documents, as from `earlier_feedback`.
+        feedback: Relevant documents, as from `read_earlier_feedback`.
         parameters: Parameters of RM3; None for the defaults.
 
     Returns:
         Schema `EXPANDED`, one row per query; queries without any feedback are unchanged.
     """
     parameters = parameters or Rm3Parameters()
-    judged = judged_documents(index, feedback, parameters.fb_docs)
+    judged = relevant_documents_by_query(index, feedback, parameters.fb_docs)
 
     def rows() -> Iterator[tuple[str, str, TermIds, Floats]]:
         for query_id, query in query_terms(index, queries):
@@ -82,11 +82,11 @@ def rm3(
             model = relevance_model(documents, np.array(weights))
             yield query_id, source, *_interpolate(query, *model, parameters)
 
-    return expansion_frame(index, rows())
+    return build_expansion_frame(index, rows())
 
 
 def _top_ranked(index: Bm25Index, query: TermIds, limit: int) -> tuple[list[TermIds], list[float]]:
-    """Return the terms and the BM25 scores of the top documents for a query."""
+    """Return the term ids and the BM25 scores of the top documents for a query."""
     scores = index.scores(query)
     documents = index.top_documents(scores, limit).tolist()
     return [index.document_terms(n) for n in documents], [float(scores[n]) for n in documents]
@@ -119,7 +119,7 @@ def most_probable(terms: TermIds, weights: Floats, limit: int) -> tuple[TermIds,
 def _interpolate(
     query: TermIds, terms: TermIds, probabilities: Floats, parameters: Rm3Parameters
 ) -> tuple[TermIds, Floats]:
-    """Mix the query with its relevance model; empty if the model is empty."""
+    """Interpolate a query with its relevance model; return no terms if the model is empty."""
     if not len(terms):
         return terms, probabilities
     terms, kept = most_probable(terms, probabilities, parameters.fb_terms)

@@ -1,8 +1,9 @@
 """Sanity check of a collection: effectiveness of BM25 compared with chance.
 
-Computes the mean nDCG@10 and P@10 of BM25 and, as a chance baseline, its mean nDCG@10 with the
-judgements assigned to other queries. Low scores indicate judgements attached to the wrong queries,
-empty translations or lost documents (LongEval 2023, table of baselines).
+Computes the mean nDCG@10 and P@10 of BM25. As a chance baseline, also computes its mean nDCG@10
+with the judgements of each query assigned to another query. Low scores indicate judgements
+attached to the wrong queries, empty translations or lost documents (LongEval 2023, table of
+baselines).
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ import polars as pl
 
 from builder.collection.read import Snapshot
 from builder.evaluation.baselines.bm25 import Bm25Parameters
-from builder.evaluation.baselines.snapshots import bm25_snapshot
+from builder.evaluation.baselines.snapshots import search_snapshot
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.runs.qrels import read_qrels
@@ -33,9 +34,9 @@ class SanityRow:
         language: Language of the searched texts.
         snapshot: Name of the snapshot.
         queries: Number of judged queries.
-        ndcg: Mean nDCG@10; None, as the other means, without judged queries.
+        ndcg: Mean nDCG@10. All three means are None if there are no judged queries.
         precision: Mean P@10.
-        by_chance: Mean nDCG@10 if each query has the judgements of another query.
+        by_chance: Mean nDCG@10 with the judgements of each query assigned to another query.
     """
 
     language: str
@@ -52,7 +53,7 @@ def sanity_table(
     *,
     progress: Progress | None = None,
 ) -> list[SanityRow]:
-    """Evaluate BM25 on every snapshot, in each language in which all of its queries have texts.
+    """Evaluate BM25 on every snapshot, in each language in which all queries have a text.
 
     Args:
         snapshots: Snapshots in chronological order.
@@ -72,7 +73,7 @@ def sanity_table(
 
 
 def _has_texts(folder: Path, suffix: str) -> bool:
-    """Return whether every query of a snapshot has a text in the language of the suffix."""
+    """Return whether every query of a snapshot has a text in the column with the suffix."""
     texts = parquet.read(folder / "queries.parquet", [f"text{suffix}"])
     return texts.height > 0 and texts.to_series().null_count() == 0
 
@@ -81,7 +82,7 @@ def _sanity_row(
     snapshot: Snapshot, parameters: Bm25Parameters, suffix: str, progress: Progress
 ) -> SanityRow:
     files, queries_file = snapshot.document_files(), snapshot.folder / "queries.parquet"
-    run = bm25_snapshot(files, queries_file, parameters, suffix=suffix, progress=progress)
+    run = search_snapshot(files, queries_file, parameters, suffix=suffix, progress=progress)
     qrels = read_qrels(snapshot.folder / "qrels.parquet")
     scores = [_mean_scores(judged, run) for judged in (qrels, rotate_judgements(qrels))]
     queries = qrels["query_id"].n_unique()
@@ -98,7 +99,7 @@ def _mean_scores(qrels: pl.DataFrame, run: Run) -> tuple[float | None, float | N
 
 
 def rotate_judgements(qrels: pl.DataFrame) -> pl.DataFrame:
-    """Assign the judgements of each query to the next query, as a chance baseline.
+    """Assign the judgements of each query to the next query, to measure a chance baseline.
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`.

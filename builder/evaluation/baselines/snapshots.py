@@ -13,7 +13,7 @@ from builder.evaluation.baselines.collection_statistics import (
     compute_collection_statistics,
 )
 from builder.evaluation.baselines.expansion import search_expanded
-from builder.evaluation.baselines.feedback import earlier_feedback
+from builder.evaluation.baselines.feedback import read_earlier_feedback
 from builder.evaluation.baselines.keyqueries import KeyQueryParameters, keyquery
 from builder.evaluation.baselines.rm3 import Rm3Parameters, rm3
 from builder.evaluation.baselines.texts import read_documents, read_query_texts
@@ -22,7 +22,7 @@ from builder.text.names import ENGLISH, ENGLISH_SUFFIX, SOURCE_SUFFIX
 from builder.trec.runs import Run
 
 
-def bm25_snapshot(
+def search_snapshot(
     documents: Sequence[Path],
     queries: Path,
     parameters: Bm25Parameters | None = None,
@@ -32,18 +32,18 @@ def bm25_snapshot(
     progress: Progress | None = None,
     statistics: CollectionStatistics | None = None,
 ) -> Run:
-    """Search the documents of a published snapshot with its queries.
+    """Search the documents of a published snapshot with its queries, using BM25.
 
     Args:
         documents: Parquet files with `doc_id`, title and text columns.
         queries: Parquet file with `query_id` and a text column.
         parameters: Parameters of BM25; None for the defaults.
-        suffix: Suffix of the text columns; see `Collection.languages`. None for the translation if
-            the language is English, and for the source text otherwise.
+        suffix: Suffix of the text columns; see `Collection.languages`. None selects the translation
+            if `parameters.language` is English, and the source text otherwise.
         tag: Name of the run.
         progress: Reports the number of indexed documents.
-        statistics: Statistics of another snapshot to score with, from `snapshot_statistics`; None
-            for those of the documents.
+        statistics: Collection statistics used for scoring, from `snapshot_statistics`; None for
+            those of the documents.
 
     Raises:
         UsageError: A file is unreadable.
@@ -66,13 +66,13 @@ def snapshot_statistics(
     suffix: str | None = None,
     progress: Progress | None = None,
 ) -> CollectionStatistics:
-    """Compute the collection statistics of a published snapshot that BM25 uses.
+    """Compute the BM25 collection statistics of a published snapshot.
 
     Args:
         documents: Parquet files with `doc_id`, title and text columns.
         parameters: Parameters of BM25; None for the defaults.
-        suffix: Suffix of the text columns, as for `bm25_snapshot`.
-        progress: Reports the number of documents.
+        suffix: Suffix of the text columns, as for `search_snapshot`.
+        progress: Reports the number of processed documents.
 
     Raises:
         UsageError: A file is unreadable.
@@ -91,7 +91,7 @@ def _default_suffix(parameters: Bm25Parameters) -> str:
     return ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
 
 
-def expanded_snapshot(
+def search_snapshot_expanded(
     snapshot: Snapshot,
     earlier: Sequence[Snapshot],
     expansion: Rm3Parameters | KeyQueryParameters,
@@ -100,7 +100,7 @@ def expanded_snapshot(
     suffix: str,
     tag: str = "expanded",
 ) -> tuple[Run, pl.DataFrame]:
-    """Search a snapshot with queries that are expanded by the judgements of earlier snapshots.
+    """Search a snapshot with queries expanded using the judgements of earlier snapshots.
 
     Args:
         snapshot: Snapshot to search; its judgements are not used.
@@ -121,7 +121,7 @@ def expanded_snapshot(
     queries = read_query_texts(snapshot.folder / "queries.parquet", suffix)
     documents = read_documents(snapshot.document_files(), suffix)
     index = Bm25Index(documents, parameters, keep_terms=isinstance(expansion, Rm3Parameters))
-    feedback = earlier_feedback(earlier, snapshot, suffix)
+    feedback = read_earlier_feedback(earlier, snapshot, suffix)
     if isinstance(expansion, Rm3Parameters):
         expanded = rm3(index, queries, feedback, expansion)
     else:

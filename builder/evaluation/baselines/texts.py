@@ -1,4 +1,4 @@
-"""Reads the texts of a published snapshot in one of its languages.
+"""Reads the texts of a published snapshot in one language.
 
 The text columns of a language share a suffix; see `Collection.languages`.
 """
@@ -15,7 +15,7 @@ _BATCH_ROWS = 2048
 
 
 def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
-    """Read the queries of a snapshot as columns `query_id` and `text`.
+    """Read the queries of a snapshot into a table with columns `query_id` and `text`.
 
     Raises:
         UsageError: The file is unreadable.
@@ -32,7 +32,9 @@ def read_query_texts(queries: Path, suffix: str) -> pl.DataFrame:
 
 
 def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]:
-    """Yield batches of documents: `doc_id`, and `text` (title and text, separated by a line break).
+    """Yield batches of documents with columns `doc_id` and `text`.
+
+    `text` consists of the title and the text, separated by a line break.
 
     Raises:
         UsageError: A file is unreadable.
@@ -52,19 +54,19 @@ def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]
                         f"{path}: expected texts in column {text}, found only nulls; "
                         "the documents were not translated"
                     )
-                yield frame.select("doc_id", text=_full_text(suffix))
+                yield frame.select("doc_id", text=_full_text_expression(suffix))
 
 
-def _full_text(suffix: str) -> pl.Expr:
+def _full_text_expression(suffix: str) -> pl.Expr:
     return pl.concat_str(f"title{suffix}", f"text{suffix}", separator="\n", ignore_nulls=True)
 
 
 def read_document_texts(files: Sequence[Path], doc_ids: pl.Series, suffix: str) -> pl.DataFrame:
-    """Read the given documents as columns `doc_id` and `text`, as in `read_documents`.
+    """Read the texts of the given documents into a table with columns `doc_id` and `text`.
 
     Raises:
         UsageError: A file is missing.
         FormatError: A file is not a Parquet table.
     """
     documents = parquet.scan_checked(*files).filter(pl.col("doc_id").is_in(doc_ids.implode()))
-    return documents.select("doc_id", text=_full_text(suffix)).collect()
+    return documents.select("doc_id", text=_full_text_expression(suffix)).collect()

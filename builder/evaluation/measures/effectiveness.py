@@ -1,8 +1,8 @@
 """Per-query scores and means of all systems in a snapshot.
 
-Scores are a dense array (judged queries, systems, measures). A judged query that is missing from a
-run scores 0; queries of a run without judgements are ignored; both are counted. All scores of a
-system without a run are NaN.
+Scores are an array of shape (judged queries, systems, measures). A judged query that is missing
+from a run scores 0, and unjudged queries in a run are ignored; both are counted. If a system has no
+run for the snapshot, all its scores are NaN.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.hits import find_hits
 from builder.evaluation.measures.ir_measures_adapter import ir_measures_scores
 from builder.evaluation.measures.registry import Measure
-from builder.evaluation.measures.trec_eval import TrecEval
+from builder.evaluation.measures.trec_eval import TrecEvalScorer
 from builder.evaluation.runs.qrels import check_qrels
 from builder.trec.runs import Run
 
@@ -31,7 +31,7 @@ class RunScores:
     Args:
         values: Scores, shape (judged queries, measures).
         missing: Whether each judged query is missing from the run, shape (judged queries,).
-        unjudged: Number of queries in the run without judgements.
+        unjudged: Number of queries in the run that have no judgements.
     """
 
     values: Floats
@@ -48,8 +48,8 @@ class SnapshotScores:
         query_ids: Sorted ids of the judged queries.
         values: Scores, shape (queries, systems, measures); NaN for systems without a run.
         missing: Whether each judged query is missing from each run, shape (queries, systems).
-        unjudged: Number of queries without judgements in the run of each system; -1 if it has none.
-        irrelevant: Whether each query has no relevant document, shape (queries,).
+        unjudged: Number of queries without judgements in each system's run; -1 without a run.
+        irrelevant: Whether each query lacks relevant documents, shape (queries,).
         keys: Aligned id of each query; differs from its id only in imported releases (see
             `schemas.ReleaseIds`).
     """
@@ -62,8 +62,8 @@ class SnapshotScores:
     irrelevant: Flags
     keys: tuple[str, ...]
 
-    def restrict(self, keys: Iterable[str]) -> "SnapshotScores":
-        """Return the scores of the queries with the given aligned ids, sorted by aligned id."""
+    def select_queries(self, keys: Iterable[str]) -> "SnapshotScores":
+        """Select the scores of the queries with the given aligned ids, sorted by aligned id."""
         index = {key: number for number, key in enumerate(self.keys)}
         selected = sorted(index.keys() & set(keys))
         kept = np.array([index[key] for key in selected], dtype=np.int64)
@@ -85,7 +85,7 @@ class SnapshotScores:
 
 
 class RunScorer:
-    """Scores runs against the relevance judgements of a snapshot.
+    """Scorer of runs against the relevance judgements of a snapshot.
 
     Args:
         qrels: Columns `query_id`, `doc_id`, `grade`; unique by the first two. Negative grades mean
@@ -115,10 +115,12 @@ class RunScorer:
             for i, measure in enumerate(measures)
             if measure.compute is None and not measure.is_from_ir_measures
         ]
-        self._trec_eval = TrecEval([measures[i] for i in self._trec_eval_columns], self._qrels)
+        self._trec_eval = TrecEvalScorer(
+            [measures[i] for i in self._trec_eval_columns], self._qrels
+        )
 
     def score(self, run: Run) -> RunScores:
-        """Score a run for every judged query.
+        """Compute the scores of a run for every judged query.
 
         Raises:
             UsageError: The cutoff of a measure exceeds the depth of the run.
@@ -156,8 +158,9 @@ def stack_scores(
         snapshot: Name of the snapshot.
         scorer: Scorer that computed the scores.
         systems: All systems of the evaluation, in the order of the array.
-        scores: Scores by system; systems without a run are missing.
-        keys: Aligned id of each query, if it differs from the id.
+        scores: Scores by system; contains only systems with a run.
+        keys: Aligned id (the same in all snapshots) by query id; may omit queries whose aligned id
+            equals their id.
     """
     queries = len(scorer.query_ids)
     values = np.full((queries, len(systems), len(scorer.measures)), np.nan)

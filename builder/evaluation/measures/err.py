@@ -21,7 +21,7 @@ def expected_reciprocal_rank(grades: "Ints", max_grade: int) -> Floats:
 
     Args:
         grades: Grade at each rank, shape (queries, depth); 0 if unjudged or not retrieved.
-        max_grade: Highest grade of the relevance scale, which may exceed that in the data.
+        max_grade: Highest grade of the relevance scale; the data may lack it.
 
     Returns:
         ERR of each query, in [0, 1).

@@ -22,10 +22,10 @@ class Family:
 
     Args:
         name: Name, such as `nDCG`.
-        source: Paper or description that defines it.
+        source: Paper that defines the family, or a short description.
         cutoff: Whether the cutoff `@k` is required, optional or not allowed.
         parameters: Integer parameters with their defaults.
-        always_in_name: Parameters that measure names always contain, even with the default value.
+        always_in_name: Parameters that measure names contain even with their default values.
         compute: Function that computes the scores; None for measures of trec_eval.
     """
 

@@ -20,12 +20,12 @@ class Hits:
     """Judged documents that a run retrieved, sorted by query and rank.
 
     Args:
-        query: Index of the query of each hit, in the sorted list of judged queries.
+        query: Index of each hit's query in the sorted list of judged queries.
         doc_id: Document id of each hit.
         rank: Rank of each hit, starting at 1.
         grade: Grade of each hit.
         retrieved: Number of documents retrieved for each judged query.
-        unjudged: Number of queries in the run without judgements, which are ignored.
+        unjudged: Number of queries in the run that are ignored because they have no judgements.
     """
 
     query: Ints

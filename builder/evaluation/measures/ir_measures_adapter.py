@@ -1,8 +1,8 @@
 """Measures computed by ir_measures, such as `ir_measures:infAP`.
 
-The prefix `ir_measures:` is followed by any name that ir_measures can parse. The package gets the
-ranks of trec_eval as scores, so that ties are broken in the same way, and row numbers as query ids,
-because gdeval (ERR, nDCG with exponential gains) requires numeric ids.
+The prefix `ir_measures:` is followed by any name that ir_measures can parse. Scores passed to
+ir_measures reproduce the ranks of trec_eval, so that ties are broken in the same way. Query ids are
+replaced by row numbers, because gdeval (ERR, nDCG with exponential gains) requires numeric ids.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _NUMBERS = {"query_id": pl.String(), "number": pl.Int64()}
 
 
 def parse_ir_measure(name: str) -> Any:
-    """Parse a measure name of ir_measures, with or without the prefix `ir_measures:`.
+    """Parse the name of an ir_measures measure, with or without the prefix `ir_measures:`.
 
     Raises:
         UsageError: ir_measures does not know the measure or has no installed provider for it.
@@ -56,7 +56,7 @@ def ir_measures_scores(
         Scores of shape (judged queries, measures); 0 for queries missing from the run.
 
     Raises:
-        DataError: A provider failed, for example gdeval because of a grade above 4.
+        DataError: A measure provider of ir_measures failed, for example gdeval for a grade above 4.
     """
     values = np.zeros((len(query_ids), len(names)))
     numbers = pl.DataFrame({"query_id": query_ids, "number": range(len(query_ids))}, _NUMBERS)

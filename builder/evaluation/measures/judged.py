@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def judged_share(measure: "Measure", hits: "Hits") -> Floats:
-    """Return the proportion of judged documents among the top k of each judged query."""
+    """Return the proportion of judged documents in the top k results of each judged query."""
     queries = hits.query[hits.rank <= (measure.cutoff or 0)]
     judged = np.bincount(queries, minlength=len(hits.retrieved))
     depth = np.minimum(hits.retrieved, measure.cutoff or 0)

@@ -1,8 +1,8 @@
 """Registry of effectiveness measures, and parsing of measure names such as `nDCG@10`.
 
 A name consists of a family, a cutoff and parameters, such as `nDCG@10`, `AP`, `P@10(rel=2)` or
-`ERR@20(max=4)`; the order of ir_measures (`AP(rel=2)@100`) is accepted as well. The `str` of a
-`Measure` is its canonical name, which identifies it.
+`ERR@20(max=4)`; the order of ir_measures (`AP(rel=2)@100`) is accepted as well. `str(measure)` is
+the canonical name of a `Measure` and identifies it.
 
 nDCG uses the grades as gains and log2(rank + 1) as discount, as in trec_eval.
 """
@@ -87,7 +87,7 @@ class Measure:
 
 
 def find_family(name: str) -> Family:
-    """Return the family of measures with a name or alias, built-in or from a plug-in.
+    """Return the built-in or plug-in family of measures with the given name or alias.
 
     Raises:
         UsageError: The name is unknown, or the plug-in does not provide a valid family.
@@ -103,8 +103,8 @@ def find_family(name: str) -> Family:
     family = load_plugin("measures", name)
     if not isinstance(family, Family) or family.compute is None or family.name != name:
         raise UsageError(
-            f"measures: {name!r} of {describe_package(plugins[name])} is not a Family of that name "
-            "with a function `compute`; repair or uninstall the package"
+            f"measure {name!r} of {describe_package(plugins[name])}: expected a Family with that "
+            "name and a function `compute`; repair or uninstall the package"
         )
     return family
 
@@ -128,7 +128,7 @@ def parse_measure(text: str) -> Measure:
 
 
 def parse_measures(names: Iterable[str]) -> tuple[Measure, ...]:
-    """Parse the names of measures, in order and without duplicates.
+    """Parse the names of measures; return distinct measures in the given order.
 
     Raises:
         UsageError: A name is invalid, or there are no names.
@@ -158,7 +158,7 @@ def _parse_parameters(text: str, family: Family, name: str) -> dict[str, int]:
         if match is None or match[1] not in family.parameters or match[1] in given:
             known = ", ".join(f"{key}={value}" for key, value in family.parameters.items())
             raise UsageError(
-                f"measure {name!r}: {family.name} has the parameters: {known or 'none'}; "
+                f"measure {name!r}: expected parameters of {family.name} ({known or 'none'}), "
                 f"found {part!r}"
             )
         given[match[1]] = int(match[2])

@@ -1,8 +1,8 @@
 """Effectiveness measures computed by trec_eval, through the package pytrec_eval.
 
-pytrec_eval gets the judged documents of a run at their ranks, with placeholders for unjudged
-documents, up to the last relevant document. This shorter run has the same score for every measure
-in `FAMILIES`, and a run of a million lines is scored in 0.2 seconds.
+Each run is truncated after the last relevant document, and unjudged documents are replaced by
+placeholders. The scores of all measures in `FAMILIES` stay the same, and a run of a million lines
+is scored in 0.2 seconds.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ _TREC_NAMES = {
     "Rprec": ("Rprec", ""),
     "Success": ("", "success"),
 }
-"""Names of each family in trec_eval, without and with a cutoff."""
+"""trec_eval name of each family of measures, without and with a cutoff."""
 
 
 def from_trec_name(name: str) -> str | None:
@@ -41,8 +41,8 @@ def from_trec_name(name: str) -> str | None:
     return None
 
 
-class TrecEval:
-    """Computes trec_eval measures for runs of a snapshot.
+class TrecEvalScorer:
+    """Scorer that computes trec_eval measures for runs of a snapshot.
 
     Args:
         measures: Measures that trec_eval computes.
@@ -107,7 +107,7 @@ class TrecEval:
 
 
 def _relevance_level(measure: Measure) -> int:
-    """Return the minimum grade of a relevant document, which is option -l of trec_eval."""
+    """Return the minimum grade of a relevant document (option -l of trec_eval)."""
     return dict(measure.parameters).get("rel", 1)
 
 

@@ -120,7 +120,7 @@ def _mean_chart(evaluation: Evaluation, topic_set: str, measure: str) -> Markup:
 
 
 def _drop_charts(evaluation: Evaluation) -> list[Markup]:
-    """Draw a bar chart of the score drop of each query, per system and pair of snapshots."""
+    """Draw a bar chart of per-query score drops for each system and pair of snapshots."""
     measure = evaluation.parameters.measures[0]
     rows = evaluation.query_drops.filter(pl.col("measure") == measure)
     keys = ["from_snapshot", "to_snapshot", "system"]

@@ -79,14 +79,14 @@ def _summary_row(
 
 
 def zero_score_warnings(evaluation: Evaluation) -> list[str]:
-    """Return a warning for each run that scores 0 on every judged query and measure."""
+    """Return a warning for each run whose scores are 0 for all judged queries and measures."""
     reason = (
         pl.when(pl.col("irrelevant") == pl.col("queries"))
         .then(pl.lit("no judged document is relevant"))
         .otherwise(
             pl.lit(
-                "no relevant document was retrieved; check that the run has the document ids of "
-                "the judgements"
+                "no relevant document was retrieved; check that the run and the judgements use "
+                "the same document ids"
             )
         )
     )
@@ -108,7 +108,7 @@ def to_json(evaluation: Evaluation, *, queries: bool = False) -> dict[str, Any]:
 
     Args:
         evaluation: Evaluation to convert.
-        queries: Whether to include the per-query tables.
+        queries: Whether to include the tables of per-query scores and drops.
     """
     tables = ["effectiveness", "significance", "persistence", "agreement"]
     tables += ["query_scores", "query_drops"] if queries else []

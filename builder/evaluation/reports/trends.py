@@ -1,4 +1,4 @@
-"""Chart of trends over time: scores of the batches and the fitted line of each system, as SVG."""
+"""SVG chart of trends over time: the scores and the fitted line of each system."""
 
 import math
 from datetime import UTC, datetime
@@ -15,9 +15,10 @@ _DAY = 86_400
 
 
 def trend_chart(report: TrendReport) -> str:
-    """Draw the trend of each system, or the best-ranked of its trends, as an SVG image.
+    """Draw the trend of each system as an SVG image.
 
-    Dots are scores of batches; lines are fitted trends from the first to the last batch.
+    If a system has several trends, only the best-ranked is drawn. Dots are scores of batches; lines
+    are fitted trends from the first to the last batch.
 
     Args:
         report: Trends of one measure.
@@ -43,7 +44,7 @@ def trend_chart(report: TrendReport) -> str:
 
 
 def _line_ends(trend: dict[str, float | None], seconds: int) -> tuple[float, float] | None:
-    """Return the values of a fitted line at the first and last batch; None if it is undefined."""
+    """Return the values of a fitted line at the first and last batch; None without a line."""
     start, slope = trend["intercept"], trend["slope_per_second"]
     return None if start is None or slope is None else (start, start + slope * seconds)
 
@@ -78,7 +79,7 @@ def _draw_trends(
 
 
 def _scale_times(times: list[int], left: float, right: float) -> list[float]:
-    """Map times (Unix seconds) linearly to coordinates between two edges."""
+    """Map ascending times (Unix seconds) linearly to x-coordinates from `left` to `right`."""
     seconds = max(times[-1] - times[0], 1)
     return [round(left + (time - times[0]) / seconds * (right - left), 2) for time in times]
 

@@ -17,13 +17,13 @@ EXTRACTED_PREFIX = rf"^.*/{_SCRATCH}[^/]+/\d+/"
 
 @contextmanager
 def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list[Path]]:
-    """Extract the zip files among the paths to temporary folders, and yield the new paths.
+    """Extract zip files, and yield the paths with temporary folders in place of zip files.
 
     This is a context manager; the folders are deleted on exit.
 
     Args:
         paths: Files and folders; only zip archives are extracted.
-        max_bytes: Maximum total size of the extracted files of an archive.
+        max_bytes: Maximum total size of the files extracted from one archive, in bytes.
 
     Raises:
         FormatError: An archive is damaged, encrypted or too large, or the path of a member leads

@@ -1,7 +1,8 @@
 """Assigns run files to systems and snapshots according to their paths.
 
-The snapshot is named in the file name or, if not, in the nearest parent folder that names one. The
-system is the file name without snapshot and extensions or, if this is empty, the folder name:
+The snapshot is taken from the file name or, if that names none, from the nearest parent folder that
+does. The system is the file name without snapshot and extensions or, if nothing remains, the name
+of the folder:
 `bm25/2022-06.txt.gz`, `bm25_2022-06.run`, `2022-06/bm25.txt` and `bm25/2022-06/run.txt.gz` (the
 layout of LongEval submissions) are all runs of `bm25` for 2022-06. `snapshot-2` (the naming of
 LongEval 2026) is the second snapshot of the collection.
@@ -20,13 +21,13 @@ from builder.text.names import to_valid_text
 _EXTENSIONS = re.compile(r"(\.(txt|run|trec|res|eval|csv|tsv|gz|zst|zstd))+$", re.IGNORECASE)
 _SEPARATORS = " ._-+"
 GENERIC_NAME = "run"
-"""File name of every run in a LongEval submission, which has a folder per snapshot."""
+"""Name, without extensions, of all run files in LongEval submissions."""
 _MONTH = re.compile(r"(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?!\d)")
 CHECKED_PARTS = 3
 """Number of trailing path components that must not name a month other than the snapshot."""
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _IGNORED = re.compile(r"\..*|.*~|.*\.(ya?ml|md|json|html|pdf)", re.IGNORECASE)
-"""Files and folders that are not runs, such as `ir-metadata.yml`, and backups."""
+"""Names of files and folders that are not runs, such as `ir-metadata.yml` and backups."""
 
 
 @dataclass(frozen=True, order=True)
@@ -45,13 +46,13 @@ class RunFile:
 
 
 def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile]:
-    """Determine system and snapshot of every run file from its path.
+    """Determine the system and the snapshot of every run file from its path.
 
     Args:
         paths: Run files or folders. Folders and linked folders are searched recursively, without
             hidden files, backups and files with extensions such as `.md` or `.yml`.
-        snapshots: Names of the snapshots of the collection. If there is only one, paths need not
-            contain its name.
+        snapshots: Names of the snapshots of the collection. If there is only one, its name may
+            be missing from the paths.
 
     Returns:
         Run files, sorted by system and snapshot.
@@ -80,7 +81,7 @@ def find_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
     """Return the name of the pivot system, which may be given as a name, run file or folder.
 
     Raises:
-        UsageError: The pivot is none of these, or the folder contains several systems.
+        UsageError: The pivot is none of these, or its folder contains runs of several systems.
     """
     systems = sorted({run.system for run in runs})
     if pivot in systems:
@@ -104,15 +105,15 @@ def _list_run_files(path: Path) -> list[Path]:
         folders[:] = [
             name
             for name in folders
-            if not _IGNORED.fullmatch(name) and not _contains(folder / name, folder)
+            if not _IGNORED.fullmatch(name) and not _contains_folder(folder / name, folder)
         ]
     if not runs:
         raise UsageError(f"{path}: the folder contains no run files")
     return sorted(runs)
 
 
-def _contains(folder: Path, other: Path) -> bool:
-    """Whether a folder contains another one, as a link that forms a loop does."""
+def _contains_folder(folder: Path, other: Path) -> bool:
+    """Return whether a folder contains another, after links are resolved (to detect loops)."""
     return other.resolve().is_relative_to(folder.resolve())
 
 
@@ -167,7 +168,7 @@ def _system_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
 
 
 def _system_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
-    """Return the system name: the nearest folder name that is not just a snapshot or a language."""
+    """Return the name of the nearest folder not named only after a snapshot or language."""
     for folder in list(path.parents)[:3]:
         name = _strip_snapshot(pattern, folder.name)
         if name and not _LANGUAGE.fullmatch(name):

@@ -1,8 +1,8 @@
 """Checks runs before submission, similarly to the official checker of LongEval.
 
 Errors are reasons for rejection: unreadable lines, more than 1,000 documents per query, documents
-that are not in the snapshot, or no queries of the snapshot. Warnings are problems that can reduce
-effectiveness without notice.
+that are not in the snapshot, or no results for queries of the snapshot. Warnings are problems that
+can reduce effectiveness without notice.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ import polars as pl
 from builder.collection.read import Snapshot
 from builder.errors import LongEvalError
 from builder.evaluation.runs.assignment import assign_runs
-from builder.evaluation.runs.metadata import find_metadata
+from builder.evaluation.runs.metadata import read_nearest_metadata
 from builder.io import parquet
 from builder.trec.bounded import read_bounded
 from builder.trec.released import to_release_ids
@@ -44,11 +44,11 @@ class RunFinding:
 
 @dataclass(frozen=True)
 class CheckedRuns:
-    """Runs that were checked, and the problems found in them.
+    """Checked runs and the problems found in them.
 
     Args:
-        runs: One row per run: system, snapshot, run (path), and team, metadata_system and resources
-            from its `ir-metadata.yml`; null if it has no such file.
+        runs: One row per run: system, snapshot, run (path); and team, metadata_system and resources
+            from the run's `ir-metadata.yml`, or null if this file is missing.
         findings: One row per problem: system, snapshot, level, check, count, message.
     """
 
@@ -73,7 +73,7 @@ def check_submissions(snapshots: Sequence[Snapshot], paths: Sequence[Path]) -> C
     files = assign_runs(paths, sorted(by_name))
     ids = {name: _read_ids(by_name[name]) for name in {file.snapshot for file in files}}
     for file in files:
-        data = find_metadata(file.path)
+        data = read_nearest_metadata(file.path)
         columns = (data.team, data.system, data.resources) if data else (None, None, None)
         runs.append((file.system, file.snapshot, str(file.path), *columns))
         problems = check_run(file.path, *ids[file.snapshot], by_name[file.snapshot].folder)
@@ -103,8 +103,8 @@ def check_run(
         path: Run file with six columns, plain, gzip or zstd.
         queries: Ids of the snapshot's queries.
         documents: Ids of the snapshot's documents.
-        snapshot: Folder of the snapshot, to accept the ids of an imported release; None if only the
-            given ids are accepted.
+        snapshot: Folder of the snapshot, used to convert document ids to those of the qrels; None
+            leaves the ids unchanged.
 
     Returns:
         Problems found, errors first; empty for a valid run.
@@ -167,12 +167,12 @@ def _check_ignored_columns(path: Path) -> Iterator[RunFinding]:
     rises = pl.col("score").diff().over("query", order_by="rank") > 0
     inconsistent = rows.filter(rises)["query"].unique().sort()
     if len(inconsistent):
-        message = "ranks contradict the scores, and only scores are evaluated, for the queries"
+        message = "ranks contradict the scores (only scores are evaluated) for the queries"
         yield _make_finding("warning", "ranks_and_scores", inconsistent, message)
     scores = rows.group_by("query").agg(pl.col("score").n_unique(), results=pl.len())
     tied = scores.filter((pl.col("score") == 1) & (pl.col("results") > 1))["query"].sort()
     if len(tied):
-        message = "all results have the same score and are ranked by document id, for the queries"
+        message = "all scores are equal, so results are ranked by document id, for the queries"
         yield _make_finding("warning", "tied_scores", tied, message)
 
 

@@ -16,7 +16,7 @@ from builder.trec.bounded import read_text
 def read_delimited(
     path: Path, schema: Mapping[str, pl.DataType], *, separator: str = ",", quoted: bool = True
 ) -> pl.DataFrame:
-    """Read the known columns of a delimited text file, plain or compressed.
+    """Read selected columns of a delimited text file, plain or compressed.
 
     Args:
         path: UTF-8 text file with a header line. Blank lines are skipped.

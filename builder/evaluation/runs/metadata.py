@@ -38,8 +38,8 @@ class RunMetadata:
     resources: str | None
 
 
-def find_metadata(run: Path) -> RunMetadata | None:
-    """Read the metadata file in the folder of a run or its nearest parent; None if there is none.
+def read_nearest_metadata(run: Path) -> RunMetadata | None:
+    """Read the metadata file nearest to a run, in its folder or a parent; None if there is none.
 
     Raises:
         FormatError: The file is not a YAML mapping or is larger than 1 MiB.

@@ -16,7 +16,7 @@ SCHEMA = QRELS.schema()
 def read_qrels(
     path: Path, splits: Sequence[str] | None = None, *, max_bytes: int = MAX_BYTES
 ) -> pl.DataFrame:
-    """Read relevance judgements.
+    """Read the relevance judgements of a snapshot from a Parquet file or TREC qrels file.
 
     Args:
         path: `qrels.parquet` of a snapshot, or TREC qrels file (plain, gzip or zstd).

@@ -29,7 +29,7 @@ _MEASURE = re.compile(rb"[A-Za-z][\w.]*")
 
 
 def is_score_table(path: Path) -> bool:
-    """Return whether a file contains per-query scores, judging by its first line.
+    """Return whether a file contains per-query scores, according to its first line.
 
     Raises:
         UsageError: The path is not a readable file.
@@ -59,7 +59,7 @@ def read_score_table(path: Path) -> pl.DataFrame:
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: A row is malformed, a score is missing, or a query and measure are repeated.
+        FormatError: A row is malformed, a score is missing, or a query has two scores of a measure.
     """
     data = read_bounded(path, MAX_BYTES)
     frame = _parse_csv(path) if _is_csv(first_nonblank_line(data)) else _parse_trec_eval(data, path)
@@ -108,11 +108,11 @@ def _parse_number(text: str, path: Path, line: int) -> float:
 
 
 def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
-    """Read per-query scores of the judged queries from a file; missing queries score 0.
+    """Read the scores of all judged queries from a score table; missing queries score 0.
 
     Raises:
         UsageError: The table lacks a measure.
-        FormatError: A judged query has scores, but none of a measure.
+        FormatError: A judged query has scores, but lacks the score of one of the measures.
     """
     table = read_score_table(path)
     queries = pl.DataFrame({"query_id": scorer.query_ids}, schema={"query_id": pl.String})

@@ -10,13 +10,13 @@ from builder.trec.released import read_snapshot_run
 
 
 def score_file(file: RunFile, folder: Path, depth: int | None, scorer: RunScorer) -> RunScores:
-    """Score a run file, or read its scores from a table.
+    """Score a run file, or read the scores if the file is a table of per-query scores.
 
     Args:
         file: Run file or table of scores.
-        folder: Folder of the snapshot, whose ids the run may use.
-        depth: Documents evaluated per query; None for all.
-        scorer: Scorer of the snapshot.
+        folder: Folder of the snapshot, used to convert document ids to those of the qrels.
+        depth: Number of documents evaluated per query; None for all.
+        scorer: Scorer with the relevance judgements of the snapshot.
 
     Raises:
         FormatError: The file is malformed.
@@ -26,19 +26,19 @@ def score_file(file: RunFile, folder: Path, depth: int | None, scorer: RunScorer
         scores = scores_from_table(file.path, scorer)
     else:
         scores = scorer.score(read_snapshot_run(file.path, depth, folder))
-    check_judged(scores, scorer, file)
+    require_judged_queries(scores, scorer, file)
     return scores
 
 
-def check_judged(scores: RunScores, scorer: RunScorer, file: RunFile) -> None:
-    """Check that a run has results for a judged query, if there are judgements.
+def require_judged_queries(scores: RunScores, scorer: RunScorer, file: RunFile) -> None:
+    """Raise an error if a run has no results for any judged query.
 
     Raises:
-        DataError: All queries of the run are unjudged.
+        DataError: There are judged queries, but the run has results for none of them.
     """
     if scorer.query_ids and scores.missing.all():
         raise DataError(
             f"{file.path}: expected results for judged queries of {file.snapshot}, such as "
-            f"{scorer.query_ids[0]!r}, found none, but {scores.unjudged} other queries; correct "
-            "the query ids, or leave the file out"
+            f"{scorer.query_ids[0]!r}, found only {scores.unjudged} other queries; correct the "
+            "query ids, or omit the file"
         )

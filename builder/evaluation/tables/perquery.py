@@ -1,6 +1,6 @@
 """Tables of per-query scores, with differences from the pivot, and of drops between snapshots.
 
-The tables are in long format with a row per query, system and measure, sorted by snapshot, system,
+The tables have one row per query, system and measure. Rows are sorted by snapshot, system,
 measure and query.
 """
 
@@ -64,11 +64,11 @@ def query_scores(
 def query_drops(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Return a table with the score drop of each query that is judged in both snapshots."""
+    """Return a table with the score drop of each query between snapshots that both judge it."""
     frames = [pl.DataFrame(schema=QUERY_DROPS)]
     for a, b in parameters.snapshot_pairs(len(snapshots)):
         common = core_queries([snapshots[a], snapshots[b]])
-        first, second = snapshots[a].restrict(common), snapshots[b].restrict(common)
+        first, second = snapshots[a].select_queries(common), snapshots[b].select_queries(common)
         both = [i for i in range(len(systems)) if min(first.unjudged[i], second.unjudged[i]) >= 0]
         names = [systems[i] for i in both]
         frame = _cross_join(first.query_ids, names, parameters.measures).with_columns(
@@ -83,7 +83,7 @@ def query_drops(
 def _cross_join(
     query_ids: Sequence[str], systems: Sequence[str], measures: Sequence[str]
 ) -> pl.DataFrame:
-    """Return all combinations of system, measure and query; the query varies fastest."""
+    """Return all combinations of systems, measures and queries; the query varies fastest."""
     return (
         pl.DataFrame({"system": systems}, schema={"system": pl.String})
         .join(pl.DataFrame({"measure": measures}), how="cross")

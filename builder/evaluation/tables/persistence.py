@@ -1,7 +1,7 @@
 """Persistence of effectiveness between two snapshots (Keller et al. 2024; LongEval 2023).
 
-Computes an array per quantity from the mean scores of all systems in both snapshots; NaN where a
-quantity is undefined. S and P are the means of a system and of the pivot in the first snapshot,
+Computes one array per quantity from the mean scores of all systems in both snapshots. Undefined
+values are NaN. S and P are the means of a system and of the pivot in the first snapshot,
 and S' and P' are their means in the second:
 
     arp_from, arp_to      S and S'            average retrieval performance
@@ -24,7 +24,7 @@ import numpy as np
 from builder.evaluation.measures.family import Floats
 from builder.statistics.rankings import TIE_TOLERANCE
 
-Terms = Mapping[str, Floats]
+MeansBySymbol = Mapping[str, Floats]
 """Means by symbol (`S`, `S'`, `P`, `P'`, `S-P`), each of shape (..., systems, measures)."""
 
 _DESCRIPTIONS = {
@@ -37,41 +37,43 @@ _DESCRIPTIONS = {
 
 
 @dataclass(frozen=True)
-class Quantity:
+class PersistenceQuantity:
     """Quantity that describes how effectiveness persists from one snapshot to another.
 
     Args:
-        name: Name; includes the sign convention where it could be ambiguous.
+        name: Name of the quantity, with the sign convention where it could be ambiguous.
         ideal: Value for a system whose effectiveness does not change, if there is one.
         needs: Symbols of the means in the formula.
         denominators: Symbols of the means that must not be zero.
-        formula: Computes the values from the terms; NaN where a denominator is zero.
+        formula: Function that computes the values from the means; NaN where a denominator is zero.
     """
 
     name: str
     ideal: float | None
     needs: tuple[str, ...]
     denominators: tuple[str, ...]
-    formula: Callable[[Terms], Floats]
+    formula: Callable[[MeansBySymbol], Floats]
 
     @property
     def needs_pivot(self) -> bool:
-        """Whether the formula compares a system with the pivot system."""
+        """Whether the formula contains means of the pivot system."""
         return "P" in self.needs or "P'" in self.needs
 
-    def undefined_reason(self, terms: Terms, system: int, measure: int, pivot: int | None) -> str:
-        """Return why the quantity is undefined for a system and measure."""
+    def undefined_reason(
+        self, means: MeansBySymbol, system: int, measure: int, pivot: int | None
+    ) -> str:
+        """Return the reason why the quantity is undefined for a system and measure."""
         if self.needs_pivot and system == pivot:
             return "the system is the pivot"
         for symbol in self.needs:
-            if np.isnan(terms[symbol][system, measure]):
+            if np.isnan(means[symbol][system, measure]):
                 return f"no {_DESCRIPTIONS[symbol]}"
-        zeros = [s for s in self.denominators if abs(terms[s][system, measure]) <= TIE_TOLERANCE]
+        zeros = [s for s in self.denominators if abs(means[s][system, measure]) <= TIE_TOLERANCE]
         return f"zero {_DESCRIPTIONS[zeros[0]]}" if zeros else "undefined"
 
 
 def subtract(first: Floats, second: Floats) -> Floats:
-    """Return `first - second`, with differences within the rounding error set to 0."""
+    """Return `first - second`; differences within the rounding error become 0."""
     gap = first - second
     return np.where(np.abs(gap) <= TIE_TOLERANCE, 0.0, gap)
 
@@ -82,64 +84,65 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     return out
 
 
-def _relative_drop(terms: Terms) -> Floats:
-    return _ratio(subtract(terms["S"], terms["S'"]), terms["S"])
+def _relative_drop(means: MeansBySymbol) -> Floats:
+    return _ratio(subtract(means["S"], means["S'"]), means["S"])
 
 
-def _improvement_before(terms: Terms) -> Floats:
-    return _ratio(terms["S-P"], terms["P"])
+def _earlier_relative_improvement(means: MeansBySymbol) -> Floats:
+    return _ratio(means["S-P"], means["P"])
 
 
-def _later_relative_improvement(terms: Terms) -> Floats:
-    return _ratio(subtract(terms["S'"], terms["P'"]), terms["P'"])
+def _later_relative_improvement(means: MeansBySymbol) -> Floats:
+    return _ratio(subtract(means["S'"], means["P'"]), means["P'"])
 
 
-def _effect_ratio(terms: Terms) -> Floats:
-    return _ratio(subtract(terms["S'"], terms["P'"]), terms["S-P"])
+def _effect_ratio(means: MeansBySymbol) -> Floats:
+    return _ratio(subtract(means["S'"], means["P'"]), means["S-P"])
 
 
 _ALL = ("S", "S'", "P", "P'")
 
 QUANTITIES = (
-    Quantity("arp_from", None, ("S",), (), lambda terms: terms["S"]),
-    Quantity("arp_to", None, ("S'",), (), lambda terms: terms["S'"]),
-    Quantity(
-        "rnd_absolute_drop", 0.0, ("S", "S'"), (), lambda terms: subtract(terms["S"], terms["S'"])
+    PersistenceQuantity("arp_from", None, ("S",), (), lambda means: means["S"]),
+    PersistenceQuantity("arp_to", None, ("S'",), (), lambda means: means["S'"]),
+    PersistenceQuantity(
+        "rnd_absolute_drop", 0.0, ("S", "S'"), (), lambda means: subtract(means["S"], means["S'"])
     ),
-    Quantity("rnd_relative_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
-    Quantity("re_delta_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
-    Quantity("ri_from", None, ("S", "P"), ("P",), _improvement_before),
-    Quantity("ri_to", None, ("S'", "P'"), ("P'",), _later_relative_improvement),
-    Quantity(
+    PersistenceQuantity("rnd_relative_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
+    PersistenceQuantity("re_delta_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
+    PersistenceQuantity("ri_from", None, ("S", "P"), ("P",), _earlier_relative_improvement),
+    PersistenceQuantity("ri_to", None, ("S'", "P'"), ("P'",), _later_relative_improvement),
+    PersistenceQuantity(
         "delta_ri",
         0.0,
         _ALL,
         ("P", "P'"),
-        lambda terms: _improvement_before(terms) - _later_relative_improvement(terms),
+        lambda means: _earlier_relative_improvement(means) - _later_relative_improvement(means),
     ),
-    Quantity("effect_ratio", 1.0, _ALL, ("S-P",), _effect_ratio),
+    PersistenceQuantity("effect_ratio", 1.0, _ALL, ("S-P",), _effect_ratio),
 )
 """All quantities in table order."""
 
 
-def mean_terms(before: Floats, after: Floats, pivot: int | None) -> dict[str, Floats]:
-    """Return the mean scores by symbol (`S`, `S'`, `P`, `P'`, `S-P`), for formulas of quantities.
+def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[str, Floats]:
+    """Return the arrays of mean scores that formulas use, by symbol (`S`, `S'`, `P`, `P'`, `S-P`).
 
     Args:
         before: Means in the first snapshot, shape (..., systems, measures).
         after: Means in the second snapshot, the same shape.
-        pivot: Index of the pivot among the systems, whose own comparison is NaN; None for no pivot.
+        pivot: Index of the pivot among the systems; its comparison with itself is NaN. None omits
+            `P`, `P'` and `S-P`.
     """
-    terms = {"S": before, "S'": after}
+    means = {"S": before, "S'": after}
     if pivot is not None:
         for symbol, scores in (("P", before), ("P'", after)):
-            terms[symbol] = np.repeat(scores[..., [pivot], :], scores.shape[-2], axis=-2)
-            terms[symbol][..., pivot, :] = np.nan
-        terms["S-P"] = subtract(terms["S"], terms["P"])
-    return terms
+            means[symbol] = np.repeat(scores[..., [pivot], :], scores.shape[-2], axis=-2)
+            means[symbol][..., pivot, :] = np.nan
+        means["S-P"] = subtract(means["S"], means["P"])
+    return means
 
 
-def compute_persistence_measures(terms: Terms) -> dict[str, Floats]:
-    """Compute all quantities by name; without a pivot, only those that need no pivot."""
-    has_pivot = "P" in terms
-    return {q.name: q.formula(terms) for q in QUANTITIES if has_pivot or not q.needs_pivot}
+def compute_persistence_measures(means: MeansBySymbol) -> dict[str, Floats]:
+    """Compute the array of each quantity, by name; without a pivot, only those that need none."""
+    has_pivot = "P" in means
+    return {q.name: q.formula(means) for q in QUANTITIES if has_pivot or not q.needs_pivot}

@@ -4,8 +4,8 @@ Computes the per-topic RMSE of scores, and Kendall's tau-b and rank-biased overl
 (Breuer et al. 2020). Result lists are restricted to documents that are in both snapshots, as Keller
 et al. (2024) propose for future work.
 
-Documents that are missing from one of the two lists are tied at its end. Queries that occur in only
-one of the snapshots are ignored.
+Documents that are missing from one of two result lists are tied at the end of that list. Queries
+that occur in only one of the snapshots are ignored.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.runs.assignment import RunFile, assign_runs, find_pivot
 from builder.evaluation.runs.qrels import read_qrels
-from builder.evaluation.runs.scoring import check_judged
+from builder.evaluation.runs.scoring import require_judged_queries
 from builder.io import parquet
 from builder.statistics.rankings import DEFAULT_RBO_P, kendall_tau_b, rank_biased_overlap
 from builder.trec.released import read_query_keys, read_snapshot_run, replace_ids_with_keys
@@ -44,7 +44,7 @@ there is no pivot."""
 
 @dataclass(frozen=True)
 class _AlignedRun:
-    """Ranking and per-query scores of a system, with ids that are the same in all snapshots."""
+    """Ranking and per-query scores of a run, with ids that are the same in all snapshots."""
 
     ranking: pl.DataFrame
     scores: dict[str, Floats]
@@ -67,7 +67,7 @@ def reproducibility(
         documents_map: Path of the collection's `documents_map.parquet`.
         runs: Run files, or folders of run files.
         measures: Names of the measures whose scores are compared.
-        pivot: System with which all others are compared; None to omit these comparisons.
+        pivot: System with which all others are compared; None to compare no systems.
         depth: Number of documents compared per query.
         rbo_p: Persistence p of rank-biased overlap, between 0 and 1.
 
@@ -106,7 +106,7 @@ def _read_run(file: RunFile, snapshot: Path, measures: Sequence[str], depth: int
     run = read_snapshot_run(file.path, None, snapshot)
     keys = read_query_keys(snapshot)
     run_scores = scorer.score(run)
-    check_judged(run_scores, scorer, file)
+    require_judged_queries(run_scores, scorer, file)
     scores = {
         keys.get(query, query): run_scores.values[i] for i, query in enumerate(scorer.query_ids)
     }
@@ -142,7 +142,7 @@ def _compare_runs(
 def _paired_lists(
     first: pl.DataFrame, second: pl.DataFrame, documents: pl.Series
 ) -> list[tuple[Floats, Floats]]:
-    """Return, for each common query, the scores of its documents in both result lists."""
+    """Return, for each common query, the document scores in the first and second list."""
     lists = [side.filter(pl.col("doc_id").is_in(documents.implode())) for side in (first, second)]
     keys = ["query_id", "doc_id"]
     one, other = (side.select(*keys, score=-pl.col("rank").cast(pl.Float64)) for side in lists)

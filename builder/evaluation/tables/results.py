@@ -1,7 +1,7 @@
 """Rows of the result tables of an evaluation, for one set of queries.
 
-Each row has a value, its bootstrap interval and the number of resamples; undefined values are null
-and have a reason. Values are never NaN or infinite.
+Each row has a value, the bootstrap interval of the value and the number of resamples. If a value is
+undefined, it is null and the row contains the reason. Values are never NaN or infinite.
 """
 
 import math
@@ -15,7 +15,7 @@ from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.tables.persistence import (
     QUANTITIES,
     compute_persistence_measures,
-    mean_terms,
+    means_by_symbol,
     subtract,
 )
 from builder.evaluation.tables.topicsets import TopicSet
@@ -81,7 +81,7 @@ def _finite_or_none(value: float) -> float | None:
 
 
 def _value_and_interval(value: Floats, samples: Floats, confidence: float) -> list[Floats]:
-    """Return the value, its confidence interval and the number of resamples, as arrays."""
+    """Return arrays: value, lower and upper confidence bound, and number of resamples."""
     low, high, defined = percentile_interval(samples, confidence)
     # a bound that differs from the value only by rounding is set to the value
     low, high = (
@@ -96,10 +96,12 @@ def _value_cells(arrays: Sequence[Floats], index: tuple[int, ...]) -> Row:
 
 
 def effectiveness_rows(
-    topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
+    topic_set: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
     """Yield one row of mean effectiveness per snapshot, system with a run, and measure."""
-    for scores, means, samples in zip(topics.snapshots, topics.means, topics.samples, strict=True):
+    for scores, means, samples in zip(
+        topic_set.snapshots, topic_set.means, topic_set.samples, strict=True
+    ):
         arrays = _value_and_interval(means, samples, parameters.confidence)
         for i, system in enumerate(systems):
             if scores.unjudged[i] < 0:
@@ -112,19 +114,21 @@ def effectiveness_rows(
             )
             reason = None if scores.query_ids else "no judged queries"
             for j, measure in enumerate(parameters.measures):
-                key = (topics.name, scores.snapshot, system, measure)
+                key = (topic_set.name, scores.snapshot, system, measure)
                 yield (*key, *counts, *_value_cells(arrays, (i, j)), reason)
 
 
 def significance_rows(
-    topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
+    topic_set: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
     """Yield one row per snapshot, system, and measure: tests of the system against the pivot."""
     if parameters.pivot is None:
         return
     pivot = systems.index(parameters.pivot)
     others = [i for i in range(len(systems)) if i != pivot]
-    for scores, means, samples in zip(topics.snapshots, topics.means, topics.samples, strict=True):
+    for scores, means, samples in zip(
+        topic_set.snapshots, topic_set.means, topic_set.samples, strict=True
+    ):
         t, p = paired_t_test(scores.values[:, others] - scores.values[:, [pivot]])
         p_holm = holm_adjust(p)
         arrays = _value_and_interval(
@@ -137,12 +141,12 @@ def significance_rows(
                 continue
             for j, measure in enumerate(parameters.measures):
                 tests = tuple(_finite_or_none(test[row, j]) for test in (t, p, p_holm))
-                reason = _undefined_paired_reason(len(scores.query_ids), tests[0])
-                key = (topics.name, scores.snapshot, systems[i], measure, parameters.pivot)
+                reason = _undefined_paired_test_reason(len(scores.query_ids), tests[0])
+                key = (topic_set.name, scores.snapshot, systems[i], measure, parameters.pivot)
                 yield (*key, *_value_cells(arrays, (row, j)), reason, *tests)
 
 
-def _undefined_paired_reason(queries: int, t: float | None) -> str | None:
+def _undefined_paired_test_reason(queries: int, t: float | None) -> str | None:
     if t is not None:
         return None
     if queries < 2:
@@ -151,15 +155,15 @@ def _undefined_paired_reason(queries: int, t: float | None) -> str | None:
 
 
 def persistence_rows(
-    topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
+    topic_set: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
     """Yield one row per pair of snapshots, system, measure, and quantity of persistence."""
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
-    for a, b in parameters.snapshot_pairs(len(topics.snapshots)):
-        first, second = topics.snapshots[a], topics.snapshots[b]
-        terms = mean_terms(topics.means[a], topics.means[b], pivot)
+    for a, b in parameters.snapshot_pairs(len(topic_set.snapshots)):
+        first, second = topic_set.snapshots[a], topic_set.snapshots[b]
+        terms = means_by_symbol(topic_set.means[a], topic_set.means[b], pivot)
         sampled = compute_persistence_measures(
-            mean_terms(topics.samples[a], topics.samples[b], pivot)
+            means_by_symbol(topic_set.samples[a], topic_set.samples[b], pivot)
         )
         arrays_by_name = {
             name: _value_and_interval(value, sampled[name], parameters.confidence)
@@ -173,7 +177,7 @@ def persistence_rows(
             if max(first.unjudged[i], second.unjudged[i]) < 0:
                 continue
             for j, measure in enumerate(parameters.measures):
-                key = (topics.name, first.snapshot, second.snapshot, system, measure)
+                key = (topic_set.name, first.snapshot, second.snapshot, system, measure)
                 for quantity in QUANTITIES:
                     if quantity.name in arrays_by_name:
                         cells = _value_cells(arrays_by_name[quantity.name], (i, j))
@@ -186,15 +190,15 @@ def persistence_rows(
                     reason = None
                     if value is None:
                         min_queries = 1 if name == "p_unpaired" else 2
-                        reason = _missing_p_value_reason(topics, a, b, i, min_queries)
+                        reason = _undefined_unpaired_test_reason(topic_set, a, b, i, min_queries)
                     yield (*key, name, value, None, None, None, reason)
 
 
-def _missing_p_value_reason(
-    topics: TopicSet, earlier: int, later: int, system: int, min_queries: int
+def _undefined_unpaired_test_reason(
+    topic_set: TopicSet, earlier: int, later: int, system: int, min_queries: int
 ) -> str:
-    """Return why an unpaired test is undefined, given the queries of the smallest snapshot."""
-    first, second = topics.snapshots[earlier], topics.snapshots[later]
+    """Return why an unpaired test that needs `min_queries` per snapshot has no p-value."""
+    first, second = topic_set.snapshots[earlier], topic_set.snapshots[later]
     if min(first.unjudged[system], second.unjudged[system]) < 0:
         return "no run for one of the snapshots"
     sizes = len(first.query_ids), len(second.query_ids)
@@ -206,14 +210,14 @@ def _missing_p_value_reason(
 
 
 def agreement_rows(
-    topics: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
+    topic_set: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
     """Yield one row per pair of snapshots, measure, and coefficient of ranking agreement."""
-    for a, b in parameters.snapshot_pairs(len(topics.snapshots)):
-        first, second = topics.snapshots[a], topics.snapshots[b]
+    for a, b in parameters.snapshot_pairs(len(topic_set.snapshots)):
+        first, second = topic_set.snapshots[a], topic_set.snapshots[b]
         both = [i for i in range(len(systems)) if min(first.unjudged[i], second.unjudged[i]) >= 0]
-        means = [topics.means[s][both].T for s in (a, b)]
-        samples = [topics.samples[s][:, both].swapaxes(1, 2) for s in (a, b)]
+        means = [topic_set.means[s][both].T for s in (a, b)]
+        samples = [topic_set.samples[s][:, both].swapaxes(1, 2) for s in (a, b)]
         arrays_by_name = {
             "kendall_tau_b": _value_and_interval(
                 kendall_tau_b(means[0], means[1]),
@@ -228,7 +232,7 @@ def agreement_rows(
         }
         for j, measure in enumerate(parameters.measures):
             for name, arrays in arrays_by_name.items():
-                key = (topics.name, first.snapshot, second.snapshot, measure, len(both), name)
+                key = (topic_set.name, first.snapshot, second.snapshot, measure, len(both), name)
                 if len(both) < 2:
                     yield (
                         *key,

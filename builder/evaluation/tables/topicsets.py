@@ -1,4 +1,4 @@
-"""Mean scores and bootstrap means over two sets of queries, `full` and `core`.
+"""Mean scores and their bootstrap resamples for two sets of queries, `full` and `core`.
 
 `full` contains every judged query of a snapshot, `core` only the queries that are judged in every
 snapshot (Keller et al. 2024, section 4.1).
@@ -33,7 +33,7 @@ class TopicSet:
 
 
 def core_queries(snapshots: Sequence[SnapshotScores]) -> set[str]:
-    """Return the ids, aligned between snapshots, of the queries judged in every snapshot."""
+    """Return the aligned ids of the queries that are judged in every snapshot."""
     judged = [set(scores.keys) for scores in snapshots]
     return set.intersection(*judged) if judged else set()
 
@@ -41,11 +41,11 @@ def core_queries(snapshots: Sequence[SnapshotScores]) -> set[str]:
 def topic_sets(
     snapshots: Sequence[SnapshotScores], parameters: EvaluationParameters
 ) -> list[TopicSet]:
-    """Return the sets of queries `full` and `core`, with mean scores and bootstrap means."""
+    """Return the query sets `full` and `core` with their mean scores and bootstrap means."""
     core = core_queries(snapshots)
     scores_by_set = {
         "full": list(snapshots),
-        "core": [scores.restrict(core) for scores in snapshots],
+        "core": [scores.select_queries(core) for scores in snapshots],
     }
     sets = []
     for stream, name in enumerate(TOPIC_SETS):
