@@ -1,4 +1,4 @@
-"""Notes with advice for empty files, and for many records rejected for the same reason."""
+"""Generates notes on empty files, and advice where one reason causes many rejects."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

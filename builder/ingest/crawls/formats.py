@@ -91,9 +91,9 @@ def detect_format(source: Source, params: CrawlParameters) -> str:
 
 
 def optional_columns(source: Source, params: CrawlParameters) -> dict[str, bool]:
-    """Return whether a CSV, TSV or Parquet crawl has a title column; empty for other formats.
+    """Map the name of the title column to whether a CSV, TSV or Parquet crawl has this column.
 
-    The result maps the column name to True or False.
+    The mapping is empty for other formats and for truncated Parquet files.
 
     Raises:
         FormatError: the file cannot be opened, or lacks the columns of a crawl.

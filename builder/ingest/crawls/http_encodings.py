@@ -89,7 +89,7 @@ def _decode_gzip(body: bytes, max_bytes: int) -> Decoded:
     """Decode a gzip body; return a body without the gzip signature unchanged.
 
     Raises:
-        RejectError: nothing can be decoded.
+        RejectError: the body is so damaged that no byte can be decoded.
     """
     if not body.startswith(GZIP):
         return Decoded(body)
@@ -100,9 +100,9 @@ def _decode_gzip(body: bytes, max_bytes: int) -> Decoded:
 
 
 def _decode_deflate(body: bytes, max_bytes: int) -> Decoded:
-    """Decode a `deflate` body: zlib format or, as many servers send it, raw deflate.
+    """Decode a `deflate` body in zlib format or, as many servers send, in raw deflate format.
 
-    Return the body unchanged if it has neither format.
+    A body in neither format is returned unchanged.
     """
     for window_bits in (ZLIB_OR_GZIP, -zlib.MAX_WBITS):
         decoded = _inflate(body, window_bits, max_bytes)
@@ -117,7 +117,7 @@ def _inflate(body: bytes, window_bits: int, max_bytes: int) -> Decoded:
     Args:
         body: Compressed data.
         window_bits: `wbits` argument of zlib, which selects the format.
-        max_bytes: Size limit; at most one byte more is decompressed.
+        max_bytes: Size limit in bytes; at most one byte more than that is decompressed.
     """
     chunks, size = [b""], 0
     for _ in range(MAX_MEMBERS):

@@ -1,7 +1,8 @@
-"""Parses the lines of a JSON Lines crawl to raw pages and rejects, in columns where possible.
+"""Converts the lines of a JSON Lines crawl to raw pages and rejects.
 
-Lines that cannot be parsed in columns (see `line_columns`), or that have ambiguous values, are
-parsed one by one (see `page`). The result is the same in both cases.
+Where possible, many lines are parsed at once into columns (see `line_columns`). Lines for which
+this fails, or that have ambiguous values, are parsed one by one (see `page`). The result is the
+same in both cases.
 """
 
 from collections.abc import Iterator
@@ -72,7 +73,7 @@ def parse_page_chunk(
 
 
 def infer_schema(chunk: Chunk, names: FieldNames) -> ColumnSchema | None:
-    """Infer the column types of a chunk from sample lines; None if columns are impossible."""
+    """Infer the column types of a chunk from sample lines; None if it must be parsed by line."""
     if "." in "".join(names.all) or len(set(names.all)) < len(names.all):
         return None
     types = dict.fromkeys((names.title, *names.texts), pa.string())
@@ -95,7 +96,7 @@ def infer_schema(chunk: Chunk, names: FieldNames) -> ColumnSchema | None:
 def _pages_from_columns(
     columns: pa.RecordBatch, numbers: np.ndarray, names: FieldNames, params: CrawlParameters
 ) -> tuple[pl.DataFrame, Mask]:
-    """Return the raw pages of the rows that are certainly valid, and a mask of these rows.
+    """Return the raw pages of the rows that are certainly valid, and a Boolean mask of these rows.
 
     Args:
         columns: Parsed lines, in columns.
@@ -122,16 +123,16 @@ def _pages_from_columns(
 
 
 def _not_null_mask(column: pa.Array) -> Mask:
-    """Return a mask of the values that are not null."""
+    """Return a Boolean mask of the values that are not null."""
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _coalesce_times(
     columns: pa.RecordBatch, names: FieldNames, params: CrawlParameters
 ) -> tuple[pa.Array, Mask]:
-    """Return the time of each row in Unix seconds, and a mask of the unambiguous times.
+    """Return the time of each row in Unix seconds, and a Boolean mask of the unambiguous times.
 
-    The time is the first value that is not null among the time fields.
+    The time of a row is the first value that is not null among its time fields.
     """
     seconds = np.zeros(len(columns), dtype=np.int64)
     has_time = np.zeros(len(columns), dtype=bool)
@@ -149,7 +150,7 @@ def _coalesce_times(
 
 
 def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
-    """Return the text of each row: the first text field that is not empty."""
+    """Return the text of each row, which is the value of the first text field that is not empty."""
     texts = [columns[name] for name in names.texts]
     first = texts[0]
     if len(texts) == 1 or (not first.null_count and pc.min(pc.binary_length(first)).as_py() != 0):
@@ -180,7 +181,7 @@ def _parse_one_by_one(
 
 
 def raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
-    """Build a data frame of raw pages from tuples of a line number and the fields of `RawPage`."""
+    """Build a data frame of raw pages from rows: the line number, then the `RawPage` fields."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in RAW_SCHEMA)
     return pl.DataFrame(
         [

@@ -54,7 +54,7 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
 
 
 def parquet_columns(source: Source, params: CrawlParameters) -> list[str]:
-    """Return the configured field names that are columns of a file; empty if it is truncated.
+    """Return the configured field names that a Parquet crawl has; empty if the file is truncated.
 
     Raises:
         FormatError: the file is not Parquet, or lacks required columns.

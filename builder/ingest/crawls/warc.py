@@ -35,7 +35,7 @@ FIRST_LINE_BYTES = 16
 
 
 def read_archive(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield the numbered fetches and rejects of a WARC file; one reject per unreadable part."""
+    """Yield the numbered fetches and rejects of a WARC file, one reject per unreadable part."""
     if not source.path.stat().st_size:
         return
     with source.path.open("rb") as file:
@@ -79,7 +79,7 @@ def _read_records(source: Source, params: CrawlParameters) -> Iterator[NumberedF
 
 
 class _RecordReader:
-    """Reader of the records from an offset to the first unreadable part or to the end of the file.
+    """Reader of WARC records from an offset to the first unreadable part or the end of the file.
 
     Attributes:
         has_fetches: Whether any record was a fetch, accepted or rejected.
@@ -96,7 +96,7 @@ class _RecordReader:
         self.next_start: int | None = None
 
     def fetches(self) -> Iterator[Fetch | str]:
-        """Yield each fetch or its reject reason; if reading stops early, yield the reason last."""
+        """Yield each fetch or its reject reason; if reading stops early, the last item is why."""
         self._file.seek(self._start)
         try:
             for record in ArchiveIterator(
@@ -117,7 +117,7 @@ class _RecordReader:
             yield from self._check_end()
 
     def _check_length(self, record: WarcRecord, fetch: Fetch | str | None) -> str | None:
-        """Return the reason to reject a record whose length is wrong; None if it is correct."""
+        """Return the reject reason if the declared length of a record is wrong; otherwise None."""
         is_overrun = fetch is not None and _record_overruns(self._file, record, self._length, fetch)
         if is_overrun:
             self.next_start = find_next_record(self._file, self._offset + 1)

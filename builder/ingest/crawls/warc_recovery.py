@@ -39,7 +39,7 @@ MAX_EMPTY_RESTARTS = 1000
 
 
 def find_next_record(file: IO[bytes], start: int) -> int | None:
-    """Find the first record that starts at or after an offset; return its offset, None if none.
+    """Return the offset of the first record that starts at or after `start`; None if there is none.
 
     Args:
         file: A non-empty archive.
@@ -84,8 +84,8 @@ def overruns_next_record(file: IO[bytes], offset: int, length: int, body: bytes 
     Args:
         file: A non-empty archive.
         offset: Offset of the record.
-        length: Declared size of the headers and body in bytes, decompressed.
-        body: Bytes of the body, which contain the start of a record; None if it was not read.
+        length: Declared size of the decompressed headers and body in bytes.
+        body: The body, which contains the start of another record; None if it was not read.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
@@ -105,7 +105,7 @@ class UnreadablePart(NamedTuple):
     Args:
         offset: Offset of the unreadable record or compressed member.
         is_truncated: Whether the file ends within this record or member, and no other record
-            starts after its offset.
+            starts after `offset`.
     """
 
     offset: int
@@ -158,7 +158,7 @@ def _is_truncated(data: mmap.mmap, offset: int, length: int) -> bool:
 
 
 def _starts_signature(rest: bytes) -> bool:
-    """Whether bytes start with the signature of a record, or are the beginning of a signature."""
+    """Whether bytes start with the signature of a WARC record, or are a prefix of a signature."""
     starts = (WARC_MAGIC, *MEMBER_MAGIC.values())
     return bool(rest) and (rest.startswith(WARC_MAGIC) or any(s.startswith(rest) for s in starts))
 
@@ -186,7 +186,7 @@ def is_compressed_as_a_whole(file: IO[bytes]) -> bool:
 
 
 def _member_magic(data: mmap.mmap) -> bytes | None:
-    """Return the first bytes of each compressed member; None if the archive is uncompressed."""
+    """Return the magic number that starts every compressed member; None if uncompressed."""
     return next((long for short, long in MEMBER_MAGIC.items() if data[: len(short)] == short), None)
 
 
@@ -253,7 +253,7 @@ def _decompress_member(
     """Yield the decompressed bytes of the member at an offset, in chunks.
 
     Returns:
-        The end offset of the member; the negated file size if the file ends within the member; None
+        The end offset of the member; minus the file size if the file ends within the member; None
         if the member is damaged.
     """
     is_gzip = magic == MEMBER_MAGIC[GZIP]
