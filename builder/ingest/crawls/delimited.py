@@ -77,7 +77,7 @@ def read_layout(source: Source, file_format: str, params: CrawlParameters) -> Ta
             source.name,
             1,
         )
-    check_unique_columns(layout.names, names.all, source)
+    check_unique_columns(layout.names, names.all_names, source)
     check_named_columns("crawl.fields", params.fields, OPTIONAL_FIELDS, layout.names, source)
     return layout
 

@@ -24,7 +24,7 @@ from builder.runtime.executors import map_partitions, process_pool
 from builder.runtime.limits import Limits
 
 MIN_POOL_BYTES = 32 * 2**20
-"""Total size of the files, in bytes, from which worker processes are started."""
+"""Minimum total size of the files in bytes for which worker processes are started."""
 WORKER_BYTES = 256 * 2**20
 """Memory that a worker process needs, in bytes."""
 BATCH_BYTES = 4 * 2**20

@@ -25,7 +25,7 @@ SUSPICIOUS_TAG = (
 value. The pattern may miss some attributes, but it matches every tag with more than
 `MAX_ATTRIBUTES`. The regex engine of Polars runs in linear time."""
 MAX_DEPTH = 1500
-"""Nesting depth above which the main text is not extracted; 1,327 real pages had less than 750."""
+"""Nesting depth above which the main text is not extracted; 1,327 real pages were below 750."""
 
 OPTIONAL_END_TAGS = frozenset(
     {

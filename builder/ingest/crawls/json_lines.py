@@ -23,7 +23,7 @@ from builder.ingest.crawls.page import (
     resolve_field_names,
 )
 from builder.ingest.line_columns import ColumnSchema, parse_lines
-from builder.ingest.lines import Chunk
+from builder.ingest.lines import LineChunk
 from builder.ingest.lists import Mask, Rows
 from builder.ingest.rejects import FILE_TRUNCATED, RECORD_TOO_LARGE, value_or_reason
 from builder.ingest.time_columns import unix_seconds
@@ -39,7 +39,7 @@ PARTIAL_LINE_REASONS = ("not_json", "not_utf8")
 
 
 def parse_page_chunk(
-    chunk: Chunk, params: CrawlParameters = DEFAULT_PARAMS
+    chunk: LineChunk, params: CrawlParameters = DEFAULT_PARAMS
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Parse every line of a chunk; return a data frame of raw pages, and the rejects.
 
@@ -72,9 +72,9 @@ def parse_page_chunk(
     return (pl.concat(frames).sort("line") if frames else pl.DataFrame(schema=RAW_SCHEMA)), rejects
 
 
-def infer_schema(chunk: Chunk, names: FieldNames) -> ColumnSchema | None:
+def infer_schema(chunk: LineChunk, names: FieldNames) -> ColumnSchema | None:
     """Infer the column types of a chunk from sample lines; None if it must be parsed by line."""
-    if "." in "".join(names.all) or len(set(names.all)) < len(names.all):
+    if "." in "".join(names.all_names) or len(set(names.all_names)) < len(names.all_names):
         return None
     types = dict.fromkeys((names.title, *names.texts), pa.string())
     kinds = {names.url: URL_TYPES, **dict.fromkeys(names.times, TIMES)}
@@ -160,7 +160,7 @@ def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
 
 
 def _parse_one_by_one(
-    chunk: Chunk, indices: Rows, params: CrawlParameters
+    chunk: LineChunk, indices: Rows, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Parse the lines with the given indices one by one; return raw pages and rejects."""
     rows: list[tuple[object, ...]] = []
@@ -191,7 +191,7 @@ def raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     )
 
 
-def sample_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
+def sample_records(chunk: LineChunk) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects among the first lines of a chunk."""
     first = bytes((chunk.data or b"")[: SAMPLE_LINES * 2048])
     for line in first.split(b"\n")[:SAMPLE_LINES]:

@@ -62,7 +62,7 @@ class FieldNames(NamedTuple):
     texts: tuple[str, ...]
 
     @property
-    def all(self) -> tuple[str, ...]:
+    def all_names(self) -> tuple[str, ...]:
         """All field names of a crawl record."""
         return (self.url, *self.times, self.title, *self.texts)
 
@@ -106,12 +106,12 @@ def page_from_record(
         _first_non_null_value(record, *names.times),
         _first_non_empty_text(record, *names.texts),
     )
-    return validate_page(
+    return make_raw_page(
         get_nested(record, names.url), time, get_nested(record, names.title), text, params
     )
 
 
-def validate_page(
+def make_raw_page(
     url: object, time: object, title: object, text: object, params: CrawlParameters = DEFAULT_PARAMS
 ) -> RawPage:
     """Check the types of the fields of a page, and return a raw page with the time in Unix seconds.

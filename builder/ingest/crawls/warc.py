@@ -72,7 +72,7 @@ def _read_records(source: Source, params: CrawlParameters) -> Iterator[NumberedF
     with source.path.open("rb") as file:
         while start is not None and empty_restarts <= MAX_EMPTY_RESTARTS:
             reader = _RecordReader(file, start, params, has_lf_headers=has_lf_headers)
-            for number, fetch in enumerate(reader.fetches(), number + 1):  # noqa: B020
+            for number, fetch in enumerate(reader.read_fetches(), number + 1):  # noqa: B020
                 yield number, fetch
             empty_restarts = 0 if reader.has_fetches else empty_restarts + 1
             start = reader.next_start
@@ -95,7 +95,7 @@ class _RecordReader:
         self.has_fetches = False
         self.next_start: int | None = None
 
-    def fetches(self) -> Iterator[Fetch | str]:
+    def read_fetches(self) -> Iterator[Fetch | str]:
         """Yield each fetch or its reject reason; if reading stops early, the last item is why."""
         self._file.seek(self._start)
         try:

@@ -151,13 +151,17 @@ def _is_truncated(data: mmap.mmap, offset: int, length: int) -> bool:
     """
     header = HEADER_END.search(data, offset)
     if header is None:
-        return _starts_signature(data[offset : offset + PEEK_BYTES])
+        return _starts_with_signature(data[offset : offset + PEEK_BYTES])
     rest = data[header.end() + length : header.end() + length + PEEK_BYTES]
     end = RECORD_END.match(rest)
-    return _starts_signature(rest[end.end() :].lstrip(b"\r\n")) if end else not rest.strip(b"\r\n")
+    return (
+        _starts_with_signature(rest[end.end() :].lstrip(b"\r\n"))
+        if end
+        else not rest.strip(b"\r\n")
+    )
 
 
-def _starts_signature(rest: bytes) -> bool:
+def _starts_with_signature(rest: bytes) -> bool:
     """Whether bytes start with the signature of a WARC record, or are a prefix of a signature."""
     starts = (WARC_MAGIC, *MEMBER_MAGIC.values())
     return bool(rest) and (rest.startswith(WARC_MAGIC) or any(s.startswith(rest) for s in starts))
