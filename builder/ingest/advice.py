@@ -1,4 +1,4 @@
-"""Generates notes on empty files, and advice where one reason causes many rejects."""
+"""Generates notes about empty files, and about reasons for which many records were rejected."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -66,7 +66,7 @@ class _Line(NamedTuple):
 
 
 def candidate_layouts(line: bytes | None, file_format: str) -> Iterator[TableLayout]:
-    """Split the header of a file with each delimiter and quoting; yield each possible layout.
+    """Split the header of a file with each delimiter and quoting style; yield each valid layout.
 
     Args:
         line: First line of the file; None if the file is empty or this line is too long.
@@ -186,8 +186,8 @@ def _read_spanning_row(
 
     The row ends at the first line after which the number of quotes is even. If the row is invalid,
     all lines after the first are put back into `pending`. However, if the file ends within the
-    cell and none of those lines is a complete row, the file counts as truncated and they are
-    skipped.
+    cell and none of those lines is a complete row, the file counts as truncated, and those lines
+    are skipped.
 
     Args:
         line: First line of the row.

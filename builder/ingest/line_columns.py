@@ -27,8 +27,8 @@ NON_JSON_NUMBERS = {
     b"NaN": re.compile(rb"NaN\s*[,}\]]"),
     b"Inf": re.compile(rb"Inf(inity)?\s*[,}\]]"),
 }
-"""Patterns of numbers that Arrow accepts although they are invalid JSON, each with a literal prefix
-for a fast search."""
+"""Maps a literal prefix, for a fast search, to the pattern of numbers that Arrow accepts although
+they are invalid JSON."""
 MAX_BRACKETS = 1000
 """Number of opening brackets in a line above which it may be nested too deeply for the parser."""
 CR, OPENING_BRACE, CLOSING_BRACE = b"\r{}"

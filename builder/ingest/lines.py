@@ -71,7 +71,7 @@ class LineChunk:
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
-        """End offset of each line (int64[lines]): that of its LF or, at the end, the data size."""
+        """End offset of each line (int64[lines]): the offset of its LF or, at the end, the size."""
         if self.data is None:
             return np.zeros(0, dtype=np.int64)
         data = np.frombuffer(self.data, np.uint8)

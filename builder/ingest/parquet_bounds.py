@@ -89,7 +89,7 @@ def _decoded_type(dtype: pa.DataType) -> pa.DataType:
 
 
 def holds_binary(dtype: pa.DataType) -> bool:
-    """Whether an Arrow type is binary or a list of binary, as which some programs write text."""
+    """Whether an Arrow type is binary or a list of binary; some programs store text in both."""
     return _is_binary_type(dtype.value_type if is_list(dtype) else dtype)
 
 
@@ -115,7 +115,7 @@ def _binary_to_text(batch: pa.RecordBatch, decoders: Decoders) -> pa.RecordBatch
 
 
 def _to_null(_: bytes) -> None:
-    """Return None for a value that is not valid UTF-8; the default decoder."""
+    """Return None for a value that is not valid UTF-8; this is the default decoder."""
 
 
 def _to_text(column: pa.Array, decode: Decoder) -> pa.Array:

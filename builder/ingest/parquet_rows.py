@@ -125,4 +125,6 @@ def convert_parquet_errors(source: Source) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
+        raise FormatError(
+            f"cannot be read as Parquet; write or download the file again: {error}", source.name
+        ) from None

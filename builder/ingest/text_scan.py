@@ -39,7 +39,7 @@ for _first, _last in (
     CLEAN_PAIRS[_first : _last + 1] = True
 CLEAN_THIRD = np.isin(np.arange(256), (0x80, 0x81, 0xA8, 0xA9), invert=True)
 """Lookup table by the third UTF-8 byte: whether its character is clean if the first two bytes are
-`PUNCTUATION`. Not clean are U+2000 and U+2001, which NFC changes, U+2028 and U+2029."""
+`PUNCTUATION`. U+2000 and U+2001, which NFC changes, and U+2028 and U+2029 are not clean."""
 
 Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]

@@ -61,8 +61,8 @@ TIME_LABELS = {
     "published": ("datepublished", "pubdate", "published"),
     "modified": ("datemodified", "updated", "modified"),
 }
-"""Substrings that mark a `<time>` element as a publication or modification date if its label has
-them."""
+"""Substrings of the label of a `<time>` element that mark the element as a publication or
+modification date."""
 NAME_ATTRIBUTES = ("property", "name", "itemprop", "http-equiv")
 
 

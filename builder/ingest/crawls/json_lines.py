@@ -73,7 +73,7 @@ def parse_page_chunk(
 
 
 def infer_schema(chunk: LineChunk, names: FieldNames) -> ColumnSchema | None:
-    """Infer the column types of a chunk from sample lines; None if it must be parsed by line."""
+    """Infer the schema of a chunk from sample lines; None if lines must be parsed one by one."""
     if "." in "".join(names.all_names) or len(set(names.all_names)) < len(names.all_names):
         return None
     types = dict.fromkeys((names.title, *names.texts), pa.string())

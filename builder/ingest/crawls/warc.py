@@ -96,7 +96,7 @@ class _RecordReader:
         self.next_start: int | None = None
 
     def read_fetches(self) -> Iterator[Fetch | str]:
-        """Yield each fetch or its reject reason; if reading stops early, the last item is why."""
+        """Yield each fetch or its reject reason; if reading fails, yield a reject reason last."""
         self._file.seek(self._start)
         try:
             for record in ArchiveIterator(

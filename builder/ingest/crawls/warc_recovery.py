@@ -115,7 +115,8 @@ class UnreadablePart(NamedTuple):
 def find_unreadable_part(file: IO[bytes], offset: int, length: int = 0) -> UnreadablePart | None:
     """Find the first unreadable part at or after an offset; None if everything can be read.
 
-    A gzip member with a damaged header may seem to extend to the end of the file.
+    A gzip member with a damaged header may seem to extend to the end of the file; therefore, a part
+    counts as truncated only if no record starts after it.
 
     Args:
         file: A non-empty archive.
@@ -190,7 +191,7 @@ def is_compressed_as_a_whole(file: IO[bytes]) -> bool:
 
 
 def _member_magic(data: mmap.mmap) -> bytes | None:
-    """Return the magic number that starts every compressed member; None if uncompressed."""
+    """Return the magic number of compressed members; None if the archive is uncompressed."""
     return next((long for short, long in MEMBER_MAGIC.items() if data[: len(short)] == short), None)
 
 

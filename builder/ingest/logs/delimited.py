@@ -28,8 +28,8 @@ from builder.io.sources import Source
 from builder.parameters import LogParameters
 
 MISSING_USERS = NULLS | {""}
-"""Cell values that mean a missing user. They become anonymous impressions, since they must not be
-attributed to a single user."""
+"""Cell values that mean a missing user. Impressions with such a value become anonymous, since they
+must not be attributed to a single user."""
 
 MAX_SPANNED_LINES = 32
 """Maximum number of lines that a quoted cell may span."""

@@ -79,7 +79,7 @@ def read_impressions(
 
     Args:
         source: The log file.
-        interval: Accepted time interval; if None, times may be missing, are ignored and set to 0.
+        interval: Accepted time interval; if None, times may be missing, and are set to 0.
         params: Section `[log]` of the definition.
         limits: Number of threads, memory limit and scratch folder.
 

@@ -38,7 +38,7 @@ class JsonLogSchema(NamedTuple):
 
 
 def infer_schema(records: Sequence[dict[str, Any]], params: LogParameters) -> JsonLogSchema | None:
-    """Infer the schema of a log from sample records; None if all lines must be parsed singly."""
+    """Infer the schema of a log from sample records; None if lines must be parsed one by one."""
     fields = params.fields
     values = {
         name: [get_nested(record, getattr(fields, name)) for record in records]

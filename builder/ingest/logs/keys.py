@@ -44,7 +44,7 @@ KEYED_COLUMNS = pa.schema(
 
 
 class KeyedRecords(NamedTuple):
-    """Batch of log records: impressions with keys, rejects, and the strings for the keys.
+    """Batch of log records: keyed impressions, rejects, and the distinct strings behind the keys.
 
     Args:
         impressions: Table with the schema `KEYED_COLUMNS`, in record order.
@@ -183,7 +183,7 @@ def _reject_invalid_impressions(
     Args:
         keyed: Table with the schema `KEYED_COLUMNS`; the key of an empty query is 0.
         doc_keys: Document key of every result of all impressions; 0 for invalid URLs.
-        is_joined: Mask of the impressions whose only result is several joined results.
+        is_joined: Mask of the impressions whose only result is several joined URLs or ids.
 
     Returns:
         The valid impressions, and the record number and reason of each reject.
@@ -206,7 +206,7 @@ def _reject_invalid_impressions(
 
 
 def _are_joined_lists(results: pa.ListArray) -> Flags:
-    """Return a Boolean mask of the impressions whose only result is several joined results."""
+    """Return a Boolean mask of the impressions whose only result is several joined URLs or ids."""
     is_single = pc.list_value_length(results).to_numpy() == 1
     found = np.zeros(len(results), dtype=np.bool_)
     single = pc.list_flatten(results.filter(pa.array(is_single)))

@@ -193,7 +193,7 @@ def _load_rows(
 
 
 def _split_by_file(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """Split a table, sorted by `record`, into the rows of each file; yield file index and rows.
+    """Yield the index and the rows of each file in a table that is sorted by `record`.
 
     In the yielded rows, `record` is the row number within the file.
     """

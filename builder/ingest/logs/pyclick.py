@@ -15,7 +15,7 @@ from builder.parameters import LogParameters
 
 
 def read_pages(source: Source, _: Interval, params: LogParameters) -> Iterator[NumberedRecord]:
-    """Yield the 1-based number of each result page of a PyClick file, with its record or reason."""
+    """Yield each result page of a PyClick file as a record or reject reason, numbered from 1."""
     yield from enumerate(_read_pages(source, params), 1)
 
 

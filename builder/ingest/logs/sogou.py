@@ -88,7 +88,7 @@ def _is_complete(clicks: list[Click], now: int) -> bool:
 
 
 def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, bytes | str | None]]:
-    """Yield each line with its number; None for overlong lines, a reason if reading fails."""
+    """Yield each line with its number; None if it is overlong, a reject reason if reading fails."""
     encoding = ENCODING if params.encoding == "auto" else params.encoding
     for block in read_blocks(source, params.max_line_bytes, encoding):
         yield from enumerate(block.lines, block.first_line_number)

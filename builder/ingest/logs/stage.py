@@ -145,12 +145,14 @@ def _derive_secret_key(files: Sequence[Source]) -> str:
 def _check_not_empty(
     ledger: Ledger, staging: StagedLog, params: LogParameters, files: Sequence[Source]
 ) -> None:
-    """Check that a log has impressions and clicks, unless `[log]` allows that it has none.
+    """Check that a log has impressions and clicks, unless section `[log]` does not require them.
 
     Raises:
         DataError: the log has no impressions or no clicks.
     """
-    names = f"{files[0].name}{f' and {len(files) - 1} more files' if len(files) > 1 else ''}"
+    others = len(files) - 1
+    more = f" and {others:,} more {'file' if others == 1 else 'files'}" if others else ""
+    names = f"{files[0].name}{more}"
     counts = ", ".join(f"{rows:,} {reason}" for reason, rows in ledger.rejected.most_common(5))
     if not ledger.rows_out and params.empty == "refuse":
         raise DataError(

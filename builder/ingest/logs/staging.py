@@ -102,7 +102,7 @@ class StagedLog:
             self._part = None
 
     def write(self, folder: Path, dropped: Numbers, threads: int) -> int:
-        """Write the table `impressions` without the dropped ones; return the number of rows.
+        """Write the table `impressions` without dropped rows; return the number of rows.
 
         Args:
             folder: Output folder of the table; receives at least one part file.

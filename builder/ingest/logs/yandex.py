@@ -41,7 +41,7 @@ Page = tuple[int, dict[str, Any]]
 
 
 def detect_challenge(first_lines: Sequence[bytes]) -> str | None:
-    """Return the Yandex format, `yandex` or `yandex-2014`, that the first lines match, or None."""
+    """Return `yandex` or `yandex-2014`, whichever format the first lines match; otherwise None."""
     lines = [line.decode("ascii", "replace").rstrip() for line in first_lines]
     if any(SESSION_2014.fullmatch(line) for line in lines):
         return "yandex-2014"
