@@ -1,11 +1,11 @@
-"""Notes with advice for empty files, and for many records rejected for the same reason."""
+"""Generates notes about empty files, and about reasons for which many records were rejected."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from builder.io.sources import Source
 
 LOG_ADVICE = {
-    "click_not_shown": "ranks in clicks start at 1; if they are flags or ids, set log.click_form",
+    "click_not_shown": "clicked ranks start at 1; if clicks are flags or ids, set log.click_form",
     "bad_clicks": "if clicks are flags or ids, set log.click_form",
     "bad_list": "if lists have another separator, set log.list_separator",
     "bad_time": "if times have another format, set log.time_format or log.time_unit",
@@ -14,10 +14,10 @@ LOG_ADVICE = {
 """Advice on how to avoid rejects of a query log, by reject reason."""
 
 CRAWL_ADVICE = {
-    "bad_url": "if URLs are in another field, set crawl.fields.url; if pages have ids, set "
-    "crawl.address",
-    "bad_time": "if times have another field or format, set crawl.fields.time, crawl.time_unit or "
-    "crawl.time_format",
+    "bad_url": "if URLs are in another field, set crawl.fields.url; if pages have ids instead of "
+    "URLs, set crawl.address",
+    "bad_time": "if times are in another field or format, set crawl.fields.time, crawl.time_unit "
+    "or crawl.time_format",
     "bad_text": "if texts are in another field, set crawl.fields.text",
 }
 """Advice on how to avoid rejects of a crawl, by reject reason."""

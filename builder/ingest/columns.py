@@ -23,11 +23,11 @@ def check_named_columns(
 
     Args:
         section: Name of the section with the field names, such as `log.fields`.
-        fields: The section.
+        fields: The parsed section.
         optional: Standard names of the optional fields.
         columns: Column names of the file.
-        source: The file, for messages.
-        available: Names of columns and of nested fields; None: only the column names.
+        source: The file, for error messages.
+        available: Names of all columns and nested fields; if None, only `columns` are accepted.
 
     Raises:
         FormatError: the file has no column with any of the names that the definition gives for a
@@ -53,7 +53,7 @@ def check_unique_columns(columns: Sequence[str], names: Iterable[str], source: S
     Args:
         columns: Column names of the file.
         names: Names of the columns to be read.
-        source: The file, for messages.
+        source: The file, for error messages.
 
     Raises:
         FormatError: the name of a column to be read occurs more than once.
@@ -72,7 +72,7 @@ def note_missing_columns(files: Mapping[str, Mapping[str, bool]]) -> Iterator[st
     """Yield a note for each optional column that is missing from some files of a snapshot.
 
     Args:
-        files: Whether each file has each optional column: file name to column name to Boolean.
+        files: For each file name, a mapping from each optional column to whether the file has it.
     """
     for name in dict.fromkeys(name for columns in files.values() for name in columns):
         has_column = {file: columns[name] for file, columns in files.items() if name in columns}

@@ -61,7 +61,7 @@ def read_head(source: Source, size: int) -> bytes:
 
 
 def reject_json_array(source: Source) -> None:
-    """Raise FormatError if a JSON file contains an array of objects instead of JSON Lines.
+    """Check that a JSON file is in JSON Lines format, not an array of objects.
 
     Raises:
         FormatError: the file is a JSON array, cannot be opened, or has an unsupported type.
@@ -95,10 +95,10 @@ class ZstdReader:
         self._ready = b""
 
     def read1(self, size: int) -> bytes:
-        """Return the next decompressed bytes, at least one; empty at the end of the file.
+        """Return at least one decompressed byte; an empty result means the end of the file.
 
         Args:
-            size: Approximate number of bytes wanted; more or fewer may be returned.
+            size: Approximate number of bytes to return.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -122,7 +122,7 @@ class ZstdReader:
                 return data
 
     def readinto1(self, buffer: memoryview) -> int:
-        """Read decompressed bytes into a buffer; return how many, 0 at the end of the file.
+        """Read decompressed bytes into a buffer; return their number, 0 at the end of the file.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -134,7 +134,7 @@ class ZstdReader:
         return count
 
     def read(self, size: int = -1) -> bytes:
-        """Return `size` decompressed bytes, or fewer at the end of the file; all if negative.
+        """Return `size` decompressed bytes, or fewer at the end; if negative, all remaining bytes.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -175,7 +175,7 @@ class DecompressedStream:
         self.fault: str | None = None
 
     def read(self, size: int = CHUNK) -> bytes:
-        """Return up to `size` decompressed bytes; empty at the end of the file or after a fault."""
+        """Return up to `size` decompressed bytes; empty at the end of the file or after damage."""
         if self.fault is not None:
             return b""
         buffer = memoryview(bytearray(min(size, CHUNK) if size >= 0 else CHUNK))
@@ -209,7 +209,7 @@ class DecompressedStream:
 
 
 def read_into(file: BufferedIOBase, buffer: memoryview) -> tuple[int, str | None]:
-    """Read bytes into a buffer; return how many and, if reading failed, the reject reason.
+    """Read bytes into a buffer; return their number, and the reject reason if reading failed.
 
     Uses `readinto1`, because `readinto` discards the bytes that were decompressed before an error.
     """

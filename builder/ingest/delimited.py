@@ -66,10 +66,10 @@ class _Line(NamedTuple):
 
 
 def candidate_layouts(line: bytes | None, file_format: str) -> Iterator[TableLayout]:
-    """Yield possible layouts of a file: its first line, split with each delimiter and quoting.
+    """Split the header of a file with each delimiter and quoting style; yield each valid layout.
 
     Args:
-        line: First line of the file; None if the file is empty or the line is too long.
+        line: First line of the file; None if the file is empty or this line is too long.
         file_format: `csv` or `tsv`.
     """
     for delimiter in DELIMITERS[file_format]:
@@ -88,10 +88,10 @@ def detect_quoting(
 ) -> TableLayout:
     """Detect from the first rows of a TSV file whether cells are quoted or escaped.
 
-    Cells are quoted, as written by pandas and Polars, if every row has the right number of cells
-    when read as quoted and, when read as unquoted, some row has a wrong number or some cell has
-    doubled quotes. They are not quoted if a cell contains a quote but does not start with one.
-    Cells that are not quoted may be escaped.
+    Cells count as quoted, as in files of pandas and Polars, if all of these are true: without
+    quoting, a row has the wrong number of cells or a cell has doubled quotes; with quoting, every
+    row has the right number of cells; and every cell with a quote starts with one. Unquoted cells
+    may be escaped.
 
     Args:
         source: The file.
@@ -106,11 +106,11 @@ def detect_quoting(
     if layout.is_quoted:
         return layout
 
-    def sample(choice: TableLayout) -> list[Row]:
-        rows = read_rows(source, choice, max_line_bytes, max_spanned_lines, encoding)
+    def read_sample(candidate: TableLayout) -> list[Row]:
+        rows = read_rows(source, candidate, max_line_bytes, max_spanned_lines, encoding)
         return list(islice(rows, SAMPLE_ROWS))
 
-    rows = [row for _, row in sample(layout)]
+    rows = [row for _, row in read_sample(layout)]
     lacks_cells = "wrong_number_of_cells" in rows
     cells = [cell for row in rows if isinstance(row, dict) for cell in row.values()]
     layout = layout._replace(is_escaped=are_escaped(cells))
@@ -119,7 +119,7 @@ def detect_quoting(
     if not (lacks_cells or is_doubled) or not all(cell.startswith('"') for cell in marked):
         return layout
     quoted = layout._replace(is_quoted=True, is_escaped=False)
-    faults = {row for _, row in sample(quoted) if isinstance(row, str)}
+    faults = {row for _, row in read_sample(quoted) if isinstance(row, str)}
     return layout if faults & {"bad_quotes", "wrong_number_of_cells"} else quoted
 
 
@@ -184,17 +184,17 @@ def _read_spanning_row(
 ) -> Cells | str:
     """Return the cells of a row in which a quoted cell spans several lines, or a reject reason.
 
-    The row ends at the first line after which the number of quotes is even. If no valid row is
-    found, all lines after the first are put back into `pending`. As an exception, if the file ends
-    within the cell and none of these lines is a complete row, the file is taken to be truncated,
-    and they are skipped.
+    The row ends at the first line after which the number of quotes is even. If the row is invalid,
+    all lines after the first are put back into `pending`. However, if the file ends within the
+    cell and none of those lines is a complete row, the file counts as truncated, and those lines
+    are skipped.
 
     Args:
         line: First line of the row.
         layout: Columns, delimiter and quoting.
         lines: Lines that have not been read yet.
         pending: Lines to read before `lines`; modified.
-        max_line_bytes: Length in bytes above which the row is given up.
+        max_line_bytes: Maximum length of the row in bytes; a longer row is rejected.
         max_spanned_lines: Maximum number of lines that a quoted cell may span.
     """
     row_lines = [line]
@@ -232,7 +232,7 @@ def _is_row(line: _Line, layout: TableLayout) -> bool:
 
 
 def split_cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | str:
-    """Split a line into cells; return the reject reason if it is invalid.
+    """Split a line into cells; return the reject reason if the line is invalid.
 
     Args:
         line: Bytes of the line in UTF-8; None if it is too long.

@@ -28,16 +28,20 @@ def rename_fields(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
 
 
 def are_default_names(names: Mapping[str, str]) -> bool:
-    """Whether all fields have their default names, given the name of each in the log."""
+    """Whether all fields have their default names.
+
+    Args:
+        names: Name of each field in the log, by standard name.
+    """
     return all(own == name for own, name in names.items())
 
 
 def _rename_items(items: Any, names: Mapping[str, str]) -> Any:
-    """Rename the fields of all objects in a list; leave other items and other values unchanged.
+    """Rename the fields of all objects in a list; leave other items unchanged.
 
     Args:
-        items: The list.
-        names: Name in the log of each field, by standard name.
+        items: The list; a value of another type is returned unchanged.
+        names: Name of each field in the log, by standard name.
     """
     if not isinstance(items, list) or are_default_names(names):
         return items
@@ -57,7 +61,7 @@ def parse_id(value: object) -> str | None:
 
 
 def get_nested(record: dict[str, Any], name: str) -> Any:
-    """Return the value of a field, given its name or its dotted path; None if it is missing."""
+    """Return the value of a field by name or dotted path; None if the field is missing."""
     if record.get(name) is not None:
         return record[name]
     value: Any = record

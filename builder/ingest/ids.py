@@ -23,7 +23,7 @@ path, query, fragment or the end."""
 
 
 def add_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
-    """Prepend a scheme such as `https` to URLs without a scheme; None: change nothing."""
+    """Prepend a scheme such as `https` to URLs without one; if `scheme` is None, change nothing."""
     if scheme is None:
         return urls
     bare = lacks_scheme(urls)
@@ -31,7 +31,7 @@ def add_scheme(urls: pl.Series, scheme: str | None) -> pl.Series:
 
 
 def lacks_scheme(urls: pl.Series) -> pl.Series:
-    """Return a mask of the URLs that have no scheme."""
+    """Return a Boolean mask of the values that look like URLs without a scheme."""
     return urls.str.contains(URL_WITHOUT_SCHEME).fill_null(value=False)
 
 
@@ -40,9 +40,9 @@ def to_urls(ids_or_urls: pl.Series, template: str | None, scheme: str | None = N
 
     Args:
         ids_or_urls: Document ids or URLs.
-        template: URL with the placeholder `{id}`; None: all values are URLs.
-        scheme: If `template` is None, scheme to prepend to URLs without a scheme; None: prepend
-            nothing.
+        template: URL with the placeholder `{id}`; None if all values are URLs.
+        scheme: Scheme to prepend to URLs without one, used only if `template` is None; if `scheme`
+            is None, nothing is prepended.
     """
     if template is None:
         return add_scheme(ids_or_urls, scheme)

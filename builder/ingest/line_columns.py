@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.json
 
-from builder.ingest.lines import Chunk
+from builder.ingest.lines import LineChunk
 from builder.ingest.lists import Mask, Rows
 
 MAX_FAILURES = 500
@@ -27,14 +27,14 @@ NON_JSON_NUMBERS = {
     b"NaN": re.compile(rb"NaN\s*[,}\]]"),
     b"Inf": re.compile(rb"Inf(inity)?\s*[,}\]]"),
 }
-"""Patterns of numbers that Arrow accepts although they are invalid JSON, each with a literal prefix
-for a fast search."""
+"""Maps a literal prefix, for a fast search, to the pattern of numbers that Arrow accepts although
+they are invalid JSON."""
 MAX_BRACKETS = 1000
 """Number of opening brackets in a line above which it may be nested too deeply for the parser."""
 CR, OPENING_BRACE, CLOSING_BRACE = b"\r{}"
 
 LineRange = tuple[int, int]
-"""Indices of the first line of a range and of the line after its last line."""
+"""Range of lines: index of the first line, and index of the line after the last line."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ColumnSchema:
     has_other_fields: bool
 
 
-def parse_lines(chunk: Chunk, columns: ColumnSchema) -> tuple[pa.RecordBatch | None, Rows]:
+def parse_lines(chunk: LineChunk, columns: ColumnSchema) -> tuple[pa.RecordBatch | None, Rows]:
     """Parse the lines that have the expected fields and types into columns.
 
     Args:
@@ -68,8 +68,10 @@ def parse_lines(chunk: Chunk, columns: ColumnSchema) -> tuple[pa.RecordBatch | N
     return table.to_batches()[0], np.concatenate([np.arange(*lines) for lines, _ in parsed])
 
 
-def _parse_ranges(chunk: Chunk, columns: ColumnSchema) -> list[tuple[LineRange, pa.RecordBatch]]:
-    """Parse the longest possible ranges of lines without a faulty line."""
+def _parse_ranges(
+    chunk: LineChunk, columns: ColumnSchema
+) -> list[tuple[LineRange, pa.RecordBatch]]:
+    """Parse the longest possible ranges of valid lines; return each range with its columns."""
     parsed = []
     ranges = deque(_true_ranges(_object_line_mask(chunk)))
     failures = 0
@@ -84,8 +86,8 @@ def _parse_ranges(chunk: Chunk, columns: ColumnSchema) -> list[tuple[LineRange, 
     return parsed
 
 
-def _object_line_mask(chunk: Chunk) -> Mask:
-    """Return a mask of the lines that start with `{`, end with `}` and are not too long.
+def _object_line_mask(chunk: LineChunk) -> Mask:
+    """Return a Boolean mask of the lines that start with `{`, end with `}` and are not too long.
 
     If every line of a range starts and ends like this, no JSON object spans several lines.
     """
@@ -110,10 +112,15 @@ def _true_ranges(mask: Mask) -> list[LineRange]:
 
 
 def _split_range(start: int, stop: int, faulty_line: int | None) -> list[LineRange]:
-    """Split the range from `start` to before `stop`, after parsing failed.
+    """Split the range of lines `[start, stop)` into smaller ranges, after parsing failed.
 
-    If the index of the faulty line, relative to `start`, is known, return the ranges before and
-    after it; otherwise, return parts of equal size, or nothing if the range is short.
+    If the faulty line is known, return the ranges before and after this line; otherwise, return
+    parts of equal size, or nothing if the range is short.
+
+    Args:
+        start: Index of the first line.
+        stop: Index of the line after the last line.
+        faulty_line: Index of the faulty line relative to `start`; None if it is unknown.
     """
     if faulty_line is not None and start + faulty_line < stop:
         ranges = [(start, start + faulty_line), (start + faulty_line + 1, stop)]
@@ -129,12 +136,15 @@ def _split_range(start: int, stop: int, faulty_line: int | None) -> list[LineRan
 def _parse_columns(
     data: bytes | memoryview, line_count: int, columns: ColumnSchema
 ) -> pa.RecordBatch | int | None:
-    """Parse lines into columns; if this fails, return the index of the faulty line or None.
+    """Parse lines into columns.
 
     Args:
         data: The lines, separated by LF.
         line_count: Number of lines.
         columns: Expected fields.
+
+    Returns:
+        The columns; if parsing failed, the index of the faulty line, or None if it is unknown.
     """
     if columns.has_other_fields and not _is_safe_to_ignore(bytes(data)):
         return None
@@ -156,7 +166,7 @@ def _parse_columns(
 
 
 def _is_safe_to_ignore(data: bytes) -> bool:
-    """Whether lines contain no invalid JSON that Arrow would accept in ignored fields."""
+    """Whether lines are free of invalid JSON that Arrow would accept in ignored fields."""
     return not _has_unusual_json(data) and _is_utf8(data)
 
 

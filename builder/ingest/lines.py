@@ -33,7 +33,7 @@ MIN_BOMB_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True)
-class Block:
+class LineBlock:
     """Block of consecutive lines of a file.
 
     Args:
@@ -50,7 +50,7 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class LineChunk:
     """Chunk of consecutive lines of a file, not yet split into single lines.
 
     Args:
@@ -71,7 +71,7 @@ class Chunk:
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
-        """End offset of each line, int64[lines]: that of its LF or, for the last, of the data."""
+        """End offset of each line (int64[lines]): the offset of its LF or, at the end, the size."""
         if self.data is None:
             return np.zeros(0, dtype=np.int64)
         data = np.frombuffer(self.data, np.uint8)
@@ -88,23 +88,25 @@ class Chunk:
         return (self.data or b"")[first : int(self.ends[stop - 1])]
 
     def line(self, index: int) -> bytes | None:
-        """Return the line at an index; None if it is too long."""
-        return self._check_line(bytes(self.lines(index, index + 1)), index)
+        """Return the line at an index, without a trailing CR; None if the line is too long."""
+        return self._line_or_none(bytes(self.lines(index, index + 1)), index)
 
-    def to_block(self) -> Block:
+    def to_block(self) -> LineBlock:
         """Return the lines of the chunk as a block."""
         lines = [] if self.data is None else bytes(self.data).split(b"\n")
-        checked = [self._check_line(line, index) for index, line in enumerate(lines)]
-        return Block(self.first_line_number, checked, self.fault, self.is_unterminated)
+        checked = [self._line_or_none(line, index) for index, line in enumerate(lines)]
+        return LineBlock(self.first_line_number, checked, self.fault, self.is_unterminated)
 
-    def _check_line(self, line: bytes, index: int) -> bytes | None:
-        """Return the line at an index, without a trailing CR; None if it is too long."""
+    def _line_or_none(self, line: bytes, index: int) -> bytes | None:
+        """Return a line without a trailing CR; None if the line is too long."""
         if len(line) > self.max_line_bytes or (self.starts_mid_line and not index):
             return None
         return line.removesuffix(b"\r")
 
 
-def read_blocks(source: Source, max_line_bytes: int, encoding: str = "utf-8") -> Iterator[Block]:
+def read_blocks(
+    source: Source, max_line_bytes: int, encoding: str = "utf-8"
+) -> Iterator[LineBlock]:
     """Yield the lines of a file in blocks of a few megabytes.
 
     Args:
@@ -122,7 +124,9 @@ def read_blocks(source: Source, max_line_bytes: int, encoding: str = "utf-8") ->
 
 
 def read_byte_chunks(source: Source) -> Iterator[tuple[bytes, str | None]]:
-    """Yield the decompressed bytes of a file in chunks, each with the reject reason or None.
+    """Yield the decompressed bytes of a file in chunks, each with a reject reason or None.
+
+    Reading stops after the first chunk with a reject reason.
 
     Raises:
         FormatError: the file cannot be opened.
@@ -138,7 +142,7 @@ def read_byte_chunks(source: Source) -> Iterator[tuple[bytes, str | None]]:
 
 def read_chunks(
     source: Source, max_line_bytes: int, size: int = CHUNK, encoding: str = "utf-8"
-) -> Iterator[Chunk]:
+) -> Iterator[LineChunk]:
     """Yield the lines of a file in chunks of about `size` bytes.
 
     Args:
@@ -154,7 +158,7 @@ def read_chunks(
         yield chunk if encoding == "utf-8" else _to_utf8(chunk, encoding)
 
 
-def _to_utf8(chunk: Chunk, encoding: str) -> Chunk:
+def _to_utf8(chunk: LineChunk, encoding: str) -> LineChunk:
     """Convert the text of a chunk from another encoding to UTF-8."""
     if chunk.data is None:
         return chunk
@@ -171,7 +175,7 @@ def _recode_to_utf8(data: bytes, encoding: str) -> bytes:
     return data.decode(encoding, "surrogateescape").encode("utf-8", "surrogateescape")
 
 
-def _read_raw_chunks(source: Source, max_line_bytes: int, size: int) -> Iterator[Chunk]:
+def _read_raw_chunks(source: Source, max_line_bytes: int, size: int) -> Iterator[LineChunk]:
     """Yield the lines of a file in chunks, in their original encoding."""
     first, rest, starts_mid_line = 1, b"", False
     with open_decompressed(source) as file:
@@ -187,7 +191,7 @@ def _read_raw_chunks(source: Source, max_line_bytes: int, size: int) -> Iterator
                 _find_last_newline(data, len(rest), len(rest) + count),
             )
             rest = bytes(data) if end is None else bytes(data[end + 1 :])
-            chunk = Chunk(
+            chunk = LineChunk(
                 first,
                 None if end is None else data[:end],
                 max_line_bytes,
@@ -202,7 +206,9 @@ def _read_raw_chunks(source: Source, max_line_bytes: int, size: int) -> Iterator
         else:
             return
     if rest or starts_mid_line:
-        yield Chunk(first, memoryview(rest), max_line_bytes, starts_mid_line, is_unterminated=True)
+        yield LineChunk(
+            first, memoryview(rest), max_line_bytes, starts_mid_line, is_unterminated=True
+        )
 
 
 def _find_last_newline(data: memoryview, start: int, stop: int) -> int | None:

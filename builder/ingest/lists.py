@@ -14,7 +14,7 @@ def list_lengths(lists: pa.Array) -> Rows:
 
 
 def build_list_array(sizes: Rows, items: pa.Array) -> pa.Array:
-    """Build an Arrow list array from the length of each list and the items of all lists.
+    """Build an Arrow list array from the length of each list and the concatenated items.
 
     Raises:
         pyarrow.ArrowInvalid: there are more than 2**31 - 1 items, the maximum of an Arrow array.

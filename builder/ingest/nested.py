@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 
 def has_column(schema: pa.Schema, name: str) -> bool:
-    """Whether a name is that of a column, or a dotted path to a field of a struct column."""
+    """Whether a name is a column name, or a dotted path to a field of a struct column."""
     return name in schema.names or _has_struct_field(schema, name)
 
 

@@ -41,9 +41,9 @@ def bounded_batches(
         max_rows: Approximate maximum number of rows per batch.
         decoded_rows: Number of rows decoded at a time. Memory may hold this many copies of a long
             text if its column is dictionary-encoded.
-        columns: Column names, possibly dotted (see `nested`); None: all columns.
-        decoders: For binary columns, a function by column name that decodes values that are not
-            UTF-8. Without a function, such values become null.
+        columns: Column names, possibly dotted (see `nested`); None for all columns.
+        decoders: Functions that decode values that are not UTF-8, by name of the binary column.
+            Without a function, such values become null.
 
     Raises:
         DecompressionBombError: the decoded size exceeds `MAX_COMPRESSION_RATIO` times the file
@@ -76,7 +76,7 @@ def _decoded_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def _decoded_type(dtype: pa.DataType) -> pa.DataType:
-    """Return the plain type for a dictionary or string view type, also within lists."""
+    """Return the plain type for a dictionary or string view type, or for a list of such a type."""
     if pa.types.is_dictionary(dtype):
         return dtype.value_type
     if pa.types.is_string_view(dtype):
@@ -88,8 +88,8 @@ def _decoded_type(dtype: pa.DataType) -> pa.DataType:
     return dtype
 
 
-def is_binary(dtype: pa.DataType) -> bool:
-    """Whether an Arrow type is binary or a list of binary; some programs write text that way."""
+def holds_binary(dtype: pa.DataType) -> bool:
+    """Whether an Arrow type is binary or a list of binary; some programs store text in both."""
     return _is_binary_type(dtype.value_type if is_list(dtype) else dtype)
 
 
@@ -105,17 +105,17 @@ def is_list(dtype: pa.DataType) -> bool:
 
 def _binary_to_text(batch: pa.RecordBatch, decoders: Decoders) -> pa.RecordBatch:
     """Convert the binary columns of a batch to strings."""
-    if not any(is_binary(dtype) for dtype in batch.schema.types):
+    if not any(holds_binary(dtype) for dtype in batch.schema.types):
         return batch
     columns = [
-        _to_text(column, decoders.get(name, _to_null)) if is_binary(column.type) else column
+        _to_text(column, decoders.get(name, _to_null)) if holds_binary(column.type) else column
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
     ]
     return pa.record_batch(columns, names=batch.schema.names)
 
 
 def _to_null(_: bytes) -> None:
-    """Decode values that are not valid UTF-8 as None, the default."""
+    """Return None for a value that is not valid UTF-8; this is the default decoder."""
 
 
 def _to_text(column: pa.Array, decode: Decoder) -> pa.Array:
@@ -128,7 +128,7 @@ def _to_text(column: pa.Array, decode: Decoder) -> pa.Array:
 
 
 def _decode_value(value: Any, decode: Decoder) -> Any:
-    """Decode bytes, or each item of a list, as UTF-8 or else with `decode`; None remains None."""
+    """Decode bytes, or each item of a list, as UTF-8 or, if invalid, with `decode`; keep None."""
     if isinstance(value, list):
         return [_decode_value(item, decode) for item in value]
     try:

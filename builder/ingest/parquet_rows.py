@@ -23,7 +23,7 @@ DECODED_ROWS = 256
 """Number of rows decoded at a time; small, since dictionary encoding may repeat a long text."""
 
 NumberedBatch = tuple[int, pa.RecordBatch]
-"""Record batch, with the 1-based number of its first row before it."""
+"""1-based number of the first row of a record batch, and the batch."""
 
 Row = dict[str, Any]
 
@@ -44,8 +44,8 @@ def numbered_batches(
         columns: Column names, possibly dotted (see `nested`).
         max_rows: Approximate maximum number of rows per batch.
         decoded_rows: Number of rows decoded at a time.
-        decoders: For binary columns, a function by column name that decodes values that are not
-            UTF-8. Without a function, such values become null.
+        decoders: Functions that decode values that are not UTF-8, by name of the binary column.
+            Without a function, such values become null.
 
     Raises:
         DecompressionBombError: the ratio of the decoded size to the file size exceeds the maximum.
@@ -53,7 +53,7 @@ def numbered_batches(
     number = 1
     utc = _utc_columns(file)
     for batch in bounded_batches(file, file_bytes, max_rows, decoded_rows, columns, decoders):
-        yield number, _in_microseconds(batch, utc)
+        yield number, _cast_to_microseconds(batch, utc)
         number += batch.num_rows
 
 
@@ -63,11 +63,11 @@ def _utc_columns(file: pq.ParquetFile) -> set[str]:
     return {column.path for column in columns if column.physical_type == "INT96"}
 
 
-def _in_microseconds(batch: pa.RecordBatch, utc_columns: Collection[str]) -> pa.RecordBatch:
+def _cast_to_microseconds(batch: pa.RecordBatch, utc_columns: Collection[str]) -> pa.RecordBatch:
     """Cast nanosecond timestamps to microseconds, the resolution of Python's datetime.
 
     Args:
-        batch: Record batch.
+        batch: The record batch.
         utc_columns: Names of the timestamp columns that are in UTC.
     """
     columns = [
@@ -99,26 +99,32 @@ def numbered_rows(
             file, file_bytes, columns, max_rows, decoded_rows, decoders
         ):
             number = first + batch.num_rows - 1
-            yield from enumerate(batch_rows(batch), first)
+            yield from enumerate(batch_to_rows(batch), first)
     except DecompressionBombError:
         yield number + 1, DECOMPRESSION_BOMB
 
 
-def batch_rows(batch: pa.RecordBatch) -> list[Row | str]:
+def batch_to_rows(batch: pa.RecordBatch) -> list[Row | str]:
     """Return each row of a batch as a dictionary without nulls, or the reject reason of the row."""
     try:
         rows = batch.to_pylist()
     except (ValueError, OverflowError, pa.ArrowException):
         if batch.num_rows == 1:
             return ["unreadable_row"]
-        return [row for index in range(len(batch)) for row in batch_rows(batch.slice(index, 1))]
+        return [row for index in range(len(batch)) for row in batch_to_rows(batch.slice(index, 1))]
     return [{name: v for name, v in row.items() if v is not None} for row in rows]
 
 
 @contextmanager
-def explain_parquet_errors(source: Source) -> Iterator[None]:
-    """Context manager that converts errors of the Parquet reader to FormatError."""
+def convert_parquet_errors(source: Source) -> Iterator[None]:
+    """Convert errors of the Parquet reader to FormatError in a `with` block.
+
+    Raises:
+        FormatError: the file cannot be read as Parquet.
+    """
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise FormatError(f"not a readable Parquet file: {error}", source.name) from None
+        raise FormatError(
+            f"cannot be read as Parquet; write or download the file again: {error}", source.name
+        ) from None

@@ -1,4 +1,4 @@
-"""Finds texts that may need normalization with a fast scan of their UTF-8 bytes.
+"""Finds texts that may need normalization, by a fast scan of their UTF-8 bytes.
 
 Input: a column of texts. Output: a mask that is true for all texts that match `texts.UNCLEAN`, and
 possibly for others. Characters that need no normalization (clean characters) are those up to
@@ -27,7 +27,7 @@ NON_LATIN_LEAD = 0xCC
 PUNCTUATION = 0xE280
 """First two UTF-8 bytes of U+2000 to U+203F."""
 CLEAN_PAIRS = np.zeros(2**16, dtype=np.bool_)
-"""Lookup table by the first two UTF-8 bytes: whether all characters with them are clean."""
+"""Lookup table by the first two UTF-8 bytes: whether all characters with these bytes are clean."""
 for _first, _last in (
     (0xCE88, 0xCFBF),  # Greek letters
     (0xE281, 0xE282),  # small digits, currencies
@@ -39,14 +39,14 @@ for _first, _last in (
     CLEAN_PAIRS[_first : _last + 1] = True
 CLEAN_THIRD = np.isin(np.arange(256), (0x80, 0x81, 0xA8, 0xA9), invert=True)
 """Lookup table by the third UTF-8 byte: whether its character is clean if the first two bytes are
-`PUNCTUATION`. Not clean are U+2000 and U+2001, which NFC changes, U+2028 and U+2029."""
+`PUNCTUATION`. U+2000 and U+2001, which NFC changes, and U+2028 and U+2029 are not clean."""
 
 Bytes = npt.NDArray[np.uint8]
 Positions = npt.NDArray[np.int64]
 
 
 def may_need_normalization(texts: pl.Series) -> npt.NDArray[np.bool_]:
-    """Return a mask of the texts that may need normalization."""
+    """Return a Boolean mask of the texts that may need normalization."""
     data, ends = to_bytes(texts)
     is_unclean = np.zeros(len(texts), dtype=np.bool_)
     for start in range(int(ends[0]), int(ends[-1]), BLOCK):
@@ -65,9 +65,10 @@ def may_need_normalization(texts: pl.Series) -> npt.NDArray[np.bool_]:
 
 
 def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
-    """Return a mask of the texts that are certainly normalized single lines.
+    """Return a Boolean mask of the texts that are certainly normalized single lines.
 
-    They are in NFC, not empty, and have single spaces as the only white space. Nulls give false.
+    Such texts are in NFC, not empty, and have single spaces as the only white space. The mask is
+    False for nulls.
     """
     data, ends = to_bytes(texts)
     starts, stops = ends[:-1], ends[1:]

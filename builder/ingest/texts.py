@@ -1,8 +1,8 @@
 """Normalizes columns of texts and URLs.
 
 Input: a column of raw strings. Output: a column of the same length. In a crawl, most texts are
-already normalized and most URLs are canonical. A fast scan finds these; only the others are
-processed one by one.
+already normalized and most URLs are canonical. A fast scan finds them; only the remaining texts and
+URLs are processed one by one.
 """
 
 import re
@@ -53,7 +53,7 @@ def normalize(text: str) -> str:
 
 
 def normalize_texts(texts: pl.Series) -> pl.Series:
-    """Normalize each text of a series; see `normalize`."""
+    """Normalize each text of a series to NFC with LF line endings; see `normalize`."""
     unclean = may_need_normalization(texts)
     matches = texts.filter(unclean).str.contains(UNCLEAN)
     unclean[unclean] = matches.fill_null(value=False).to_numpy()
@@ -78,7 +78,7 @@ def strip_credentials(urls: pl.Series) -> pl.Series:
 
 
 def are_canonical(urls: pl.Series) -> pl.Series:
-    """Return a mask of the URLs that are certainly canonical."""
+    """Return a Boolean mask of the URLs that are certainly canonical."""
     return urls.str.contains(CANONICAL)
 
 

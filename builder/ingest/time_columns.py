@@ -117,7 +117,7 @@ def _utc_offsets(
         params: Section with the time zone.
 
     Returns:
-        UTC offsets in seconds, and a mask of the times whose offset is unambiguous.
+        UTC offsets in seconds, and a Boolean mask of the times whose offset is unambiguous.
     """
     if params.time_zone == "UTC":
         return np.zeros_like(local_seconds), np.ones(len(local_seconds), dtype=bool)

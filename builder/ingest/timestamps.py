@@ -65,7 +65,7 @@ def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -
 
 
 def parse_iso(text: str) -> datetime:
-    """Parse an ISO 8601 string or a date with a UTC offset (`xsd:date`), which means midnight.
+    """Parse an ISO 8601 string; a date with a UTC offset (`xsd:date`) is parsed as midnight.
 
     Raises:
         ValueError: the string has neither format.

@@ -14,7 +14,7 @@ from builder.parameters import CrawlParameters, LogParameters
 ROOT = Path(__file__).parents[2]
 DOCUMENTED = {LogParameters: "logs.md", CrawlParameters: "crawls.md"}
 CLICK_ADVICE = (
-    "records were rejected as click_not_shown: ranks in clicks start at 1; if they are flags or "
+    "records were rejected as click_not_shown: clicked ranks start at 1; if clicks are flags or "
     "ids, set log.click_form"
 )
 

@@ -3,8 +3,8 @@
 The charset is determined by the first of these that is available: the byte order mark, the label in
 a header, the meta element of the page, UTF-8 if the bytes are valid UTF-8, and statistics of the
 bytes, which are unreliable for short texts. Labels have the meaning that the WHATWG Encoding
-Standard gives them: `iso-8859-1` means windows-1252. Labels that the standard does not define, such
-as `base64`, are ignored.
+Standard gives them; for example, `iso-8859-1` means windows-1252. Labels that the standard does not
+define, such as `base64`, are ignored.
 """
 
 import codecs
@@ -43,7 +43,7 @@ that byte."""
 
 
 def python_codec(label: str | None) -> str | None:
-    """Return the name of the Python codec for a WHATWG encoding label; None if it is unknown.
+    """Return the name of the Python codec for a WHATWG encoding label; None for unknown labels.
 
     Labels that the standard maps to its replacement decoder, and `x-user-defined`, count as
     unknown.
@@ -58,7 +58,7 @@ def decode(body: bytes, label: str | None, *, is_html: bool = True) -> str:
 
     Args:
         body: Bytes of the page.
-        label: Charset label from a header, if any.
+        label: Charset label from a header; None if no header has one.
         is_html: Whether to look for a charset declaration in the page.
     """
     mark, encoding = next(((m, e) for m, e in BYTE_ORDER_MARKS if body.startswith(m)), (b"", None))
@@ -73,12 +73,12 @@ def decode(body: bytes, label: str | None, *, is_html: bool = True) -> str:
 
 
 def _detect_codec(body: bytes, *, is_html: bool) -> str:
-    """Return the codec that a page declares, or else the one that fits its bytes best."""
+    """Return the codec that a page declares; otherwise, the codec that fits the bytes best."""
     return python_codec(detect_encoding(body, from_html_meta=is_html)) or UTF8
 
 
 def _decode_as(data: bytes, encoding: str) -> str:
-    """Decode bytes with a codec or, if some bytes are invalid in it, as UTF-8 or windows-1252."""
+    """Decode bytes with a codec; if some bytes are invalid, try UTF-8, then windows-1252."""
     if encoding == WINDOWS_1252:
         return data.decode("latin-1").translate(_C1)
     for name in (encoding, UTF8, WINDOWS_1252):
@@ -90,10 +90,10 @@ def _decode_as(data: bytes, encoding: str) -> str:
 
 
 def _decode_mixed_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 text, some of which may be in windows-1252 because a template mixes charsets.
+    """Decode UTF-8 text that may contain some windows-1252 characters, such as from a template.
 
-    An incomplete character at the end is dropped. Return None if the bytes are all ASCII or most of
-    the other bytes are not UTF-8.
+    An incomplete character at the end is dropped. Return None if all bytes are ASCII, or if at
+    least half of the non-ASCII characters are not valid UTF-8.
     """
     if data.isascii():
         return None

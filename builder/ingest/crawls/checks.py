@@ -16,7 +16,7 @@ Reject = tuple[int, str]
 
 
 class PageBlock(NamedTuple):
-    """Block of consecutive records of a crawl file: valid pages and rejects.
+    """Valid pages and rejects from a block of consecutive records of a crawl file.
 
     Args:
         records: Number of records in the block.
@@ -34,11 +34,11 @@ class PageBlock(NamedTuple):
 def build_page_block(
     raw: pl.DataFrame, rejects: list[Reject], interval: Interval, params: CrawlParameters
 ) -> PageBlock:
-    """Validate raw pages, and build a block of the valid pages and all rejects.
+    """Validate raw pages, and return a block with the valid pages and all rejects.
 
     Args:
         raw: Raw pages with the schema `page.RAW_SCHEMA`.
-        rejects: Records that were rejected earlier.
+        rejects: Record number and reject reason of each record that was rejected earlier.
         interval: Time interval of the snapshot.
         params: Section `[crawl]` of the definition.
     """

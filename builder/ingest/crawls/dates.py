@@ -2,7 +2,7 @@
 
 Input: the document node of an HTML page. Output: Unix seconds or None. Dates are taken from JSON-LD
 (schema.org `datePublished`, `dateModified`), else from meta elements, else from `<time>` elements.
-Dates that cannot be parsed or that are before 1990 or after the fetch are ignored.
+Dates that cannot be parsed, are before 1990, or are over a day after the fetch are ignored.
 """
 
 from collections import deque
@@ -61,8 +61,8 @@ TIME_LABELS = {
     "published": ("datepublished", "pubdate", "published"),
     "modified": ("datemodified", "updated", "modified"),
 }
-"""Substrings that mark a `<time>` element as a publication or modification date if its label has
-them."""
+"""Substrings of the label of a `<time>` element that mark the element as a publication or
+modification date."""
 NAME_ATTRIBUTES = ("property", "name", "itemprop", "http-equiv")
 
 
@@ -71,7 +71,7 @@ def extract_dates(page: DocumentNode, fetched_at: int) -> tuple[int | None, int 
 
     Args:
         page: Document node of the page.
-        fetched_at: Fetch time in Unix seconds; later dates are ignored.
+        fetched_at: Fetch time in Unix seconds; dates more than a day later are ignored.
     """
     linked = _json_ld_dates(page)
     meta = _read_date_meta(page)
@@ -105,7 +105,7 @@ def parse_date(text: str, fetched_at: int) -> int | None:
 
 
 def _parse_datetime(text: str) -> datetime:
-    """Parse an ISO 8601 date and time, or only its date part, or an RFC 5322 date."""
+    """Parse an ISO 8601 date, with or without a time, or an RFC 5322 date."""
     try:
         return parse_iso(text)
     except ValueError:
@@ -115,7 +115,7 @@ def _parse_datetime(text: str) -> datetime:
 
 
 def _first_valid_date(texts: Iterable[str], fetched_at: int) -> int | None:
-    """Return the first plausible date among texts in Unix seconds; None if there is none."""
+    """Parse dates, and return the first plausible one in Unix seconds; None if there is none."""
     dates = (parse_date(text, fetched_at) for text in texts)
     return next((seconds for seconds in dates if seconds is not None), None)
 
@@ -140,7 +140,11 @@ def _read_date_meta(page: DocumentNode) -> dict[str, str]:
 
 
 def _read_time_elements(page: DocumentNode) -> Iterator[tuple[str, str]]:
-    """Yield label (lowercase `itemprop` and `class`) and `datetime` of each `<time>` element."""
+    """Yield the label and the date (attribute `datetime`) of each `<time>` element.
+
+    The label consists of the attributes `itemprop` and `class` in lowercase, and of `pubdate` if
+    the element has this attribute.
+    """
     for element in page.query_selector_all("time[datetime]"):
         label = f"{element.getattr('itemprop') or ''} {element.getattr('class') or ''}".lower()
         pubdate = " pubdate" if element.hasattr("pubdate") else ""
@@ -148,7 +152,7 @@ def _read_time_elements(page: DocumentNode) -> Iterator[tuple[str, str]]:
 
 
 def _labeled_dates(times: Iterable[tuple[str, str]], kind: str) -> Iterator[str]:
-    """Yield the dates of `<time>` elements whose label marks them as `published` or `modified`.
+    """Yield the dates of the `<time>` elements that are labeled as dates of the given kind.
 
     Args:
         times: Label and date of each element.
@@ -158,7 +162,7 @@ def _labeled_dates(times: Iterable[tuple[str, str]], kind: str) -> Iterator[str]
 
 
 def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
-    """Return all publication and modification dates in the JSON-LD blocks of a page, as written."""
+    """Return the publication and modification dates in the JSON-LD of a page, unparsed."""
     dates: dict[str, list[str]] = {"datepublished": [], "datemodified": []}
     for element in page.query_selector_all('script[type="application/ld+json"]'):
         try:
@@ -178,9 +182,9 @@ def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
 
 
 def _json_items(node: object) -> Iterable[tuple[str, object]]:
-    """Return the key-value pairs of a JSON object, or the items of an array with empty keys.
+    """Return the key-value pairs of a JSON object or array; none for other values.
 
-    Other values give no pairs.
+    The items of an array are paired with empty keys.
     """
     if isinstance(node, dict):
         return node.items()

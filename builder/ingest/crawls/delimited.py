@@ -53,9 +53,10 @@ def read_delimited_pages(
 
 
 def _is_missing(name: str, cell: str, names: FieldNames) -> bool:
-    """Whether a cell is a missing value.
+    """Whether a cell of a crawl counts as a missing value, such as `NULL`.
 
-    A URL cell never is, since its value may be any id. An empty cell is only in time columns.
+    An empty cell counts as missing only in a time column. A cell of the URL column never does,
+    since an id may be any text.
     """
     return name != names.url and (cell in NULLS or (not cell and name in names.times))
 
@@ -76,7 +77,7 @@ def read_layout(source: Source, file_format: str, params: CrawlParameters) -> Ta
             source.name,
             1,
         )
-    check_unique_columns(layout.names, names.all, source)
+    check_unique_columns(layout.names, names.all_names, source)
     check_named_columns("crawl.fields", params.fields, OPTIONAL_FIELDS, layout.names, source)
     return layout
 
@@ -94,9 +95,9 @@ def detect_delimited_format(source: Source, params: CrawlParameters) -> str | No
 def detect_layout(
     source: Source, file_format: str, params: CrawlParameters
 ) -> TableLayout | list[str]:
-    """Return the layout of a file if its header has the columns of a crawl.
+    """Return the layout of a CSV or TSV file if its header has the columns of a crawl.
 
-    Otherwise, return the column names found.
+    Otherwise, return the column names in the header.
     """
     names, longest = resolve_field_names(params.fields), list[str]()
     blocks = (block.lines for block in read_blocks(source, params.max_record_bytes))

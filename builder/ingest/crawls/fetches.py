@@ -24,7 +24,7 @@ from builder.runtime.executors import map_partitions, process_pool
 from builder.runtime.limits import Limits
 
 MIN_POOL_BYTES = 32 * 2**20
-"""Total size of the files, in bytes, from which worker processes are started."""
+"""Minimum total size of the files in bytes for which worker processes are started."""
 WORKER_BYTES = 256 * 2**20
 """Memory that a worker process needs, in bytes."""
 BATCH_BYTES = 4 * 2**20
@@ -92,7 +92,7 @@ def parse_fetches(
 
     Args:
         fetches: Numbered fetches and reject reasons of the file.
-        source: The crawl file, for messages.
+        source: The crawl file, for error messages.
         params: Section `[crawl]` of the definition.
         limits: Number of threads, memory limit and executor.
     """
@@ -101,7 +101,7 @@ def parse_fetches(
 
 
 def parser_pool(files: Sequence[Source], limits: Limits) -> AbstractContextManager[Limits]:
-    """Context manager that starts a process pool for parsing HTML, and yields limits that use it.
+    """Start a process pool for parsing HTML; a context manager that yields limits with the pool.
 
     Since a process can parse only one page at a time, large files are parsed by several processes.
     For small files, no process is started.

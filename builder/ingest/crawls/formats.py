@@ -29,7 +29,7 @@ from builder.ingest.crawls.parquet import MAGIC, parquet_columns, read_parquet_p
 from builder.ingest.crawls.warc import read_archive
 from builder.ingest.decompression import read_head, reject_json_array
 from builder.ingest.delimited import DELIMITERS
-from builder.ingest.lines import Chunk, read_chunks
+from builder.ingest.lines import LineChunk, read_chunks
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ordered_map
@@ -40,8 +40,8 @@ WARC, WARC_SUFFIXES = b"WARC/", (".warc", ".wet")
 first record is damaged."""
 CHUNK = 16 * 2**20
 """Maximum size in bytes of a chunk of lines; parsing takes a fifth longer with chunks of 4 MB."""
-MEMORY_SHARE = 64
-"""Divisor of the memory limit; the result is another maximum size of a chunk."""
+MEMORY_DIVISOR = 64
+"""The memory limit divided by this number is also a maximum size of a chunk."""
 BLOCK_ROWS = 8192
 BLOCK_CHARS = 8 * 2**20
 
@@ -60,7 +60,7 @@ def read_pages(
         if params.text_format == "plain":
             work = partial(_parse_chunk, interval=interval, params=params)
             chunks = read_chunks(
-                source, params.max_record_bytes, min(CHUNK, limits.memory // MEMORY_SHARE)
+                source, params.max_record_bytes, min(CHUNK, limits.memory // MEMORY_DIVISOR)
             )
             yield from ordered_map(work, chunks, limits.threads)
             return
@@ -71,7 +71,7 @@ def read_pages(
         pages = parse_fetches(_to_html_fetches(records, interval), source, params, limits)
     else:
         pages = records
-    yield from _page_blocks(pages, interval, params)
+    yield from _group_into_page_blocks(pages, interval, params)
 
 
 def detect_format(source: Source, params: CrawlParameters) -> str:
@@ -91,9 +91,9 @@ def detect_format(source: Source, params: CrawlParameters) -> str:
 
 
 def optional_columns(source: Source, params: CrawlParameters) -> dict[str, bool]:
-    """Return whether a CSV, TSV or Parquet crawl has a title column; empty for other formats.
+    """Map the name of the title column to whether a CSV, TSV or Parquet crawl has this column.
 
-    The result maps the column name to True or False.
+    The mapping is empty for other formats and for truncated Parquet files.
 
     Raises:
         FormatError: the file cannot be opened, or lacks the columns of a crawl.
@@ -117,7 +117,7 @@ def _read_rows(source: Source, kind: str, params: CrawlParameters) -> Iterator[N
     return _read_lines(source, params)
 
 
-def _parse_chunk(chunk: Chunk, interval: Interval, params: CrawlParameters) -> PageBlock:
+def _parse_chunk(chunk: LineChunk, interval: Interval, params: CrawlParameters) -> PageBlock:
     """Parse a chunk of JSON Lines, and validate the pages."""
     raw, rejects = parse_page_chunk(chunk, params)
     return build_page_block(raw, rejects, interval, params)
@@ -145,7 +145,7 @@ def _to_html_fetches(
             yield number, Fetch(page.url, fetched_at, BodyType.HTML, body, UTF8, title=page.title)
 
 
-def _page_blocks(
+def _group_into_page_blocks(
     records: Iterator[NumberedPage], interval: Interval, params: CrawlParameters
 ) -> Iterator[PageBlock]:
     """Group raw pages and rejects into blocks of limited size, and validate the pages."""

@@ -51,7 +51,7 @@ def looks_like_html(body: bytes) -> bool:
 
 
 def is_binary(body: bytes) -> bool:
-    """Whether the first bytes of a body are those of a PDF, an archive or an image."""
+    """Whether a body starts with the magic number of a PDF, an archive or an image."""
     return body.startswith(BINARY_SIGNATURES)
 
 
@@ -61,7 +61,7 @@ def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
     Args:
         body: Bytes of the page.
         charset: Charset in the HTTP header, if any.
-        fetched_at: Fetch time in Unix seconds; dates on the page after it are ignored.
+        fetched_at: Fetch time in Unix seconds; dates more than a day later are ignored.
 
     Raises:
         RejectError: the page cannot be parsed, or a tag has too many attributes.
@@ -99,7 +99,7 @@ def visible_text(tree: HTMLTree) -> str:
 
 
 def _declared_language(tree: HTMLTree, page: DocumentNode) -> str | None:
-    """Return the language code in `<html lang>`, without region; None if missing or malformed."""
+    """Return the language code in `<html lang>` without the region; None if missing or invalid."""
     root = tree.body.parent if tree.body else page.query_selector("html")
     if not isinstance(root, ElementNode):
         return None

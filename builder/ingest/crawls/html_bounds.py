@@ -25,7 +25,7 @@ SUSPICIOUS_TAG = (
 value. The pattern may miss some attributes, but it matches every tag with more than
 `MAX_ATTRIBUTES`. The regex engine of Polars runs in linear time."""
 MAX_DEPTH = 1500
-"""Nesting depth above which the main text is not extracted; 1,327 real pages had less than 750."""
+"""Nesting depth above which the main text is not extracted; 1,327 real pages were below 750."""
 
 OPTIONAL_END_TAGS = frozenset(
     {
@@ -68,7 +68,7 @@ def has_too_many_attributes(html: str) -> bool:
 
 
 def _has_long_tag(html: str) -> bool:
-    """Whether a page seems to have a tag that continues for `LONG_TAG_CHARS` without a `>`."""
+    """Whether a page seems to have a tag of at least `LONG_TAG_CHARS` characters without a `>`."""
     start = 0
     while start + LONG_TAG_CHARS <= len(html):
         end = html.rfind(">", start, start + LONG_TAG_CHARS)
@@ -83,7 +83,7 @@ def _has_long_tag(html: str) -> bool:
 
 
 def _end_of_match(pattern: re.Pattern[str], html: str, position: int) -> int:
-    """Return the end of the first match at or after a position; the end of the page if none."""
+    """Return the end offset of the first match from `position` on, or the page length if none."""
     match = pattern.search(html, position)
     return match.end() if match else len(html)
 

@@ -24,7 +24,7 @@ MAX_MEMBERS = 1000
 copied for each."""
 
 
-class Decoded(NamedTuple):
+class DecodedBody(NamedTuple):
     """Decoded body, and whether the encoded body was truncated."""
 
     body: bytes
@@ -33,7 +33,7 @@ class Decoded(NamedTuple):
 
 def decode_body(
     body: bytes, transfer_encoding: str, content_encoding: str, max_bytes: int
-) -> Decoded:
+) -> DecodedBody:
     """Decode the body of an HTTP response.
 
     Args:
@@ -46,7 +46,7 @@ def decode_body(
         RejectError: the decoded body is too large, or an encoding is not supported.
     """
     is_chunked = "chunked" in transfer_encoding.lower()
-    body, is_truncated = _decode_chunked(body) if is_chunked else Decoded(body)
+    body, is_truncated = _decode_chunked(body) if is_chunked else DecodedBody(body)
     names = [part.strip().lower() for part in content_encoding.split(",")]
     for name in (*reversed(names), "gzip"):  # servers send gzip files without a header
         if name in ("", "identity"):
@@ -58,10 +58,10 @@ def decode_body(
         is_truncated |= ends_early
         if len(body) > max_bytes:
             raise RejectError(RECORD_TOO_LARGE)
-    return Decoded(body, is_truncated)
+    return DecodedBody(body, is_truncated)
 
 
-def _decode_chunked(body: bytes) -> Decoded:
+def _decode_chunked(body: bytes) -> DecodedBody:
     """Join the chunks of a body in HTTP chunked encoding; return other bodies unchanged."""
     chunks: list[bytes] = []
     position = 0
@@ -71,10 +71,10 @@ def _decode_chunked(body: bytes) -> Decoded:
         if size is None:
             break
         if size == 0:
-            return Decoded(b"".join(chunks))
+            return DecodedBody(b"".join(chunks))
         chunks.append(body[end + 2 : end + 2 + size])
         position = end + 2 + size + 2
-    return Decoded(b"".join(chunks), is_truncated=True) if chunks else Decoded(body)
+    return DecodedBody(b"".join(chunks), is_truncated=True) if chunks else DecodedBody(body)
 
 
 def _chunk_size(line: bytes) -> int | None:
@@ -85,39 +85,39 @@ def _chunk_size(line: bytes) -> int | None:
     return int(digits, 16)
 
 
-def _decode_gzip(body: bytes, max_bytes: int) -> Decoded:
+def _decode_gzip(body: bytes, max_bytes: int) -> DecodedBody:
     """Decode a gzip body; return a body without the gzip signature unchanged.
 
     Raises:
-        RejectError: nothing can be decoded.
+        RejectError: the body is so damaged that no byte can be decoded.
     """
     if not body.startswith(GZIP):
-        return Decoded(body)
+        return DecodedBody(body)
     decoded = _inflate(body, ZLIB_OR_GZIP, max_bytes)
     if not decoded.body:
         raise RejectError("body_damaged")
     return decoded
 
 
-def _decode_deflate(body: bytes, max_bytes: int) -> Decoded:
-    """Decode a `deflate` body: zlib format or, as many servers send it, raw deflate.
+def _decode_deflate(body: bytes, max_bytes: int) -> DecodedBody:
+    """Decode a `deflate` body in zlib format or, as many servers send, in raw deflate format.
 
-    Return the body unchanged if it has neither format.
+    A body in neither format is returned unchanged.
     """
     for window_bits in (ZLIB_OR_GZIP, -zlib.MAX_WBITS):
         decoded = _inflate(body, window_bits, max_bytes)
         if decoded.body:
             return decoded
-    return Decoded(body)
+    return DecodedBody(body)
 
 
-def _inflate(body: bytes, window_bits: int, max_bytes: int) -> Decoded:
+def _inflate(body: bytes, window_bits: int, max_bytes: int) -> DecodedBody:
     """Decompress zlib, (multi-member) gzip or raw deflate data, up to the first corrupt byte.
 
     Args:
         body: Compressed data.
         window_bits: `wbits` argument of zlib, which selects the format.
-        max_bytes: Size limit; at most one byte more is decompressed.
+        max_bytes: Size limit in bytes; at most one byte more than that is decompressed.
     """
     chunks, size = [b""], 0
     for _ in range(MAX_MEMBERS):
@@ -130,27 +130,29 @@ def _inflate(body: bytes, window_bits: int, max_bytes: int) -> Decoded:
         if not decoder.eof or size > max_bytes:
             break
         if not body.startswith(GZIP):
-            return Decoded(b"".join(chunks))
-    return Decoded(b"".join(chunks), is_truncated=True)
+            return DecodedBody(b"".join(chunks))
+    return DecodedBody(b"".join(chunks), is_truncated=True)
 
 
-def _decode_zstd(body: bytes, max_bytes: int) -> Decoded:
+def _decode_zstd(body: bytes, max_bytes: int) -> DecodedBody:
     """Decode a zstd body; return a body without the zstd signature unchanged.
 
     Raises:
         RejectError: the body is damaged.
     """
     if not body.startswith(ZSTD):
-        return Decoded(body)
+        return DecodedBody(body)
     try:
         with zstandard.ZstdDecompressor().stream_reader(body, read_across_frames=True) as reader:
             decoded = reader.read(max_bytes + 1)
-        return Decoded(decoded, len(decoded) <= max_bytes and not _ends_with_frame(body))
+        return DecodedBody(
+            decoded, len(decoded) <= max_bytes and not _ends_with_complete_frame(body)
+        )
     except zstandard.ZstdError:
         raise RejectError("body_damaged") from None
 
 
-def _ends_with_frame(body: bytes) -> bool:
+def _ends_with_complete_frame(body: bytes) -> bool:
     """Whether the last zstd frame of a body is complete."""
     for _ in range(MAX_MEMBERS):
         frame = zstandard.ZstdDecompressor().decompressobj()
@@ -161,7 +163,7 @@ def _ends_with_frame(body: bytes) -> bool:
     return False
 
 
-def _decode_brotli(body: bytes, max_bytes: int) -> Decoded:
+def _decode_brotli(body: bytes, max_bytes: int) -> DecodedBody:
     """Decode a Brotli body as far as possible; return a body that is not Brotli unchanged."""
     decoder = brotli.Decompressor()
     chunks = [b""]
@@ -171,11 +173,11 @@ def _decode_brotli(body: bytes, max_bytes: int) -> Decoded:
             chunks.append(decoder.process(b"", output_buffer_limit=BROTLI_CHUNK))
     except brotli.error:
         decoded = b"".join(chunks)
-        return Decoded(decoded, is_truncated=True) if decoded else Decoded(body)
-    return Decoded(b"".join(chunks), not decoder.is_finished())
+        return DecodedBody(decoded, is_truncated=True) if decoded else DecodedBody(body)
+    return DecodedBody(b"".join(chunks), not decoder.is_finished())
 
 
-DECODERS: dict[str, Callable[[bytes, int], Decoded]] = {
+DECODERS: dict[str, Callable[[bytes, int], DecodedBody]] = {
     "gzip": _decode_gzip,
     "x-gzip": _decode_gzip,
     "deflate": _decode_deflate,

@@ -1,7 +1,8 @@
-"""Parses the lines of a JSON Lines crawl to raw pages and rejects, in columns where possible.
+"""Converts the lines of a JSON Lines crawl to raw pages and rejects.
 
-Lines that cannot be parsed in columns (see `line_columns`), or that have ambiguous values, are
-parsed one by one (see `page`). The result is the same in both cases.
+Where possible, many lines are parsed at once into columns (see `line_columns`). Lines for which
+this fails, or that have ambiguous values, are parsed one by one (see `page`). The result is the
+same in both cases.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from builder.ingest.crawls.page import (
     resolve_field_names,
 )
 from builder.ingest.line_columns import ColumnSchema, parse_lines
-from builder.ingest.lines import Chunk
+from builder.ingest.lines import LineChunk
 from builder.ingest.lists import Mask, Rows
 from builder.ingest.rejects import FILE_TRUNCATED, RECORD_TOO_LARGE, value_or_reason
 from builder.ingest.time_columns import unix_seconds
@@ -38,7 +39,7 @@ PARTIAL_LINE_REASONS = ("not_json", "not_utf8")
 
 
 def parse_page_chunk(
-    chunk: Chunk, params: CrawlParameters = DEFAULT_PARAMS
+    chunk: LineChunk, params: CrawlParameters = DEFAULT_PARAMS
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Parse every line of a chunk; return a data frame of raw pages, and the rejects.
 
@@ -71,9 +72,9 @@ def parse_page_chunk(
     return (pl.concat(frames).sort("line") if frames else pl.DataFrame(schema=RAW_SCHEMA)), rejects
 
 
-def infer_schema(chunk: Chunk, names: FieldNames) -> ColumnSchema | None:
-    """Infer the column types of a chunk from sample lines; None if columns are impossible."""
-    if "." in "".join(names.all) or len(set(names.all)) < len(names.all):
+def infer_schema(chunk: LineChunk, names: FieldNames) -> ColumnSchema | None:
+    """Infer the schema of a chunk from sample lines; None if lines must be parsed one by one."""
+    if "." in "".join(names.all_names) or len(set(names.all_names)) < len(names.all_names):
         return None
     types = dict.fromkeys((names.title, *names.texts), pa.string())
     kinds = {names.url: URL_TYPES, **dict.fromkeys(names.times, TIMES)}
@@ -95,7 +96,7 @@ def infer_schema(chunk: Chunk, names: FieldNames) -> ColumnSchema | None:
 def _pages_from_columns(
     columns: pa.RecordBatch, numbers: np.ndarray, names: FieldNames, params: CrawlParameters
 ) -> tuple[pl.DataFrame, Mask]:
-    """Return the raw pages of the rows that are certainly valid, and a mask of these rows.
+    """Return the raw pages of the rows that are certainly valid, and a Boolean mask of these rows.
 
     Args:
         columns: Parsed lines, in columns.
@@ -122,16 +123,16 @@ def _pages_from_columns(
 
 
 def _not_null_mask(column: pa.Array) -> Mask:
-    """Return a mask of the values that are not null."""
+    """Return a Boolean mask of the values that are not null."""
     return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _coalesce_times(
     columns: pa.RecordBatch, names: FieldNames, params: CrawlParameters
 ) -> tuple[pa.Array, Mask]:
-    """Return the time of each row in Unix seconds, and a mask of the unambiguous times.
+    """Return the time of each row in Unix seconds, and a Boolean mask of the unambiguous times.
 
-    The time is the first value that is not null among the time fields.
+    The time of a row is the first value that is not null among its time fields.
     """
     seconds = np.zeros(len(columns), dtype=np.int64)
     has_time = np.zeros(len(columns), dtype=bool)
@@ -149,7 +150,7 @@ def _coalesce_times(
 
 
 def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
-    """Return the text of each row: the first text field that is not empty."""
+    """Return the text of each row, which is the value of the first text field that is not empty."""
     texts = [columns[name] for name in names.texts]
     first = texts[0]
     if len(texts) == 1 or (not first.null_count and pc.min(pc.binary_length(first)).as_py() != 0):
@@ -159,7 +160,7 @@ def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
 
 
 def _parse_one_by_one(
-    chunk: Chunk, indices: Rows, params: CrawlParameters
+    chunk: LineChunk, indices: Rows, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Parse the lines with the given indices one by one; return raw pages and rejects."""
     rows: list[tuple[object, ...]] = []
@@ -180,7 +181,7 @@ def _parse_one_by_one(
 
 
 def raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
-    """Build a data frame of raw pages from tuples of a line number and the fields of `RawPage`."""
+    """Build a data frame of raw pages from rows: the line number, then the `RawPage` fields."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in RAW_SCHEMA)
     return pl.DataFrame(
         [
@@ -190,7 +191,7 @@ def raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     )
 
 
-def sample_records(chunk: Chunk) -> Iterator[dict[str, Any]]:
+def sample_records(chunk: LineChunk) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects among the first lines of a chunk."""
     first = bytes((chunk.data or b"")[: SAMPLE_LINES * 2048])
     for line in first.split(b"\n")[:SAMPLE_LINES]:

@@ -39,8 +39,8 @@ RAW_SCHEMA = {
 class RawPage(NamedTuple):
     """Page before validation, with times in Unix seconds.
 
-    `fetched_at` is None if the record has no time and `crawl.undated` allows that. `is_truncated`
-    is True if the archive indicates that the body is incomplete, None if unknown.
+    `fetched_at` is None if the record has no time and `crawl.undated` allows this. `is_truncated`
+    is True if the archive indicates that the body is incomplete, and None if this is unknown.
     """
 
     url: str
@@ -54,7 +54,7 @@ class RawPage(NamedTuple):
 
 
 class FieldNames(NamedTuple):
-    """Names of the fields of a page; times and texts may have several, in order of preference."""
+    """Field names of a crawl record; for time and text, several names in order of preference."""
 
     url: str
     times: tuple[str, ...]
@@ -62,8 +62,8 @@ class FieldNames(NamedTuple):
     texts: tuple[str, ...]
 
     @property
-    def all(self) -> tuple[str, ...]:
-        """Names of all fields of a page."""
+    def all_names(self) -> tuple[str, ...]:
+        """All field names of a crawl record."""
         return (self.url, *self.times, self.title, *self.texts)
 
 
@@ -74,7 +74,7 @@ def resolve_field_names(fields: PageFields) -> FieldNames:
 
 
 def _as_tuple(names: str | tuple[str, ...] | None, default: tuple[str, ...]) -> tuple[str, ...]:
-    """Return one or more field names as a tuple; the default if names are None."""
+    """Convert one field name or several to a tuple; return the default if `names` is None."""
     if names is None:
         return default
     return (names,) if isinstance(names, str) else names
@@ -106,12 +106,12 @@ def page_from_record(
         _first_non_null_value(record, *names.times),
         _first_non_empty_text(record, *names.texts),
     )
-    return validate_page(
+    return make_raw_page(
         get_nested(record, names.url), time, get_nested(record, names.title), text, params
     )
 
 
-def validate_page(
+def make_raw_page(
     url: object, time: object, title: object, text: object, params: CrawlParameters = DEFAULT_PARAMS
 ) -> RawPage:
     """Check the types of the fields of a page, and return a raw page with the time in Unix seconds.

@@ -12,7 +12,7 @@ from builder.ingest.crawls.charsets import decode
 from builder.ingest.crawls.fetches import NumberedPage
 from builder.ingest.crawls.page import OPTIONAL_FIELDS, page_from_record, resolve_field_names
 from builder.ingest.nested import existing_names
-from builder.ingest.parquet_rows import explain_parquet_errors, numbered_rows
+from builder.ingest.parquet_rows import convert_parquet_errors, numbered_rows
 from builder.ingest.rejects import FILE_TRUNCATED, value_or_reason
 from builder.io.parquet import open_file
 from builder.io.sources import Source
@@ -40,8 +40,8 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
         return
     names, size = resolve_field_names(params.fields), source.path.stat().st_size
     decoders = {names.title: partial(decode, label="windows-1252")}
-    with explain_parquet_errors(source), open_file(source.path) as file:
-        columns = _page_columns(file.schema_arrow, source, params)
+    with convert_parquet_errors(source), open_file(source.path) as file:
+        columns = _resolve_columns(file.schema_arrow, source, params)
         for number, record in numbered_rows(
             file, size, columns, BATCH_ROWS, DECODED_ROWS, decoders
         ):
@@ -54,15 +54,15 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
 
 
 def parquet_columns(source: Source, params: CrawlParameters) -> list[str]:
-    """Return the configured field names that are columns of a file; empty if it is truncated.
+    """Return the configured field names that a Parquet crawl has; empty if the file is truncated.
 
     Raises:
         FormatError: the file is not Parquet, or lacks required columns.
     """
     if _lacks_footer(source):
         return []
-    with explain_parquet_errors(source), open_file(source.path) as file:
-        return _page_columns(file.schema_arrow, source, params)
+    with convert_parquet_errors(source), open_file(source.path) as file:
+        return _resolve_columns(file.schema_arrow, source, params)
 
 
 def _lacks_footer(source: Source) -> bool:
@@ -75,14 +75,14 @@ def _lacks_footer(source: Source) -> bool:
         return has_magic and file.read() != MAGIC
 
 
-def _page_columns(schema: pa.Schema, source: Source, params: CrawlParameters) -> list[str]:
+def _resolve_columns(schema: pa.Schema, source: Source, params: CrawlParameters) -> list[str]:
     """Return the configured field names that are columns or struct fields of a Parquet file.
 
     Raises:
         FormatError: required columns are missing.
     """
     names = resolve_field_names(params.fields)
-    present = set(existing_names(schema, names.all))
+    present = set(existing_names(schema, names.all_names))
     is_dated = present & set(names.times) or params.undated == "start"
     if not (names.url in present and is_dated and present & set(names.texts)):
         raise FormatError(
@@ -94,4 +94,4 @@ def _page_columns(schema: pa.Schema, source: Source, params: CrawlParameters) ->
     check_named_columns(
         "crawl.fields", params.fields, OPTIONAL_FIELDS, schema.names, source, present
     )
-    return [name for name in names.all if name in present]
+    return [name for name in names.all_names if name in present]

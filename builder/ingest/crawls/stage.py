@@ -81,7 +81,7 @@ def ingest_crawl(
         ledger.rows_out = latest.write(out / "pages.parquet")
     if shortened:
         limit = f"{params.max_text_chars:,} characters (crawl.max_text_chars)"
-        ledger.notes.append(f"{shortened:,} texts were shortened to {limit}")
+        ledger.notes.append(f"number of texts shortened to {limit}: {shortened:,}")
     ledger.notes.extend(note_empty_files(files))
     ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, CRAWL_ADVICE))
     return ledger

@@ -35,7 +35,7 @@ FIRST_LINE_BYTES = 16
 
 
 def read_archive(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield the numbered fetches and rejects of a WARC file; one reject per unreadable part."""
+    """Yield the numbered fetches and rejects of a WARC file, one reject per unreadable part."""
     if not source.path.stat().st_size:
         return
     with source.path.open("rb") as file:
@@ -72,14 +72,14 @@ def _read_records(source: Source, params: CrawlParameters) -> Iterator[NumberedF
     with source.path.open("rb") as file:
         while start is not None and empty_restarts <= MAX_EMPTY_RESTARTS:
             reader = _RecordReader(file, start, params, has_lf_headers=has_lf_headers)
-            for number, fetch in enumerate(reader.fetches(), number + 1):  # noqa: B020
+            for number, fetch in enumerate(reader.read_fetches(), number + 1):  # noqa: B020
                 yield number, fetch
             empty_restarts = 0 if reader.has_fetches else empty_restarts + 1
             start = reader.next_start
 
 
 class _RecordReader:
-    """Reader of the records from an offset to the first unreadable part or to the end of the file.
+    """Reader of WARC records from an offset to the first unreadable part or the end of the file.
 
     Attributes:
         has_fetches: Whether any record was a fetch, accepted or rejected.
@@ -95,8 +95,8 @@ class _RecordReader:
         self.has_fetches = False
         self.next_start: int | None = None
 
-    def fetches(self) -> Iterator[Fetch | str]:
-        """Yield each fetch or its reject reason; if reading stops early, yield the reason last."""
+    def read_fetches(self) -> Iterator[Fetch | str]:
+        """Yield each fetch or its reject reason; if reading fails, yield a reject reason last."""
         self._file.seek(self._start)
         try:
             for record in ArchiveIterator(
@@ -117,7 +117,7 @@ class _RecordReader:
             yield from self._check_end()
 
     def _check_length(self, record: WarcRecord, fetch: Fetch | str | None) -> str | None:
-        """Return the reason to reject a record whose length is wrong; None if it is correct."""
+        """Return the reject reason if the declared length of a record is wrong; otherwise None."""
         is_overrun = fetch is not None and _record_overruns(self._file, record, self._length, fetch)
         if is_overrun:
             self.next_start = find_next_record(self._file, self._offset + 1)

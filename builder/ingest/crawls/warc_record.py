@@ -37,14 +37,14 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 
 
 def read_fetch_or_reason(record: WarcRecord, params: CrawlParameters) -> Fetch | str | None:
-    """Return the fetch in a record, or the reason to reject it; None if the record is skipped."""
+    """Return the fetch in a record, or the reject reason; None for records that are skipped."""
     if _is_skipped(record):
         return None
     return value_or_reason(partial(_read_fetch, record, params), READ_ERRORS)
 
 
 def has_complete_body(record: WarcRecord) -> bool:
-    """Whether a record's body is as long as its `Content-Length` declares; reads the whole body."""
+    """Read the body of a record; return whether it is as long as `Content-Length` declares."""
     record.reader.consume()
     has_length = record.headers.get("Content-Length") is not None
     return has_length and record.reader.tell() >= record.content_length
@@ -127,8 +127,8 @@ def _is_truncated(record: WarcRecord, body: bytes) -> bool:
 def _is_shorter_than_sent(body: bytes, headers: Mapping[str, str]) -> bool:
     """Whether a body is shorter than the `Content-Length` in its HTTP headers.
 
-    This length is that of the encoded body. It is not compared with the length of a chunked body or
-    of a body that the crawler has decoded.
+    `Content-Length` is the length of the encoded body. It is therefore not compared with the length
+    of a chunked body or of a body that the crawler has decoded.
     """
     encoding = headers.get("content-encoding", "").strip().lower()
     is_as_sent = encoding in ("", "identity") or body.startswith((GZIP, ZSTD))
@@ -139,7 +139,7 @@ def _is_shorter_than_sent(body: bytes, headers: Mapping[str, str]) -> bool:
 
 
 def _target_url(record: WarcRecord) -> str:
-    """Return the `WARC-Target-URI` of a record, without angle brackets; empty if missing.
+    """Return the `WARC-Target-URI` of a record without angle brackets; empty if it is missing.
 
     If the URL is not valid UTF-8, bytes above 127 are percent-encoded.
     """

@@ -39,7 +39,7 @@ MAX_EMPTY_RESTARTS = 1000
 
 
 def find_next_record(file: IO[bytes], start: int) -> int | None:
-    """Find the first record that starts at or after an offset; return its offset, None if none.
+    """Return the offset of the first record that starts at or after `start`; None if there is none.
 
     Args:
         file: A non-empty archive.
@@ -84,8 +84,8 @@ def overruns_next_record(file: IO[bytes], offset: int, length: int, body: bytes 
     Args:
         file: A non-empty archive.
         offset: Offset of the record.
-        length: Declared size of the headers and body in bytes, decompressed.
-        body: Bytes of the body, which contain the start of a record; None if it was not read.
+        length: Declared size of the decompressed headers and body in bytes.
+        body: The body, which contains the start of another record; None if it was not read.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
@@ -105,7 +105,7 @@ class UnreadablePart(NamedTuple):
     Args:
         offset: Offset of the unreadable record or compressed member.
         is_truncated: Whether the file ends within this record or member, and no other record
-            starts after its offset.
+            starts after `offset`.
     """
 
     offset: int
@@ -115,7 +115,8 @@ class UnreadablePart(NamedTuple):
 def find_unreadable_part(file: IO[bytes], offset: int, length: int = 0) -> UnreadablePart | None:
     """Find the first unreadable part at or after an offset; None if everything can be read.
 
-    A gzip member with a damaged header may seem to extend to the end of the file.
+    A gzip member with a damaged header may seem to extend to the end of the file; therefore, a part
+    counts as truncated only if no record starts after it.
 
     Args:
         file: A non-empty archive.
@@ -151,14 +152,18 @@ def _is_truncated(data: mmap.mmap, offset: int, length: int) -> bool:
     """
     header = HEADER_END.search(data, offset)
     if header is None:
-        return _starts_signature(data[offset : offset + PEEK_BYTES])
+        return _starts_with_signature(data[offset : offset + PEEK_BYTES])
     rest = data[header.end() + length : header.end() + length + PEEK_BYTES]
     end = RECORD_END.match(rest)
-    return _starts_signature(rest[end.end() :].lstrip(b"\r\n")) if end else not rest.strip(b"\r\n")
+    return (
+        _starts_with_signature(rest[end.end() :].lstrip(b"\r\n"))
+        if end
+        else not rest.strip(b"\r\n")
+    )
 
 
-def _starts_signature(rest: bytes) -> bool:
-    """Whether bytes start with the signature of a record, or are the beginning of a signature."""
+def _starts_with_signature(rest: bytes) -> bool:
+    """Whether bytes start with the signature of a WARC record, or are a prefix of a signature."""
     starts = (WARC_MAGIC, *MEMBER_MAGIC.values())
     return bool(rest) and (rest.startswith(WARC_MAGIC) or any(s.startswith(rest) for s in starts))
 
@@ -186,7 +191,7 @@ def is_compressed_as_a_whole(file: IO[bytes]) -> bool:
 
 
 def _member_magic(data: mmap.mmap) -> bytes | None:
-    """Return the first bytes of each compressed member; None if the archive is uncompressed."""
+    """Return the magic number of compressed members; None if the archive is uncompressed."""
     return next((long for short, long in MEMBER_MAGIC.items() if data[: len(short)] == short), None)
 
 
@@ -253,7 +258,7 @@ def _decompress_member(
     """Yield the decompressed bytes of the member at an offset, in chunks.
 
     Returns:
-        The end offset of the member; the negated file size if the file ends within the member; None
+        The end offset of the member; minus the file size if the file ends within the member; None
         if the member is damaged.
     """
     is_gzip = magic == MEMBER_MAGIC[GZIP]

@@ -1,4 +1,4 @@
-"""Readers for query logs: convert records of every supported format to impressions or rejects."""
+"""Converts query logs of every supported format to impressions and rejects."""
 
 from builder.ingest.logs.detection import detect_format, inspect_log
 from builder.ingest.logs.formats import read_impressions

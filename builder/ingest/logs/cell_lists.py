@@ -110,7 +110,7 @@ def _parse_bracketed(text: str) -> list[Any]:
 
 
 def _parse_item(token: str) -> object:
-    """Convert an item of a list to an unquoted string, integer, boolean or None; a tuple to a list.
+    """Convert a list item to an unquoted string, integer, Boolean or None, and a tuple to a list.
 
     Raises:
         RejectError: the item contains an unknown escape sequence.

@@ -76,7 +76,7 @@ def check_records(
 
     Args:
         raw: Batch of raw records.
-        interval: Accepted time interval; None: times are ignored and set to 0.
+        interval: Accepted time interval; if None, times are ignored and set to 0.
         params: Section `[log]` of the definition.
         connection: DuckDB connection; each query uses its own cursor.
     """
@@ -110,9 +110,10 @@ def _clean_columns(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.Table:
-    """Clean the columns of raw records: Unix seconds, queries and clicked ranks; null if undecided.
+    """Normalize the columns of raw records; values that SQL cannot decide on become null.
 
-    Empty user ids become null, because they are anonymous.
+    The returned columns are `record`, `seconds` (Unix time), `user`, `query`, `results` and `ranks`
+    (of the clicked results). Empty user ids become null, because they are anonymous.
     """
     ranks = _nulls_to_empty(table["clicks"].combine_chunks())
     if params.click_form == "flags":
@@ -131,7 +132,7 @@ def _clean_columns(
 
 
 def _blanks_to_nulls(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace strings that are empty or consist of spaces with nulls."""
+    """Replace empty strings, and strings that contain only spaces, with nulls."""
     is_blank = pc.equal(pc.utf8_trim(texts, " "), "")
     return pc.if_else(is_blank, None, texts) if pc.any(is_blank).as_py() else texts
 
@@ -149,7 +150,7 @@ def _reject_reasons(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.ChunkedArray:
-    """Return the reject reason of each record: null if accepted, `unclear` if SQL cannot decide."""
+    """Return the reject reason of each record; null if accepted, `unclear` if SQL cannot decide."""
     wanted = interval or ANY_TIME
     values = {"start": wanted.start, "stop": wanted.stop, "max_results": params.max_results}
     with connection.cursor() as cursor:
@@ -181,7 +182,7 @@ def _clean_queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
 
 
 def _clean_query_or_none(text: str, params: LogParameters) -> str | None:
-    """Return a query normalized by `clean_query`; None if it is rejected."""
+    """Return the query as normalized by `clean_query`; None if the query is rejected."""
     try:
         return clean_query(text, params)
     except RejectError:

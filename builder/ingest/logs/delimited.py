@@ -28,8 +28,8 @@ from builder.io.sources import Source
 from builder.parameters import LogParameters
 
 MISSING_USERS = NULLS | {""}
-"""Cell values that mean a missing user. They become anonymous impressions, since they must not be
-attributed to a single user."""
+"""Cell values that mean a missing user. Impressions with such a value become anonymous, since they
+must not be attributed to a single user."""
 
 MAX_SPANNED_LINES = 32
 """Maximum number of lines that a quoted cell may span."""
@@ -53,8 +53,8 @@ def detect_layout(
         needs_time: Whether a time column is required.
 
     Raises:
-        FormatError: a column is missing or its name is not unique; concerns required columns and
-            columns that the definition names.
+        FormatError: a column that is required or named in the definition is missing, or its name
+            is not unique.
     """
     blocks = (block.lines for block in read_blocks(source, params.max_line_bytes, encoding))
     line = next((lines[0] for lines in blocks if lines), None)
@@ -100,9 +100,9 @@ def _headerless_layouts(
 def read_log_rows(
     source: Source, layout: TableLayout, params: LogParameters, encoding: str
 ) -> Iterator[Row]:
-    """Yield the line number of every row of a log, with its cells or the reason to reject it.
+    """Yield the line number of every row of a log, with its cells or its reject reason.
 
-    The user cell is removed if its value is in `MISSING_USERS`.
+    The cell of the user is removed if its value is in `MISSING_USERS`.
     """
     user = params.fields.user
     rows = read_rows(source, layout, params.max_line_bytes, MAX_SPANNED_LINES, encoding)
@@ -115,6 +115,6 @@ def read_log_rows(
 def parse_wide_rows(
     rows: Iterator[tuple[int, dict[str, str] | str]], params: LogParameters
 ) -> Iterator[NumberedRecord]:
-    """Parse rows with one impression each; yield numbered records, with the file's column names."""
+    """Convert rows, one per impression, to numbered records with the column names of the file."""
     for number, row in rows:
         yield number, row if isinstance(row, str) else parse_text_lists(row, params)

@@ -15,7 +15,7 @@ DEFAULT = LogParameters()
 PARQUET = b"PAR1"
 JSON_START = re.compile(rb"\s*[\[{]")
 TEXT_FORMATS = ("jsonl", *DELIMITERS)
-"""Text formats; `log.encoding` applies to them."""
+"""Text formats, to which `log.encoding` applies."""
 
 
 class LogFile(NamedTuple):
@@ -53,7 +53,7 @@ def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
     Args:
         source: The log file.
         params: Section `[log]` of the definition; if `columns` is set, any file other than Parquet
-            is taken to be CSV or TSV.
+            counts as CSV or TSV.
 
     Raises:
         FormatError: the file cannot be opened.

@@ -35,7 +35,7 @@ from builder.ingest.logs.records import (
     RawRecords,
     batch_records,
 )
-from builder.ingest.parquet_rows import NumberedBatch, explain_parquet_errors
+from builder.ingest.parquet_rows import NumberedBatch, convert_parquet_errors
 from builder.ingest.timestamps import LATEST
 from builder.io.parquet import open_file
 from builder.io.sources import Interval, Source
@@ -79,7 +79,7 @@ def read_impressions(
 
     Args:
         source: The log file.
-        interval: Accepted time interval; None: times are ignored, may be missing, and are set to 0.
+        interval: Accepted time interval; if None, times may be missing, and are set to 0.
         params: Section `[log]` of the definition.
         limits: Number of threads, memory limit and scratch folder.
 
@@ -91,11 +91,11 @@ def read_impressions(
     """
     with limits.connect(ENGINE_SHARE) as connection:
 
-        def checked(batch: DeferredBatch) -> CheckedRecords:
+        def check_batch(batch: DeferredBatch) -> CheckedRecords:
             return check_records(batch(connection), interval, params, connection)
 
         batches = read_raw_batches([inspect_log(source, params)], interval, params, limits)
-        yield from ordered_map(checked, (batch for _, batch in batches), limits.threads)
+        yield from ordered_map(check_batch, (batch for _, batch in batches), limits.threads)
 
 
 def read_raw_batches(
@@ -127,7 +127,7 @@ def _open_log(
         return _open_delimited(file, params, needs_time=needs_time)
     records = get_reader(kind)(source, interval or ALL_TIME, params)
     batches = batch_records(records, clicks_are_ranks=kind in LOG_READERS)
-    return OpenLog(map(_already_parsed, batches))
+    return OpenLog(map(_as_deferred, batches))
 
 
 def get_reader(name: str) -> LogReader:
@@ -144,7 +144,7 @@ def get_reader(name: str) -> LogReader:
     return reader
 
 
-def _already_parsed(raw: RawRecords) -> DeferredBatch:
+def _as_deferred(raw: RawRecords) -> DeferredBatch:
     """Wrap an already parsed batch in a function that returns it."""
     return lambda _: raw
 
@@ -173,7 +173,7 @@ def _open_delimited(file: LogFile, params: LogParameters, *, needs_time: bool) -
         (n, row if isinstance(row, str) else rename_fields(row, params.fields))
         for n, row in records
     )
-    return OpenLog(map(_already_parsed, batch_records(renamed)))
+    return OpenLog(map(_as_deferred, batch_records(renamed)))
 
 
 def _result_batches(
@@ -184,7 +184,7 @@ def _result_batches(
     while batch := list(islice(rows, RECORDS_PER_BATCH)):
         kept = [(number, row) for number, row in batch if not isinstance(row, str)]
         faults = [(number, row) for number, row in batch if isinstance(row, str)]
-        yield _already_parsed(RawRecords([rows_to_table(kept, params.fields)], rows=faults))
+        yield _as_deferred(RawRecords([rows_to_table(kept, params.fields)], rows=faults))
 
 
 def _group_into_impressions(
@@ -195,7 +195,7 @@ def _group_into_impressions(
         rows = ((index, batch(connection)) for index, batch in batches)
         is_click = params.click_form == "rows"
         for index, raw in group_rows(rows, connection, row_is_click=is_click):
-            yield index, _already_parsed(raw)
+            yield index, _as_deferred(raw)
 
 
 def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) -> OpenLog:
@@ -207,9 +207,9 @@ def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) ->
 
 
 def optional_columns(file: LogFile, params: LogParameters) -> dict[str, bool]:
-    """Return which optional columns a log file has, by column name; empty for other formats.
+    """Map the name of each optional column to whether a CSV, TSV or Parquet log has this column.
 
-    Formats with columns are CSV, TSV and Parquet.
+    The mapping is empty for other formats.
 
     Raises:
         FormatError: the file cannot be opened, or required columns are missing.
@@ -228,8 +228,8 @@ def optional_columns(file: LogFile, params: LogParameters) -> dict[str, bool]:
 
 
 def _parquet_columns(source: Source, params: LogParameters, *, needs_time: bool) -> list[str]:
-    """Return the names in `[log.fields]` that are columns of a Parquet file."""
-    with explain_parquet_errors(source), open_file(source.path) as file:
+    """Return the column names in `[log.fields]` that a Parquet file has."""
+    with convert_parquet_errors(source), open_file(source.path) as file:
         return parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
 
 
@@ -239,23 +239,27 @@ def _parquet_batches(
     params: LogParameters,
     parse: Callable[[NumberedBatch, LogParameters], RawRecords],
 ) -> Iterator[DeferredBatch]:
-    """Yield unparsed batches of a Parquet log; the given function parses each on demand.
+    """Yield the batches of a Parquet log as functions that parse them on demand.
 
-    Only the named columns are read.
+    Args:
+        source: The log file.
+        names: Names of the columns to read.
+        params: Section `[log]` of the definition.
+        parse: Function that converts a numbered batch to raw records.
     """
     faults: list[str] = []
     seen = 0
     for number, batch in parquet.read_batches(source, names, faults, params.fields.user):
         seen = number + len(batch) - 1
 
-        def parsed(
+        def parse_numbered(
             _: duckdb.DuckDBPyConnection, numbered: NumberedBatch = (number, batch)
         ) -> RawRecords:
-            with explain_parquet_errors(source):
+            with convert_parquet_errors(source):
                 return parse(numbered, params)
 
-        yield parsed
-    yield from map(_already_parsed, batch_records((seen + 1, fault) for fault in faults))
+        yield parse_numbered
+    yield from map(_as_deferred, batch_records((seen + 1, fault) for fault in faults))
 
 
 __all__ = ["RECORD_FIELDS", "LogReader", "detect_format", "get_reader", "read_impressions"]

@@ -55,7 +55,7 @@ def make_impression(
 
     Args:
         record: Values by standard field name (see `fields.rename_fields`).
-        interval: Accepted time interval; None: the time is ignored and set to 0.
+        interval: Accepted time interval; if None, the time is ignored and set to 0.
         params: Section `[log]` of the definition.
 
     Raises:
@@ -85,7 +85,7 @@ def _parse_user(value: object) -> str | None:
 
 
 def clean_query(value: object, params: LogParameters) -> str:
-    """Normalize a query, given as text or numeric id, to NFC with single spaces between words.
+    """Normalize a query (text or numeric id) to NFC with single spaces between words.
 
     Raises:
         RejectError: the value is neither a string nor an integer, or the query is empty or too

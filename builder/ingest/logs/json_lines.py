@@ -17,7 +17,7 @@ import pyarrow as pa
 from builder.ingest.fields import rename_fields
 from builder.ingest.json_object import parse_object
 from builder.ingest.line_columns import parse_lines
-from builder.ingest.lines import Chunk
+from builder.ingest.lines import LineChunk
 from builder.ingest.logs.json_schema import JsonLogSchema, infer_schema
 from builder.ingest.logs.records import NumberedRecord, RawRecords, Record
 from builder.ingest.rejects import LINE_TOO_LONG, RejectError
@@ -77,7 +77,7 @@ def chunk_size(memory_limit: int) -> int:
 
 
 def parse_chunk(
-    chunk: Chunk, params: LogParameters, connection: duckdb.DuckDBPyConnection
+    chunk: LineChunk, params: LogParameters, connection: duckdb.DuckDBPyConnection
 ) -> RawRecords:
     """Parse a chunk of a JSON Lines log and return its raw records.
 
@@ -102,14 +102,14 @@ def parse_chunk(
     return RawRecords([] if table is None else [table], get_rows, others)
 
 
-def _sample_records(chunk: Chunk) -> list[Record]:
+def _sample_records(chunk: LineChunk) -> list[Record]:
     """Return the JSON objects among the first lines of a chunk."""
     lines = bytes((chunk.data or b"")[: SAMPLE_LINES * 4096]).split(b"\n")[:SAMPLE_LINES]
     return [record for line in lines if isinstance(record := _load_json(line), dict)]
 
 
 def _load_json(line: bytes) -> object:
-    """Parse a line as JSON; return None if it is invalid."""
+    """Parse a line as JSON; return None for invalid JSON."""
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -118,7 +118,7 @@ def _load_json(line: bytes) -> object:
 
 def _standardize_columns(
     batch: pa.RecordBatch,
-    chunk: Chunk,
+    chunk: LineChunk,
     rows: "np.ndarray[tuple[int], np.dtype[np.int64]]",
     schema: JsonLogSchema,
     params: LogParameters,
@@ -173,7 +173,7 @@ def _columns_sql(schema: JsonLogSchema, params: LogParameters) -> str:
 
 
 def _field_expression(name: str) -> str:
-    """Return the SQL expression for a field of the parsed lines, whose name may be dotted."""
+    """Return the SQL expression for a field of the parsed lines, by plain or dotted name."""
     return ".".join(["parsed", *map(_quote_identifier, name.split("."))])
 
 
@@ -183,11 +183,11 @@ def _quote_identifier(name: str) -> str:
 
 
 def _parse_individually(
-    chunk: Chunk, fields: LogFields, line_numbers: Iterable[int]
+    chunk: LineChunk, fields: LogFields, line_numbers: Iterable[int]
 ) -> Iterator[NumberedRecord]:
     """Parse the lines with the given numbers one by one.
 
-    Yield the number of each line, with its record or the reason to reject it.
+    Yield the number of each line, with its record or its reject reason.
     """
     for number in map(int, line_numbers):
         line = chunk.line(number - chunk.first_line_number)

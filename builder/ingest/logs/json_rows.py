@@ -22,7 +22,7 @@ FORBIDDEN_TYPES = {
 def read_result_objects(
     source: Source, params: LogParameters, encoding: str
 ) -> Iterator[NumberedRecord]:
-    """Yield the number of every line, with its configured fields or the reason to reject it."""
+    """Yield the number of every line, with the fields in `[log.fields]` or a reject reason."""
     names = dict.fromkeys(params.fields.model_dump().values())
     for block in read_blocks(source, params.max_line_bytes, encoding):
         for number, line in enumerate(block.lines, block.first_line_number):
@@ -38,7 +38,7 @@ def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) ->
     """Parse a JSON line, and return the values of the given fields that are not null.
 
     Raises:
-        RejectError: the line is too long or is not a JSON object, or its time, user, query or URL
+        RejectError: the line is too long or is not a JSON object, or the time, user, query or URL
             has the wrong type.
     """
     if line is None:

@@ -71,7 +71,7 @@ def infer_schema(records: Sequence[dict[str, Any]], params: LogParameters) -> Js
 
 
 def _flatten(lists: Iterable[Any]) -> list[Any]:
-    """Concatenate the lists among some values; ignore values of other types."""
+    """Concatenate all values that are lists; ignore values of other types."""
     return [item for items in lists if isinstance(items, list) for item in items]
 
 
@@ -98,7 +98,7 @@ def _most_common_type(
 def _infer_item_type(
     items: Sequence[Any], types: ArrowTypes, object_type: pa.DataType | None, default: pa.DataType
 ) -> pa.DataType | None:
-    """Return the Arrow type of the items of a list column: `object_type` if most are objects.
+    """Return the Arrow type of the items of a list column; `object_type` if most are objects.
 
     Args:
         items: Items of all lists in the sample.
@@ -147,7 +147,7 @@ def _flat_struct(types: dict[str, pa.DataType]) -> pa.DataType | None:
 def _nested_schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
     """Return a schema in which dotted names such as `a.b` are nested structs.
 
-    Return None if the names conflict: names that are equal, or one that is a prefix of another.
+    Return None if two names are equal, or if one name is the path to a parent of another.
     """
     if len(types) < len(RECORD_FIELDS):
         return None

@@ -1,8 +1,8 @@
 """Replaces the queries, URLs and user ids of impressions with 64-bit keys.
 
-Each distinct query of a batch is folded and hashed once, and each distinct URL is canonicalized and
-hashed once. The distinct queries and URLs are returned with their keys, for the tables
-`log_queries` and `log_urls`.
+Each distinct query of a batch is folded (without case, accents or punctuation) and hashed once, and
+each distinct URL is canonicalized and hashed once. The distinct queries and URLs are returned with
+their keys, for the tables `log_queries` and `log_urls`.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ KEYED_COLUMNS = pa.schema(
 
 
 class KeyedRecords(NamedTuple):
-    """Batch of log records: impressions with keys instead of strings, rejects, distinct strings.
+    """Batch of log records: keyed impressions, rejects, and the distinct strings behind the keys.
 
     Args:
         impressions: Table with the schema `KEYED_COLUMNS`, in record order.
@@ -67,8 +67,8 @@ class KeyEncoder:
 
     Args:
         secret: Secret prefix for hashing user ids, in hexadecimal; derived from the raw log.
-        address: URL template for results that are ids; None: results are URLs.
-        scheme: Scheme to add to URLs without a scheme; None: reject such URLs.
+        address: URL template for results that are ids; None if results are URLs.
+        scheme: Scheme to add to URLs without a scheme; if None, such URLs are rejected.
         connection: DuckDB connection; each query uses its own cursor, so that threads can share
             the connection.
     """
@@ -87,8 +87,8 @@ class KeyEncoder:
 
         Args:
             records: Batch of impressions and rejects.
-            time: Unix seconds assigned to all impressions if the log has no times; None: keep the
-                times of the impressions.
+            time: Unix seconds assigned to all impressions if the log has no times; None to keep
+                the times of the impressions.
         """
         batch = records.impressions
         users = batch["user"].combine_chunks().dictionary_encode()
@@ -134,14 +134,14 @@ class KeyEncoder:
         return int(bare.to_numpy()[urls.indices.to_numpy()].sum()) if bare.any() else 0
 
     def _encode_queries(self, texts: pa.Array) -> pl.DataFrame:
-        """Fold and hash the distinct queries of a batch."""
+        """Return the distinct queries of a batch with their folded texts and 64-bit keys."""
         text = pl.Series("text", pl.from_arrow(texts), dtype=pl.String)
         folded = fold_series(text)
         keys = {"surface": self._md5_keys(text), "query": self._md5_keys(folded)}
         return pl.DataFrame({**keys, "text": text, "folded": folded})
 
     def _encode_urls(self, texts: pa.Array) -> pl.DataFrame:
-        """Canonicalize and hash the distinct URLs of a batch."""
+        """Return the distinct URLs of a batch with their canonical forms and 64-bit keys."""
         urls = to_urls(pl.Series(pl.from_arrow(texts), dtype=pl.String), self.address, self.scheme)
         canonical = url_keys(urls)
         if not canonical.equals(urls):
@@ -156,7 +156,7 @@ class KeyEncoder:
         return keys
 
     def _pseudonymize(self, texts: pa.Array) -> Keys:
-        """Return a 64-bit pseudonym for each user id: a keyed SHA-256 hash, truncated."""
+        """Return a 64-bit pseudonym for each user id: a truncated keyed SHA-256 hash."""
         return self._hash_texts(PSEUDONYM, texts, {"secret": self.secret})
 
     def _hash_texts(self, sql: str, texts: pa.Array, values: dict[str, str]) -> Keys:
@@ -183,7 +183,7 @@ def _reject_invalid_impressions(
     Args:
         keyed: Table with the schema `KEYED_COLUMNS`; the key of an empty query is 0.
         doc_keys: Document key of every result of all impressions; 0 for invalid URLs.
-        is_joined: Mask of the impressions whose single result is several results in one string.
+        is_joined: Mask of the impressions whose only result is several joined URLs or ids.
 
     Returns:
         The valid impressions, and the record number and reason of each reject.
@@ -206,7 +206,7 @@ def _reject_invalid_impressions(
 
 
 def _are_joined_lists(results: pa.ListArray) -> Flags:
-    """Return a mask of the impressions whose single result is several results in one string."""
+    """Return a Boolean mask of the impressions whose only result is several joined URLs or ids."""
     is_single = pc.list_value_length(results).to_numpy() == 1
     found = np.zeros(len(results), dtype=np.bool_)
     single = pc.list_flatten(results.filter(pa.array(is_single)))

@@ -114,9 +114,9 @@ def is_long_form(names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bo
 
 
 def optional_fields(names: Iterable[str], fields: LogFields) -> tuple[str, ...]:
-    """Return the standard names of the optional columns of a log.
+    """Return the standard names of the optional columns of a log with the given column names.
 
-    They depend on whether the given column names are those of a log in long form.
+    A log in long form (one row per result) has other optional columns than a log in wide form.
     """
     return ("user", "rank", "clicked") if is_long_form(names, fields) else ("user", "clicks")
 
@@ -125,7 +125,7 @@ def rows_to_table(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFiel
     """Convert numbered rows in long form to a table with the schema `ROWS`.
 
     Args:
-        records: Number of each row, and its values by column name of the log.
+        records: Number and values of each row; the values are keyed by the log's column names.
         fields: Section `[log.fields]` of the definition.
     """
     names = {own: getattr(fields, own) for own in ROWS.names[1:]}
@@ -193,9 +193,9 @@ def _load_rows(
 
 
 def _split_by_file(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """Split a table that is sorted by `record` by file; yield the index and rows of each file.
+    """Yield the index and the rows of each file in a table that is sorted by `record`.
 
-    In the yielded rows, `record` is the number within the file.
+    In the yielded rows, `record` is the row number within the file.
     """
     numbers = table["record"].to_numpy()
     files, starts = np.unique(numbers >> ROW_BITS, return_index=True)

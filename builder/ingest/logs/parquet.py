@@ -1,6 +1,7 @@
 """Reads Parquet logs with one row per impression or, in long form, per result.
 
-Batches whose columns have common types are processed in columns; others are parsed row by row.
+Batches whose columns have common types are converted column by column; other batches are parsed row
+by row.
 """
 
 import math
@@ -22,7 +23,7 @@ from builder.ingest.logs.long_form import ROWS, is_long_form, optional_fields
 from builder.ingest.logs.records import NumberedRecord, RawRecords
 from builder.ingest.nested import existing_names, get_column, has_column
 from builder.ingest.parquet_bounds import DecompressionBombError, is_list
-from builder.ingest.parquet_rows import NumberedBatch, batch_rows, explain_parquet_errors
+from builder.ingest.parquet_rows import NumberedBatch, batch_to_rows, convert_parquet_errors
 from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.parquet import open_file
 from builder.io.sources import Source
@@ -32,10 +33,10 @@ from builder.parameters import LogParameters
 def resolve_columns(
     schema: pa.Schema, source: Source, params: LogParameters, *, needs_time: bool = True
 ) -> list[str]:
-    """Return the names in `[log.fields]` that are columns of a Parquet log.
+    """Return the column names in `[log.fields]` that a Parquet log has.
 
     Raises:
-        FormatError: a required column is missing, or a column that the definition names.
+        FormatError: a column that is required or named in the definition is missing.
     """
     fields, names = params.fields, schema.names
     found = existing_names(schema, fields.model_dump().values())
@@ -57,18 +58,18 @@ def resolve_columns(
 def read_batches(
     source: Source, columns: Sequence[str], faults: list[str], user_column: str = "user"
 ) -> Iterator[NumberedBatch]:
-    """Yield batches of rows of a Parquet log, each with the number of its first row.
+    """Yield batches of rows of a Parquet log, each with the 1-based number of its first row.
 
     Args:
         source: The log file.
         columns: Names of the columns to read.
-        faults: Output list to which the reason is appended if reading stops early.
+        faults: Output list to which the reject reason is appended if reading stops early.
         user_column: Name of the column of user ids; binary ids that are not UTF-8 are hex-encoded.
 
     Raises:
         FormatError: the file cannot be read as Parquet.
     """
-    with explain_parquet_errors(source), open_file(source.path) as file:
+    with convert_parquet_errors(source), open_file(source.path) as file:
         try:
             yield from parquet_rows.numbered_batches(
                 file, source.path.stat().st_size, columns, decoders={user_column: bytes.hex}
@@ -78,7 +79,7 @@ def read_batches(
 
 
 def parse_batch(numbered_batch: NumberedBatch, params: LogParameters) -> RawRecords:
-    """Convert a batch to raw records: in columns if all types are supported, otherwise in rows."""
+    """Convert a batch to raw records, by column if all types are supported, otherwise by row."""
     first, batch = numbered_batch
     get_rows = partial(_read_rows, numbered_batch, params)
     try:
@@ -120,7 +121,7 @@ def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
     """Return the column or struct field with a name; a column of nulls if there is none.
 
     Raises:
-        KeyError: the name is that of a column, but also a path into a struct column.
+        KeyError: the name is both a column name and a path into a struct column.
     """
     root, dot, _ = name.partition(".")
     if dot and {name, root} <= {*batch.schema.names}:
@@ -187,13 +188,13 @@ def _read_rows(
     """Yield the rows of a batch with the given numbers, as records with standard field names."""
     first, batch = numbered_batch
     chosen = batch.take(pa.array([number - first for number in row_numbers], pa.int64()))
-    for number, row in zip(row_numbers, batch_rows(chosen), strict=True):
+    for number, row in zip(row_numbers, batch_to_rows(chosen), strict=True):
         record = row if isinstance(row, str) else parse_text_lists(row, params)
         yield number, record if isinstance(record, str) else rename_fields(record, params.fields)
 
 
 def parse_result_rows(numbered_batch: NumberedBatch, params: LogParameters) -> RawRecords:
-    """Convert a batch in long form to raw records: a table with the schema `ROWS`."""
+    """Convert a batch in long form (one row per result) to a table with the schema `ROWS`."""
     first, batch = numbered_batch
     numbers = np.arange(first, first + len(batch), dtype=np.uint64)
     columns = {

@@ -15,12 +15,12 @@ from builder.parameters import LogParameters
 
 
 def read_pages(source: Source, _: Interval, params: LogParameters) -> Iterator[NumberedRecord]:
-    """Yield the result pages of a PyClick file or their reject reasons, numbered from 1."""
+    """Yield each result page of a PyClick file as a record or reject reason, numbered from 1."""
     yield from enumerate(_read_pages(source, params), 1)
 
 
 def _read_pages(source: Source, params: LogParameters) -> Iterator[Record | str]:
-    """Yield the result pages of a PyClick file, or the reasons to reject them."""
+    """Yield the record of each result page of a PyClick file, or its reject reason."""
     for block in read_blocks(source, params.max_line_bytes):
         for line in block.lines:
             yield from _parse_line(line)
@@ -29,7 +29,7 @@ def _read_pages(source: Source, params: LogParameters) -> Iterator[Record | str]
 
 
 def _parse_line(line: bytes | None) -> Iterator[Record | str]:
-    """Yield the result pages in a line, or the reasons to reject them."""
+    """Yield the record of each result page in a line, or its reject reason."""
     if line is None:
         yield LINE_TOO_LONG
         return
@@ -42,7 +42,7 @@ def _parse_line(line: bytes | None) -> Iterator[Record | str]:
 
 
 def _parse_page(text: str) -> Record | str:
-    """Parse a result page, or return the reason to reject it."""
+    """Parse a result page; return its record, or the reject reason if the page is malformed."""
     query, tab, rest = text.strip().partition("\t")
     shown, colon, clicked = rest.partition(":")
     if not tab or not colon or "\t" in rest or ":" in clicked:

@@ -79,7 +79,7 @@ def _parse_urls_or_ids(values: list[Any]) -> list[str]:
     """Convert URLs or numeric ids to strings.
 
     Raises:
-        RejectError: a value is missing or has another type.
+        RejectError: a value is missing or is neither a string nor an integer.
     """
     names = [name for value in values if (name := parse_id(value))]
     if len(names) < len(values):
@@ -92,7 +92,7 @@ def _is_integer(value: object) -> TypeGuard[int]:
 
 
 def _flags_to_ranks(flags: object, ranks: Sequence[int]) -> list[int] | None:
-    """Convert click flags, one per result, to clicked ranks; None if there are no flags at all.
+    """Convert click flags, one per result, to clicked ranks; return None if `flags` is None.
 
     Surplus flags, as in lists padded to a fixed length, are ignored if they are all 0.
 
@@ -124,7 +124,7 @@ def _click_positions(
         clicks: Clicks of the record, as logged.
         urls: URLs or ids of the results in rank order.
         params: Section `[log]` of the definition.
-        positions: Position of each result by its logged rank; None: ranks are positions.
+        positions: Position of each result by its logged rank; None if ranks are positions.
     """
     if clicks is None:
         return []

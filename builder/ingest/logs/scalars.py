@@ -13,7 +13,7 @@ MAX_DIGITS = 18
 
 
 def parse_integer(value: Any) -> int | None:
-    """Convert a value such as 3, 3.0, "3" or "3.0" to an integer; None if it is not an integer.
+    """Convert a value such as 3, 3.0, "3" or "3.0" to an integer; return None for other values.
 
     Booleans do not count as integers.
     """
@@ -37,10 +37,10 @@ def _parse_digits(text: str) -> int | None:
 
 
 def parse_click_order(value: Any) -> float:
-    """Parse the `clicked` value of a result as the position of the click; 0 if it was not clicked.
+    """Convert the `clicked` value of a result to the position of the click; 0 if not clicked.
 
-    A flag such as `true` gives 1. A number is returned unchanged, whether the log means it as a
-    position or as a number of clicks.
+    A flag such as `true` is converted to 1. A number is returned unchanged, even if it is a number
+    of clicks instead of a position.
 
     Raises:
         RejectError: the value is neither a non-negative number nor a known flag.

@@ -88,7 +88,7 @@ def _is_complete(clicks: list[Click], now: int) -> bool:
 
 
 def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, bytes | str | None]]:
-    """Yield the numbered lines of a file, None for overlong lines; if reading fails, the reason."""
+    """Yield each line with its number; None if it is overlong, a reject reason if reading fails."""
     encoding = ENCODING if params.encoding == "auto" else params.encoding
     for block in read_blocks(source, params.max_line_bytes, encoding):
         yield from enumerate(block.lines, block.first_line_number)
@@ -103,7 +103,7 @@ def _parse_click(
 
     Args:
         number: Line number.
-        line: The line; None if it is too long; a string if reading failed, with the reason.
+        line: The line as bytes; None if it is too long; the reject reason if reading failed.
         start: Unix time to which times of day are relative.
         params: Section `[log]` of the definition.
     """
@@ -148,7 +148,7 @@ def _parse_time(text: str, start: int, params: LogParameters) -> int:
 
 
 def _build_impression(clicks: list[Click]) -> NumberedRecord:
-    """Build the impression to which clicks belong; its results are the distinct clicked URLs."""
+    """Build an impression from its clicks; the results are the distinct clicked URLs."""
     ranks: dict[str, int] = {}
     for click in clicks:
         ranks.setdefault(click.url, click.rank)

@@ -118,17 +118,17 @@ def _encode_batches(
         encoder = KeyEncoder(secret, params.address, params.scheme, connection)
         wanted = interval if params.undated == "reject" else None
 
-        def key(batch: tuple[int, DeferredBatch]) -> tuple[int, KeyedRecords]:
+        def encode_batch(batch: tuple[int, DeferredBatch]) -> tuple[int, KeyedRecords]:
             index, parse = batch
             records = check_records(parse(connection), wanted, params, connection)
             return index, encoder.encode(records, None if wanted else interval.start)
 
         batches = read_raw_batches(logs, wanted, params, limits)
-        yield from ordered_map(key, batches, limits.threads)
+        yield from ordered_map(encode_batch, batches, limits.threads)
 
 
 def _apply_user_rules(staging: StagedLog, params: LogParameters, limits: Limits) -> pl.DataFrame:
-    """Return the impressions that the user rules drop, such as those of bots, with the reasons."""
+    """Return the impressions that the user rules drop, such as those of bots, and the reasons."""
     with limits.connect(USER_RULES_SHARE) as connection:
         return pl.DataFrame(find_dropped_impressions(connection, staging.log, params).read_all())
 
@@ -145,8 +145,14 @@ def _derive_secret_key(files: Sequence[Source]) -> str:
 def _check_not_empty(
     ledger: Ledger, staging: StagedLog, params: LogParameters, files: Sequence[Source]
 ) -> None:
-    """Raise DataError if a log has no impressions or no clicks, unless `[log]` allows that."""
-    names = f"{files[0].name}{f' and {len(files) - 1} more files' if len(files) > 1 else ''}"
+    """Check that a log has impressions and clicks, unless section `[log]` does not require them.
+
+    Raises:
+        DataError: the log has no impressions or no clicks.
+    """
+    others = len(files) - 1
+    more = f" and {others:,} more {'file' if others == 1 else 'files'}" if others else ""
+    names = f"{files[0].name}{more}"
     counts = ", ".join(f"{rows:,} {reason}" for reason, rows in ledger.rejected.most_common(5))
     if not ledger.rows_out and params.empty == "refuse":
         raise DataError(

@@ -41,7 +41,9 @@ Numbers = npt.NDArray[np.uint64]
 
 
 class StagedLog:
-    """Impressions of a log in temporary files.
+    """Impressions of a log, stored in temporary files until they are written.
+
+    Use an instance as a context manager.
 
     Args:
         scratch: Existing folder for temporary files.
@@ -100,7 +102,7 @@ class StagedLog:
             self._part = None
 
     def write(self, folder: Path, dropped: Numbers, threads: int) -> int:
-        """Write the table `impressions` without dropped impressions; return the number of rows.
+        """Write the table `impressions` without dropped rows; return the number of rows.
 
         Args:
             folder: Output folder of the table; receives at least one part file.
@@ -121,11 +123,11 @@ class StagedLog:
 
 
 def _write_part(dropped: Numbers, paths: tuple[Path | None, Path]) -> int:
-    """Copy a part to a Parquet file, without dropped impressions; return the number of rows.
+    """Copy a part to a Parquet file without the dropped impressions; return the number of rows.
 
     Args:
         dropped: Numbers of the impressions to drop, in ascending order.
-        paths: Arrow file of the part (None: no impressions), and Parquet file to write.
+        paths: Arrow file of the part (None if it has no impressions), and Parquet file to write.
     """
     source, target = paths
     with TableWriter(target, Impressions, compression="lz4", use_dictionary=False) as table:
@@ -135,7 +137,7 @@ def _write_part(dropped: Numbers, paths: tuple[Path | None, Path]) -> int:
 
 
 def _drop_impressions(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch:
-    """Remove the impressions with the given numbers from a batch; both are in ascending order."""
+    """Remove the impressions with the given numbers from a batch; both are sorted by number."""
     numbers = batch["impression"].to_numpy()
     first, last = (
         np.searchsorted(dropped, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)

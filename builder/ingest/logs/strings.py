@@ -25,7 +25,7 @@ ENGINE_SHARE = 0.6
 
 BYTES_PER_KEY = 64
 MERGE_THRESHOLD = 2**15
-"""Number of new keys above which they may be merged into the large array of `RecentKeys`."""
+"""Number of new keys above which `RecentKeys` may merge them into its large array."""
 CACHE_SHARE = 0.05
 """Fraction of the memory limit for each cache of recent keys."""
 
@@ -67,7 +67,7 @@ class RecentKeys:
         self._old = self._new = np.zeros(0, dtype=np.uint64)
 
     def insert(self, keys: Keys) -> npt.NDArray[np.bool_]:
-        """Insert distinct keys; return a mask of the keys that were not yet in the set."""
+        """Insert distinct keys; return a Boolean mask of the keys that were not yet in the set."""
         order = np.argsort(keys)  # sorted lookups are faster because they hit the cache
         ordered = keys[order]
         insert = ~(_is_in_sorted(self._new, ordered) | _is_in_sorted(self._old, ordered))
@@ -82,7 +82,7 @@ class RecentKeys:
 
 
 def _is_in_sorted(known_keys: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
-    """Return a mask of the keys that occur in `known_keys`; both arrays are sorted."""
+    """Return a Boolean mask of the keys that occur in `known_keys`; both arrays are sorted."""
     if not len(known_keys):
         return np.zeros(len(keys), dtype=np.bool_)
     index = np.minimum(np.searchsorted(known_keys, keys), len(known_keys) - 1)
@@ -140,7 +140,7 @@ class StringTableWriter:
             if found := connection.execute(COLLISIONS).fetchall():
                 raise DataError(
                     f"hash collision: two distinct strings of a log have the same key: {found[0]}; "
-                    "remove one of them"
+                    "remove one of them from the log"
                 )
             write_query(connection, QUERIES, out / "log_queries.parquet", LogQueries)
             write_query(connection, URLS, out / "log_urls.parquet", LogUrls, "lz4")

@@ -41,7 +41,7 @@ Page = tuple[int, dict[str, Any]]
 
 
 def detect_challenge(first_lines: Sequence[bytes]) -> str | None:
-    """Return `yandex` or `yandex-2014` if the first lines of a file match; None if neither does."""
+    """Return `yandex` or `yandex-2014`, whichever format the first lines match; otherwise None."""
     lines = [line.decode("ascii", "replace").rstrip() for line in first_lines]
     if any(SESSION_2014.fullmatch(line) for line in lines):
         return "yandex-2014"
@@ -117,7 +117,7 @@ class _Session:
         self.pages: dict[str, Page] = {}
 
     def add_action(self, number: int, action: Action, url_template: str) -> str | None:
-        """Add a query or click to the session; return the reject reason if it is invalid.
+        """Add a query or click to the session; return the reject reason if the action is invalid.
 
         Args:
             number: Line number of the query or click.
@@ -143,14 +143,14 @@ class _Session:
 
 
 def _log_start_time(interval: Interval, params: LogParameters) -> int:
-    """Return the start of the log in Unix seconds: `log.session_start` or that of the interval."""
+    """Return `log.session_start` or, if not set, the start of the interval, in Unix seconds."""
     return interval.start if params.session_start is None else int(params.session_start.timestamp())
 
 
 def _read_actions(
     source: Source, params: LogParameters, patterns: Sequence[re.Pattern[str]]
 ) -> Iterator[tuple[int, Action | str]]:
-    """Yield the number of each line, with its fields or the reason to reject the line."""
+    """Yield the number of each line, with its fields or its reject reason."""
     for block in read_blocks(source, params.max_line_bytes):
         for number, line in enumerate(block.lines, block.first_line_number):
             yield number, _split_action(line, patterns)
@@ -159,7 +159,7 @@ def _read_actions(
 
 
 def _split_action(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Action | str:
-    """Split a line into fields if it matches one of the patterns; otherwise, return the reason."""
+    """Split a line into fields; return the reject reason if it matches none of the patterns."""
     if line is None:
         return LINE_TOO_LONG
     if not line.strip():
@@ -176,7 +176,7 @@ def _build_result_page(time: int, user: str, query: str, results: list[str]) -> 
 
 
 def _record_click(pages: Sequence[Page], url: str) -> bool:
-    """Add a click to the latest result page that shows the URL; return whether any page does."""
+    """Add a click to the latest result page that shows the URL; return False if no page does."""
     for _, page in reversed(pages):
         if url in page["results"]:
             page["clicks"].append(page["results"].index(url) + 1)

@@ -186,7 +186,7 @@ def test_texts_that_were_cut_are_counted(tmp_path: Path) -> None:
     long, short = {**GOOD, "text": "abc " * 10}, {**GOOD, "url": "https://b.example", "text": "a"}
     ledger, pages, _, _ = ingest(tmp_path, long, short, max_text_chars=6)
     assert pages.sort("url")["text"].to_list() == ["abc ab", "a"]
-    assert ledger.notes == ["1 texts were shortened to 6 characters (crawl.max_text_chars)"]
+    assert ledger.notes == ["number of texts shortened to 6 characters (crawl.max_text_chars): 1"]
 
 
 def test_a_file_that_ends_early_is_named(tmp_path: Path) -> None:

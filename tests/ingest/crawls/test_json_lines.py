@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from builder.ingest.crawls import json_lines
 from builder.ingest.crawls.json_lines import parse_page_chunk
 from builder.ingest.crawls.page import DEFAULT_PARAMS, RawPage, parse_page
-from builder.ingest.lines import Chunk
+from builder.ingest.lines import LineChunk
 from builder.ingest.rejects import RejectError
 from builder.parameters import CrawlParameters
 from tests.ingest.logs.test_differential import BROKEN, TIMES, damaged, line_of
@@ -88,7 +88,7 @@ def one_by_one(
 def test_lines_together_are_lines_one_by_one(lines: list[bytes], seed: int | None) -> None:
     if seed is not None:
         lines = damaged(lines, seed)
-    chunk = Chunk(FIRST, b"\n".join(lines) if lines else None, LONGEST, fault="file_truncated")
+    chunk = LineChunk(FIRST, b"\n".join(lines) if lines else None, LONGEST, fault="file_truncated")
     pages, rejects = parse_page_chunk(chunk)
     numbers = pages["line"].to_list()
     assert numbers == sorted(numbers)
@@ -117,7 +117,7 @@ def test_under_any_names_and_forms_of_times(
     lines: list[bytes], names: dict[str, Any], times: dict[str, str | None]
 ) -> None:
     params = CrawlParameters.model_validate({"fields": names, **times})
-    chunk = Chunk(FIRST, b"\n".join(lines) if lines else None, LONGEST)
+    chunk = LineChunk(FIRST, b"\n".join(lines) if lines else None, LONGEST)
     pages, rejects = parse_page_chunk(chunk, params)
     found = [(row[0], RawPage(*row[1:])) for row in pages.rows()]
     assert sorted([*found, *rejects], key=lambda entry: entry[0]) == one_by_one(lines, params)
@@ -134,7 +134,7 @@ def test_most_lines_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch
         return parse_page(line, params)
 
     monkeypatch.setattr(json_lines, "parse_page", counted)
-    pages, rejects = parse_page_chunk(Chunk(1, b"\n".join(lines), LONGEST))
+    pages, rejects = parse_page_chunk(LineChunk(1, b"\n".join(lines), LONGEST))
     assert sorted(singly) == sorted([lines[17], lines[2000], lines[2999]])
     assert rejects == [(18, "not_json"), (2001, "bad_text"), (3000, "bad_time")]
     assert pages.height == 2997

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from builder.ingest.fields import rename_fields
 from builder.ingest.json_object import parse_object
-from builder.ingest.lines import Chunk
+from builder.ingest.lines import LineChunk
 from builder.ingest.logs import json_lines
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.impression import make_impression, parse_impression
 from builder.ingest.logs.json_lines import parse_chunk
 from builder.ingest.logs.parquet import parse_batch
 from builder.ingest.logs.records import CheckedRecords
-from builder.ingest.parquet_rows import NumberedBatch, batch_rows
+from builder.ingest.parquet_rows import NumberedBatch, batch_to_rows
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Interval
 from builder.parameters import LogFields, LogParameters
@@ -208,7 +208,7 @@ def damaged(lines: list[bytes], seed: int) -> list[bytes]:
 LINES = st.lists(st.one_of(PLAIN.map(line_of), PLAIN.map(line_of), RECORD.map(line_of), BROKEN))
 
 
-def read_lines(chunk: Chunk, interval: Interval, params: LogParameters) -> CheckedRecords:
+def read_lines(chunk: LineChunk, interval: Interval, params: LogParameters) -> CheckedRecords:
     """The checked records of a chunk of JSON lines."""
     raw = parse_chunk(chunk, params, CONNECTION)
     return check_records(raw, interval, params, CONNECTION)
@@ -250,7 +250,7 @@ def test_bulk_parsing_equals_reference_on_lines(
 ) -> None:
     if seed is not None:
         lines = damaged(lines, seed)
-    chunk = Chunk(7, b"\n".join(lines) if lines else None, LONGEST)
+    chunk = LineChunk(7, b"\n".join(lines) if lines else None, LONGEST)
     assert as_rows(read_lines(chunk, INTERVAL, params)) == line_by_line(lines, params)
 
 
@@ -263,7 +263,7 @@ def test_result_objects_in_bulk(lines: list[bytes], seed: int | None) -> None:
     params = LogParameters()
     if seed is not None:
         lines = damaged(lines, seed)
-    chunk = Chunk(7, b"\n".join(lines) if lines else None, LONGEST)
+    chunk = LineChunk(7, b"\n".join(lines) if lines else None, LONGEST)
     assert as_rows(read_lines(chunk, INTERVAL, params)) == line_by_line(lines, params)
 
 
@@ -282,7 +282,7 @@ def test_result_objects_in_bulk(lines: list[bytes], seed: int | None) -> None:
 )
 def test_click_times_in_bulk(records: list[dict[str, Any]], params: LogParameters) -> None:
     lines = list(map(line_of, records))
-    chunk = Chunk(7, b"\n".join(lines) if lines else None, LONGEST)
+    chunk = LineChunk(7, b"\n".join(lines) if lines else None, LONGEST)
     assert as_rows(read_lines(chunk, INTERVAL, params)) == line_by_line(lines, params)
 
 
@@ -295,7 +295,7 @@ def test_flags_and_ids_in_bulk(records: list[Any], click_form: Any, are_booleans
             record["clicks"] = clicks and [c == 1 if isinstance(c, int) else c for c in clicks]
     params = LogParameters(click_form=click_form)
     lines = list(map(line_of, records))
-    chunk = Chunk(7, b"\n".join(lines) if lines else None, LONGEST)
+    chunk = LineChunk(7, b"\n".join(lines) if lines else None, LONGEST)
     assert as_rows(read_lines(chunk, INTERVAL, params)) == line_by_line(lines, params)
 
 
@@ -310,7 +310,7 @@ def test_most_lines_are_parsed_in_bulk(monkeypatch: pytest.MonkeyPatch) -> None:
         return parse_object(line)
 
     monkeypatch.setattr(json_lines, "parse_object", counted)
-    records = read_lines(Chunk(1, b"\n".join(lines), LONGEST), INTERVAL, LogParameters())
+    records = read_lines(LineChunk(1, b"\n".join(lines), LONGEST), INTERVAL, LogParameters())
     assert sorted(singly) == sorted([lines[17], lines[3000]])
     assert sorted(records.rejects) == [
         (18, "not_json"),
@@ -387,7 +387,7 @@ def test_bulk_parsing_equals_reference_on_rows(
     batch: pa.RecordBatch, params: LogParameters
 ) -> None:
     found: Found = []
-    for number, row in enumerate(batch_rows(batch), 3):
+    for number, row in enumerate(batch_to_rows(batch), 3):
         try:
             if isinstance(row, str):
                 raise RejectError(row)

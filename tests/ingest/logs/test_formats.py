@@ -300,7 +300,7 @@ def test_parquet_crawls(tmp_path: Path) -> None:
         _read(tmp_path / "d.parquet")
     whole = (tmp_path / "c.parquet").read_bytes()
     (tmp_path / "e.parquet").write_bytes(whole[:4] + b"\xff" * len(whole) + whole[-4:])
-    with pytest.raises(FormatError, match="not a readable Parquet file"):
+    with pytest.raises(FormatError, match="cannot be read as Parquet"):
         _read(tmp_path / "e.parquet")
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from builder.ingest.lines import Chunk
+from builder.ingest.lines import LineChunk
 from builder.ingest.logs import checks
 from builder.parameters import LogFields, LogParameters
 from tests.ingest.logs.test_differential import (
@@ -46,9 +46,9 @@ def _renamed(item: Any) -> Any:
     return {NAMES.get(k, k): v for k, v in item.items()} if isinstance(item, dict) else item
 
 
-def chunk_of(records: list[dict[str, Any]]) -> Chunk:
+def chunk_of(records: list[dict[str, Any]]) -> LineChunk:
     lines = [line_of(record) for record in records]
-    return Chunk(7, b"\n".join(lines) if lines else None, LONGEST)
+    return LineChunk(7, b"\n".join(lines) if lines else None, LONGEST)
 
 
 @settings(max_examples=examples(400), deadline=None)
