@@ -29,7 +29,7 @@ class FingerprintedPages(NamedTuple):
 
 
 def analyze_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
-    """Add language, token count and fingerprints to pages, and compute sketches of their texts.
+    """Compute the language, token count, fingerprints and sketch of each page.
 
     Args:
         pages: Pages with the columns `title` and `text`.
@@ -49,7 +49,7 @@ def analyze_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> Finge
 
 
 def fingerprint_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
-    """Add token count and fingerprints to pages, and compute sketches of their texts.
+    """Compute the token count, fingerprints and sketch of each page.
 
     Args:
         pages: Pages with the columns `title` and `text`.

@@ -147,7 +147,7 @@ def _select_pages(
 def _last_prefix_per_part(connection: duckdb.DuckDBPyConnection) -> list[int]:
     """Return the last key prefix of each part, chosen so that all parts have a similar size.
 
-    Pages with higher prefixes than these, if any, form a further part.
+    Pages with a higher prefix than the last of these form a further part.
     """
     sizes = connection.execute(PREFIX_SIZES.format(shift=PREFIX_SHIFT)).fetchall()
     total = sum(size for _, size in sizes)
@@ -181,7 +181,7 @@ def _write_parts(
 def _split_at_parts(
     batches: Iterable[pl.DataFrame], last_prefixes: Sequence[int]
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Split batches of documents so that each belongs to one part; yield part number and documents.
+    """Split batches of documents at the bounds of parts; yield part numbers and documents.
 
     Part 0 is yielded even if there are no documents.
 
@@ -198,7 +198,7 @@ def _split_at_parts(
 
 
 def duplicate_reason(params: DocumentParameters) -> pl.Expr:
-    """Return an expression for the reason to drop a duplicate; null if it is kept.
+    """Return an expression for the reason to drop a page as a duplicate; null if it is kept.
 
     The expression reads the columns `doc_id`, `duplicate_group` and `near_duplicate_group`.
     """

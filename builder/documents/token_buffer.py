@@ -64,7 +64,7 @@ class TokenBuffer(NamedTuple):
 
     @property
     def token_offsets(self) -> Positions:
-        """Byte offset of each token, then that of the end of the last token, int64[m + 1]."""
+        """Byte offset of each token, then the end offset of the last token, int64[m + 1]."""
         return np.concatenate([self.bounds[:1], self.ends + 1])
 
     @property
@@ -78,7 +78,7 @@ class TokenBuffer(NamedTuple):
         return TextBytes(self.data, self.token_offsets).to_series()
 
     def as_uint64(self) -> Keys:
-        """Return, for every byte offset of the buffer, the next eight bytes as an integer.
+        """Return the eight bytes from every byte offset of the buffer as an integer.
 
         Integers are little-endian; bytes after the end of the buffer count as 0. The array has one
         more entry than the buffer has bytes.

@@ -131,8 +131,8 @@ def build_classification(
         DefinitionError: the definition is invalid, an input file is missing, or the version is
             already released from a different definition or different inputs.
         FormatError: an input file has an invalid format.
-        DataError: a split with a positive share of authors has no posts, or no human label is of a
-            post.
+        DataError: a split with a positive share of authors has no posts, or no human label belongs
+            to a post.
     """
     definition = load_definition(definition_file)
     inputs = InputFiles.from_definition(definition, definition_file)
@@ -144,7 +144,7 @@ def build_classification(
             return _load_build(folder, inputs, rebuilt=False)
         if published is not None and not definition.collection.is_draft:
             raise DefinitionError(
-                f"version {folder.name} is already released, from a different definition or "
+                f"version {folder.name} is already released from a different definition or "
                 "different input files; set a new version in the definition",
                 definition_file,
                 "collection.version",
@@ -160,7 +160,9 @@ def build_classification(
 
 
 def explain_classification(definition_file: Path, out: Path) -> tuple[str, ...]:
-    """Return the reasons why a build would run, without running it; empty if there are none.
+    """Return the reasons why a classification collection would be rebuilt; empty if there are none.
+
+    Nothing is built.
 
     Raises:
         DefinitionError: the definition is invalid, or an input file is missing.

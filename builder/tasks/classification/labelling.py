@@ -5,7 +5,7 @@ Posts are processed independently; `selection` compares posts with each other.
 
 Authors are assigned to splits by a keyed hash, so that adding data does not move an author to
 another split. A post is a candidate for the split of its author if its time lies in the period of
-that split; the unlabelled corpus accepts all periods.
+that split; the split `unlabelled` accepts all periods.
 """
 
 from bisect import bisect_right
@@ -91,13 +91,18 @@ class AuthorSplits:
 
 @dataclass(frozen=True, slots=True)
 class Labeller:
-    """Assigns distant labels and candidate splits to posts."""
+    """Labeler that assigns distant labels and candidate splits to posts.
+
+    Args:
+        definition: Definition of the collection.
+        markers: Markers from which distant labels are derived.
+    """
 
     definition: ClassificationDefinition
     markers: MarkerList
 
     def write_work_table(self, sources: Iterable[Source], path: Path) -> int:
-        """Label the posts of all files, write the work table and return its number of rows."""
+        """Label the posts of all files, write the work table, and return its number of rows."""
         rows = 0
         schema = pl.DataFrame(schema=WORK_SCHEMA).to_arrow().schema
         with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as writer:
@@ -124,7 +129,10 @@ class Labeller:
         return rows.select(list(WORK_SCHEMA)).cast(WORK_SCHEMA)  # type: ignore[arg-type]
 
     def _add_distant_labels(self, posts: pl.DataFrame) -> pl.DataFrame:
-        """Add columns `marked` and `identity`; with `strip_markers`, remove markers from texts."""
+        """Add the columns `marked` (distant label) and `identity` (deduplication key) to posts.
+
+        Markers are removed from the texts if `strip_markers` is set.
+        """
         may_match = posts["text"].str.contains_any(self.markers.prefilter_strings)
         labels, stripped = [], []
         for text, is_match_possible in zip(posts["text"], may_match, strict=True):
@@ -139,7 +147,7 @@ class Labeller:
         return labelled.with_columns(text="stripped") if strip_markers else labelled
 
     def _assign_splits(self, posts: pl.DataFrame) -> pl.DataFrame:
-        """Add columns `author`, `sample`, `period`, `split` and `reason`."""
+        """Add the columns `author`, `sample`, `period`, `split` and `reason` (see `WORK_SCHEMA`)."""
         splits = AuthorSplits.from_shares(self.definition.authors, self.definition.seed)
         authors = [splits.hash_author(author) for author in posts["author"]]
         samples = [key64(f"{splits.seed}\nsample\n{post_id}") for post_id in posts["id"]]
@@ -152,7 +160,7 @@ class Labeller:
         return assigned.with_columns(reason=self._reject_reason_expr())
 
     def _period_expr(self) -> pl.Expr:
-        """Return an expression for the name of the period in which a post was written, or null."""
+        """Return an expression for the name of the period of each post; null if it is in none."""
         period = pl.lit(None, dtype=pl.String)
         for name, interval in self.definition.intervals.by_name().items():
             inside = pl.col("time").is_between(interval.start, interval.stop, closed="left")

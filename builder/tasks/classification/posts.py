@@ -74,7 +74,7 @@ def _read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def _parse_json(text: str) -> Any:
-    """Return the parsed JSON value, or None if it is malformed."""
+    """Return the value of a JSON text; None if the text is malformed."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -11,7 +11,7 @@ Reject reasons, in this order:
 Texts are similar if the Jaccard similarity of their word bigrams is at least theta > 1/2. All such
 pairs are found: similar sets of m and n bigrams share at least c = ceil(theta max(m, n)) bigrams,
 so if bigrams are sorted from rare to frequent, the first two shared bigrams are among the first
-m - c + 2 bigrams of the one set and the first n - c + 2 of the other (prefix filter with two
+m - c + 2 bigrams of one set and the first n - c + 2 of the other (prefix filter with two
 features; Bayardo, Ma, Srikant 2007; Wang, Li, Feng 2012).
 """
 
@@ -150,7 +150,7 @@ def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, min_jaccard: f
 def sample_split(
     connection: duckdb.DuckDBPyConnection, split: str, sampling: SamplingSection
 ) -> None:
-    """Reject the posts with the largest hashes until a split has its allowed size and balance."""
+    """Sample a split: reject posts, largest hash first, until its size and balance are allowed."""
     counts = dict(connection.execute(COUNT_LABELS, {"split": split}).fetchall())
     size = getattr(sampling, split) or sum(counts.values())
     balanced = sampling.kind == "balanced" and split in LABELLED_SPLITS

@@ -1,7 +1,8 @@
 """Validates a published classification collection.
 
-Checks files against the manifest, rows against the table schemas, and times against the periods of
-splits, and checks that splits share no post, author, text or near-duplicate text.
+Checks the files against the manifest, the rows against the table schemas and the times of posts
+against the periods of the splits. Also checks that no two splits share a post, author, text or
+near-duplicate text.
 """
 
 from collections.abc import Iterator
@@ -117,7 +118,7 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_tables(folder: Path) -> Iterator[Finding]:
-    """Check rows against the schemas (LC101) and the ids of labels against posts (LC102)."""
+    """Check that rows match the schemas (LC101), and that posts and labels match (LC102)."""
     for split in SPLITS:
         tables = (
             {"posts": Posts, "labels": Labels} if split in LABELLED_SPLITS else {"posts": Posts}
@@ -140,7 +141,7 @@ def _check_tables(folder: Path) -> Iterator[Finding]:
 
 
 def _read_posts(folder: Path, markers: Path | None) -> pl.DataFrame:
-    """Read the posts of all splits with the columns that duplicate detection needs."""
+    """Read the posts of all splits, with the columns required for finding duplicates."""
     frames = [
         parquet.read(folder / "posts" / f"{split}.parquet").with_columns(split=pl.lit(split))
         for split in SPLITS

@@ -1,4 +1,4 @@
-"""Document filtering task: scores runs of TREC KBA per time batch, and fits trends over time.
+"""Document filtering task: scores TREC KBA runs per time batch, and fits trends over time.
 
 Computes the measures and trends of Kenter, Balog and de Rijke (2015) and the averages of the
 official scorer of the track.

@@ -120,13 +120,13 @@ def score_filtering(
 def _find_period(
     tables: Sequence[pl.DataFrame], parameters: FilteringParameters
 ) -> tuple[int, int]:
-    """Return the start and exclusive end of the period, by default those of all documents."""
+    """Return the start and exclusive end of the period; by default, it spans all documents."""
     times = pl.concat([table["time"] for table in tables])
     if parameters.start is not None and parameters.end is not None:
         return parameters.start, parameters.end
     if times.is_empty():
         raise UsageError(
-            "expected at least one document in the ground truth and the runs, found none; set the "
+            "expected at least one document in the truth file or the runs, found none; set the "
             "start and end of the period"
         )
     first, last = times.sort()[[0, -1]].to_list()
@@ -158,7 +158,7 @@ class _MatchedRun:
         period: tuple[int, int],
         parameters: FilteringParameters,
     ) -> "_MatchedRun":
-        """Join the pairs that a run returned within a period with the judged pairs."""
+        """Match the pairs that a run returned within a period with the judged pairs."""
         inside = pl.col("time").is_between(*period, closed="left")
         pairs = run.pairs.filter(inside)
         judged = truth.pairs.select("document", "target", "relevant")
@@ -185,7 +185,7 @@ class _MatchedRun:
 def _score_runs(
     runs: Sequence[_MatchedRun], batches: Batches, parameters: FilteringParameters
 ) -> pl.DataFrame:
-    """Score every system at every confidence cut-off in every batch."""
+    """Score every system at every confidence cut-off, in every time batch."""
     frames = [
         _score_cutoff(run, cutoff, batches, parameters)
         for run in runs
@@ -226,7 +226,7 @@ def _add_batch_index(pairs: pl.DataFrame, batches: Batches) -> pl.DataFrame:
 def _count_documents(
     returned: pl.DataFrame, relevant: pl.DataFrame, batches: Batches
 ) -> npt.NDArray[np.int64]:
-    """Count the distinct documents per batch that are returned or relevant: int64[batches]."""
+    """Count the distinct documents in each batch that are returned or relevant, int64[batches]."""
     both = pl.concat([pairs.select("batch_index", "document") for pairs in (returned, relevant)])
     indexes = both.unique()["batch_index"].to_numpy()
     return np.bincount(indexes, minlength=len(batches.starts)).astype(np.int64)

@@ -71,7 +71,7 @@ def filtering_trend(
 def fit_trends(
     result: FilteringResult, measure: str, residuals: ResidualKind = "raw"
 ) -> TrendReport:
-    """Fit a trend to the per-batch scores of each run in one measure.
+    """Fit a trend over time to the scores of each run in one measure, per confidence cut-off.
 
     Args:
         result: Scores of filtering runs.

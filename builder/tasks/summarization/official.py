@@ -137,7 +137,9 @@ def official_scores(
 
 
 def ideal_gain(relevance: Sequence[float], n_updates: int) -> float:
-    """Return the mean relevance of the `n_updates` most relevant nuggets, or of all if fewer.
+    """Return the mean relevance of the `n_updates` most relevant nuggets.
+
+    All nuggets are used if there are fewer, or if `n_updates` is 0.
 
     Args:
         relevance: Relevance of every nugget; at least one.

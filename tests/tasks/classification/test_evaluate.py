@@ -41,8 +41,8 @@ def test_predictions_for_other_posts_are_an_error(collection, tmp_path, ids):
     with pytest.raises(DataError) as error:
         evaluate_classification(collection.folder, [path])
     assert str(error.value) == (
-        f"{path}: expected predictions for posts of the test sets, found none, but {len(ids)} for "
-        "other posts; correct the ids of the posts"
+        f"{path}: expected predictions for posts of the test sets, found none among {len(ids)} "
+        "predictions; correct the post ids"
     )
 
 
