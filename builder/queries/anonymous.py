@@ -56,7 +56,7 @@ class AnonymousQueries:
 
     Args:
         total: Number of distinct queries of the log.
-        eligible: Number of distinct queries, without those asked only by excluded users.
+        eligible: Number of distinct queries, not counting those asked only by excluded users.
         anonymous: Number of distinct queries that satisfy k-anonymity.
         connection: DuckDB connection with the tables of query counts and texts.
         params: Section `[select]` of the definition.
@@ -71,7 +71,8 @@ class AnonymousQueries:
     def batches(self) -> Iterator[pl.DataFrame]:
         """Yield all k-anonymous queries in batches, in ascending order of `query`.
 
-        Columns: those of `forms.choose_published_texts`, and `impressions`, `clicks`, `top_clicks`.
+        The columns are those of `forms.choose_published_texts`, `impressions`, `clicks` and
+        `top_clicks`.
         """
         parts = _count_rows(self.connection, "texts") // FORMS_PER_RANGE + 1
         for first, stop in pairwise(part * 2**64 // parts for part in range(parts + 1)):
@@ -83,7 +84,7 @@ class AnonymousQueries:
             )
 
     def add_candidates(self, queries: pl.DataFrame) -> None:
-        """Add queries (columns `CANDIDATE_COLUMNS`) to the candidates."""
+        """Add queries with the columns `CANDIDATE_COLUMNS` to the candidates."""
         self.connection.register("selected", queries.select(CANDIDATE_COLUMNS).to_arrow())
         self.connection.execute("INSERT INTO kept SELECT * FROM selected")
         self.connection.unregister("selected")
@@ -106,7 +107,7 @@ def anonymous_queries(
     limits: Limits,
     excluded_users: pl.Series | None = None,
 ) -> Iterator[AnonymousQueries]:
-    """Count the queries of a log, and yield those that satisfy k-anonymity.
+    """Open the k-anonymous queries of a log as a context manager, and count them.
 
     Args:
         impressions: Table with the schema `Impressions`.

@@ -85,7 +85,7 @@ def merge_labels(
 
 
 def choose_representatives(queries: pl.DataFrame) -> pl.DataFrame:
-    """Map each `query_id` to the most frequent query of its variant set, its `representative`."""
+    """Map each query to its `representative`: the most frequent query of its variant set."""
     ordered = queries.sort("impressions", "text", descending=[True, False])
     unit = pl.coalesce("variant_set", "query_id")
     return ordered.select("query_id", pl.col("query_id").first().over(unit).alias("representative"))

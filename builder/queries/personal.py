@@ -86,7 +86,7 @@ def _detect_id_number(text: str) -> str | None:
 
 
 def _join_digit_groups(text: str, min_length: int, max_length: int) -> Iterator[str]:
-    """Join adjacent groups of digits, and yield each number whose length is within the bounds."""
+    """Join adjacent groups of digits; yield each number of `min_length` to `max_length` digits."""
     groups = list(_GROUP.finditer(text))
     for first, start in enumerate(groups):
         joined, end = "", start.start()

@@ -59,7 +59,7 @@ def select(
         progress: Advances by the number of k-anonymous queries.
         stop_lists: Text files with one query, word or phrase per line.
         verdicts: Table with the schema `Verdicts`.
-        filters: Conditions on verdicts that exclude queries, or users with their impressions.
+        filters: Conditions on verdicts by which queries, or all impressions of users, are excluded.
 
     Returns:
         The ledger, which counts distinct folded queries.
@@ -98,7 +98,7 @@ def apply_rules(
     params: SelectParameters,
     rules: Sequence[Rule],
 ) -> pl.DataFrame:
-    """Add the columns `topics`, and `reason`: the first rule that excludes a query, or null."""
+    """Add the columns `topics` and `reason` (first rule that excludes the query, or null)."""
     matched = queries.with_columns(match_topics(queries["folded"], topics, params.matching))
     return matched.with_columns(first_matching_rule(rules))
 

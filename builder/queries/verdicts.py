@@ -106,7 +106,7 @@ def collect_verdicts(
 def excluded_keys(
     verdicts: Table | None, filters: Sequence[VerdictFilter], kind: str
 ) -> dict[str, pl.Series]:
-    """Return the excluded keys of queries, users or documents, by filter name.
+    """Return the keys of the excluded queries, users or documents, by filter name.
 
     Args:
         verdicts: Table with the schema `Verdicts`; None if there are no verdicts.
@@ -186,7 +186,7 @@ def _read_subjects(
     select: SelectParameters,
     limits: Limits,
 ) -> Iterator[pl.DataFrame]:
-    """Yield batches of the queries, users or documents that a plug-in is to label."""
+    """Yield batches of the queries, users or documents that a plug-in labels."""
     if plugin.kind == "query":
         with anonymous_queries(impressions, log_queries, select, limits) as queries:
             for frame in queries.batches():
