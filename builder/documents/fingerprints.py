@@ -57,7 +57,7 @@ def fingerprint_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> F
     """
     counts, hashes, signatures = [np.zeros(0, dtype=np.int64)], [], []
     for tokens in tokenize_chunks(document_texts(pages)):
-        counts.append(tokens.counts)
+        counts.append(tokens.token_counts)
         hashes += tokens.md5_hex()
         if shingle_size is not None:
             signatures.append(compute_signatures(tokens, shingle_size))

@@ -76,7 +76,7 @@ def compute_signatures(tokens: TokenBuffer, shingle_size: int) -> Signatures:
         tokens: Tokens of n texts.
         shingle_size: Number of tokens per shingle.
     """
-    count = len(tokens.counts)
+    count = len(tokens.token_counts)
     minima = np.full(count * BINS, EMPTY, dtype=np.uint32)
     hashes = _shingle_hashes(_token_hashes(tokens), shingle_size)
     bins = (hashes >> BIN_SHIFT).astype(np.int64)
@@ -122,7 +122,7 @@ def estimate_jaccard(left: Signatures, right: Signatures) -> npt.NDArray[np.floa
 def _text_indices(tokens: TokenBuffer) -> Integers:
     """Return the index of the text that contains each token, int64[tokens]."""
     steps = np.zeros(len(tokens.ends), dtype=np.int64)
-    filled = np.flatnonzero(tokens.counts)
+    filled = np.flatnonzero(tokens.token_counts)
     steps[tokens.text_offsets[filled]] = np.diff(filled, prepend=0)
     return np.cumsum(steps, out=steps)
 
@@ -143,7 +143,8 @@ def _token_hashes(tokens: TokenBuffer) -> Keys:
     """Return a hash of each token, uint64[tokens].
 
     A token of up to eight bytes is its own hash, read as a little-endian integer. Every further
-    eight bytes are mixed into the hash. Tokens of more than `MAX_CHAINED_BYTES` bytes are hashed with MD5.
+    eight bytes are mixed into the hash. Tokens of more than `MAX_CHAINED_BYTES` bytes are hashed
+    with MD5.
     """
     starts = tokens.starts
     sizes = tokens.ends - starts

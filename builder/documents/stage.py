@@ -138,7 +138,7 @@ def _select_pages(
         params: Section `[documents]` of the definition.
     """
     candidates = groups.with_columns(key_to_id("number", "d").alias("doc_id"))
-    with_reasons = candidates.with_columns(duplicate_reason(params).alias("reason"))
+    with_reasons = candidates.with_columns(duplicate_reason_expr(params).alias("reason"))
     connection.register("duplicates", with_reasons.to_arrow())
     connection.execute(SELECTED_PAGES)
     return Counter(with_reasons["reason"].drop_nulls().to_list())
@@ -197,7 +197,7 @@ def _split_at_parts(
             yield int(rows["part"][0]), rows
 
 
-def duplicate_reason(params: DocumentParameters) -> pl.Expr:
+def duplicate_reason_expr(params: DocumentParameters) -> pl.Expr:
     """Return an expression for the reason to drop a page as a duplicate; null if it is kept.
 
     The expression reads the columns `doc_id`, `duplicate_group` and `near_duplicate_group`.

@@ -100,7 +100,7 @@ class AnonymousQueries:
 
 
 @contextmanager
-def anonymous_queries(
+def open_anonymous_queries(
     impressions: Table,
     log_queries: Table,
     params: SelectParameters,

@@ -103,10 +103,10 @@ def _join_digit_groups(text: str, min_length: int, max_length: int) -> Iterator[
 def _has_iban(text: str) -> bool:
     """Whether an uppercase text contains a valid IBAN."""
     starts = (match.start() for match in _IBAN_START.finditer(text))
-    return any(_is_iban(text[start : start + _LONGEST_IBAN]) for start in starts)
+    return any(_starts_with_iban(text[start : start + _LONGEST_IBAN]) for start in starts)
 
 
-def _is_iban(text: str) -> bool:
+def _starts_with_iban(text: str) -> bool:
     """Whether a text starts with a valid IBAN."""
     length = IBAN_LENGTHS.get(text[:2])
     if length is None:

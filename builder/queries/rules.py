@@ -88,7 +88,7 @@ def is_url_like(typed: pl.Expr) -> pl.Expr:
     return typed.str.contains(ADDRESS) | typed.str.contains(HOST)
 
 
-def first_matching_rule(rules: Sequence[Rule]) -> pl.Expr:
+def first_matching_rule_expr(rules: Sequence[Rule]) -> pl.Expr:
     """Return an expression for the first rule that excludes a query; null if no rule does."""
     return pl.coalesce(pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules).alias(
         "reason"
@@ -128,7 +128,7 @@ class FunnelStep:
     remaining: int
 
 
-def funnel(rows_in: int, rejected: Mapping[str, int]) -> tuple[FunnelStep, ...]:
+def funnel_steps(rows_in: int, rejected: Mapping[str, int]) -> tuple[FunnelStep, ...]:
     """Return the steps of the query funnel: how many queries each rule excluded.
 
     Args:

@@ -18,7 +18,7 @@ import duckdb
 import polars as pl
 
 from builder.parameters import SplitParameters, VariantParameters
-from builder.queries.signatures import set_id, signature
+from builder.queries.signatures import signature, variant_set_id
 from builder.queries.similarity import near_signatures
 from builder.text.keys import fold, in_sample
 
@@ -65,7 +65,7 @@ def _add_signature_and_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame)
     return (
         folded.with_columns(signature(pl.col("folded")).alias("signature"))
         .join(manual_sets, on="folded", how="left")
-        .with_columns(pl.coalesce("manual_set", set_id(pl.col("signature"))).alias("base"))
+        .with_columns(pl.coalesce("manual_set", variant_set_id(pl.col("signature"))).alias("base"))
     )
 
 

@@ -44,7 +44,7 @@ def signature(folded: pl.Expr) -> pl.Expr:
     return stems.list.unique().list.sort().list.join(" ")
 
 
-def set_id(name: pl.Expr) -> pl.Expr:
+def variant_set_id(name: pl.Expr) -> pl.Expr:
     """Return an expression for variant set ids: `v` and 16 hex digits of the MD5 of each name."""
     return name.map_batches(_hash_names, return_dtype=pl.String, is_elementwise=True)
 

@@ -143,7 +143,7 @@ def _disagreement(labels: Sequence[Hashable]) -> float:
     return (n * (n - 1) - same) / (n - 1)
 
 
-def agreement_of_files(paths: Sequence[Path]) -> AgreementReport:
+def measure_agreement_in_files(paths: Sequence[Path]) -> AgreementReport:
     """Measure the agreement between the annotators in files of human labels.
 
     Raises:

@@ -54,7 +54,7 @@ def read_annotations(paths: Sequence[Path]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=ANNOTATION_SCHEMA, orient="row").sort("id", "annotator")
 
 
-def check_labelled_posts(connection: duckdb.DuckDBPyConnection, files: Sequence[Source]) -> None:
+def require_labels_of_posts(connection: duckdb.DuckDBPyConnection, files: Sequence[Source]) -> None:
     """Raise an error if none of the human labels belongs to a post of the collection.
 
     Args:
@@ -65,8 +65,8 @@ def check_labelled_posts(connection: duckdb.DuckDBPyConnection, files: Sequence[
     Raises:
         DataError: there are files, but none of their labels belongs to a post.
     """
-    labelled = connection.sql("SELECT id FROM verdict SEMI JOIN work USING (id) LIMIT 1")
-    if files and not labelled.fetchall():
+    labeled = connection.sql("SELECT id FROM verdict SEMI JOIN work USING (id) LIMIT 1")
+    if files and not labeled.fetchall():
         first = connection.sql("SELECT min(id) FROM verdict").fetchall()[0][0]
         found = f"only labels of unknown posts, such as {first!r}" if first else "no labels"
         raise DataError(

@@ -29,8 +29,8 @@ from builder.io.sources import Interval
 from builder.parameters import Section
 from builder.text.names import NAME_PATTERN, VERSION_PATTERN
 
-LABELLED_SPLITS = ("train", "dev", "within", "short", "long")
-SPLITS = (*LABELLED_SPLITS, "unlabelled")
+LABELED_SPLITS = ("train", "dev", "within", "short", "long")
+SPLITS = (*LABELED_SPLITS, "unlabelled")
 TEST_SPLITS = ("within", "short", "long")
 SPLIT_INTERVALS = {"train": "t", "dev": "t", "within": "t", "short": "short", "long": "long"}
 DAY = 86_400
@@ -138,11 +138,11 @@ class AuthorsSection(Section):
         default=0.15, description="Fraction of authors assigned to the long-term test set"
     )
     unlabelled: Share = Field(
-        default=0.2, description="Fraction of authors assigned to the unlabelled corpus"
+        default=0.2, description="Fraction of authors assigned to the unlabeled corpus"
     )
 
     @model_validator(mode="after")
-    def _check_sum(self) -> "AuthorsSection":
+    def _check_shares(self) -> "AuthorsSection":
         total = sum(getattr(self, split) for split in SPLITS)
         if abs(total - 1) > 1e-9:
             raise ValueError(f"expected shares that sum to 1, found a sum of {total:.6g}")
@@ -173,7 +173,7 @@ class SamplingSection(Section):
         default=None, description="Maximum number of long-term test posts; default: all"
     )
     unlabelled: MaxPosts = Field(
-        default=None, description="Maximum number of unlabelled posts; default: all"
+        default=None, description="Maximum number of unlabeled posts; default: all"
     )
 
 

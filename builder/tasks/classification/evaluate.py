@@ -100,8 +100,8 @@ def evaluate_classification(
         ignored = len(predicted.keys() - posts)
         if ignored == len(predicted):
             raise DataError(
-                f"{path}: expected predictions for posts of the test sets, found none among {ignored} "
-                "predictions; correct the post ids"
+                f"{path}: expected predictions for posts of the test sets, found none among "
+                f"{ignored} predictions; correct the post ids"
             )
         summary.append((system, weighted_f1(macro, weights), ignored))
     ranked = pl.DataFrame(summary, schema=SUMMARY_SCHEMA, orient="row").sort(

@@ -19,7 +19,7 @@ from builder.runtime.publisher import (
     write_manifest,
 )
 from builder.tasks.classification.definition import (
-    LABELLED_SPLITS,
+    LABELED_SPLITS,
     SPLITS,
     ClassificationDefinition,
 )
@@ -77,7 +77,7 @@ def write_card(folder: Path, definition: ClassificationDefinition, drift: dict[s
     """Write the dataset card `README.md`, with the file paths and sizes of the splits."""
     collection = definition.collection
     lines = ["---", f"license_name: {json.dumps(collection.licence)}", "configs:"]
-    for kind, splits in (("posts", SPLITS), ("labels", LABELLED_SPLITS)):
+    for kind, splits in (("posts", SPLITS), ("labels", LABELED_SPLITS)):
         lines += [f"- config_name: {kind}", "  data_files:"]
         for split in splits:
             lines += [f"  - split: {split}", f"    path: {kind}/{split}.parquet"]

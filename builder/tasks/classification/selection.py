@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import duckdb
 
 from builder.tasks.classification.definition import (
-    LABELLED_SPLITS,
+    LABELED_SPLITS,
     SPLITS,
     ClassificationDefinition,
     SamplingSection,
@@ -153,7 +153,7 @@ def sample_split(
     """Sample a split: reject posts, largest hash first, until its size and balance are allowed."""
     counts = dict(connection.execute(COUNT_LABELS, {"split": split}).fetchall())
     size = getattr(sampling, split) or sum(counts.values())
-    balanced = sampling.kind == "balanced" and split in LABELLED_SPLITS
+    balanced = sampling.kind == "balanced" and split in LABELED_SPLITS
     limit = min([size // 2, *_polarity_counts(counts)]) if balanced else size
     group = "marked" if balanced else "split"
     connection.execute(REJECT_UNSAMPLED.format(group=group), {"split": split, "limit": limit})

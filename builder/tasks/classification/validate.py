@@ -18,12 +18,12 @@ from builder.errors import FormatError, UsageError
 from builder.io import parquet
 from builder.runtime.publisher import MANIFEST, SUMS, sha256
 from builder.tasks.classification.definition import (
-    LABELLED_SPLITS,
+    LABELED_SPLITS,
     SPLIT_INTERVALS,
     SPLITS,
     ClassificationDefinition,
 )
-from builder.tasks.classification.labelling import deduplication_key
+from builder.tasks.classification.labeling import deduplication_key
 from builder.tasks.classification.markers import read_markers
 from builder.tasks.classification.selection import CREATE_FEATURES, CREATE_NEAR_DUPLICATES
 from builder.tasks.classification.table_schemas import Labels, Posts
@@ -120,9 +120,7 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
 def _check_tables(folder: Path) -> Iterator[Finding]:
     """Check that rows match the schemas (LC101), and that posts and labels match (LC102)."""
     for split in SPLITS:
-        tables = (
-            {"posts": Posts, "labels": Labels} if split in LABELLED_SPLITS else {"posts": Posts}
-        )
+        tables = {"posts": Posts, "labels": Labels} if split in LABELED_SPLITS else {"posts": Posts}
         ids = {}
         for kind, schema in tables.items():
             name = f"{kind}/{split}.parquet"
@@ -163,7 +161,7 @@ def _check_times(posts: pl.DataFrame, definition: ClassificationDefinition) -> I
     for split in SPLITS:
         allowed = (
             [intervals[SPLIT_INTERVALS[split]]]
-            if split in LABELLED_SPLITS
+            if split in LABELED_SPLITS
             else list(intervals.values())
         )
         inside = pl.any_horizontal(

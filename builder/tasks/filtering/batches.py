@@ -23,7 +23,7 @@ MAX_BATCH_SECONDS = 10**10
 
 
 @dataclass(frozen=True, slots=True)
-class Batches:
+class TimeBatches:
     """Consecutive time batches.
 
     Args:
@@ -44,7 +44,7 @@ class Batches:
         return np.searchsorted(self.edges, times, side="right").astype(np.int64) - 1
 
 
-def time_batches(start: int, end: int, granularity: str) -> Batches:
+def time_batches(start: int, end: int, granularity: str) -> TimeBatches:
     """Divide the period [start, end) into batches.
 
     Args:
@@ -62,7 +62,7 @@ def time_batches(start: int, end: int, granularity: str) -> Batches:
         )
     seconds = batch_seconds(granularity)
     if seconds is None:
-        return Batches(_month_edges(start, end), None)
+        return TimeBatches(_month_edges(start, end), None)
     origin = {"hour": 0, "day": 0, "week": FIRST_MONDAY}.get(granularity, start)
     first = (start - origin) // seconds * seconds + origin
     count = -((first - end) // seconds)
@@ -71,7 +71,7 @@ def time_batches(start: int, end: int, granularity: str) -> Batches:
             f"expected at most {MAX_BATCHES} batches, found {count} of {seconds} s in the period "
             f"[{start}, {end}); choose longer batches or a shorter period"
         )
-    return Batches(first + seconds * np.arange(count + 1, dtype=np.int64), seconds)
+    return TimeBatches(first + seconds * np.arange(count + 1, dtype=np.int64), seconds)
 
 
 def batch_seconds(granularity: str) -> int | None:

@@ -135,9 +135,9 @@ def check_assumptions(
 ) -> pl.DataFrame:
     """Count the trends whose residuals are normal and independent.
 
-    Trends whose scores are all 0 are ignored. An assumption is satisfied if its test (Anderson-Darling
-    for normality, two-sided Durbin-Watson for independence) is defined and does not reject the
-    assumption.
+    Trends whose scores are all 0 are ignored. An assumption is satisfied if its test
+    (Anderson-Darling for normality, two-sided Durbin-Watson for independence) is defined and does
+    not reject the assumption.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.

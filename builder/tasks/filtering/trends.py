@@ -45,7 +45,7 @@ class FilteringTrendParameters:
         require_one_of("residuals", self.residuals, get_args(ResidualKind))
 
 
-def filtering_trend(
+def evaluate_filtering_trends(
     truth: Path, runs: Sequence[Path], parameters: FilteringTrendParameters | None = None
 ) -> TrendReport:
     """Evaluate filtering runs and fit a trend per system and cut-off.

@@ -71,7 +71,7 @@ class ScoredUpdate:
     confidence: float
 
 
-def official_table(
+def official_event_scores(
     events: Mapping[str, Event],
     systems: Mapping[str, Mapping[str, Sequence[PushedUpdate]]],
     parameters: SummarizationParameters,
@@ -99,7 +99,7 @@ def official_means(table: pl.DataFrame) -> pl.DataFrame:
     """Return the mean official scores of each system over events, best system first.
 
     Args:
-        table: Table returned by `official_table`.
+        table: Table returned by `official_event_scores`.
     """
     rows = [
         {"system": system, "events": group.height}

@@ -33,7 +33,7 @@ from builder.tasks.summarization.measures import (
     graded_relevance,
     updates_before,
 )
-from builder.tasks.summarization.official import official_means, official_table
+from builder.tasks.summarization.official import official_event_scores, official_means
 from builder.tasks.summarization.parameters import SummarizationParameters
 from builder.tasks.summarization.pool import count_words, matched_words, read_pool
 
@@ -170,7 +170,7 @@ def score_summaries(
     frame = pl.DataFrame(event_rows, schema=EVENT_SCHEMA)
     taus = pl.DataFrame(tau_rows, schema=TAU_SCHEMA)
     ignored_rows = sorted((+counts).items())
-    official = official_table(events, systems, parameters)
+    official = official_event_scores(events, systems, parameters)
     return SummarizationReport(
         official=official,
         official_means=official_means(official),

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from builder.io.sources import Source
 from builder.tasks.classification.definition import (
-    LABELLED_SPLITS,
+    LABELED_SPLITS,
     SPLIT_INTERVALS,
     SPLITS,
     AuthorsSection,
@@ -90,7 +90,7 @@ class AuthorSplits:
 
 
 @dataclass(frozen=True, slots=True)
-class Labeller:
+class Labeler:
     """Labeler that assigns distant labels and candidate splits to posts.
 
     Args:
@@ -117,7 +117,7 @@ class Labeller:
         """Convert a block of records to rows of the work table (`WORK_SCHEMA`)."""
         posts = self._assign_splits(self._add_distant_labels(block.posts))
         is_candidate = pl.col("reason").is_null()
-        labelled = posts.with_columns(
+        labeled = posts.with_columns(
             split=pl.when(is_candidate).then("split"),
             text=pl.when(is_candidate).then("text"),
             identity=pl.when(is_candidate).then("identity"),
@@ -125,7 +125,7 @@ class Labeller:
         )
         lines = pl.DataFrame(block.malformed, schema=["line", "reason"], orient="row")
         malformed = lines.cast({"line": pl.UInt64, "reason": pl.String})
-        rows = pl.concat([labelled, malformed.with_columns(file=pl.lit(file))], how="diagonal")
+        rows = pl.concat([labeled, malformed.with_columns(file=pl.lit(file))], how="diagonal")
         return rows.select(list(WORK_SCHEMA)).cast(WORK_SCHEMA)  # type: ignore[arg-type]
 
     def _add_distant_labels(self, posts: pl.DataFrame) -> pl.DataFrame:
@@ -139,15 +139,15 @@ class Labeller:
             matches = self.markers.find_all(text) if is_match_possible else []
             labels.append(distant_label(matches))
             stripped.append(self.markers.remove_all(text) if matches else text)
-        labelled = posts.with_columns(
+        labeled = posts.with_columns(
             marked=pl.Series(labels, dtype=pl.String),
             stripped=pl.Series(stripped, dtype=pl.String),
         ).with_columns(identity=deduplication_key(pl.col("stripped")))
         strip_markers = self.definition.labels.strip_markers
-        return labelled.with_columns(text="stripped") if strip_markers else labelled
+        return labeled.with_columns(text="stripped") if strip_markers else labeled
 
     def _assign_splits(self, posts: pl.DataFrame) -> pl.DataFrame:
-        """Add the columns `author`, `sample`, `period`, `split` and `reason` (see `WORK_SCHEMA`)."""
+        """Add the columns `author`, `sample`, `period`, `split` and `reason` of `WORK_SCHEMA`."""
         splits = AuthorSplits.from_shares(self.definition.authors, self.definition.seed)
         authors = [splits.hash_author(author) for author in posts["author"]]
         samples = [key64(f"{splits.seed}\nsample\n{post_id}") for post_id in posts["id"]]
@@ -176,7 +176,7 @@ class Labeller:
             "both_sides": pl.col("marked") == "both",
             "too_few_words": words < self.definition.text.min_words,
             "author_of_another_period": split_period.ne(pl.col("period")).fill_null(value=False),
-            "no_marker": pl.col("split").is_in(LABELLED_SPLITS)
+            "no_marker": pl.col("split").is_in(LABELED_SPLITS)
             & ~pl.col("marked").is_in(POLARITIES),
         }
         return pl.coalesce(pl.when(test).then(pl.lit(name)) for name, test in reasons.items())
