@@ -89,8 +89,8 @@ def find_duplicate_groups(
 
     Args:
         connection: DuckDB connection with the views `hashes` (`number`, `doc_id`, `shown`,
-            `text_hash`) and `bands` (`number`, `band`, `value`). Page numbers must have the same
-            order as ids.
+            `text_hash`) and `bands` (`number`, `band`, `value`). Page numbers must be in the
+            same order as ids.
         signatures: Signatures of all pages that have bands.
         threshold: Minimum estimated Jaccard coefficient of near-duplicates.
 

@@ -33,7 +33,7 @@ def analyze_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> Finge
 
     Args:
         pages: Pages with the columns `title` and `text`.
-        shingle_size: Number of tokens per shingle; None: compute no sketches.
+        shingle_size: Number of tokens per shingle; None to compute no sketches.
 
     Returns:
         The pages with the additional columns `tokens`, `text_hash`, `token_hash`, `language` and
@@ -53,7 +53,11 @@ def fingerprint_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> F
 
     Args:
         pages: Pages with the columns `title` and `text`.
-        shingle_size: Number of tokens per shingle; None: compute no sketches.
+        shingle_size: Number of tokens per shingle; None to compute no sketches.
+
+    Returns:
+        The pages with the additional columns `tokens`, `text_hash` and `token_hash`, and their
+        sketches.
     """
     counts, hashes, signatures = [np.zeros(0, dtype=np.int64)], [], []
     for tokens in tokenize_chunks(document_texts(pages)):

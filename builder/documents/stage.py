@@ -1,9 +1,9 @@
 """The stage `documents`: selects the documents of a snapshot from its crawl.
 
 Input: pages of the crawl, documents shown for selected queries, URL lists and verdicts. Output: the
-table `gathered`: the pages that were shown and a hash-based sample of the crawl, as LongEval
-defines them (Galuscakova et al. 2023, section 3), without the pages that the rules exclude. It has
-fingerprints, from which changes are detected, and groups of duplicates.
+table `gathered`, with the pages that were shown and a hash-based sample of the crawl, as LongEval
+defines them (Galuscakova et al. 2023, section 3), but without the pages that the rules exclude. The
+table has fingerprints, from which changes are detected, and groups of duplicates.
 """
 
 from collections import Counter

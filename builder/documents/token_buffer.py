@@ -78,7 +78,7 @@ class TokenBuffer(NamedTuple):
         return TextBytes(self.data, self.token_offsets).to_series()
 
     def as_uint64(self) -> Keys:
-        """Return the eight bytes from every byte offset of the buffer as an integer.
+        """Return one 64-bit integer per byte offset of the buffer: the eight bytes from there.
 
         Integers are little-endian; bytes after the end of the buffer count as 0. The array has one
         more entry than the buffer has bytes.

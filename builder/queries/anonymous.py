@@ -107,7 +107,7 @@ def open_anonymous_queries(
     limits: Limits,
     excluded_users: pl.Series | None = None,
 ) -> Iterator[AnonymousQueries]:
-    """Open the k-anonymous queries of a log as a context manager, and count them.
+    """Count the queries of a log, and open a context for reading those that are k-anonymous.
 
     Args:
         impressions: Table with the schema `Impressions`.

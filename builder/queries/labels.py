@@ -1,4 +1,4 @@
-"""Merges the qrels of query variants into one query per variant set, as LongEval did.
+"""Merges the qrels of query variants, so that each variant set becomes one query.
 
 Used with `variants.merge = "labels"`, where every variant is graded separately. If several members
 of a set have a grade for a document, the rules of the LongEval organizers apply: equal grades are

@@ -50,6 +50,6 @@ def variant_set_id(name: pl.Expr) -> pl.Expr:
 
 
 def _hash_names(names: pl.Series) -> pl.Series:
-    """Return the variant set id of each name; null for null."""
+    """Return the variant set id of each name; null if the name is null."""
     ids = [None if name is None else f"v{key64(name):016x}" for name in names]
     return pl.Series(names.name, ids, dtype=pl.String)

@@ -19,7 +19,7 @@ from builder.statistics import agreement as statistics
 from builder.tasks.classification.annotations import read_annotations
 
 LabelsByPost: TypeAlias = Mapping[str, Mapping[str, str]]
-"""Label by post and annotator."""
+"""Labels by post and annotator."""
 ALL_LABELS_EQUAL = "all labels are equal, so no disagreement is expected"
 NOTHING_TO_COMPARE = "no post has two labels to compare"
 PAIR_SCHEMA = {
@@ -121,7 +121,8 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Agreemen
     """Compute Krippendorff's alpha for nominal labels.
 
     Args:
-        labels_by_unit: Labels of each unit; units with fewer than two labels are ignored.
+        labels_by_unit: Labels that annotators assigned to each unit; units with fewer than two
+            labels are ignored.
     """
     paired = [labels for labels in labels_by_unit if len(labels) > 1]
     total = sum(map(len, paired))
@@ -137,7 +138,7 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Agreemen
 
 
 def _disagreement(labels: Sequence[Hashable]) -> float:
-    """Return the ordered pairs of different labels of a unit, divided by (number of labels - 1)."""
+    """Return the number of ordered pairs of unequal labels, divided by (number of labels - 1)."""
     n = len(labels)
     same = sum(count * (count - 1) for count in Counter(labels).values())
     return (n * (n - 1) - same) / (n - 1)

@@ -48,7 +48,7 @@ class PostBlock:
 
 
 def read_posts(source: Source, records_per_block: int = RECORDS_PER_BLOCK) -> Iterator[PostBlock]:
-    """Read the records of a file in blocks.
+    """Yield the records of a file in blocks.
 
     Raises:
         UsageError: the file cannot be read.

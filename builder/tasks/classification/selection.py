@@ -120,9 +120,11 @@ def select_posts(
 ) -> None:
     """Create the table `candidate`, with a reject reason for each post that is not selected.
 
+    The table has the columns of the work table and `rank` (order of precedence); `reason` is null
+    for selected posts.
+
     Args:
-        connection: Connection with the view `work`. The new table has the columns of the work table
-            and rank (order of precedence); reason is null for selected posts.
+        connection: DuckDB connection with the view `work`.
         definition: Definition of the collection, with the similarity threshold and split sizes.
     """
     connection.execute(CREATE_CANDIDATES)
@@ -137,7 +139,7 @@ def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, min_jaccard: f
     """Reject posts that are near-duplicates of a post in a preferred split.
 
     Args:
-        connection: Connection with the table `candidate`.
+        connection: DuckDB connection with the table `candidate`.
         min_jaccard: Minimum Jaccard similarity of near-duplicates, above 0.5.
     """
     connection.execute(CREATE_FEATURES)
@@ -150,7 +152,10 @@ def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, min_jaccard: f
 def sample_split(
     connection: duckdb.DuckDBPyConnection, split: str, sampling: SamplingSection
 ) -> None:
-    """Sample a split: reject posts, largest hash first, until its size and balance are allowed."""
+    """Limit a split to its maximum size: reject the posts with the largest hashes.
+
+    Balanced sampling also keeps as many positive as negative posts, if the split has labels.
+    """
     counts = dict(connection.execute(COUNT_LABELS, {"split": split}).fetchall())
     size = getattr(sampling, split) or sum(counts.values())
     balanced = sampling.kind == "balanced" and split in LABELED_SPLITS

@@ -24,7 +24,7 @@ MAX_BATCH_SECONDS = 10**10
 
 @dataclass(frozen=True, slots=True)
 class TimeBatches:
-    """Consecutive time batches.
+    """Consecutive time intervals, in each of which a system is scored.
 
     Args:
         edges: n + 1 ascending times in Unix seconds; batch i is [edges[i], edges[i + 1]).
@@ -45,7 +45,7 @@ class TimeBatches:
 
 
 def time_batches(start: int, end: int, granularity: str) -> TimeBatches:
-    """Divide the period [start, end) into batches.
+    """Divide the period [start, end) into time batches.
 
     Args:
         start: Start of the period in Unix seconds.

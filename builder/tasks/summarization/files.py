@@ -77,7 +77,7 @@ class Event:
     Args:
         nuggets: Nuggets by id.
         pool: Pooled updates by id.
-        interval: Start and end in Unix seconds; None if there is no events file.
+        interval: Start and end in Unix seconds; None if unknown.
     """
 
     nuggets: dict[str, JudgedNugget] = field(default_factory=dict)
@@ -183,7 +183,7 @@ def read_nuggets(path: Path) -> dict[str, Event]:
             row.join_fields(5),
         )
         if name in nuggets:
-            raise row.error("a nugget id that is new in its event", name)
+            raise row.error("a nugget id that did not occur before in its event", name)
         if importance < 0 or row.parse_integer(4, "length") < 0:
             raise row.error("an importance and a length of at least 0", row.fields[3:5])
         if not text.strip():

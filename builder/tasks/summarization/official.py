@@ -113,7 +113,7 @@ def official_means(table: pl.DataFrame) -> pl.DataFrame:
 def official_scores(
     event: Event, pushed: Sequence[PushedUpdate], parameters: SummarizationParameters
 ) -> dict[str, float]:
-    """Return the official scores of a system for one event and the number of updates, by name.
+    """Return the number of updates of a system for one event, and its official scores, by name.
 
     Args:
         event: An event with at least one nugget of importance above 0.
@@ -210,7 +210,7 @@ def _compute_measures(
 
     Args:
         updates: Scores of the updates.
-        weights: Weight of each update.
+        weights: Weight of each update in the sums.
         total_weight: Divisor of the weighted sums.
         ideal_gain: Mean relevance returned by `ideal_gain`.
         total_relevance: Sum of the relevance of all nuggets.
