@@ -23,8 +23,8 @@ from builder.queries import (
     find_variants,
     merge_labels,
     read_topics,
-    select,
-    split,
+    select_queries,
+    split_judged_queries,
 )
 from builder.runtime.plan import Pipeline
 from builder.translation import translate
@@ -36,7 +36,7 @@ STAGES = (
     ingest_crawl,
     # queries: filter users, select queries, group variants
     collect_verdicts,
-    select,
+    select_queries,
     find_variants,
     # clicks to estimates
     estimate,
@@ -48,7 +48,7 @@ STAGES = (
     # estimates to graded qrels, training and test queries
     grade,
     merge_labels,
-    split,
+    split_judged_queries,
     find_leaks,
     # translate texts, export
     translate,

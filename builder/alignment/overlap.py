@@ -70,9 +70,9 @@ class EncodedVersions:
         """Tokenize and encode the texts of the earlier and the later version of each document."""
         tokens = tokenize(pl.concat([earlier.alias("text"), later.alias("text")]))
         words = pa.array(_token_codes(tokens)).dictionary_encode()
-        document = np.repeat(np.tile(np.arange(len(earlier)), 2), tokens.counts)
+        document = np.repeat(np.tile(np.arange(len(earlier)), 2), tokens.token_counts)
         number = document * len(words.dictionary) + _dictionary_indices(words)
-        return cls(_dictionary_encode(number), tokens.counts)
+        return cls(_dictionary_encode(number), tokens.token_counts)
 
     def overlap(self, ngram_size: int) -> SetSizes:
         """Return the sizes of the n-gram sets of the two versions, and of their intersection."""
@@ -106,7 +106,7 @@ def _token_codes(tokens: TokenBuffer) -> npt.NDArray[np.uint64]:
     sizes = tokens.ends - starts
     names = read_leading_bytes(tokens.as_uint64(), starts, sizes)
     longer = np.flatnonzero(sizes > WORD_BYTES)
-    encoded = pa.array(tokens.texts.gather(longer).to_arrow()).dictionary_encode()
+    encoded = pa.array(tokens.token_series.gather(longer).to_arrow()).dictionary_encode()
     names[longer] = (_dictionary_indices(encoded).astype(np.uint64) + np.uint64(1)) << np.uint64(8)
     return names
 

@@ -40,10 +40,10 @@ def build_collection(
 
     Example: longeval classification build posts.toml --out posts
     """
-    from builder.tasks.classification import build_classification, explain_classification
+    from builder.tasks.classification import build_classification, classification_change_reasons
 
     if explain:
-        reasons = explain_classification(definition, out)
+        reasons = classification_change_reasons(definition, out)
         typer.echo(f"run   {'; '.join(reasons)}" if reasons else "skip  up to date")
         return
     report = build_classification(definition, out)
@@ -97,9 +97,9 @@ def measure_annotator_agreement(
 
     Example: longeval classification agreement ann.tsv bob.tsv
     """
-    from builder.tasks.classification import agreement_of_files
+    from builder.tasks.classification import measure_agreement_in_files
 
-    report = agreement_of_files(labels)
+    report = measure_agreement_in_files(labels)
     print_rows(report.pairs.to_dicts())
     typer.echo(f"{report.posts:,} posts, {len(report.annotators)} annotators")
     for name, coefficient in (
@@ -119,6 +119,6 @@ def predict_with_baseline(
 
     Example: longeval classification baseline posts/0.1.0 --out baseline.tsv
     """
-    from builder.tasks.classification import classification_baseline
+    from builder.tasks.classification import run_classification_baseline
 
-    typer.echo(f"wrote {classification_baseline(collection, out):,} predictions to {out}")
+    typer.echo(f"wrote {run_classification_baseline(collection, out):,} predictions to {out}")

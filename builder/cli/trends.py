@@ -89,7 +89,7 @@ def fit_filtering_trends(
 
     Example: longeval trend filtering truth.tsv run-a.gz run-b.gz --granularity week
     """
-    from builder.tasks.filtering import FilteringTrendParameters, filtering_trend
+    from builder.tasks.filtering import FilteringTrendParameters, evaluate_filtering_trends
 
     _check_chart_path(chart, truth, *runs)
     filtering = create_filtering_parameters(
@@ -104,7 +104,7 @@ def fit_filtering_trends(
         sweep_cutoffs=True,
     )
     parameters = FilteringTrendParameters(measure, residuals, filtering)  # type: ignore[arg-type]
-    report = filtering_trend(truth, runs, parameters)
+    report = evaluate_filtering_trends(truth, runs, parameters)
     _print_report(format, report, chart)
 
 

@@ -19,7 +19,7 @@ from builder.definition.model import Definition
 from builder.errors import DataError
 from builder.io import parquet
 from builder.io.tables import Table, TableWriter, table_at, write_frame
-from builder.queries import funnel
+from builder.queries import funnel_steps
 from builder.runtime.publisher import (
     PARTIAL,
     canonical_json,
@@ -114,7 +114,7 @@ def selection_funnels(definition: Definition, units: dict[str, Any]) -> dict[str
         name: units[f"select {name}"]["ledger"] for name in definition.workflow.snapshot_names
     }
     return {
-        name: [vars(step) for step in funnel(ledger["rows_in"], ledger["rejected"])]
+        name: [vars(step) for step in funnel_steps(ledger["rows_in"], ledger["rejected"])]
         for name, ledger in ledgers.items()
     }
 

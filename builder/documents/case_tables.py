@@ -4,8 +4,8 @@ Input: UTF-8 bytes and the offsets of non-ASCII characters. Output: the bytes wi
 lowercased in place.
 
 The tables are computed with Polars, so that they agree with the Unicode version of its regular
-expressions. They omit characters whose lowercase form has a different length in bytes or depends on
-the context, joiners, and code points from `TABLE_SIZE` on.
+expressions. They omit joiners, code points from `TABLE_SIZE` on, and characters whose lowercase
+form depends on the context or has a different length in bytes.
 """
 
 from functools import cache

@@ -89,8 +89,8 @@ def find_duplicate_groups(
 
     Args:
         connection: DuckDB connection with the views `hashes` (`number`, `doc_id`, `shown`,
-            `text_hash`) and `bands` (`number`, `band`, `value`). Page numbers must have the same
-            order as ids.
+            `text_hash`) and `bands` (`number`, `band`, `value`). Page numbers must be in the
+            same order as ids.
         signatures: Signatures of all pages that have bands.
         threshold: Minimum estimated Jaccard coefficient of near-duplicates.
 
@@ -120,7 +120,9 @@ def _near_duplicate_pairs(
 
 
 def _connected_components(pairs: Numbers) -> pl.DataFrame:
-    """Return the pages in any pair, each with the smallest page number that is connected to it.
+    """Find the connected components of a graph whose edges are pairs of page numbers.
+
+    Returns one row per page: `number`, and `component`, the smallest page number of its component.
 
     Labels are propagated along the pairs until no label changes.
     """

@@ -39,12 +39,12 @@ HASHES = "doc AS number, doc_id, shown, text_hash"
 
 
 class AcceptedPages(NamedTuple):
-    """Pages of a row group that the rules accept, and counts of the excluded pages.
+    """Pages of a row group that the rules accept, and the number of excluded pages.
 
     Args:
         row_group: Row group with the texts of the pages.
         pages: Accepted pages without texts.
-        excluded: Number of excluded pages by reject reason.
+        excluded: Number of excluded pages, by reject reason.
     """
 
     row_group: RowGroup
@@ -77,7 +77,7 @@ class FingerprintStore:
         self.add(FingerprintedPages(drop_texts(no_pages.pages), None))
 
     def add(self, fingerprinted_pages: FingerprintedPages) -> None:
-        """Add the fingerprinted pages of a row group, which must not have texts."""
+        """Add fingerprinted pages; the columns `title` and `text` must have been dropped."""
         pages, sketches = fingerprinted_pages
         keys = pages["doc"].to_numpy()
         self._pages.append(self._write("pages", pages))
@@ -88,7 +88,7 @@ class FingerprintStore:
                 file.write(sketches.signatures.tobytes())
 
     def _write(self, name: str, rows: pl.DataFrame) -> Path:
-        """Write rows to the next numbered temporary file with a name, and return its path."""
+        """Write rows to the next temporary file `<name>-<number>.parquet`, and return its path."""
         path = self._folder / f"{name}-{len(self._keys):06d}.parquet"
         rows.write_parquet(path, compression="lz4")
         return path
@@ -107,7 +107,7 @@ class FingerprintStore:
             threshold: Minimum estimated Jaccard coefficient of near-duplicates.
 
         Returns:
-            Data frame of the pages in a group; see `duplicates.find_duplicate_groups`.
+            One row per page that belongs to a group; see `duplicates.find_duplicate_groups`.
         """
         connection.table("fingerprinted").select(HASHES).create_view("hashes")
         if self._bands:
@@ -148,7 +148,7 @@ def build_fingerprint_store(
 
 
 def _apply_rules(row_group: RowGroup, rules: PageRules) -> AcceptedPages:
-    """Apply the rules to the pages of a row group; return accepted pages and counts."""
+    """Apply the rules to the pages of a row group; return the accepted pages."""
     pages = rules.apply(row_group.read_pages())
     excluded = Counter(pages["reason"].drop_nulls().to_list())
     accepted = pages.filter(pl.col("reason").is_null()).drop("reason")
@@ -160,7 +160,8 @@ def _fingerprint_pages(
 ) -> tuple[FingerprintedPages, Counter[str]]:
     """Fingerprint the accepted pages of a row group, and drop their texts.
 
-    Return the pages, and the number of excluded pages by reject reason.
+    Returns:
+        The fingerprinted pages, and the number of excluded pages by reject reason.
     """
     pages, sketches = analyze_texts(accepted.row_group.add_texts(accepted.pages), shingle_size)
     return FingerprintedPages(drop_texts(pages), sketches), accepted.excluded

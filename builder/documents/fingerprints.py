@@ -29,11 +29,11 @@ class FingerprintedPages(NamedTuple):
 
 
 def analyze_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
-    """Add language, token count and fingerprints to pages, and compute sketches of their texts.
+    """Compute the language, token count, fingerprints and sketch of each page.
 
     Args:
         pages: Pages with the columns `title` and `text`.
-        shingle_size: Number of tokens per shingle; None: compute no sketches.
+        shingle_size: Number of tokens per shingle; None to compute no sketches.
 
     Returns:
         The pages with the additional columns `tokens`, `text_hash`, `token_hash`, `language` and
@@ -49,15 +49,19 @@ def analyze_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> Finge
 
 
 def fingerprint_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
-    """Add token count and fingerprints to pages, and compute sketches of their texts.
+    """Compute the token count, fingerprints and sketch of each page.
 
     Args:
         pages: Pages with the columns `title` and `text`.
-        shingle_size: Number of tokens per shingle; None: compute no sketches.
+        shingle_size: Number of tokens per shingle; None to compute no sketches.
+
+    Returns:
+        The pages with the additional columns `tokens`, `text_hash` and `token_hash`, and their
+        sketches.
     """
     counts, hashes, signatures = [np.zeros(0, dtype=np.int64)], [], []
     for tokens in tokenize_chunks(document_texts(pages)):
-        counts.append(tokens.counts)
+        counts.append(tokens.token_counts)
         hashes += tokens.md5_hex()
         if shingle_size is not None:
             signatures.append(compute_signatures(tokens, shingle_size))

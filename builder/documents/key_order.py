@@ -13,7 +13,7 @@ import duckdb
 import polars as pl
 
 MEMORY_SHARE = 4
-"""Divisor of the memory limit; the result is the maximum size of the texts of a pass."""
+"""Ratio of the memory limit to the maximum size of the texts read in one pass."""
 ROWS_PER_BATCH = 2048
 
 OFFSETS = """
@@ -35,7 +35,7 @@ the hash table of the join from it; with more columns, DuckDB would hash the tex
 
 
 def drop_texts(pages: pl.DataFrame) -> pl.DataFrame:
-    """Replace the columns `title` and `text` with `text_bytes`, the size of the text in bytes."""
+    """Replace the columns `title` and `text` with `text_bytes`, the size of `text` in bytes."""
     size = pl.col("text").str.len_bytes().alias("text_bytes")
     return pages.with_columns(size).drop("title", "text")
 
@@ -45,7 +45,7 @@ def read_in_key_order(connection: duckdb.DuckDBPyConnection, memory: int) -> Ite
 
     Args:
         connection: DuckDB connection with the views `fetches` (see `schemas.Fetches`) and `pages`.
-            `pages` has the columns `doc` (unique), `number` and `text_bytes`, and any others.
+            `pages` must have the columns `doc` (unique), `number` and `text_bytes`.
         memory: Memory limit in bytes.
     """
     pass_bytes = max(memory // MEMORY_SHARE, 1)

@@ -42,7 +42,10 @@ def _load_detector() -> "LangDetector":
 
 
 def detect_languages(texts: pl.Series | Sequence[str]) -> list[DetectedLanguage]:
-    """Detect the language of each text: ISO 639 code and confidence, (None, None) if too short."""
+    """Return the ISO 639 language code and the confidence for each text.
+
+    Both are None for texts that are too short.
+    """
     whole = pl.Series(texts, dtype=pl.String)
     guesses = [_detect_language(sample) for sample in whole.str.slice(0, SAMPLE_CHARS).to_list()]
     has_more = (whole.str.len_chars() > SAMPLE_CHARS).to_list()
@@ -56,7 +59,7 @@ def detect_languages(texts: pl.Series | Sequence[str]) -> list[DetectedLanguage]
 
 
 def _detect_language(sample: str) -> DetectedLanguage:
-    """Detect the language of a sample: ISO 639 code and confidence, (None, None) if too short."""
+    """Return the ISO 639 language code and the confidence; both are None for a short sample."""
     line = " ".join(sample.split())
     if len(line) < MIN_CHARS:
         return None, None

@@ -1,7 +1,8 @@
 """Lowercases a column of texts, mostly by looking up bytes in tables.
 
-Input: a column of texts. Output: the same as that of Polars' `str.to_lowercase`, which is slow for
-non-ASCII texts. Texts with characters that are not in `case_tables` are lowercased with Polars.
+Input: a column of texts. Output: the lowercased texts, equal to those of `str.to_lowercase` of
+Polars, which is slow for non-ASCII texts. Texts with characters that are not in `case_tables` are
+lowercased with Polars.
 """
 
 import numpy as np

@@ -49,7 +49,7 @@ class PageRules:
         Args:
             pages: Pages with the columns `doc_id` and `url_key`.
         """
-        with_origin = add_origin(pages, self.shown, self.params)
+        with_origin = add_selection_flags(pages, self.shown, self.params)
         is_allowed = self._match_urls(pages, self.allow)
         key = id_to_key("doc_id")
         rules = [(DENIED, pl.lit(self._match_urls(pages, self.deny)) & ~pl.lit(is_allowed))]
@@ -72,7 +72,9 @@ class PageRules:
         return pl.Series(is_match, dtype=pl.Boolean)
 
 
-def add_origin(pages: pl.DataFrame, shown: pl.Series, params: DocumentParameters) -> pl.DataFrame:
+def add_selection_flags(
+    pages: pl.DataFrame, shown: pl.Series, params: DocumentParameters
+) -> pl.DataFrame:
     """Add the Boolean columns `shown` (to users) and `sampled` (in the sample) to pages.
 
     Args:

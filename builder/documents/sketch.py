@@ -76,7 +76,7 @@ def compute_signatures(tokens: TokenBuffer, shingle_size: int) -> Signatures:
         tokens: Tokens of n texts.
         shingle_size: Number of tokens per shingle.
     """
-    count = len(tokens.counts)
+    count = len(tokens.token_counts)
     minima = np.full(count * BINS, EMPTY, dtype=np.uint32)
     hashes = _shingle_hashes(_token_hashes(tokens), shingle_size)
     bins = (hashes >> BIN_SHIFT).astype(np.int64)
@@ -122,7 +122,7 @@ def estimate_jaccard(left: Signatures, right: Signatures) -> npt.NDArray[np.floa
 def _text_indices(tokens: TokenBuffer) -> Integers:
     """Return the index of the text that contains each token, int64[tokens]."""
     steps = np.zeros(len(tokens.ends), dtype=np.int64)
-    filled = np.flatnonzero(tokens.counts)
+    filled = np.flatnonzero(tokens.token_counts)
     steps[tokens.text_offsets[filled]] = np.diff(filled, prepend=0)
     return np.cumsum(steps, out=steps)
 
@@ -142,8 +142,9 @@ def _cross_text_shingles(tokens: TokenBuffer, shingle_size: int, shingle_count: 
 def _token_hashes(tokens: TokenBuffer) -> Keys:
     """Return a hash of each token, uint64[tokens].
 
-    The hash of a token of up to eight bytes is its little-endian integer. Every further eight bytes
-    are mixed into the hash. Tokens of more than `MAX_CHAINED_BYTES` bytes are hashed with MD5.
+    A token of up to eight bytes is its own hash, read as a little-endian integer. Every further
+    eight bytes are mixed into the hash. Tokens of more than `MAX_CHAINED_BYTES` bytes are hashed
+    with MD5.
     """
     starts = tokens.starts
     sizes = tokens.ends - starts
@@ -164,7 +165,7 @@ def _token_hashes(tokens: TokenBuffer) -> Keys:
 
 
 def _shingle_hashes(token_hashes: Keys, shingle_size: int) -> Keys:
-    """Return a hash of each sequence of `shingle_size` tokens, across text boundaries.
+    """Return a hash of each sequence of `shingle_size` tokens, regardless of text boundaries.
 
     Args:
         token_hashes: Hash of each token.
@@ -176,7 +177,7 @@ def _shingle_hashes(token_hashes: Keys, shingle_size: int) -> Keys:
 
 
 def _rolling_hashes(token_hashes: Keys, size: int) -> Keys:
-    """Return the polynomial hash of each sequence of `size` tokens, given the token hashes."""
+    """Return the polynomial hash of each sequence of `size` consecutive token hashes."""
     if size == 1:
         return token_hashes
     half = size // 2

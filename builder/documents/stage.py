@@ -1,9 +1,9 @@
 """The stage `documents`: selects the documents of a snapshot from its crawl.
 
 Input: pages of the crawl, documents shown for selected queries, URL lists and verdicts. Output: the
-table `gathered`: the pages that were shown and a hash-based sample of the crawl, as LongEval
-defines them (Galuscakova et al. 2023, section 3), without the pages that the rules exclude. It has
-fingerprints, from which changes are detected, and groups of duplicates.
+table `gathered`, with the pages that were shown and a hash-based sample of the crawl, as LongEval
+defines them (Galuscakova et al. 2023, section 3), but without the pages that the rules exclude. The
+table has fingerprints, from which changes are detected, and groups of duplicates.
 """
 
 from collections import Counter
@@ -138,7 +138,7 @@ def _select_pages(
         params: Section `[documents]` of the definition.
     """
     candidates = groups.with_columns(key_to_id("number", "d").alias("doc_id"))
-    with_reasons = candidates.with_columns(duplicate_reason(params).alias("reason"))
+    with_reasons = candidates.with_columns(duplicate_reason_expr(params).alias("reason"))
     connection.register("duplicates", with_reasons.to_arrow())
     connection.execute(SELECTED_PAGES)
     return Counter(with_reasons["reason"].drop_nulls().to_list())
@@ -147,7 +147,7 @@ def _select_pages(
 def _last_prefix_per_part(connection: duckdb.DuckDBPyConnection) -> list[int]:
     """Return the last key prefix of each part, chosen so that all parts have a similar size.
 
-    Pages with higher prefixes than these, if any, form a further part.
+    Pages with a higher prefix than the last of these form a further part.
     """
     sizes = connection.execute(PREFIX_SIZES.format(shift=PREFIX_SHIFT)).fetchall()
     total = sum(size for _, size in sizes)
@@ -181,7 +181,7 @@ def _write_parts(
 def _split_at_parts(
     batches: Iterable[pl.DataFrame], last_prefixes: Sequence[int]
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Split batches of documents so that each belongs to one part; yield part number and documents.
+    """Split batches of documents at the bounds of parts; yield part numbers and documents.
 
     Part 0 is yielded even if there are no documents.
 
@@ -197,8 +197,8 @@ def _split_at_parts(
             yield int(rows["part"][0]), rows
 
 
-def duplicate_reason(params: DocumentParameters) -> pl.Expr:
-    """Return an expression for the reason to drop a duplicate; null if it is kept.
+def duplicate_reason_expr(params: DocumentParameters) -> pl.Expr:
+    """Return an expression for the reason to drop a page as a duplicate; null if it is kept.
 
     The expression reads the columns `doc_id`, `duplicate_group` and `near_duplicate_group`.
     """

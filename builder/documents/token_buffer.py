@@ -1,6 +1,6 @@
 r"""Tokenizes texts into a single byte buffer, without creating a Python object per token.
 
-Input: texts. Output: their tokens separated by spaces, the same as `tokens` extracts with Polars.
+Input: texts. Output: the tokens that `tokens_expr` extracts with Polars, separated by spaces.
 Texts are processed in chunks, so that intermediate results stay in the processor cache. Non-ASCII
 characters are looked up in `case_tables`; the few texts with characters that are not in these
 tables are tokenized with Polars.
@@ -21,7 +21,7 @@ from builder.documents.case_tables import (
     WORD_MARK,
     lowercase_in_place,
 )
-from builder.documents.tokens import tokens
+from builder.documents.tokens import tokens_expr
 from builder.text.replacement import replace_where
 from builder.text.text_bytes import Bytes, Positions, TextBytes, md5_hex_digests, to_bytes
 
@@ -58,13 +58,13 @@ class TokenBuffer(NamedTuple):
     text_offsets: Positions
 
     @property
-    def counts(self) -> Positions:
+    def token_counts(self) -> Positions:
         """Number of tokens of each text, int64[n]."""
         return np.diff(self.text_offsets)
 
     @property
     def token_offsets(self) -> Positions:
-        """Byte offset of each token, then that of the end of the last token, int64[m + 1]."""
+        """Byte offset of each token, then the end offset of the last token, int64[m + 1]."""
         return np.concatenate([self.bounds[:1], self.ends + 1])
 
     @property
@@ -73,12 +73,12 @@ class TokenBuffer(NamedTuple):
         return self.token_offsets[:-1]
 
     @property
-    def texts(self) -> pl.Series:
+    def token_series(self) -> pl.Series:
         """The m tokens as a string series, each with a trailing space."""
         return TextBytes(self.data, self.token_offsets).to_series()
 
     def as_uint64(self) -> Keys:
-        """Return, for every byte offset of the buffer, the next eight bytes as an integer.
+        """Return one 64-bit integer per byte offset of the buffer: the eight bytes from there.
 
         Integers are little-endian; bytes after the end of the buffer count as 0. The array has one
         more entry than the buffer has bytes.
@@ -147,7 +147,7 @@ def _tokenize_rows(lines: TextBytes, rows: slice) -> TokenBuffer:
     buffer = _collapse_spaces(lower, texts.ends)
     if not len(unknown):
         return buffer
-    is_unknown = np.zeros(len(buffer.counts), dtype=np.bool_)
+    is_unknown = np.zeros(len(buffer.token_counts), dtype=np.bool_)
     is_unknown[np.searchsorted(texts.ends, unknown, side="right") - 1] = True
     where = pl.Series(is_unknown)
     words = TextBytes(buffer.data, buffer.bounds).to_series()
@@ -158,7 +158,7 @@ def _tokenize_rows(lines: TextBytes, rows: slice) -> TokenBuffer:
 
 def _tokenize_with_polars(texts: pl.Series) -> pl.Series:
     """Tokenize texts with Polars; return the tokens of each text, each followed by a space."""
-    words = tokens(pl.col("text")).list.eval(pl.element() + " ").list.join("")
+    words = tokens_expr(pl.col("text")).list.eval(pl.element() + " ").list.join("")
     return texts.to_frame("text").select(words)["text"]
 
 

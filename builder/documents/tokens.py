@@ -11,14 +11,14 @@ from builder.documents.words import JOINERS, WORD
 from builder.text.text_bytes import md5_hex_digests, to_bytes
 
 
-def tokens(text: pl.Expr) -> pl.Expr:
+def tokens_expr(text: pl.Expr) -> pl.Expr:
     """Return an expression for the list of tokens of each text in a column."""
     return text.str.to_lowercase().str.replace_all(JOINERS, "").str.extract_all(WORD)
 
 
 def document_tokens_expr() -> pl.Expr:
     """Return an expression for the list of tokens of each document, from its title and text."""
-    return tokens(document_text_expr())
+    return tokens_expr(document_text_expr())
 
 
 def document_text_expr() -> pl.Expr:
@@ -46,6 +46,6 @@ def document_chunks(documents: pl.DataFrame) -> pl.Series:
     return to_lowercase(document_texts(documents)).str.split(" ")
 
 
-def chunk_tokens() -> pl.Expr:
+def chunk_tokens_expr() -> pl.Expr:
     """Return an expression for the list of tokens in each lowercased chunk (column `chunk`)."""
     return pl.col("chunk").str.replace_all(JOINERS, "").str.extract_all(WORD)

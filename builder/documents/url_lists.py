@@ -1,4 +1,4 @@
-"""Lists of hosts and URLs to exclude, or never to exclude.
+"""Lists of hosts and URLs whose pages are excluded, or never excluded.
 
 Input: text files with one entry per line. Output: whether a URL matches an entry. `example.fr`
 matches the host and its subdomains, `example.fr/forum/` matches all URLs of the host with this
@@ -54,9 +54,9 @@ class UrlList:
         """Add a host, URL prefix or URL to the list.
 
         Raises:
-            ValueError: the entry is neither a host, a URL prefix nor a URL; or it is a prefix whose
-                path and query are removed from canonical URLs, such as tracking parameters, so that
-                it would match every page of the host.
+            ValueError: the entry is neither a host, a URL prefix nor a URL; or it is a prefix that
+                would match every page of the host, because canonical URLs lack its path and query,
+                such as tracking parameters.
         """
         if "://" in entry:
             self._pages.add(url_key(entry))
@@ -65,12 +65,13 @@ class UrlList:
         parts = _split_url_key(url_key(f"http://{entry}"))
         is_host = _HOST.fullmatch(parts.host) and "@" not in host
         if not is_host or any(map(str.isspace, entry)):
-            raise ValueError(f"not a host: {entry!r}")
+            raise ValueError(f"expected a host, a URL prefix or a URL, found {entry!r}")
         port = parts.port if PORT_SUFFIX.search(host) else None
         if entry.rstrip("/") != host:
             if parts.path == "/" or ("?" in entry and "?" not in parts.path):
                 raise ValueError(
-                    f"canonical URLs lack this path or query, so it would match any page: {entry!r}"
+                    "expected a path and query that canonical URLs keep, found "
+                    f"{entry!r}, which would match every page of the host"
                 )
             self._prefixes.setdefault((parts.host, port), []).append(parts.path)
         else:

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from builder.documents.tokens import chunk_tokens, document_chunks
+from builder.documents.tokens import chunk_tokens_expr, document_chunks
 from builder.io import parquet
 from builder.io.tables import Table, create_union_view, write_query
 from builder.runtime.executors import ordered_map
@@ -160,7 +160,7 @@ def count_batch_words(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFra
         .agg(pl.len().cast(pl.Int64).alias("n"), pl.col("core").sum())
     )
     return (
-        chunks.select(chunk_tokens().alias("token"), "n", "core")
+        chunks.select(chunk_tokens_expr().alias("token"), "n", "core")
         .explode("token")
         .drop_nulls("token")
         .group_by("token")

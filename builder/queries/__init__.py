@@ -23,9 +23,9 @@ from builder.queries.ranking import (
     to_topics,
     write_topics,
 )
-from builder.queries.rules import FunnelStep, funnel
-from builder.queries.selection import select
-from builder.queries.splits import split
+from builder.queries.rules import FunnelStep, funnel_steps
+from builder.queries.selection import select_queries
+from builder.queries.splits import split_judged_queries
 from builder.queries.text_audit import TextAudit, audit_text_file, audit_texts
 from builder.queries.topic_audit import TopicAudit, audit_topic_file, audit_topics
 from builder.queries.topics import (
@@ -56,7 +56,7 @@ __all__ = [
     "excluded_keys",
     "find_leaks",
     "find_variants",
-    "funnel",
+    "funnel_steps",
     "merge_labels",
     "parse_topics",
     "query_aliases",
@@ -65,8 +65,8 @@ __all__ = [
     "read_counts",
     "read_topics",
     "require_same_topics",
-    "select",
-    "split",
+    "select_queries",
+    "split_judged_queries",
     "to_topics",
     "topic_differences",
     "verdict_coverage",

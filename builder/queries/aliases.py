@@ -1,4 +1,4 @@
-"""Aliases of published queries: texts of the variants that each published query represents."""
+"""Lists the aliases of published queries: the texts of the variants that each one represents."""
 
 from collections.abc import Mapping
 

@@ -56,7 +56,7 @@ class AnonymousQueries:
 
     Args:
         total: Number of distinct queries of the log.
-        eligible: Number of distinct queries, without those asked only by excluded users.
+        eligible: Number of distinct queries, not counting those asked only by excluded users.
         anonymous: Number of distinct queries that satisfy k-anonymity.
         connection: DuckDB connection with the tables of query counts and texts.
         params: Section `[select]` of the definition.
@@ -71,7 +71,8 @@ class AnonymousQueries:
     def batches(self) -> Iterator[pl.DataFrame]:
         """Yield all k-anonymous queries in batches, in ascending order of `query`.
 
-        Columns: those of `forms.choose_published_texts`, and `impressions`, `clicks`, `top_clicks`.
+        The columns are those of `forms.choose_published_texts`, `impressions`, `clicks` and
+        `top_clicks`.
         """
         parts = _count_rows(self.connection, "texts") // FORMS_PER_RANGE + 1
         for first, stop in pairwise(part * 2**64 // parts for part in range(parts + 1)):
@@ -83,7 +84,7 @@ class AnonymousQueries:
             )
 
     def add_candidates(self, queries: pl.DataFrame) -> None:
-        """Add queries (columns `CANDIDATE_COLUMNS`) to the candidates."""
+        """Add queries with the columns `CANDIDATE_COLUMNS` to the candidates."""
         self.connection.register("selected", queries.select(CANDIDATE_COLUMNS).to_arrow())
         self.connection.execute("INSERT INTO kept SELECT * FROM selected")
         self.connection.unregister("selected")
@@ -99,14 +100,14 @@ class AnonymousQueries:
 
 
 @contextmanager
-def anonymous_queries(
+def open_anonymous_queries(
     impressions: Table,
     log_queries: Table,
     params: SelectParameters,
     limits: Limits,
     excluded_users: pl.Series | None = None,
 ) -> Iterator[AnonymousQueries]:
-    """Count the queries of a log, and yield those that satisfy k-anonymity.
+    """Count the queries of a log, and open a context for reading those that are k-anonymous.
 
     Args:
         impressions: Table with the schema `Impressions`.

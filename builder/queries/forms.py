@@ -1,8 +1,8 @@
 """Chooses the text to publish for every k-anonymous query, and flags personal data.
 
 A form of a query is its text as typed. The published text is the most frequent printable form typed
-by at least k users or, if there is none, the folded text, which is common to all users. A query is
-flagged if any form contains personal data, since folding would only disguise it.
+by at least k users or, if there is none, the folded text, which all forms share. A query is flagged
+if any form contains personal data, since folding would only disguise it.
 """
 
 import polars as pl
@@ -14,7 +14,10 @@ UNPRINTABLE = r"\p{C}|\s{2}|^\s|\s$|[\u2028\u2029\uFFFD]"
 
 
 def is_printable(text: pl.Expr) -> pl.Expr:
-    """Whether a text can be published: no control characters, stray spaces or unpaired quotes."""
+    """Return an expression that is true for texts that can be published.
+
+    Such texts have no control characters, stray spaces or unpaired quotes.
+    """
     return ~text.str.contains(UNPRINTABLE) & (text.str.count_matches('"', literal=True) % 2 == 0)
 
 

@@ -1,4 +1,4 @@
-"""Merges the qrels of query variants into one query per variant set, as LongEval did.
+"""Merges the qrels of query variants, so that each variant set becomes one query.
 
 Used with `variants.merge = "labels"`, where every variant is graded separately. If several members
 of a set have a grade for a document, the rules of the LongEval organizers apply: equal grades are
@@ -85,7 +85,7 @@ def merge_labels(
 
 
 def choose_representatives(queries: pl.DataFrame) -> pl.DataFrame:
-    """Map each `query_id` to the most frequent query of its variant set, its `representative`."""
+    """Map each query to its `representative`: the most frequent query of its variant set."""
     ordered = queries.sort("impressions", "text", descending=[True, False])
     unit = pl.coalesce("variant_set", "query_id")
     return ordered.select("query_id", pl.col("query_id").first().over(unit).alias("representative"))

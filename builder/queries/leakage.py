@@ -54,7 +54,7 @@ class LeakageReport:
         leaks: One row per leak and training query: `snapshot`, `query_id`, `text`, `split`,
             `trained_snapshot`, `trained_id`, `trained_text`, `by` (the value that the queries
             share: text, id or variant_set).
-        near: Near-leaks, with the columns of `leaks`, but `similarity` instead of `by`.
+        near: One row per near-leak, with `similarity` instead of the column `by` of `leaks`.
         overlaps: Names of each pair of snapshots with overlapping intervals.
     """
 
@@ -68,7 +68,7 @@ class LeakageReport:
         return self.leaks.is_empty() and not self.overlaps
 
     def require_clean(self) -> None:
-        """Raise an error if there is any leak or any overlap of intervals.
+        """Raise an error if there is a leak or if the intervals of two snapshots overlap.
 
         Raises:
             DataError: a held-out or test query leaks into training, or intervals overlap.
@@ -84,7 +84,7 @@ class LeakageReport:
             examples = "; ".join(f"{s} {q} ({p}) in train of {t}" for s, q, p, t in rows.rows())
             raise DataError(
                 f"expected no held-out or test query in training, found {self.leaks.height}: "
-                f"{examples}; split the queries by the ids of queries or variant sets"
+                f"{examples}; assign queries with the same text, id or variant set to one split"
             )
 
 
@@ -159,9 +159,9 @@ def require_no_leaks(snapshots: Sequence[SnapshotQueries]) -> None:
 def evaluation_and_train_queries(
     snapshots: Sequence[SnapshotQueries],
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return two tables for all snapshots: the held-out and test queries, and the training queries.
+    """Return the held-out and test queries of all snapshots, and the training queries.
 
-    Both tables have the columns `folded`, `signature` and `variant_set` for comparing queries.
+    Both are tables with the columns `folded`, `signature` and `variant_set` for comparing queries.
     """
     none = SnapshotQueries("", None, _EMPTY)
     queries = pl.concat([_add_signatures(none), *map(_add_signatures, snapshots)])

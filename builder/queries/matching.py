@@ -19,7 +19,10 @@ POLICIES: tuple[Matching, ...] = ("substring", "word", "stem")
 
 
 def normalize_text(folded: pl.Expr, matching: Matching) -> pl.Expr:
-    """Prepare folded text for matching: pad it with spaces for `word`, also stem it for `stem`."""
+    """Prepare folded text for matching.
+
+    Text is padded with spaces for the policy `word`, and also stemmed for `stem`.
+    """
     if matching == "substring":
         return folded
     words = stem(folded) if matching == "stem" else folded

@@ -86,7 +86,7 @@ def _detect_id_number(text: str) -> str | None:
 
 
 def _join_digit_groups(text: str, min_length: int, max_length: int) -> Iterator[str]:
-    """Join adjacent groups of digits, and yield each number whose length is within the bounds."""
+    """Join adjacent groups of digits; yield each number of `min_length` to `max_length` digits."""
     groups = list(_GROUP.finditer(text))
     for first, start in enumerate(groups):
         joined, end = "", start.start()
@@ -103,10 +103,10 @@ def _join_digit_groups(text: str, min_length: int, max_length: int) -> Iterator[
 def _has_iban(text: str) -> bool:
     """Whether an uppercase text contains a valid IBAN."""
     starts = (match.start() for match in _IBAN_START.finditer(text))
-    return any(_is_iban(text[start : start + _LONGEST_IBAN]) for start in starts)
+    return any(_starts_with_iban(text[start : start + _LONGEST_IBAN]) for start in starts)
 
 
-def _is_iban(text: str) -> bool:
+def _starts_with_iban(text: str) -> bool:
     """Whether a text starts with a valid IBAN."""
     length = IBAN_LENGTHS.get(text[:2])
     if length is None:

@@ -84,24 +84,27 @@ def selection_rules(
 
 
 def is_url_like(typed: pl.Expr) -> pl.Expr:
-    """Whether a text is a URL or a host name with a common top-level domain."""
+    """Return an expression that is true for URLs, and for hosts with common top-level domains."""
     return typed.str.contains(ADDRESS) | typed.str.contains(HOST)
 
 
-def first_matching_rule(rules: Sequence[Rule]) -> pl.Expr:
-    """Return an expression for the name of the first rule that excludes a query; null if none."""
+def first_matching_rule_expr(rules: Sequence[Rule]) -> pl.Expr:
+    """Return an expression for the first rule that excludes a query; null if no rule does."""
     return pl.coalesce(pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules).alias(
         "reason"
     )
 
 
 def _drop_condition(option: str, condition: pl.Expr) -> pl.Expr:
-    """Return the condition if an option has the value `drop`; otherwise a false literal."""
+    """Return the condition if an option has the value `drop`, otherwise a literal false."""
     return condition if option == "drop" else pl.lit(False)
 
 
 def _in_stop_list(stop_list: Sequence[str], params: SelectParameters) -> pl.Expr:
-    """Whether a query equals an entry of the stop list or, under policy `word`, contains one."""
+    """Return an expression that is true for queries in the stop list.
+
+    If `params.stop_matching` is `word`, it is also true for queries that contain an entry.
+    """
     if not stop_list:
         return pl.lit(False)
     if params.stop_matching == "query":
@@ -125,7 +128,7 @@ class FunnelStep:
     remaining: int
 
 
-def funnel(rows_in: int, rejected: Mapping[str, int]) -> tuple[FunnelStep, ...]:
+def funnel_steps(rows_in: int, rejected: Mapping[str, int]) -> tuple[FunnelStep, ...]:
     """Return the steps of the query funnel: how many queries each rule excluded.
 
     Args:
@@ -133,8 +136,8 @@ def funnel(rows_in: int, rejected: Mapping[str, int]) -> tuple[FunnelStep, ...]:
         rejected: Number of excluded queries by rule, from the ledger or rejects of the stage.
 
     Returns:
-        One step per rule, in order of application; verdict filters, sorted by name, precede the
-        last rule, `no_topic`.
+        One step per rule, in order of application. Verdict filters are sorted by name and come
+        before the last rule, `no_topic`.
     """
     names = (rule.name for rule in selection_rules(SelectParameters()))
     known = [EXCLUDED_USERS_ONLY, ANONYMITY, *names]

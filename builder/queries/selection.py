@@ -13,13 +13,13 @@ import polars as pl
 
 from builder.io.sources import Source
 from builder.parameters import SelectParameters
-from builder.queries.anonymous import anonymous_queries
+from builder.queries.anonymous import open_anonymous_queries
 from builder.queries.matching import match_topics
 from builder.queries.rules import (
     ANONYMITY,
     EXCLUDED_USERS_ONLY,
     Rule,
-    first_matching_rule,
+    first_matching_rule_expr,
     selection_rules,
 )
 from builder.queries.verdicts import excluded_keys
@@ -34,7 +34,7 @@ from schemas import Candidates, Impressions, LogQueries, Topics, Verdicts
 
 
 @stage("select", version="2", writes=(Candidates,))
-def select(
+def select_queries(
     out: Path,
     *,
     impressions: Same[Impressions],
@@ -59,7 +59,7 @@ def select(
         progress: Advances by the number of k-anonymous queries.
         stop_lists: Text files with one query, word or phrase per line.
         verdicts: Table with the schema `Verdicts`.
-        filters: Conditions on verdicts that exclude queries, or users with their impressions.
+        filters: Conditions on verdicts by which queries, or all impressions of users, are excluded.
 
     Returns:
         The ledger, which counts distinct folded queries.
@@ -74,7 +74,9 @@ def select(
     excluded_users = pl.concat(users.values()).unique() if users else None
     topic_rows = topics.scan().collect()
     ledger = Ledger("queries")
-    with anonymous_queries(impressions, log_queries, params, limits, excluded_users) as queries:
+    with open_anonymous_queries(
+        impressions, log_queries, params, limits, excluded_users
+    ) as queries:
         counts = Counter({EXCLUDED_USERS_ONLY: queries.total - queries.eligible})
         counts[ANONYMITY] = queries.eligible - queries.anonymous
         progress.start("select", queries.anonymous, "queries")
@@ -98,9 +100,9 @@ def apply_rules(
     params: SelectParameters,
     rules: Sequence[Rule],
 ) -> pl.DataFrame:
-    """Add the columns `topics`, and `reason`: the first rule that excludes a query, or null."""
+    """Add the columns `topics` and `reason` (first rule that excludes the query, or null)."""
     matched = queries.with_columns(match_topics(queries["folded"], topics, params.matching))
-    return matched.with_columns(first_matching_rule(rules))
+    return matched.with_columns(first_matching_rule_expr(rules))
 
 
 def read_stop_lists(sources: Sequence[Source]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ import duckdb
 import polars as pl
 
 from builder.parameters import SplitParameters, VariantParameters
-from builder.queries.signatures import set_id, signature
+from builder.queries.signatures import signature, variant_set_id
 from builder.queries.similarity import near_signatures
 from builder.text.keys import fold, in_sample
 
@@ -60,19 +60,19 @@ def build_variant_sets(
 
 
 def _add_signature_and_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns `signature` and `base`, the id of the manual set or else of the signature."""
+    """Add the columns `signature` and `base`: the id of the manual set, else of the signature."""
     folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
     return (
         folded.with_columns(signature(pl.col("folded")).alias("signature"))
         .join(manual_sets, on="folded", how="left")
-        .with_columns(pl.coalesce("manual_set", set_id(pl.col("signature"))).alias("base"))
+        .with_columns(pl.coalesce("manual_set", variant_set_id(pl.col("signature"))).alias("base"))
     )
 
 
 def _earlier_sets(
     earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return the variant set to which each base id was first assigned: `base`, `earlier_set`."""
+    """Return the variant set (`earlier_set`) to which each id `base` was first assigned."""
     schema = {"base": pl.String, "earlier_set": pl.String}
     tables = [
         _add_signature_and_base(table.with_columns(impressions=0), manual_sets).join(
@@ -92,7 +92,7 @@ def _link_groups_within_splits(
     params: VariantParameters,
     split: SplitParameters,
 ) -> pl.DataFrame:
-    """Return pairs of groups with near-equal signatures in the same split, in both directions.
+    """Return pairs of groups in the same split with near-equal signatures, in both directions.
 
     Columns: `group`, `other`, `similarity`.
     """
@@ -115,7 +115,7 @@ def _link_groups_within_splits(
 
 
 def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
-    """Map each merged group to the group that absorbs it: `group`, `leader`, `similarity`."""
+    """Map each absorbed group to the group that absorbs it: `group`, `leader`, `similarity`."""
     is_fixed = pl.col("earlier_set").is_not_null() | pl.col("manual_set").is_not_null()
     ordered = (
         groups.group_by("group")
@@ -154,7 +154,7 @@ def _absorb_neighbors(
 
 
 def _earlier_representatives(earlier_variants: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return earlier representatives, `query`, with the index of their first snapshot, `since`."""
+    """Return the earlier representatives (`query`) and the first snapshot of each (`since`)."""
     frames = [
         table.filter(pl.col("query") == pl.col("representative")).select(
             "query", pl.lit(index, pl.Int64).alias("since")
@@ -168,10 +168,10 @@ def _earlier_representatives(earlier_variants: Sequence[pl.DataFrame]) -> pl.Dat
 def _choose_representatives(
     members: pl.DataFrame, earlier_representatives: pl.DataFrame
 ) -> pl.DataFrame:
-    """Add the representative of each set, and the reason why a candidate is in its set (`origin`).
+    """Add the representative of each set, and why each candidate is in its set (`origin`).
 
-    A representative of an earlier snapshot is preferred, then the most frequent candidate of the
-    leading group.
+    The representative is the one of an earlier snapshot or, if there is none, the most frequent
+    candidate of the leading group.
     """
     ordered = members.join(earlier_representatives, on="query", how="left").sort(
         pl.col("leader"),

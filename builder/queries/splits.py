@@ -28,7 +28,7 @@ from schemas import JudgedQueries, Queries, SplitQueries
 
 
 @stage("split", version="2", writes=(SplitQueries,))
-def split(
+def split_judged_queries(
     out: Path,
     *,
     judged_queries: Same[JudgedQueries],
@@ -44,8 +44,8 @@ def split(
     Args:
         out: Folder that receives `split_queries.parquet` and an empty `rejects.parquet`.
         judged_queries: Table with the schema `JudgedQueries`.
-        train_queries: Tables `split_queries` of all training snapshots; in a training snapshot,
-            only of the earlier ones.
+        train_queries: Tables `split_queries` of the training snapshots; if this is a training
+            snapshot, only of the earlier ones.
         is_train: Whether the snapshot is a training snapshot.
         threshold: Minimum edit similarity of two spellings of a word (`variants.threshold`).
         params: Section `[split]` of the definition.
@@ -107,14 +107,14 @@ def _split_later_snapshot(
     return queries.with_columns(seen_or_test_expr(ids))
 
 
-def split_unit() -> pl.Expr:
-    """Return an expression for the id to split by: of the variant set, or else of the query."""
+def split_unit_expr() -> pl.Expr:
+    """Return an expression for the id to split by: that of the variant set, else of the query."""
     return pl.coalesce("variant_set", "query_id").alias("unit")
 
 
 def train_or_heldout_expr(params: SplitParameters) -> pl.Expr:
-    """Return an expression for the split of a training snapshot's queries, by keyed hash."""
-    heldout = in_sample(split_unit(), params.heldout_share, params.seed)
+    """Return an expression for the split in a training snapshot: `train` or `heldout`, by hash."""
+    heldout = in_sample(split_unit_expr(), params.heldout_share, params.seed)
     return pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train")).alias("split")
 
 
@@ -128,7 +128,7 @@ def training_ids(train_queries: Sequence[Table]) -> list[str]:
 
 
 def seen_or_test_expr(train_ids: list[str]) -> pl.Expr:
-    """Return an expression for the split: `seen` if a training id matches, otherwise `test`."""
+    """Return an expression for the split in a later snapshot: `seen` if trained on, else `test`."""
     seen = pl.col("query_id").is_in(train_ids) | pl.col("variant_set").is_in(train_ids)
     return (
         pl.when(seen.fill_null(False)).then(pl.lit("seen")).otherwise(pl.lit("test")).alias("split")

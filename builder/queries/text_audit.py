@@ -44,7 +44,8 @@ class TextAudit:
         faults: Number of lines with each defect; `personal_<kind>` for personal data.
         longest: Number of characters of the longest text.
         same_text: Texts that occur under several ids: `text`, `ids`.
-        same_folded: Folded texts of several ids with different texts: `folded`, `ids`, `texts`.
+        same_folded: Folded texts that occur under several ids and as several texts: `folded`,
+            `ids`, `texts`.
     """
 
     lines: int
@@ -83,7 +84,7 @@ def audit_text_file(path: Path | str) -> TextAudit:
 
 
 def _find_duplicates(texts: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Return the values of a text column that occur under several ids, with the ids and texts."""
+    """Return each value of the column `by` that occurs under several ids, with ids and texts."""
     return (
         texts.filter(pl.col(by) != "")
         .group_by(by)

@@ -18,7 +18,7 @@ SCHEMA = {"id": pl.String, "text": pl.String, "count": pl.UInt32}
 
 
 def read_query_texts(path: Path) -> pl.DataFrame:
-    """Read a query file as columns `id`, `text` and `count` (impressions; 1 if unknown).
+    """Read a query file into the columns `id`, `text` and `count` (impressions; 1 if unknown).
 
     A carriage return at the end of a line is kept in the text, so that audits can report it.
 

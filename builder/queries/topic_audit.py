@@ -158,7 +158,7 @@ def _differences_between_policies(matches: pl.DataFrame, examples: int) -> pl.Da
 
 
 def _find_false_words(topics: pl.DataFrame, matches: pl.DataFrame, examples: int) -> pl.DataFrame:
-    """Return words such as `bordeaux` that merely contain a topic such as `eau`."""
+    """Return query words such as `bordeaux` that merely contain a topic such as `eau`."""
     by_word = matches.filter(pl.col("policy") == "word")
     only = matches.filter(pl.col("policy") == "substring").join(
         by_word, on=["topic_id", "folded"], how="anti"

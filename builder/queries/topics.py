@@ -73,7 +73,7 @@ def read_topics(
 
 
 def parse_topics(source: Source) -> tuple[pl.DataFrame, list[int]]:
-    """Return the topics of a TSV file in file order, and the numbers of its blank lines.
+    """Return the topics of a TSV file in file order, and the line numbers of blank lines.
 
     Raises:
         FormatError: see `read_topics`.
@@ -112,7 +112,7 @@ def read_topic_table(path: Path) -> pl.DataFrame:
 
 
 def topic_differences(published: pl.DataFrame, topics: pl.DataFrame) -> tuple[str, ...]:
-    """Describe which topics were added, removed or changed, in one line of text for each."""
+    """Return up to three lines of text, which list the topics added, removed and changed."""
     columns = ["topic_id", "label", "aliases", "language"]
     before, now = (
         {row[0]: row for row in frame.select(columns).rows()} for frame in (published, topics)
@@ -165,7 +165,7 @@ def _parse_lines(header: list[str], lines: list[str], source: Source) -> Iterato
         seen = first_line.setdefault(topic["topic_id"], number)
         if seen != number:
             raise FormatError(
-                f"expected unique topic ids, found {topic['topic_id']!r}, already on line {seen}",
+                f"expected unique topic ids, found {topic['topic_id']!r} again (see line {seen})",
                 source.name,
                 number,
             )
@@ -202,7 +202,7 @@ def _parse_topic(header: list[str], fields: list[str], source: Source, line: int
 
 
 def _label_to_id(label: str) -> str:
-    """Return a topic id: the folded label with hyphens for spaces, or a hash if that is invalid."""
+    """Derive a topic id from a label: its folded form with hyphens, or a hash if invalid."""
     (folded,) = fold_texts([label])
     name = folded.replace(" ", "-")
     return name if TOPIC_ID.fullmatch(name) else f"t{key64(folded):016x}"

@@ -16,7 +16,7 @@ from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import SelectParameters, VerdictFilter, VerdictParameters
 from builder.plugins import plugin_packages
-from builder.queries.anonymous import anonymous_queries
+from builder.queries.anonymous import open_anonymous_queries
 from builder.queries.plugins import VerdictPlugin, load_plugins, run_plugin
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -106,7 +106,7 @@ def collect_verdicts(
 def excluded_keys(
     verdicts: Table | None, filters: Sequence[VerdictFilter], kind: str
 ) -> dict[str, pl.Series]:
-    """Return the excluded keys of queries, users or documents, by filter name.
+    """Return the keys of the excluded queries, users or documents, by filter name.
 
     Args:
         verdicts: Table with the schema `Verdicts`; None if there are no verdicts.
@@ -186,9 +186,9 @@ def _read_subjects(
     select: SelectParameters,
     limits: Limits,
 ) -> Iterator[pl.DataFrame]:
-    """Yield batches of the queries, users or documents that a plug-in is to label."""
+    """Yield batches of the queries, users or documents that a plug-in labels."""
     if plugin.kind == "query":
-        with anonymous_queries(impressions, log_queries, select, limits) as queries:
+        with open_anonymous_queries(impressions, log_queries, select, limits) as queries:
             for frame in queries.batches():
                 harmless = frame.filter(pl.col("personal").is_null())
                 yield harmless.select(pl.col("query").alias("key"), "text", "impressions", "clicks")

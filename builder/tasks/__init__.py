@@ -1,1 +1,1 @@
-"""Tasks other than ranking: document filtering, temporal summarization, text classification."""
+"""Tasks other than ranking: document filtering, temporal summarization and text classification."""

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from builder.tasks.classification import build_classification, validate_classification
-from builder.tasks.classification.definition import LABELLED_SPLITS
+from builder.tasks.classification.definition import LABELED_SPLITS
 from tests.bench.peak import peak_bytes
 from tests.tasks.classification.posts import PostWorld, simulate_posts
 
@@ -52,7 +52,7 @@ def run_bench(quick: bool = False) -> list[dict[str, Any]]:
         labels = pl.concat(
             [
                 pl.read_parquet(build.folder / "labels" / f"{split}.parquet")
-                for split in LABELLED_SPLITS
+                for split in LABELED_SPLITS
             ]
         ).join(world.select("id", "truth"), on="id")
     peak = peak_bytes() / 2**20

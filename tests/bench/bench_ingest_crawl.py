@@ -34,7 +34,7 @@ from resiliparse.parse.html import HTMLTree
 import builder
 from builder import Simulation
 from builder.documents import build_documents
-from builder.documents.rules import add_origin
+from builder.documents.rules import add_selection_flags
 from builder.ingest import ingest_crawl
 from builder.ingest.crawls.html import parse_html
 from builder.io.sources import Interval, Source
@@ -286,7 +286,7 @@ def bench_sampling(count: int) -> Row:
     begun = time.perf_counter()
     samples = [
         {
-            snapshot: add_origin(
+            snapshot: add_selection_flags(
                 every.slice(snapshot * step, count),
                 nothing,
                 DocumentParameters(sample_share=share),

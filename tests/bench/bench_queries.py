@@ -26,7 +26,7 @@ import polars as pl
 
 from builder.io.tables import Table
 from builder.parameters import SelectParameters, SplitParameters, VariantParameters
-from builder.queries import select
+from builder.queries import select_queries
 from builder.queries.manual_sets import read_manual_sets
 from builder.queries.sets import build_variant_sets
 from builder.runtime.limits import Limits
@@ -82,7 +82,7 @@ def run_selection(folder: Path) -> tuple[float, int, int]:
     out = folder / "out"
     out.mkdir()
     start = time.perf_counter()
-    ledger = select(
+    ledger = select_queries(
         out,
         impressions=Table((folder / "log.parquet",), Impressions),
         log_queries=Table((folder / "forms.parquet",), LogQueries),

@@ -9,7 +9,7 @@ import polars as pl
 from builder.documents import build_documents, collect_shown
 from builder.documents.language import detect_languages
 from builder.documents.row_groups import iter_row_groups
-from builder.documents.tokens import tokens
+from builder.documents.tokens import tokens_expr
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import DocumentParameters
 from builder.runtime.limits import Limits
@@ -104,7 +104,7 @@ def test_case_and_punctuation_are_no_change_of_tokens(tmp_path: Path) -> None:
 
 def test_tokens_are_words_in_lower_case() -> None:
     frame = pl.DataFrame({"text": ["L'Œuf n°2, c'est-à-dire_x", ""]})
-    found = frame.select(tokens(pl.col("text")))["text"].to_list()
+    found = frame.select(tokens_expr(pl.col("text")))["text"].to_list()
     assert found == [["l", "œuf", "n", "2", "c", "est", "à", "dire_x"], []]
 
 

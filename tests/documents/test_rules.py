@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.documents import collect_page_verdicts
-from builder.documents.rules import add_origin
+from builder.documents.rules import add_selection_flags
 from builder.documents.url_lists import UrlList, read_url_list
 from builder.errors import FormatError
 from builder.io.sources import Source
@@ -201,7 +201,7 @@ def index(start: int, stop: int) -> pl.DataFrame:
 
 def sampled(pages: pl.DataFrame, share: float) -> pl.DataFrame:
     nothing = pl.Series([], dtype=pl.UInt64)
-    return add_origin(pages, nothing, DocumentParameters(sample_share=share)).drop("shown")
+    return add_selection_flags(pages, nothing, DocumentParameters(sample_share=share)).drop("shown")
 
 
 def test_samples_are_nested_and_hold_over_snapshots() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from builder.documents import token_buffer
 from builder.documents.case_tables import TABLE_SIZE, character_tables
 from builder.documents.token_buffer import from_joined_tokens, tokenize_chunks
-from builder.documents.tokens import tokens
+from builder.documents.tokens import tokens_expr
 from tests.documents.texts import CHARACTERS, TEXTS
 from tests.thorough import examples
 
@@ -25,7 +25,7 @@ def found(texts: pl.Series) -> list[list[str]]:
         pieces = [chunk.data[a:b].tobytes().decode() for a, b in pairwise(bounds)]
         assert all(piece == "" or piece.endswith(" ") for piece in pieces)
         here = [piece.split(" ")[:-1] for piece in pieces]
-        assert chunk.counts.tolist() == list(map(len, here))
+        assert chunk.token_counts.tolist() == list(map(len, here))
         assert chunk.md5_hex() == [
             hashlib.md5(" ".join(each).encode()).hexdigest() for each in here
         ]
@@ -37,7 +37,9 @@ def found(texts: pl.Series) -> list[list[str]]:
 
 
 def expected(texts: pl.Series) -> list[list[str]]:
-    return texts.fill_null("").to_frame("text").select(tokens(pl.col("text")))["text"].to_list()
+    return (
+        texts.fill_null("").to_frame("text").select(tokens_expr(pl.col("text")))["text"].to_list()
+    )
 
 
 @pytest.mark.parametrize("form", ["{}", "É{}A", "a {} b"])
@@ -64,7 +66,7 @@ def test_texts_of_all_kinds_whatever_the_chunks(
 @given(st.lists(st.lists(st.text("aé_9", min_size=1, max_size=9), max_size=4)))
 def test_tokens_that_are_there_are_taken_as_they_are(words: list[list[str]]) -> None:
     column = pl.Series(["".join(f"{word} " for word in each) for each in words], dtype=pl.String)
-    assert from_joined_tokens(column).counts.tolist() == list(map(len, words))
+    assert from_joined_tokens(column).token_counts.tolist() == list(map(len, words))
 
 
 def test_few_characters_are_left_to_polars() -> None:

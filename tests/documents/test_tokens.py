@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.documents.fingerprints import fingerprint_texts
-from builder.documents.tokens import md5_hex, tokens
+from builder.documents.tokens import md5_hex, tokens_expr
 from builder.documents.words import JOINERS, WORD_DUCKDB
 from builder.text.keys import collapse_runs
 
@@ -34,7 +34,7 @@ def test_words_are_the_same_for_both_engines(texts: list[str]) -> None:
     with duckdb.connect() as connection:
         connection.register("texts", column.to_arrow())
         found = connection.execute(IN_SQL, {"word": WORD_DUCKDB, "joiners": JOINERS}).fetchall()
-    expected = column.select(tokens(pl.col("text")))["text"].to_list()
+    expected = column.select(tokens_expr(pl.col("text")))["text"].to_list()
     assert [words for (words,) in found] == expected
 
 
@@ -56,7 +56,7 @@ def test_words_are_the_same_for_both_engines(texts: list[str]) -> None:
 )
 def test_what_a_word_is(text: str, words: list[str]) -> None:
     frame = pl.DataFrame({"text": [text]})
-    assert frame.select(tokens(pl.col("text")))["text"].to_list() == [words]
+    assert frame.select(tokens_expr(pl.col("text")))["text"].to_list() == [words]
     hashed = fingerprint_texts(frame.with_columns(title=pl.lit(""))).pages
     joined = hashlib.md5(" ".join(words).encode()).hexdigest()
     assert hashed.select("tokens", "token_hash").row(0) == (len(words), joined)

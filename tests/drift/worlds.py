@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from builder.alignment.changes import QREL_CHANGES, QUERY_CHANGES
-from builder.documents.tokens import md5_hex, tokens
+from builder.documents.tokens import md5_hex, tokens_expr
 from builder.drift.checks import SnapshotParameters, store_recorded_parameters
 from builder.drift.pair_drift import create_optional_views
 from builder.drift.series import OptionalInputs, SnapshotSeries, compare_snapshots
@@ -90,7 +90,7 @@ def qrel(text: str, page: str, grade: int, **values: Any) -> dict[str, Any]:
 
 def page(url: str, title: str, text: str, **values: Any) -> dict[str, Any]:
     """A row of `documents`."""
-    words = pl.select(tokens(pl.lit(f"{title}\n{text}"))).to_series()[0].to_list()
+    words = pl.select(tokens_expr(pl.lit(f"{title}\n{text}"))).to_series()[0].to_list()
     known = {
         "doc_id": doc_id(key64(url)),
         "url": url,

@@ -29,7 +29,7 @@ empty = "allow"
 [select]
 min_impressions = {VALUE}
 """
-STAGE = "queries/selection.py select"
+STAGE = "queries/selection.py select_queries"
 WAY = (
     "definition/files.py _read_toml",
     "parameters/__init__.py Parameters._validate_grading",

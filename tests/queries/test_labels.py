@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from builder.io.tables import table_at
 from builder.parameters import SplitParameters, VariantParameters
-from builder.queries import merge_labels, split
+from builder.queries import merge_labels, split_judged_queries
 from builder.queries.labels import choose_representatives, merge_qrels
 from builder.runtime.progress import NoProgress
 from schemas import JudgedQueries, Qrels, Queries
@@ -135,7 +135,7 @@ def test_heldout_conflicts_never_write_into_train(room) -> None:
                 row["grade"] = 0
         merged, judged, _ = run(room, queries, qrels)
         out = room.out()
-        split(
+        split_judged_queries(
             out,
             judged_queries=judged,
             train_queries=(),
@@ -151,7 +151,7 @@ def test_heldout_conflicts_never_write_into_train(room) -> None:
 
     def sides(queries: list[dict]) -> list[dict]:
         out = room.out()
-        split(
+        split_judged_queries(
             out,
             judged_queries=room.table("judged_queries", queries),
             train_queries=(),

@@ -11,7 +11,7 @@ import pytest
 
 from builder import BuildReport
 from builder.parameters import SelectParameters
-from builder.queries import detect_personal_data, select
+from builder.queries import detect_personal_data, select_queries
 from builder.runtime.progress import NoProgress
 
 
@@ -56,7 +56,7 @@ def test_no_planted_query_is_selected_however_frequent(room, planted: pl.DataFra
     """Even k-anonymous and on topic, it is withheld, in the count of its kind."""
     texts = planted["text"].to_list()
     out = room.out()
-    ledger = select(
+    ledger = select_queries(
         out,
         **room.log([(text, user, (1,)) for text in texts for user in range(6)]),
         topics=room.topics(*{text.split()[0] for text in texts}),

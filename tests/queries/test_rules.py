@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from builder.queries import FunnelStep, funnel
+from builder.queries import FunnelStep, funnel_steps
 from builder.queries.rules import OPERATOR, is_url_like
 
 
@@ -46,7 +46,7 @@ def test_addresses(text: str, expected: bool) -> None:
 
 
 def test_the_funnel_keeps_the_order_of_rules_with_verdicts_before_topics() -> None:
-    steps = funnel(10, {"no_topic": 4, "verdict_adult": 1, "too_few_users": 2})
+    steps = funnel_steps(10, {"no_topic": 4, "verdict_adult": 1, "too_few_users": 2})
     assert [step for step in steps if step.left_out] == [
         FunnelStep("too_few_users", 2, 8),
         FunnelStep("verdict_adult", 1, 7),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from builder.errors import DataError, FormatError
 from builder.parameters import SelectParameters, VerdictFilter
-from builder.queries import funnel, select
+from builder.queries import funnel_steps, select_queries
 from builder.queries.rules import EXCLUDED_USERS_ONLY
 from builder.queries.selection import read_stop_lists
 from builder.runtime.ledger import Ledger
@@ -22,7 +22,7 @@ ANY = SelectParameters(min_users=1, min_impressions=1)
 
 def run(room, shown, params, topics=("eau", "loi"), **more) -> tuple[pl.DataFrame, Ledger]:  # type: ignore[no-untyped-def]
     out = room.out()
-    ledger = select(
+    ledger = select_queries(
         out,
         **room.log(shown),
         topics=room.topics(*topics),
@@ -118,7 +118,7 @@ def test_the_funnel_applies_rules_in_order(room) -> None:
     assert "stop_list" not in dropped(ledger), "there is no stop list"
     candidates, ledger = run(room, shown, by_word, stop_lists=[stop_word])
     assert candidates["text"].to_list() == ["eau"]
-    steps = [step for step in funnel(ledger.rows_in, ledger.rejected) if step.left_out]
+    steps = [step for step in funnel_steps(ledger.rows_in, ledger.rejected) if step.left_out]
     assert [(step.rule, step.left_out, step.remaining) for step in steps] == [
         ("too_few_users", 1, 11),
         ("personal_email", 1, 10),
@@ -203,7 +203,7 @@ def test_verdicts_leave_out_users_and_queries(room) -> None:
     candidates, ledger = run(room, shown, SelectParameters(), verdicts=verdicts, filters=filters)
     assert candidates.select("text", "impressions", "users", "clicks").rows() == [("eau", 6, 5, 0)]
     assert dropped(ledger) == {EXCLUDED_USERS_ONLY: 1, "too_few_users": 1, "verdict_adult": 1}
-    assert [s.rule for s in funnel(ledger.rows_in, ledger.rejected)][-2:] == [
+    assert [s.rule for s in funnel_steps(ledger.rows_in, ledger.rejected)][-2:] == [
         "verdict_adult",
         "no_topic",
     ]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.queries.signatures import set_id, signature
+from builder.queries.signatures import signature, variant_set_id
 from builder.queries.similarity import near_signatures
 from builder.text.keys import fold, fold_texts
 
@@ -52,7 +52,10 @@ def test_function_words_alone_are_content() -> None:
 
 def test_ids_of_sets_are_md5_of_the_name() -> None:
     frame = pl.DataFrame({"name": ["impot revenu", None]})
-    assert frame.select(set_id(pl.col("name")))["name"].to_list() == ["v906410662e6c6042", None]
+    assert frame.select(variant_set_id(pl.col("name")))["name"].to_list() == [
+        "v906410662e6c6042",
+        None,
+    ]
 
 
 def distance(a: str, b: str) -> int:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from builder.errors import DataError
 from builder.io.tables import Table, table_at
 from builder.parameters import SplitParameters
-from builder.queries import split
+from builder.queries import split_judged_queries
 from builder.runtime.progress import NoProgress
 from schemas import Queries
 
@@ -37,7 +37,7 @@ def run(  # type: ignore[no-untyped-def]
     params: SplitParameters = PARAMS,
 ) -> Table:
     out = room.out()
-    ledger = split(
+    ledger = split_judged_queries(
         out,
         judged_queries=room.table("judged_queries", rows),
         train_queries=train or (),
@@ -89,7 +89,7 @@ def test_a_later_spelling_of_a_trained_set_is_seen(room) -> None:
 
 def test_without_training_snapshots_all_is_test(room) -> None:
     out = room.out()
-    split(
+    split_judged_queries(
         out,
         judged_queries=room.table("judged_queries", [judged(1)]),
         train_queries=(),

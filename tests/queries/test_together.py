@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from builder.io.tables import Table, table_at
 from builder.parameters import SplitParameters
-from builder.queries import split
+from builder.queries import split_judged_queries
 from builder.queries.leakage import SnapshotQueries, check_leakage
 from builder.runtime.progress import NoProgress
 from builder.text.keys import key64, query_id
@@ -36,7 +36,7 @@ def run(  # type: ignore[no-untyped-def]
     room, texts: list[str], train: tuple[Table, ...], is_train: bool, near: str = "together"
 ) -> Table:
     out = room.out()
-    split(
+    split_judged_queries(
         out,
         judged_queries=room.table("judged_queries", [judged(text) for text in texts]),
         train_queries=train,

@@ -1,15 +1,15 @@
-"""Collections of labelled posts, which show how the accuracy of classifiers changes over time.
+"""Collections of labeled posts, which show how the accuracy of classifiers changes over time.
 
 A collection consists of a training set, a development set, three test sets at increasing distances
-in time and an unlabelled corpus, as in the classification task of LongEval 2023.
+in time and an unlabeled corpus, as in the classification task of LongEval 2023.
 """
 
-from builder.tasks.classification.agreement import AgreementReport, agreement_of_files
-from builder.tasks.classification.baseline import classification_baseline
+from builder.tasks.classification.agreement import AgreementReport, measure_agreement_in_files
+from builder.tasks.classification.baseline import run_classification_baseline
 from builder.tasks.classification.build import (
     ClassificationBuild,
     build_classification,
-    explain_classification,
+    classification_change_reasons,
 )
 from builder.tasks.classification.definition import ClassificationDefinition, load_definition
 from builder.tasks.classification.evaluate import (
@@ -23,11 +23,11 @@ __all__ = [
     "ClassificationBuild",
     "ClassificationDefinition",
     "ClassificationScores",
-    "agreement_of_files",
     "build_classification",
-    "classification_baseline",
+    "classification_change_reasons",
     "evaluate_classification",
-    "explain_classification",
     "load_definition",
+    "measure_agreement_in_files",
+    "run_classification_baseline",
     "validate_classification",
 ]

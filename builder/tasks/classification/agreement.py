@@ -1,6 +1,6 @@
 """Chance-corrected agreement between annotators of posts.
 
-Computes Cohen's kappa of each pair of annotators (Cohen 1960), Fleiss' kappa (Fleiss 1971) and
+Computes Cohen's kappa for each pair of annotators (Cohen 1960), Fleiss' kappa (Fleiss 1971) and
 Krippendorff's alpha for nominal data (Krippendorff 2004, ch. 11). If all labels are equal, the
 expected disagreement is 0 and the coefficients are undefined.
 """
@@ -19,7 +19,7 @@ from builder.statistics import agreement as statistics
 from builder.tasks.classification.annotations import read_annotations
 
 LabelsByPost: TypeAlias = Mapping[str, Mapping[str, str]]
-"""Label by post and annotator."""
+"""Labels by post and annotator."""
 ALL_LABELS_EQUAL = "all labels are equal, so no disagreement is expected"
 NOTHING_TO_COMPARE = "no post has two labels to compare"
 PAIR_SCHEMA = {
@@ -34,12 +34,12 @@ PAIR_SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class AgreementCoefficient:
-    """Value of an agreement coefficient.
+    """Agreement coefficient such as Cohen's kappa, with the observed agreement.
 
     Args:
-        value: Coefficient, at most 1; None if undefined.
-        units: Number of posts compared.
-        observed: Observed agreement, from 0 to 1; None if no posts are compared.
+        value: Value of the coefficient, at most 1; None if undefined.
+        units: Number of units, such as posts, with labels to compare.
+        observed: Observed agreement, from 0 to 1; None if there are no such units.
         reason: Why the coefficient is undefined; None if it is defined.
     """
 
@@ -57,7 +57,7 @@ class AgreementReport:
         pairs: One row per pair of annotators (`PAIR_SCHEMA`).
         fleiss: Fleiss' kappa over the posts with the most common number of labels.
         krippendorff: Krippendorff's alpha over the posts with two or more labels.
-        posts: Number of posts with a label.
+        posts: Number of posts with at least one label.
         annotators: Names of the annotators.
     """
 
@@ -69,7 +69,7 @@ class AgreementReport:
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> AgreementCoefficient:
-    """Compute Cohen's kappa of two annotators.
+    """Compute Cohen's kappa for two annotators.
 
     Args:
         first: Labels of the first annotator.
@@ -94,11 +94,11 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Agreem
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> AgreementCoefficient:
-    """Compute Fleiss' kappa.
+    """Compute Fleiss' kappa from the number of times each label was assigned to each unit.
 
     Args:
-        counts: Number of annotators by unit (rows) and label (columns). All rows must have the same
-            sum, which is at least 2.
+        counts: One row per unit, with the number of annotators who chose each label (columns). All
+            rows must have the same sum, at least 2.
 
     Raises:
         UsageError: the sums of the rows differ or are below 2.
@@ -121,7 +121,8 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Agreemen
     """Compute Krippendorff's alpha for nominal labels.
 
     Args:
-        labels_by_unit: Labels of each unit; units with fewer than two labels are ignored.
+        labels_by_unit: Labels that annotators assigned to each unit; units with fewer than two
+            labels are ignored.
     """
     paired = [labels for labels in labels_by_unit if len(labels) > 1]
     total = sum(map(len, paired))
@@ -137,14 +138,14 @@ def krippendorff_alpha(labels_by_unit: Sequence[Sequence[Hashable]]) -> Agreemen
 
 
 def _disagreement(labels: Sequence[Hashable]) -> float:
-    """Return the number of ordered pairs of differing labels, divided by (number of labels - 1)."""
+    """Return the number of ordered pairs of unequal labels, divided by (number of labels - 1)."""
     n = len(labels)
     same = sum(count * (count - 1) for count in Counter(labels).values())
     return (n * (n - 1) - same) / (n - 1)
 
 
-def agreement_of_files(paths: Sequence[Path]) -> AgreementReport:
-    """Measure the agreement between annotators in files of human labels.
+def measure_agreement_in_files(paths: Sequence[Path]) -> AgreementReport:
+    """Measure the agreement between the annotators in files of human labels.
 
     Raises:
         FormatError: a line is invalid, or an annotator labels a post twice.
@@ -153,7 +154,11 @@ def agreement_of_files(paths: Sequence[Path]) -> AgreementReport:
 
 
 def measure_agreement(annotations: pl.DataFrame) -> AgreementReport:
-    """Measure the agreement between annotators in a table with columns id, annotator, label."""
+    """Measure the agreement between annotators.
+
+    Args:
+        annotations: Table with the columns id (of the post), annotator and label.
+    """
     labels_by_post: dict[str, dict[str, str]] = {}
     for post, annotator, label in annotations.select("id", "annotator", "label").iter_rows():
         labels_by_post.setdefault(post, {})[annotator] = label
@@ -176,14 +181,18 @@ def measure_agreement(annotations: pl.DataFrame) -> AgreementReport:
 def _compare_annotators(
     labels_by_post: LabelsByPost, first: str, second: str
 ) -> tuple[object, ...]:
-    """Return the agreement of two annotators as a row of `PAIR_SCHEMA`."""
+    """Return the agreement between two annotators as a row of `PAIR_SCHEMA`."""
     common = [labels for labels in labels_by_post.values() if first in labels and second in labels]
     kappa = cohen_kappa([labels[first] for labels in common], [labels[second] for labels in common])
     return first, second, kappa.units, kappa.observed, kappa.value, kappa.reason
 
 
 def _count_labels(labels_by_post: LabelsByPost) -> list[list[int]]:
-    """Count each label (columns) per post (rows) with the most common number of labels."""
+    """Return the number of times each label (column) was assigned to each post (row).
+
+    Fleiss' kappa requires equal numbers of labels, so only posts with the most common number of
+    labels (at least 2) are included.
+    """
     posts_by_size = Counter(len(labels) for labels in labels_by_post.values() if len(labels) > 1)
     if not posts_by_size:
         return []

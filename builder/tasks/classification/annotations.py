@@ -1,4 +1,4 @@
-"""Human labels of posts, and their majority vote.
+"""Reads human labels of posts, and determines the majority label of each post.
 
 Input files are tab-separated with columns id, annotator and label (positive, negative or neutral);
 the header is optional.
@@ -20,7 +20,9 @@ ANNOTATION_SCHEMA = {"id": pl.String, "annotator": pl.String, "label": pl.String
 
 
 def read_annotations(paths: Sequence[Path]) -> pl.DataFrame:
-    """Read human labels into columns id, annotator, label, sorted by id and annotator.
+    """Read files of human labels into one table with the columns id, annotator and label.
+
+    The rows are sorted by id (of the post) and annotator.
 
     Raises:
         FormatError: a line is invalid, or an annotator labels a post twice.
@@ -52,20 +54,21 @@ def read_annotations(paths: Sequence[Path]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=ANNOTATION_SCHEMA, orient="row").sort("id", "annotator")
 
 
-def check_labelled_posts(connection: duckdb.DuckDBPyConnection, files: Sequence[Source]) -> None:
-    """Check that human labels are of posts of the collection.
+def require_labels_of_posts(connection: duckdb.DuckDBPyConnection, files: Sequence[Source]) -> None:
+    """Raise an error if none of the human labels belongs to a post of the collection.
 
     Args:
-        connection: Connection with the posts as `work` and the majority labels as `verdict`.
-        files: Files of the labels.
+        connection: DuckDB connection with the posts as `work` and the majority labels as
+            `verdict`.
+        files: Files of human labels.
 
     Raises:
-        DataError: there are files, but none of their labels is of a post.
+        DataError: there are files, but none of their labels belongs to a post.
     """
-    labelled = connection.sql("SELECT id FROM verdict SEMI JOIN work USING (id) LIMIT 1")
-    if files and not labelled.fetchall():
+    labeled = connection.sql("SELECT id FROM verdict SEMI JOIN work USING (id) LIMIT 1")
+    if files and not labeled.fetchall():
         first = connection.sql("SELECT min(id) FROM verdict").fetchall()[0][0]
-        found = f"only labels of other ids, such as {first!r}" if first else "no labels"
+        found = f"only labels of unknown posts, such as {first!r}" if first else "no labels"
         raise DataError(
             f"{', '.join(source.name for source in files)}: expected labels of posts, found "
             f"{found}; correct the ids, or remove labels.annotations"
@@ -76,8 +79,8 @@ def majority_labels(annotations: pl.DataFrame) -> pl.DataFrame:
     """Return the majority label of each post.
 
     Returns:
-        Columns id, verdict (the most frequent label; null if there is a tie), annotators (number of
-        annotators).
+        One row per post: id, verdict (the most frequent label; null if there is a tie) and
+        annotators (number of annotators).
     """
     votes = annotations.group_by("id", "label").agg(votes=pl.len())
     leading = votes.filter(pl.col("votes") == pl.col("votes").max().over("id"))

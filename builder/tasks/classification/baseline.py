@@ -17,7 +17,7 @@ MAX_FEATURES = 200_000
 MAX_ITERATIONS = 1000
 
 
-def classification_baseline(
+def run_classification_baseline(
     collection: Path, predictions: Path, regularization: float = 1.0
 ) -> int:
     """Train the baseline classifier, and write its predictions for the test sets.

@@ -29,16 +29,16 @@ from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
 from builder.tasks.classification.agreement import AgreementReport, measure_agreement
-from builder.tasks.classification.annotations import check_labelled_posts, majority_labels
+from builder.tasks.classification.annotations import majority_labels, require_labels_of_posts
 from builder.tasks.classification.definition import (
-    LABELLED_SPLITS,
+    LABELED_SPLITS,
     SPLITS,
     ClassificationDefinition,
     load_definition,
 )
 from builder.tasks.classification.drift import measure_drift
 from builder.tasks.classification.inputs import InputFiles
-from builder.tasks.classification.labelling import Labeller
+from builder.tasks.classification.labeling import Labeler
 from builder.tasks.classification.manifest import (
     DRIFT_FILE,
     REJECTS_FILE,
@@ -131,8 +131,8 @@ def build_classification(
         DefinitionError: the definition is invalid, an input file is missing, or the version is
             already released from a different definition or different inputs.
         FormatError: an input file has an invalid format.
-        DataError: a split with a positive share of authors has no posts, or no human label is of a
-            post.
+        DataError: a split with a positive share of authors has no posts, or no human label belongs
+            to a post.
     """
     definition = load_definition(definition_file)
     inputs = InputFiles.from_definition(definition, definition_file)
@@ -144,7 +144,7 @@ def build_classification(
             return _load_build(folder, inputs, rebuilt=False)
         if published is not None and not definition.collection.is_draft:
             raise DefinitionError(
-                f"version {folder.name} is already released, from a different definition or "
+                f"version {folder.name} is already released from a different definition or "
                 "different input files; set a new version in the definition",
                 definition_file,
                 "collection.version",
@@ -159,8 +159,10 @@ def build_classification(
     return _load_build(folder, inputs, rebuilt=True)
 
 
-def explain_classification(definition_file: Path, out: Path) -> tuple[str, ...]:
-    """Return the reasons why a build would run, without running it; empty if there are none.
+def classification_change_reasons(definition_file: Path, out: Path) -> tuple[str, ...]:
+    """Return the reasons why a classification collection would be rebuilt; empty if there are none.
+
+    Nothing is built.
 
     Raises:
         DefinitionError: the definition is invalid, or an input file is missing.
@@ -206,12 +208,12 @@ def _write_tables(
     markers = read_markers(inputs.markers[0].path if inputs.markers else None)
     work = scratch / "work.parquet"
     ledger = Ledger(
-        "posts", rows_in=Labeller(definition, markers).write_work_table(inputs.posts, work)
+        "posts", rows_in=Labeler(definition, markers).write_work_table(inputs.posts, work)
     )
     with limits.connect() as connection:
         parquet.relation(connection, work).create_view("work")
         connection.register("verdict", human_labels.to_arrow())
-        check_labelled_posts(connection, inputs.annotations)
+        require_labels_of_posts(connection, inputs.annotations)
         select_posts(connection, definition)
         connection.execute(ADD_FINAL_LABELS)
         ledger.rows_out = _write_splits(connection, folder)
@@ -230,7 +232,7 @@ def _write_splits(connection: duckdb.DuckDBPyConnection, folder: Path) -> int:
     for split in SPLITS:
         posts = folder / "posts" / f"{split}.parquet"
         rows += write_query(connection, SELECT_POSTS.format(split=split), posts, Posts)
-        if split in LABELLED_SPLITS:
+        if split in LABELED_SPLITS:
             labels = folder / "labels" / f"{split}.parquet"
             write_query(connection, SELECT_LABELS.format(split=split), labels, Labels)
     return rows

@@ -29,8 +29,8 @@ from builder.io.sources import Interval
 from builder.parameters import Section
 from builder.text.names import NAME_PATTERN, VERSION_PATTERN
 
-LABELLED_SPLITS = ("train", "dev", "within", "short", "long")
-SPLITS = (*LABELLED_SPLITS, "unlabelled")
+LABELED_SPLITS = ("train", "dev", "within", "short", "long")
+SPLITS = (*LABELED_SPLITS, "unlabelled")
 TEST_SPLITS = ("within", "short", "long")
 SPLIT_INTERVALS = {"train": "t", "dev": "t", "within": "t", "short": "short", "long": "long"}
 DAY = 86_400
@@ -58,8 +58,8 @@ class CollectionSection(Section):
 class Period(Section):
     """Half-open time interval [start, end) in UTC."""
 
-    start: datetime | date = Field(description="First day, or start time")
-    end: datetime | date = Field(description="Day after the last day, or end time (exclusive)")
+    start: datetime | date = Field(description="First day or start time")
+    end: datetime | date = Field(description="Day after the last day or end time (exclusive)")
 
     @property
     def interval(self) -> Interval:
@@ -78,8 +78,8 @@ class IntervalsSection(Section):
     short_days: int = Field(
         default=365,
         ge=1,
-        description="Number of days after the end of t within which t' must end and before which "
-        "t'' must not start",
+        description="Maximum number of days from the end of t to the end of t', and minimum number "
+        "of days from the end of t to the start of t''",
     )
 
     @model_validator(mode="after")
@@ -100,7 +100,7 @@ class IntervalsSection(Section):
         return self
 
     def by_name(self) -> dict[str, Interval]:
-        """Return the time intervals by name: `t`, `short`, `long`."""
+        """Return the time intervals by period name: `t`, `short` and `long`."""
         periods = {"t": self.train, "short": self.short, "long": self.long}
         return {name: period.interval for name, period in periods.items()}
 
@@ -138,13 +138,14 @@ class AuthorsSection(Section):
         default=0.15, description="Fraction of authors assigned to the long-term test set"
     )
     unlabelled: Share = Field(
-        default=0.2, description="Fraction of authors assigned to the unlabelled corpus"
+        default=0.2, description="Fraction of authors assigned to the unlabeled corpus"
     )
 
     @model_validator(mode="after")
-    def _check_sum(self) -> "AuthorsSection":
-        if abs(sum(getattr(self, split) for split in SPLITS) - 1) > 1e-9:
-            raise ValueError("the shares of all splits must sum to 1")
+    def _check_shares(self) -> "AuthorsSection":
+        total = sum(getattr(self, split) for split in SPLITS)
+        if abs(total - 1) > 1e-9:
+            raise ValueError(f"expected shares that sum to 1, found a sum of {total:.6g}")
         return self
 
 
@@ -153,7 +154,8 @@ class SamplingSection(Section):
 
     kind: Literal["balanced", "natural"] = Field(
         default="balanced",
-        description="Equal numbers of positive and negative posts, or their natural distribution",
+        description="`balanced`: as many positive as negative posts; `natural`: the distribution "
+        "of the input",
     )
     train: MaxPosts = Field(
         default=None, description="Maximum number of training posts; default: all"
@@ -171,7 +173,7 @@ class SamplingSection(Section):
         default=None, description="Maximum number of long-term test posts; default: all"
     )
     unlabelled: MaxPosts = Field(
-        default=None, description="Maximum number of unlabelled posts; default: all"
+        default=None, description="Maximum number of unlabeled posts; default: all"
     )
 
 

@@ -1,8 +1,8 @@
 """Size, label distribution and vocabulary of each split, and their drift from the training set.
 
 Vocabulary drift is measured by the Jaccard similarity of the vocabularies, the Jensen-Shannon
-divergence of the word distributions in bits, and the share of tokens of either split that do not
-occur in the other. Words are lowercased runs of letters, digits and underscores.
+divergence between the word distributions (in bits), and the share of out-of-vocabulary tokens in
+either direction. Words are lowercased runs of letters, digits and underscores.
 """
 
 from typing import Any
@@ -52,7 +52,8 @@ def measure_drift(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     """Return the size, labels and vocabulary of every split, and the drift from the training set.
 
     Args:
-        connection: Connection with the view `work` and the table `candidate` of a finished build.
+        connection: DuckDB connection with the view `work` and the table `candidate`, after posts
+            were selected and labels assigned.
 
     Returns:
         Content of `drift.json`.
@@ -90,7 +91,7 @@ def _describe_split(connection: duckdb.DuckDBPyConnection, split: str) -> dict[s
 def _compare_with_train(
     connection: duckdb.DuckDBPyConnection, split: str
 ) -> dict[str, float | None]:
-    """Return measures of the vocabulary drift between a split and the training set, by name."""
+    """Return the vocabulary drift of a split from the training set, by name of the measure."""
     rows = connection.execute(WORD_COUNT_PAIRS, {"split": split}).fetchall()
     types_by_counts = {(train, other): types for train, other, types in rows}
     common = sum(n for (train, other), n in types_by_counts.items() if train and other)

@@ -46,10 +46,11 @@ class ClassificationScores:
     """Scores of classification systems on the test sets.
 
     Args:
-        scores: One row per system and test set (`SCORE_SCHEMA`); rpd_gain_positive is the relative
-            difference (M' - M) / M of macro-F1 from the within-time test set, null for that set.
+        scores: One row per system and test set (`SCORE_SCHEMA`); rpd_gain_positive is (M' - M) / M,
+            where M' is macro-F1 on the test set and M is macro-F1 on the within-time test set, for
+            which rpd_gain_positive is null.
         summary: One row per system (`SUMMARY_SCHEMA`), best weighted_f1 first; ignored is the
-            number of predictions for posts outside the test sets.
+            number of predictions for posts that are in no test set.
         weights: Weight of each test set in weighted_f1.
     """
 
@@ -68,8 +69,8 @@ def evaluate_classification(
     Args:
         collection: Version folder of a classification collection, including labels.
         predictions: One file per system; the file name without extension is the system name.
-        weights: Weights of within, short and long in weighted_f1; default: equal weights of short
-            and long, because the paper states none.
+        weights: Weights of the test sets within, short and long in weighted_f1; default: 0.5 each
+            for short and long, because the paper states no weights.
 
     Raises:
         UsageError: there are no prediction files, two systems have the same name, the labels are
@@ -99,8 +100,8 @@ def evaluate_classification(
         ignored = len(predicted.keys() - posts)
         if ignored == len(predicted):
             raise DataError(
-                f"{path}: expected predictions for posts of the test sets, found none, but "
-                f"{ignored} for other posts; correct the ids of the posts"
+                f"{path}: expected predictions for posts of the test sets, found none among "
+                f"{ignored} predictions; correct the post ids"
             )
         summary.append((system, weighted_f1(macro, weights), ignored))
     ranked = pl.DataFrame(summary, schema=SUMMARY_SCHEMA, orient="row").sort(
@@ -110,7 +111,7 @@ def evaluate_classification(
 
 
 def read_predictions(path: Path) -> dict[str, str]:
-    """Read a prediction file and return the predicted label of each post id.
+    """Read a prediction file, and return the predicted labels by post id.
 
     Raises:
         FormatError: a line is invalid, or a post has two predictions.

@@ -29,11 +29,11 @@ class InputFiles:
 
         Args:
             definition: Definition of the collection.
-            definition_file: File of the definition; paths in it are relative to its folder.
+            definition_file: TOML file of the definition; its paths are relative to its folder.
 
         Raises:
-            DefinitionError: no file matches a path or pattern, a file is there twice, or there are
-                several marker lists.
+            DefinitionError: no file matches a path or pattern, a file is listed twice, or there
+                are several marker lists.
         """
         labels = definition.labels
         markers = []
@@ -50,10 +50,10 @@ class InputFiles:
         )
 
     def sha256_by_name(self) -> dict[str, str]:
-        """Return the SHA-256 of each file, by path relative to the folder of the definition."""
+        """Return the SHA-256 hash of each input file, by its path relative to the definition."""
         sources = (*self.posts, *self.markers, *self.annotations)
         return {source.name: sha256(source.path) for source in sources}
 
     def read_human_labels(self) -> pl.DataFrame:
-        """Read the human labels into the columns id, annotator, label."""
+        """Read the human labels into a table with the columns id, annotator and label."""
         return read_annotations([source.path for source in self.annotations])

@@ -19,7 +19,7 @@ from builder.runtime.publisher import (
     write_manifest,
 )
 from builder.tasks.classification.definition import (
-    LABELLED_SPLITS,
+    LABELED_SPLITS,
     SPLITS,
     ClassificationDefinition,
 )
@@ -34,7 +34,7 @@ TABLE_SCHEMAS = {"posts": Posts, "labels": Labels, "rejects": Rejects}
 
 
 def read_provenance(folder: Path) -> dict[str, Any] | None:
-    """Return the definition and input hashes of a version; None if it is not published."""
+    """Return the definition and input hashes of a version; None if no version is published."""
     provenance = (find_manifest(folder) or {}).get("made_from")
     return dict(provenance) if isinstance(provenance, dict) else None
 
@@ -77,13 +77,13 @@ def write_card(folder: Path, definition: ClassificationDefinition, drift: dict[s
     """Write the dataset card `README.md`, with the file paths and sizes of the splits."""
     collection = definition.collection
     lines = ["---", f"license_name: {json.dumps(collection.licence)}", "configs:"]
-    for kind, splits in (("posts", SPLITS), ("labels", LABELLED_SPLITS)):
+    for kind, splits in (("posts", SPLITS), ("labels", LABELED_SPLITS)):
         lines += [f"- config_name: {kind}", "  data_files:"]
         for split in splits:
             lines += [f"  - split: {split}", f"    path: {kind}/{split}.parquet"]
     lines += ["---", "", f"# {collection.name} {collection.version}", ""]
-    lines += ["Sentiment of timestamped posts over time: splits are disjoint in author and text,"]
-    lines += ["and tests lie within, shortly after and long after the period of training.", ""]
+    lines += ["Sentiment of timestamped posts over time. The splits share no author and no text;"]
+    lines += ["the test sets lie within, shortly after and long after the training period.", ""]
     lines += ["| split | posts | positive | negative | authors |", "|---|---|---|---|---|"]
     for split in SPLITS:
         row = drift["splits"][split]

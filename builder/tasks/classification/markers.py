@@ -35,7 +35,7 @@ _URL = re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://\S*|\bwww\.\S+")
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """Emoji or emoticon with its polarity."""
+    """Emoji or emoticon, with its kind and polarity."""
 
     text: str
     kind: str
@@ -71,7 +71,7 @@ class MarkerList:
         }
 
     def _sorted_texts(self, kind: str) -> list[str]:
-        """Return the markers of a kind, longest first, so that a pattern prefers the longest."""
+        """Return the texts of all markers of a kind, longest first (the order of preference)."""
         texts = (marker.text for marker in self.markers if marker.kind == kind)
         return sorted(texts, key=lambda text: (-len(text), text))
 
@@ -81,7 +81,7 @@ class MarkerList:
         return sorted({marker.text.partition("\ufe0f")[0] for marker in self.markers})
 
     def find_all(self, text: str) -> list[MarkerMatch]:
-        """Return all markers in a text outside URLs, in order of position."""
+        """Find all markers in a text, except in URLs; return them in order of position."""
         matches = [*self._find_emoji(text), *self._find_emoticons(text)]
         urls = [url.span() for url in _URL.finditer(text)] if matches else []
         outside_urls = (m for m in matches if not any(a <= m.start < b for a, b in urls))
@@ -127,7 +127,10 @@ def _compile_emoji(texts: list[str]) -> re.Pattern[str]:
 
 
 def _compile_emoticons(texts: list[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return a regex for one emoticon, with a named group for each, and one for a sequence."""
+    """Return two regexes: one that matches an emoticon, and one that matches a sequence of them.
+
+    The first has a named group for each emoticon in `texts`.
+    """
     if not texts:
         return re.compile(r"(?!)"), re.compile(r"(?!)")
     repeated = [f"{re.escape(text)}{re.escape(text[-1])}*+" for text in texts]
@@ -150,7 +153,7 @@ def distant_label(matches: Iterable[MarkerMatch]) -> DistantLabel:
 
 
 def remove_matches(text: str, matches: Iterable[MarkerMatch]) -> str:
-    """Remove markers from a text, and the superfluous spaces around them."""
+    """Remove the matched markers from a text, with the superfluous spaces around them."""
     result, position = "", 0
     for match in matches:
         result += text[position : match.start]

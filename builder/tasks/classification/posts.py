@@ -48,7 +48,7 @@ class PostBlock:
 
 
 def read_posts(source: Source, records_per_block: int = RECORDS_PER_BLOCK) -> Iterator[PostBlock]:
-    """Read the records of a file in blocks.
+    """Yield the records of a file in blocks.
 
     Raises:
         UsageError: the file cannot be read.
@@ -74,7 +74,7 @@ def _read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def _parse_json(text: str) -> Any:
-    """Return the parsed JSON value, or None if it is malformed."""
+    """Return the value of a JSON text; None if the text is malformed."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:

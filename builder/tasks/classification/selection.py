@@ -11,7 +11,7 @@ Reject reasons, in this order:
 Texts are similar if the Jaccard similarity of their word bigrams is at least theta > 1/2. All such
 pairs are found: similar sets of m and n bigrams share at least c = ceil(theta max(m, n)) bigrams,
 so if bigrams are sorted from rare to frequent, the first two shared bigrams are among the first
-m - c + 2 bigrams of the one set and the first n - c + 2 of the other (prefix filter with two
+m - c + 2 bigrams of one set and the first n - c + 2 of the other (prefix filter with two
 features; Bayardo, Ma, Srikant 2007; Wang, Li, Feng 2012).
 """
 
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import duckdb
 
 from builder.tasks.classification.definition import (
-    LABELLED_SPLITS,
+    LABELED_SPLITS,
     SPLITS,
     ClassificationDefinition,
     SamplingSection,
@@ -120,9 +120,11 @@ def select_posts(
 ) -> None:
     """Create the table `candidate`, with a reject reason for each post that is not selected.
 
+    The table has the columns of the work table and `rank` (order of precedence); `reason` is null
+    for selected posts.
+
     Args:
-        connection: Connection with the view `work`. The new table has the columns of the work table
-            and rank (order of precedence); reason is null for selected posts.
+        connection: DuckDB connection with the view `work`.
         definition: Definition of the collection, with the similarity threshold and split sizes.
     """
     connection.execute(CREATE_CANDIDATES)
@@ -137,7 +139,7 @@ def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, min_jaccard: f
     """Reject posts that are near-duplicates of a post in a preferred split.
 
     Args:
-        connection: Connection with the table `candidate`.
+        connection: DuckDB connection with the table `candidate`.
         min_jaccard: Minimum Jaccard similarity of near-duplicates, above 0.5.
     """
     connection.execute(CREATE_FEATURES)
@@ -150,10 +152,13 @@ def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, min_jaccard: f
 def sample_split(
     connection: duckdb.DuckDBPyConnection, split: str, sampling: SamplingSection
 ) -> None:
-    """Reject the posts with the largest hashes until a split has its allowed size and balance."""
+    """Limit a split to its maximum size: reject the posts with the largest hashes.
+
+    Balanced sampling also keeps as many positive as negative posts, if the split has labels.
+    """
     counts = dict(connection.execute(COUNT_LABELS, {"split": split}).fetchall())
     size = getattr(sampling, split) or sum(counts.values())
-    balanced = sampling.kind == "balanced" and split in LABELLED_SPLITS
+    balanced = sampling.kind == "balanced" and split in LABELED_SPLITS
     limit = min([size // 2, *_polarity_counts(counts)]) if balanced else size
     group = "marked" if balanced else "split"
     connection.execute(REJECT_UNSAMPLED.format(group=group), {"split": split, "limit": limit})

@@ -13,7 +13,7 @@ LABEL_SOURCES = ("distant", "human")
 
 
 class Posts(TableSchema):
-    """Posts of a split."""
+    """Posts of one split, without their labels."""
 
     id = dy.String(primary_key=True, min_length=1, description="Id of the post in the input")
     time = dy.Int64(description="Time of the post in Unix seconds")
@@ -22,7 +22,7 @@ class Posts(TableSchema):
 
 
 class Labels(TableSchema):
-    """Labels of the posts of a split."""
+    """Labels of the posts of one split."""
 
     id = dy.String(primary_key=True, min_length=1, description="Id of the post")
     label = dy.String(regex=rf"^({'|'.join(POLARITIES)})$", description="Final label")

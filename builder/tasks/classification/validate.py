@@ -1,7 +1,8 @@
 """Validates a published classification collection.
 
-Checks files against the manifest, rows against the table schemas, and times against the periods of
-splits, and checks that splits share no post, author, text or near-duplicate text.
+Checks the files against the manifest, the rows against the table schemas and the times of posts
+against the periods of the splits. Also checks that no two splits share a post, author, text or
+near-duplicate text.
 """
 
 from collections.abc import Iterator
@@ -17,12 +18,12 @@ from builder.errors import FormatError, UsageError
 from builder.io import parquet
 from builder.runtime.publisher import MANIFEST, SUMS, sha256
 from builder.tasks.classification.definition import (
-    LABELLED_SPLITS,
+    LABELED_SPLITS,
     SPLIT_INTERVALS,
     SPLITS,
     ClassificationDefinition,
 )
-from builder.tasks.classification.labelling import deduplication_key
+from builder.tasks.classification.labeling import deduplication_key
 from builder.tasks.classification.markers import read_markers
 from builder.tasks.classification.selection import CREATE_FEATURES, CREATE_NEAR_DUPLICATES
 from builder.tasks.classification.table_schemas import Labels, Posts
@@ -117,11 +118,9 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _check_tables(folder: Path) -> Iterator[Finding]:
-    """Check rows against the schemas (LC101) and the ids of labels against posts (LC102)."""
+    """Check rows against the schemas (LC101), and ids of labels against those of posts (LC102)."""
     for split in SPLITS:
-        tables = (
-            {"posts": Posts, "labels": Labels} if split in LABELLED_SPLITS else {"posts": Posts}
-        )
+        tables = {"posts": Posts, "labels": Labels} if split in LABELED_SPLITS else {"posts": Posts}
         ids = {}
         for kind, schema in tables.items():
             name = f"{kind}/{split}.parquet"
@@ -140,7 +139,7 @@ def _check_tables(folder: Path) -> Iterator[Finding]:
 
 
 def _read_posts(folder: Path, markers: Path | None) -> pl.DataFrame:
-    """Read the posts of all splits with the columns that duplicate detection needs."""
+    """Read the posts of all splits, with the columns required for finding duplicates."""
     frames = [
         parquet.read(folder / "posts" / f"{split}.parquet").with_columns(split=pl.lit(split))
         for split in SPLITS
@@ -162,7 +161,7 @@ def _check_times(posts: pl.DataFrame, definition: ClassificationDefinition) -> I
     for split in SPLITS:
         allowed = (
             [intervals[SPLIT_INTERVALS[split]]]
-            if split in LABELLED_SPLITS
+            if split in LABELED_SPLITS
             else list(intervals.values())
         )
         inside = pl.any_horizontal(

@@ -1,4 +1,4 @@
-"""Document filtering task: scores runs of TREC KBA per time batch, and fits trends over time.
+"""Document filtering task: scores TREC KBA runs per time batch, and fits trends over time.
 
 Computes the measures and trends of Kenter, Balog and de Rijke (2015) and the averages of the
 official scorer of the track.
@@ -12,7 +12,11 @@ from builder.tasks.filtering.comparisons import (
 )
 from builder.tasks.filtering.parameters import FilteringParameters
 from builder.tasks.filtering.score import FilteringResult, evaluate_filtering
-from builder.tasks.filtering.trends import KENTER_SWEEP, FilteringTrendParameters, filtering_trend
+from builder.tasks.filtering.trends import (
+    KENTER_SWEEP,
+    FilteringTrendParameters,
+    evaluate_filtering_trends,
+)
 
 __all__ = [
     "GRANULARITIES",
@@ -24,5 +28,5 @@ __all__ = [
     "compare_granularities",
     "compare_rankings",
     "evaluate_filtering",
-    "filtering_trend",
+    "evaluate_filtering_trends",
 ]

@@ -23,8 +23,8 @@ MAX_BATCH_SECONDS = 10**10
 
 
 @dataclass(frozen=True, slots=True)
-class Batches:
-    """Consecutive time batches.
+class TimeBatches:
+    """Consecutive time intervals, in each of which a system is scored.
 
     Args:
         edges: n + 1 ascending times in Unix seconds; batch i is [edges[i], edges[i + 1]).
@@ -44,8 +44,8 @@ class Batches:
         return np.searchsorted(self.edges, times, side="right").astype(np.int64) - 1
 
 
-def time_batches(start: int, end: int, granularity: str) -> Batches:
-    """Divide the period [start, end) into batches.
+def time_batches(start: int, end: int, granularity: str) -> TimeBatches:
+    """Divide the period [start, end) into time batches.
 
     Args:
         start: Start of the period in Unix seconds.
@@ -62,7 +62,7 @@ def time_batches(start: int, end: int, granularity: str) -> Batches:
         )
     seconds = batch_seconds(granularity)
     if seconds is None:
-        return Batches(_month_edges(start, end), None)
+        return TimeBatches(_month_edges(start, end), None)
     origin = {"hour": 0, "day": 0, "week": FIRST_MONDAY}.get(granularity, start)
     first = (start - origin) // seconds * seconds + origin
     count = -((first - end) // seconds)
@@ -71,7 +71,7 @@ def time_batches(start: int, end: int, granularity: str) -> Batches:
             f"expected at most {MAX_BATCHES} batches, found {count} of {seconds} s in the period "
             f"[{start}, {end}); choose longer batches or a shorter period"
         )
-    return Batches(first + seconds * np.arange(count + 1, dtype=np.int64), seconds)
+    return TimeBatches(first + seconds * np.arange(count + 1, dtype=np.int64), seconds)
 
 
 def batch_seconds(granularity: str) -> int | None:
@@ -93,7 +93,7 @@ def batch_seconds(granularity: str) -> int | None:
 
 
 def _month_edges(start: int, end: int) -> Seconds:
-    """Return the start of each month in a period and of the next month, in Unix seconds."""
+    """Return the start of each month that overlaps a period, and of the month after the last."""
     first = np.datetime64(start, "s").astype("datetime64[M]")
     last = np.datetime64(end - 1, "s").astype("datetime64[M]")
     return np.arange(first, last + 2).astype("datetime64[s]").astype(np.int64)

@@ -1,7 +1,7 @@
-"""Comparisons of the trends of filtering runs; Kenter, Balog and de Rijke (2015), section 6.
+"""Compares the trends of filtering runs (Kenter, Balog and de Rijke 2015, section 6).
 
 - `compare_rankings`: agreement between system rankings by F1 and by trend end points (table 1).
-- `compare_granularities`: differences of slopes between batch lengths (table 2).
+- `compare_granularities`: differences between the slopes at different batch lengths (table 2).
 - `check_assumptions`: number of trends that satisfy the assumptions of the tests (table 3).
 """
 
@@ -29,7 +29,7 @@ F1_RANKING, ENDPOINT_MEASURES = "F1", ("f_pr", "f_pra")
 def compare_rankings(
     truth: Path, runs: Sequence[Path], parameters: FilteringTrendParameters | None = None
 ) -> pl.DataFrame:
-    """Compare the rankings of systems by F1 with those by the end points of trends.
+    """Compare rankings of systems by F1 and by the end points of trends in F_pr and F_pra.
 
     Each system is ranked by its best cut-off, as in the track. F1 is the harmonic mean of
     precision and recall over the whole period.
@@ -41,7 +41,7 @@ def compare_rankings(
 
     Returns:
         One row per pair of rankings: first and second (names of the rankings), systems (number of
-        systems in both), kendall_tau_b (null if all systems are tied in a ranking).
+        systems in both) and kendall_tau_b (null if all systems are tied in a ranking).
 
     Raises:
         FormatError: a line is malformed.
@@ -71,7 +71,7 @@ def compare_granularities(
     parameters: FilteringTrendParameters | None = None,
     granularities: Sequence[str] = GRANULARITIES,
 ) -> pl.DataFrame:
-    """Compare the trend slopes at the first granularity with those at each other granularity.
+    """Compare the slopes of trends at the first granularity with those at each other one.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
@@ -135,9 +135,9 @@ def check_assumptions(
 ) -> pl.DataFrame:
     """Count the trends whose residuals are normal and independent.
 
-    Trends with all scores 0 are ignored. An assumption is satisfied if its test (Anderson-Darling
-    for normality, two-sided Durbin-Watson for independence) is defined and does not reject the
-    assumption.
+    Trends whose scores are all 0 are ignored. An assumption is satisfied if its test
+    (Anderson-Darling for normality, two-sided Durbin-Watson for independence) is defined and does
+    not reject the assumption.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
@@ -177,7 +177,10 @@ def _fit_all_measures(
     parameters: FilteringTrendParameters | None,
     granularity: str,
 ) -> pl.DataFrame:
-    """Fit the trends of all measures at one granularity; `is_zero` marks trends of only zeros."""
+    """Fit the trends of all measures at one granularity.
+
+    The column `is_zero` marks trends whose scores are all 0 or null.
+    """
     chosen = parameters or FilteringTrendParameters()
     result = evaluate_filtering(truth, runs, replace(chosen.filtering, granularity=granularity))
     frames = []
@@ -191,5 +194,5 @@ def _fit_all_measures(
 
 
 def _index_by_name(names: Sequence[str]) -> dict[str, int]:
-    """Return the position of every name in the list, for sorting."""
+    """Return the position of each name in the sequence, as a sort key."""
     return {name: index for index, name in enumerate(names)}

@@ -35,7 +35,7 @@ class Truth:
     Args:
         pairs: One row per pair, sorted: document, target, time (Unix seconds), relevant,
             text_bytes (length of the visible text; null if the file has no twelfth field).
-        lines: Number of judgements in the file.
+        lines: Number of judged lines in the file.
     """
 
     pairs: pl.DataFrame
@@ -44,7 +44,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class FilteringRun:
-    """Run of one filtering system: pairs of document and target with confidences.
+    """Run of one filtering system: (document, target) pairs with confidences.
 
     Args:
         system: Name of the system: the file name without extension.

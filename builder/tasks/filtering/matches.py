@@ -6,7 +6,7 @@ from builder.tasks.filtering.score import FilteringResult
 
 
 def match_warnings(result: FilteringResult) -> Iterator[str]:
-    """Yield a warning for a truth file without relevant documents, and for runs that match none.
+    """Yield a warning if no document is relevant, and for each run without a judged document.
 
     Args:
         result: Scores of the runs.
@@ -28,5 +28,5 @@ def match_warnings(result: FilteringResult) -> Iterator[str]:
         elif row["pairs"] == (row["unjudged"] if is_counted else 0):
             yield (
                 f"{row['system']}: none of the returned documents is judged for its target; check "
-                "that run and truth file have the same stream ids and targets"
+                "that the run and the truth file use the same stream ids and targets"
             )

@@ -82,7 +82,7 @@ def best_official_averages(averages: pl.DataFrame) -> pl.DataFrame:
 
 
 def _count_pairs(returned: pl.DataFrame, positives: pl.DataFrame, cutoff: int) -> pl.DataFrame:
-    """Return true positives, false positives and false negatives of each target."""
+    """Count the true positives, false positives and false negatives of each target."""
     above = returned.filter(pl.col("confidence").floor() > cutoff)
     relevant = pl.col("relevant")
     hits = above.group_by("target").agg(tp=relevant.sum(), fp=relevant.not_().sum())

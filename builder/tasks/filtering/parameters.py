@@ -17,7 +17,7 @@ class FilteringParameters:
     Args:
         relevance: Minimum rating of a relevant document: 2 vital, 1 useful, 0 neutral.
         assessors: `all` if all assessors of a pair must rate it as relevant, `any` if one suffices.
-        unjudged: Whether returned pairs without a judgement are false positives or ignored.
+        unjudged: Whether unjudged pairs that a run returns are false positives or ignored.
         average: `macro`: mean over targets; `micro`: pooled over all targets.
         zeta: Number of false positives at which aptness is 0.5.
         granularity: `hour`, `day`, `week`, `month`, or a number of seconds.

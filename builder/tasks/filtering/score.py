@@ -20,7 +20,7 @@ import numpy.typing as npt
 import polars as pl
 
 from builder.errors import UsageError
-from builder.tasks.filtering.batches import Batches, time_batches
+from builder.tasks.filtering.batches import TimeBatches, time_batches
 from builder.tasks.filtering.kba import FilteringRun, Truth, read_filtering_run, read_truth
 from builder.tasks.filtering.measures import MEASURES, TargetCounts, batch_measures
 from builder.tasks.filtering.official import best_official_averages, official_averages
@@ -62,7 +62,7 @@ class FilteringResult:
     official: pl.DataFrame
     official_cutoffs: pl.DataFrame
     runs: pl.DataFrame
-    time_batches: Batches
+    time_batches: TimeBatches
     parameters: FilteringParameters
 
 
@@ -103,8 +103,8 @@ def score_filtering(
         )
     start, end = _find_period([truth.pairs, *(run.pairs for run in runs)], parameters)
     grid = time_batches(start, end, parameters.granularity)
-    whole = Batches(grid.edges[[0, -1]], None)
-    matched = [_MatchedRun.match(truth, run, (start, end), parameters) for run in runs]
+    whole = TimeBatches(grid.edges[[0, -1]], None)
+    matched = [_MatchedRun.from_run(truth, run, (start, end), parameters) for run in runs]
     official = official_averages(truth, runs, parameters)
     return FilteringResult(
         official=best_official_averages(official),
@@ -120,13 +120,13 @@ def score_filtering(
 def _find_period(
     tables: Sequence[pl.DataFrame], parameters: FilteringParameters
 ) -> tuple[int, int]:
-    """Return the start and exclusive end of the period, by default those of all documents."""
+    """Return the start and exclusive end of the period; by default, it spans all documents."""
     times = pl.concat([table["time"] for table in tables])
     if parameters.start is not None and parameters.end is not None:
         return parameters.start, parameters.end
     if times.is_empty():
         raise UsageError(
-            "expected at least one document in the ground truth and the runs, found none; set the "
+            "expected at least one document in the truth file or the runs, found none; set the "
             "start and end of the period"
         )
     first, last = times.sort()[[0, -1]].to_list()
@@ -151,14 +151,14 @@ class _MatchedRun:
     counts: dict[str, str | int]
 
     @classmethod
-    def match(
+    def from_run(
         cls,
         truth: Truth,
         run: FilteringRun,
         period: tuple[int, int],
         parameters: FilteringParameters,
     ) -> "_MatchedRun":
-        """Join the pairs that a run returned within a period with the judged pairs."""
+        """Match the pairs that a run returned within a period with the judged pairs."""
         inside = pl.col("time").is_between(*period, closed="left")
         pairs = run.pairs.filter(inside)
         judged = truth.pairs.select("document", "target", "relevant")
@@ -183,9 +183,9 @@ class _MatchedRun:
 
 
 def _score_runs(
-    runs: Sequence[_MatchedRun], batches: Batches, parameters: FilteringParameters
+    runs: Sequence[_MatchedRun], batches: TimeBatches, parameters: FilteringParameters
 ) -> pl.DataFrame:
-    """Score every system at every confidence cut-off in every batch."""
+    """Score every system at every confidence cut-off, in every time batch."""
     frames = [
         _score_cutoff(run, cutoff, batches, parameters)
         for run in runs
@@ -195,7 +195,7 @@ def _score_runs(
 
 
 def _score_cutoff(
-    run: _MatchedRun, cutoff: float, batches: Batches, parameters: FilteringParameters
+    run: _MatchedRun, cutoff: float, batches: TimeBatches, parameters: FilteringParameters
 ) -> pl.DataFrame:
     """Score a system at one confidence cut-off in every batch."""
     confidence = pl.col("confidence")
@@ -218,15 +218,15 @@ def _score_cutoff(
     )
 
 
-def _add_batch_index(pairs: pl.DataFrame, batches: Batches) -> pl.DataFrame:
+def _add_batch_index(pairs: pl.DataFrame, batches: TimeBatches) -> pl.DataFrame:
     """Add the column `batch_index`: the zero-based index of the batch of each pair."""
     return pairs.with_columns(batch_index=batches.find_indexes(pairs["time"].to_numpy()))
 
 
 def _count_documents(
-    returned: pl.DataFrame, relevant: pl.DataFrame, batches: Batches
+    returned: pl.DataFrame, relevant: pl.DataFrame, batches: TimeBatches
 ) -> npt.NDArray[np.int64]:
-    """Count the distinct documents per batch that are returned or relevant: int64[batches]."""
+    """Count the distinct documents in each batch that are returned or relevant, int64[batches]."""
     both = pl.concat([pairs.select("batch_index", "document") for pairs in (returned, relevant)])
     indexes = both.unique()["batch_index"].to_numpy()
     return np.bincount(indexes, minlength=len(batches.starts)).astype(np.int64)

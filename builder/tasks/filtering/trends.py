@@ -45,7 +45,7 @@ class FilteringTrendParameters:
         require_one_of("residuals", self.residuals, get_args(ResidualKind))
 
 
-def filtering_trend(
+def evaluate_filtering_trends(
     truth: Path, runs: Sequence[Path], parameters: FilteringTrendParameters | None = None
 ) -> TrendReport:
     """Evaluate filtering runs and fit a trend per system and cut-off.
@@ -71,7 +71,7 @@ def filtering_trend(
 def fit_trends(
     result: FilteringResult, measure: str, residuals: ResidualKind = "raw"
 ) -> TrendReport:
-    """Fit a trend to the per-batch scores of each run in one measure.
+    """Fit a trend over time to the scores of each run in one measure, per confidence cut-off.
 
     Args:
         result: Scores of filtering runs.

@@ -48,7 +48,7 @@ class JudgedNugget:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Match of a nugget with the text of an update, from character `start` up to `end`."""
+    """Match between a nugget and the characters [start, end) of the text of an update."""
 
     nugget: str
     start: int
@@ -61,8 +61,8 @@ class PooledUpdate:
 
     Args:
         text: Text of the update.
-        original: Id of the update of which this is an exact duplicate; None for an original.
-        matches: Matches with nuggets, in file order.
+        original: Id of the update that this one duplicates exactly; None if it is an original.
+        matches: Matches between nuggets and the text, in file order.
     """
 
     text: str
@@ -77,7 +77,7 @@ class Event:
     Args:
         nuggets: Nuggets by id.
         pool: Pooled updates by id.
-        interval: Start and end in Unix seconds; None if there is no events file.
+        interval: Start and end in Unix seconds; None if unknown.
     """
 
     nuggets: dict[str, JudgedNugget] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Row:
     fields: list[str]
 
     def parse_integer(self, index: int, name: str) -> int:
-        """Return a field as an integer.
+        """Parse a field as an integer.
 
         Raises:
             FormatError: the field is not an integer.
@@ -117,7 +117,7 @@ class Row:
         return int(self._match_field(_INTEGER, index, f"an integer as {name}"))
 
     def parse_number(self, index: int, name: str) -> float:
-        """Return a field as a decimal number.
+        """Parse a field as a decimal number.
 
         Raises:
             FormatError: the field is not a decimal number.
@@ -141,7 +141,7 @@ class Row:
 
 
 def normalize_event_id(event_id: str) -> str:
-    """Return an event id without the prefix of the track, such as `11` for `TS14.11`."""
+    """Remove the prefix of the track from an event id: `TS14.11` becomes `11`."""
     return _EVENT_PREFIX.sub("", event_id)
 
 
@@ -169,7 +169,7 @@ def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Ite
 
 
 def read_nuggets(path: Path) -> dict[str, Event]:
-    """Read a file of nuggets, and return one `Event` with its nuggets per event id.
+    """Read a file of nuggets, and return events with their nuggets, by event id.
 
     Raises:
         FormatError: a line is malformed or has no text, or a nugget occurs twice.
@@ -183,7 +183,7 @@ def read_nuggets(path: Path) -> dict[str, Event]:
             row.join_fields(5),
         )
         if name in nuggets:
-            raise row.error("a nugget id that is new in its event", name)
+            raise row.error("a nugget id that did not occur before in its event", name)
         if importance < 0 or row.parse_integer(4, "length") < 0:
             raise row.error("an importance and a length of at least 0", row.fields[3:5])
         if not text.strip():

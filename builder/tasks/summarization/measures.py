@@ -206,6 +206,6 @@ class EventMeasures:
 
 
 def f_half_harmonic(expected_gain_verbosity: float, comprehensiveness: float) -> float:
-    """Return F as printed in equation 26, which is half of a harmonic mean."""
+    """Return F as printed in equation 26: half the harmonic mean of EG_V and C."""
     both = expected_gain_verbosity + comprehensiveness
     return expected_gain_verbosity * comprehensiveness / both if both > 0.0 else 0.0

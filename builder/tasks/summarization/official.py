@@ -71,7 +71,7 @@ class ScoredUpdate:
     confidence: float
 
 
-def official_table(
+def official_event_scores(
     events: Mapping[str, Event],
     systems: Mapping[str, Mapping[str, Sequence[PushedUpdate]]],
     parameters: SummarizationParameters,
@@ -99,7 +99,7 @@ def official_means(table: pl.DataFrame) -> pl.DataFrame:
     """Return the mean official scores of each system over events, best system first.
 
     Args:
-        table: Table returned by `official_table`.
+        table: Table returned by `official_event_scores`.
     """
     rows = [
         {"system": system, "events": group.height}
@@ -113,7 +113,7 @@ def official_means(table: pl.DataFrame) -> pl.DataFrame:
 def official_scores(
     event: Event, pushed: Sequence[PushedUpdate], parameters: SummarizationParameters
 ) -> dict[str, float]:
-    """Return the official scores of a system for one event and the number of updates, by name.
+    """Return the number of updates of a system for one event, and its official scores, by name.
 
     Args:
         event: An event with at least one nugget of importance above 0.
@@ -137,7 +137,9 @@ def official_scores(
 
 
 def ideal_gain(relevance: Sequence[float], n_updates: int) -> float:
-    """Return the mean relevance of the `n_updates` most relevant nuggets, or of all if fewer.
+    """Return the mean relevance of the `n_updates` most relevant nuggets.
+
+    All nuggets are used if there are fewer, or if `n_updates` is 0.
 
     Args:
         relevance: Relevance of every nugget; at least one.
@@ -208,7 +210,7 @@ def _compute_measures(
 
     Args:
         updates: Scores of the updates.
-        weights: Weight of each update.
+        weights: Weight of each update in the sums.
         total_weight: Divisor of the weighted sums.
         ideal_gain: Mean relevance returned by `ideal_gain`.
         total_relevance: Sum of the relevance of all nuggets.

@@ -1,4 +1,4 @@
-"""Reads pooled updates, i.e. updates shown to assessors, and their matches with nuggets.
+"""Reads pooled updates (updates shown to assessors) and their matches with nuggets.
 
 File formats are described in `files`. A match is a span of characters; every word that overlaps it
 counts as matching. An exact duplicate has the matches of its original.
@@ -49,7 +49,7 @@ def count_words(text: str) -> int:
 
 
 def matched_words(update: PooledUpdate) -> dict[str, WordIndexes]:
-    """Return the indexes of the words of an update that match each nugget, by nugget id."""
+    """Return, by nugget id, the indexes of the words of an update that match the nugget."""
     spans = [match.span() for match in _WORD.finditer(update.text)]
     words: dict[str, WordIndexes] = {}
     for match in update.matches:
@@ -60,7 +60,7 @@ def matched_words(update: PooledUpdate) -> dict[str, WordIndexes]:
 
 @dataclass(slots=True)
 class _PoolReader:
-    """Reader of pooled updates and matches, which counts ignored lines.
+    """Reader of pooled updates and of matches, with counts of the lines ignored.
 
     Args:
         events: Events with nuggets, by id.
@@ -103,9 +103,9 @@ class _PoolReader:
                 update.matches.append(Match(nugget, start, end))
 
     def _find_event(self, row: Row) -> Event | None:
-        """Return the event of a row; None if it has no nuggets.
+        """Return the event of a row; None if the event has no nuggets.
 
-        A row of an event without nuggets is counted as ignored.
+        Rows of events without nuggets are counted as ignored.
         """
         event = self.events.get(normalize_event_id(row.fields[0]))
         if event is None:

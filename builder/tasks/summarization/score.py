@@ -33,7 +33,7 @@ from builder.tasks.summarization.measures import (
     graded_relevance,
     updates_before,
 )
-from builder.tasks.summarization.official import official_means, official_table
+from builder.tasks.summarization.official import official_event_scores, official_means
 from builder.tasks.summarization.parameters import SummarizationParameters
 from builder.tasks.summarization.pool import count_words, matched_words, read_pool
 
@@ -170,7 +170,7 @@ def score_summaries(
     frame = pl.DataFrame(event_rows, schema=EVENT_SCHEMA)
     taus = pl.DataFrame(tau_rows, schema=TAU_SCHEMA)
     ignored_rows = sorted((+counts).items())
-    official = official_table(events, systems, parameters)
+    official = official_event_scores(events, systems, parameters)
     return SummarizationReport(
         official=official,
         official_means=official_means(official),
@@ -189,7 +189,7 @@ def _iter_summaries(
     parameters: SummarizationParameters,
     ignored: Counter[str],
 ) -> Iterator[tuple[dict[str, str], EventMeasures, list[Update]]]:
-    """Yield the key, measures and updates of every combination of system, event and gain.
+    """Yield the key, measures and updates for every combination of system, event and gain.
 
     Events without nuggets are skipped. Their updates and all unpooled updates are counted in
     `ignored`.
@@ -210,7 +210,7 @@ def _iter_summaries(
 
 
 def _select_nuggets(event: Event, parameters: SummarizationParameters) -> dict[str, Nugget]:
-    """Return the nuggets of an event by id, without nuggets of importance 0 if so configured."""
+    """Return the nuggets of an event by id; nuggets of importance 0 only if they are kept."""
     keep_all = parameters.zero_importance == "kept"
     return {
         name: Nugget(nugget.time, nugget.importance, count_words(nugget.text))
@@ -225,7 +225,10 @@ def _match_updates(
     pushed: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
 ) -> tuple[list[Update], int]:
-    """Return a system's updates with matches for an event, and the number of unpooled updates."""
+    """Return the updates of a system for an event, each with its matches.
+
+    Also return the number of unpooled updates.
+    """
     mean_words = sum(nugget.words for nugget in nuggets.values()) / len(nuggets)
     updates, unpooled = [], 0
     for push in pushed:

@@ -6,7 +6,7 @@ from itertools import pairwise
 import polars as pl
 
 from builder.tasks.classification import build_classification
-from builder.tasks.classification.definition import LABELLED_SPLITS, SPLITS
+from builder.tasks.classification.definition import LABELED_SPLITS, SPLITS
 from tests.tasks.classification.posts import PostWorld
 
 WORLD = PostWorld(posts=12_000, authors=2500, repeated=0.05, edited=0.05)
@@ -41,7 +41,7 @@ def posts_of(build):
 
 
 def labels_of(build):
-    return pl.concat([read(build, "labels", split) for split in LABELLED_SPLITS])
+    return pl.concat([read(build, "labels", split) for split in LABELED_SPLITS])
 
 
 def rejected(build):

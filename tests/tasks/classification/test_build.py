@@ -12,8 +12,8 @@ from builder.cli import app
 from builder.errors import DataError, DefinitionError
 from builder.runtime.limits import Limits
 from builder.tasks.classification import build_classification, validate_classification
-from builder.tasks.classification.definition import LABELLED_SPLITS, SPLITS
-from builder.tasks.classification.labelling import deduplication_key
+from builder.tasks.classification.definition import LABELED_SPLITS, SPLITS
+from builder.tasks.classification.labeling import deduplication_key
 from tests.tasks.classification.helpers import (
     WORLD,
     bigrams,
@@ -77,7 +77,7 @@ def test_every_post_lies_in_the_period_of_its_split(collection):
 
 
 def test_labels_are_balanced_and_belong_to_their_posts(collection):
-    for split in LABELLED_SPLITS:
+    for split in LABELED_SPLITS:
         labels = read(collection, "labels", split)
         assert labels["id"].to_list() == read(collection, "posts", split)["id"].to_list()
         counts = dict(labels["label"].value_counts().iter_rows())

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, MissingExtraError, UsageError
-from builder.tasks.classification import classification_baseline, evaluate_classification
+from builder.tasks.classification import evaluate_classification, run_classification_baseline
 from tests.tasks.classification.helpers import read
 
 
@@ -41,8 +41,8 @@ def test_predictions_for_other_posts_are_an_error(collection, tmp_path, ids):
     with pytest.raises(DataError) as error:
         evaluate_classification(collection.folder, [path])
     assert str(error.value) == (
-        f"{path}: expected predictions for posts of the test sets, found none, but {len(ids)} for "
-        "other posts; correct the ids of the posts"
+        f"{path}: expected predictions for posts of the test sets, found none among {len(ids)} "
+        "predictions; correct the post ids"
     )
 
 
@@ -73,18 +73,18 @@ def test_wrong_predictions_are_named(collection, tmp_path, line):
 
 def test_the_baseline_learns_and_loses_with_time(collection, tmp_path):
     path = tmp_path / "baseline.tsv"
-    predicted = classification_baseline(collection.folder, path)
+    predicted = run_classification_baseline(collection.folder, path)
     report = evaluate_classification(collection.folder, [path])
     assert predicted == report.scores["posts"].sum()
     scores = dict(report.scores.select("split", "macro_f1").iter_rows())
     assert scores["within"] > 0.6
     assert scores["long"] < scores["within"]
     again = tmp_path / "new" / "again.tsv"
-    classification_baseline(collection.folder, again)
+    run_classification_baseline(collection.folder, again)
     assert again.read_bytes() == path.read_bytes()
 
 
 def test_scikit_learn_is_named_when_it_is_absent(collection, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sklearn.linear_model", None)
     with pytest.raises(MissingExtraError, match=r"\[classification\]"):
-        classification_baseline(collection.folder, tmp_path / "x.tsv")
+        run_classification_baseline(collection.folder, tmp_path / "x.tsv")

@@ -19,7 +19,7 @@ from builder.tasks.classification.definition import (
     load_definition,
 )
 from builder.tasks.classification.inputs import InputFiles
-from builder.tasks.classification.labelling import AuthorSplits, deduplication_key
+from builder.tasks.classification.labeling import AuthorSplits, deduplication_key
 from builder.tasks.classification.posts import parse_unix_seconds, read_posts
 
 GOOD = {"id": "1", "time": 1_500_000_000, "author": "a", "text": "hello"}

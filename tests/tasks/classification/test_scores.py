@@ -12,10 +12,10 @@ from statsmodels.stats import inter_rater
 
 from builder.errors import FormatError, UsageError
 from builder.tasks.classification.agreement import (
-    agreement_of_files,
     cohen_kappa,
     fleiss_kappa,
     krippendorff_alpha,
+    measure_agreement_in_files,
 )
 from builder.tasks.classification.annotations import majority_labels, read_annotations
 from builder.tasks.classification.scores import (
@@ -178,7 +178,7 @@ ANNOTATIONS = [
 def test_agreement_of_files(tmp_path):
     path = tmp_path / "labels.tsv"
     path.write_text("\n".join(ANNOTATIONS) + "\n")
-    report = agreement_of_files([path])
+    report = measure_agreement_in_files([path])
     assert (report.posts, report.annotators) == (3, ("ann", "bob", "cleo"))
     ann_bob = report.pairs.row(0, named=True)
     assert (ann_bob["first"], ann_bob["second"], ann_bob["posts"]) == ("ann", "bob", 3)

@@ -144,7 +144,7 @@ def test_human_labels_replace_distant_ones(collection, posts, tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [("x9\tann\tpositive\n", "only labels of other ids, such as 'x9'"), ("", "no labels")],
+    [("x9\tann\tpositive\n", "only labels of unknown posts, such as 'x9'"), ("", "no labels")],
 )
 def test_human_labels_of_no_post_are_an_error(tmp_path, text, found):
     (tmp_path / "human.tsv").write_text(text)

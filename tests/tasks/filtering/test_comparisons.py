@@ -16,7 +16,7 @@ from builder.tasks.filtering import (
     compare_granularities,
     compare_rankings,
     evaluate_filtering,
-    filtering_trend,
+    evaluate_filtering_trends,
 )
 from builder.tasks.filtering.measures import MEASURES
 from tests.tasks.filtering.assertions import DAY, START, line, write
@@ -51,7 +51,9 @@ def files(tmp_path):
 
 def trends(files, measure, granularity="day"):
     filtering = FilteringParameters(cutoffs=CUTOFFS, granularity=granularity)
-    return filtering_trend(*files, FilteringTrendParameters(measure, filtering=filtering)).trends
+    return evaluate_filtering_trends(
+        *files, FilteringTrendParameters(measure, filtering=filtering)
+    ).trends
 
 
 def test_rankings(files):
@@ -119,7 +121,9 @@ def test_assumptions(files, level):
         found = []
         for measure in MEASURES:
             filtering = FilteringParameters(cutoffs=CUTOFFS, granularity=unit)
-            report = filtering_trend(*files, FilteringTrendParameters(measure, filtering=filtering))
+            report = evaluate_filtering_trends(
+                *files, FilteringTrendParameters(measure, filtering=filtering)
+            )
             scored = {
                 (system, cutoff)
                 for system, cutoff, score in report.scores.select(
@@ -170,7 +174,7 @@ def test_the_command_line_gives_what_the_library_gives(files):
     }
     for (verb, name), expected in tables.items():
         assert told("trend", verb, truth, *runs, *cutoffs)[name] == expected.to_dicts()
-    default = filtering_trend(truth, runs)
+    default = evaluate_filtering_trends(truth, runs)
     for verb in (["trend"], ["trend", "filtering"]):
         assert told(*verb, truth, *runs)["ranking"] == default.ranking.to_dicts()
     zeta = FilteringParameters(zeta=7.0, relevance=1, average="micro", cutoff_rule="above")

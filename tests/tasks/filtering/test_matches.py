@@ -13,8 +13,8 @@ SILENT = (
     "rating"
 )
 UNJUDGED = (
-    "other: none of the returned documents is judged for its target; check that run and truth file "
-    "have the same stream ids and targets"
+    "other: none of the returned documents is judged for its target; check that the run and the "
+    "truth file use the same stream ids and targets"
 )
 
 

@@ -8,7 +8,7 @@ from builder.tasks.filtering import (
     FilteringParameters,
     FilteringTrendParameters,
     evaluate_filtering,
-    filtering_trend,
+    evaluate_filtering_trends,
 )
 from tests.tasks.filtering.assertions import DAY, START, line, write
 
@@ -31,7 +31,7 @@ def test_trend_paths_rank_by_the_end_of_the_line(tmp_path):
     _, down = improving(10, rising=False)
     truth = write(tmp_path / "truth.txt", truth_lines)
     runs = [write(tmp_path / "down.txt", down), write(tmp_path / "up.txt", up)]
-    report = filtering_trend(truth, runs)
+    report = evaluate_filtering_trends(truth, runs)
     assert report.ranking["system"].to_list() == ["up", "down"]
     assert report.ranking["rank"].to_list() == [1, 2]
     up_trend = report.trends.filter(pl.col("system") == "up", pl.col("cutoff") == 50.0)
@@ -48,7 +48,7 @@ def test_trend_paths_rank_by_the_end_of_the_line(tmp_path):
 def test_the_sweep_keeps_the_best_cutoff_and_the_lowest_of_equals(tmp_path):
     truth_lines, up = improving(10, rising=True)
     truth, run = write(tmp_path / "t.txt", truth_lines), write(tmp_path / "up.txt", up)
-    report = filtering_trend(truth, [run])
+    report = evaluate_filtering_trends(truth, [run])
     best = report.ranking.row(0, named=True)
     assert best["end_point"] == report.trends["end_point"].max()
     equals = report.trends.filter(pl.col("end_point") == best["end_point"])["cutoff"]
@@ -59,7 +59,7 @@ def test_trend_of_batches_is_the_trend_of_their_scores(tmp_path):
     truth_lines, up = improving(8, rising=True)
     parameters = FilteringTrendParameters("recall", filtering=FilteringParameters(cutoffs=(0,)))
     paths = write(tmp_path / "t.txt", truth_lines), [write(tmp_path / "up.txt", up)]
-    report = filtering_trend(*paths, parameters)
+    report = evaluate_filtering_trends(*paths, parameters)
     batches = evaluate_filtering(*paths, parameters.filtering).batches
     expected = fit_trend(range(8), batches["recall"].to_list(), batches["documents"].to_list())
     row = report.trends.row(0, named=True)
@@ -73,7 +73,7 @@ def test_weights_are_shares_of_all_documents(tmp_path):
     truth_lines, up = improving(5, rising=True)
     truth, run = write(tmp_path / "t.txt", truth_lines), write(tmp_path / "up.txt", up)
     parameters = FilteringTrendParameters(filtering=FilteringParameters(cutoffs=(0, 700)))
-    scores = filtering_trend(truth, [run], parameters).scores
+    scores = evaluate_filtering_trends(truth, [run], parameters).scores
     assert scores.filter(pl.col("cutoff") == 0)["weight"].to_list() == [0.2] * 5
     assert scores["weight"].sum() == pytest.approx(2)
 
@@ -83,7 +83,7 @@ def test_nothing_returned_and_nothing_to_find_gives_no_trend(tmp_path):
     parameters = FilteringTrendParameters(
         filtering=FilteringParameters(start=START, end=START + 5 * DAY)
     )
-    report = filtering_trend(empty, [empty], parameters)
+    report = evaluate_filtering_trends(empty, [empty], parameters)
     assert report.scores["score"].to_list() == [1.0] * 5
     assert report.trends["reason"].to_list() == ["a trend needs 3 batches with weight, found 0"]
     assert report.ranking["rank"].to_list() == [None]
@@ -93,7 +93,7 @@ def test_granularities_give_the_same_slope_on_a_steady_trend(tmp_path):
     truth_lines, up = improving(28, rising=True)
     paths = write(tmp_path / "t.txt", truth_lines), [write(tmp_path / "up.txt", up)]
     slopes = [
-        filtering_trend(
+        evaluate_filtering_trends(
             *paths,
             FilteringTrendParameters("recall", filtering=FilteringParameters(granularity=unit)),
         ).trends["slope_per_second"][0]

@@ -5,7 +5,7 @@ Posts are processed independently; `selection` compares posts with each other.
 
 Authors are assigned to splits by a keyed hash, so that adding data does not move an author to
 another split. A post is a candidate for the split of its author if its time lies in the period of
-that split; the unlabelled corpus accepts all periods.
+that split; the split `unlabelled` accepts all periods.
 """
 
 from bisect import bisect_right
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from builder.io.sources import Source
 from builder.tasks.classification.definition import (
-    LABELLED_SPLITS,
+    LABELED_SPLITS,
     SPLIT_INTERVALS,
     SPLITS,
     AuthorsSection,
@@ -90,14 +90,19 @@ class AuthorSplits:
 
 
 @dataclass(frozen=True, slots=True)
-class Labeller:
-    """Assigns distant labels and candidate splits to posts."""
+class Labeler:
+    """Labeler that assigns distant labels and candidate splits to posts.
+
+    Args:
+        definition: Definition of the collection.
+        markers: Markers from which distant labels are derived.
+    """
 
     definition: ClassificationDefinition
     markers: MarkerList
 
     def write_work_table(self, sources: Iterable[Source], path: Path) -> int:
-        """Label the posts of all files, write the work table and return its number of rows."""
+        """Label the posts of all files, write the work table, and return its number of rows."""
         rows = 0
         schema = pl.DataFrame(schema=WORK_SCHEMA).to_arrow().schema
         with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as writer:
@@ -112,7 +117,7 @@ class Labeller:
         """Convert a block of records to rows of the work table (`WORK_SCHEMA`)."""
         posts = self._assign_splits(self._add_distant_labels(block.posts))
         is_candidate = pl.col("reason").is_null()
-        labelled = posts.with_columns(
+        labeled = posts.with_columns(
             split=pl.when(is_candidate).then("split"),
             text=pl.when(is_candidate).then("text"),
             identity=pl.when(is_candidate).then("identity"),
@@ -120,26 +125,29 @@ class Labeller:
         )
         lines = pl.DataFrame(block.malformed, schema=["line", "reason"], orient="row")
         malformed = lines.cast({"line": pl.UInt64, "reason": pl.String})
-        rows = pl.concat([labelled, malformed.with_columns(file=pl.lit(file))], how="diagonal")
+        rows = pl.concat([labeled, malformed.with_columns(file=pl.lit(file))], how="diagonal")
         return rows.select(list(WORK_SCHEMA)).cast(WORK_SCHEMA)  # type: ignore[arg-type]
 
     def _add_distant_labels(self, posts: pl.DataFrame) -> pl.DataFrame:
-        """Add columns `marked` and `identity`; with `strip_markers`, remove markers from texts."""
+        """Add the columns `marked` (distant label) and `identity` (deduplication key) to posts.
+
+        Markers are removed from the texts if `strip_markers` is set.
+        """
         may_match = posts["text"].str.contains_any(self.markers.prefilter_strings)
         labels, stripped = [], []
         for text, is_match_possible in zip(posts["text"], may_match, strict=True):
             matches = self.markers.find_all(text) if is_match_possible else []
             labels.append(distant_label(matches))
             stripped.append(self.markers.remove_all(text) if matches else text)
-        labelled = posts.with_columns(
+        labeled = posts.with_columns(
             marked=pl.Series(labels, dtype=pl.String),
             stripped=pl.Series(stripped, dtype=pl.String),
         ).with_columns(identity=deduplication_key(pl.col("stripped")))
         strip_markers = self.definition.labels.strip_markers
-        return labelled.with_columns(text="stripped") if strip_markers else labelled
+        return labeled.with_columns(text="stripped") if strip_markers else labeled
 
     def _assign_splits(self, posts: pl.DataFrame) -> pl.DataFrame:
-        """Add columns `author`, `sample`, `period`, `split` and `reason`."""
+        """Add the columns `author`, `sample`, `period`, `split` and `reason` of `WORK_SCHEMA`."""
         splits = AuthorSplits.from_shares(self.definition.authors, self.definition.seed)
         authors = [splits.hash_author(author) for author in posts["author"]]
         samples = [key64(f"{splits.seed}\nsample\n{post_id}") for post_id in posts["id"]]
@@ -152,7 +160,7 @@ class Labeller:
         return assigned.with_columns(reason=self._reject_reason_expr())
 
     def _period_expr(self) -> pl.Expr:
-        """Return an expression for the name of the period in which a post was written, or null."""
+        """Return an expression for the name of the period of each post; null if it is in none."""
         period = pl.lit(None, dtype=pl.String)
         for name, interval in self.definition.intervals.by_name().items():
             inside = pl.col("time").is_between(interval.start, interval.stop, closed="left")
@@ -168,7 +176,7 @@ class Labeller:
             "both_sides": pl.col("marked") == "both",
             "too_few_words": words < self.definition.text.min_words,
             "author_of_another_period": split_period.ne(pl.col("period")).fill_null(value=False),
-            "no_marker": pl.col("split").is_in(LABELLED_SPLITS)
+            "no_marker": pl.col("split").is_in(LABELED_SPLITS)
             & ~pl.col("marked").is_in(POLARITIES),
         }
         return pl.coalesce(pl.when(test).then(pl.lit(name)) for name, test in reasons.items())
