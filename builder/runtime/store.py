@@ -86,7 +86,7 @@ class InputHashes:
         return known
 
     def _append(self, new: dict[str, tuple[list[int], str]]) -> None:
-        """Append hashes to the cache file, each on a new line."""
+        """Append the hashes of files to the cache file, one line per file."""
         lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new.items()]
         with open_unless_symlink(self._path) as file:
             file.seek(0, os.SEEK_END)

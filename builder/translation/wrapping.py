@@ -16,9 +16,9 @@ BOUND = frozenset(
 MARGIN = 100
 """Maximum length of a line, in characters, in a text that was wrapped at a margin."""
 WIDE_SHARE = 50
-"""In a text that was wrapped at a margin, at most one line in this many exceeds `MARGIN`."""
+"""One line in this many may exceed `MARGIN` in a text that was wrapped at a margin."""
 LEAST_WIDTH = 45
-"""Minimum length in characters of a line that was wrapped; its author ended a shorter line."""
+"""Minimum length in characters of a wrapped line; a shorter line ended there on purpose."""
 LEAST_SPACES = 4
 """Minimum number of spaces in a wrapped line."""
 LONGEST = 4000
@@ -81,7 +81,7 @@ def rewrap(text: str, breaks: Sequence[tuple[int, str]], source_length: int) -> 
 
 
 def _nearest_space(text: str, start: int, target: int) -> int | None:
-    """Return the offset of the space nearest to `target` that is not before `start`."""
+    """Return the offset of the space nearest to `target`, at or after `start`; None if none."""
     before = text.rfind(" ", start, target + 1)
     after = text.find(" ", max(start, target))
     found = [place for place in (before, after) if place >= 0]

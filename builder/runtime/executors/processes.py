@@ -35,12 +35,12 @@ PROGRAM = (
 
 
 class ProcessExecutor:
-    """Pool of worker processes, one per thread of the limits, which are started on demand.
+    """Executor with a pool of worker processes, which are started on demand.
 
     Processes are spawned, not forked: multi-threaded engines do not survive a fork.
 
     Args:
-        max_workers: Maximum number of processes; default: the thread count of the limits.
+        max_workers: Maximum number of processes; None: the number of threads in the limits.
     """
 
     in_process = False
