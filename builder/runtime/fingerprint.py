@@ -42,7 +42,7 @@ def unit_identity(
         inputs[files.argument] = store.input_hashes(sources)
     for table in stage.signature.tables:
         inputs[table.argument] = {
-            unit: table_hash(store, producers[table.table].name, unit, table.table)
+            unit: table_hash(store, producers[table.table_name].name, unit, table.table_name)
             for unit in table.keys(workflow, key)
         }
     return {

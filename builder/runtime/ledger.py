@@ -51,8 +51,8 @@ MAX_LISTED_REJECTS = 100_000
 class RejectWriter:
     """Writer of rejected rows, which are listed in the table `rejects` and counted in the ledger.
 
-    Rejects beyond `MAX_LISTED_REJECTS` per reason and file are combined into one row with their
-    number and the line of the first one, which limits memory use for damaged files.
+    Rejects beyond `MAX_LISTED_REJECTS` per reason and file are combined into one row, with their
+    number and the line of the first one, to limit memory use for damaged files.
 
     Args:
         folder: Output folder of the stage, in which `rejects.parquet` is written on exit.

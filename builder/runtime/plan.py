@@ -54,7 +54,7 @@ class Pipeline:
                     f"stage {stage.name}: another stage already writes {sorted(duplicates)}"
                 )
             written |= stage.outputs.keys()
-            if missing := {read.table for read in stage.signature.tables} - written:
+            if missing := {read.table_name for read in stage.signature.tables} - written:
                 raise TypeError(f"stage {stage.name}: no earlier stage writes {sorted(missing)}")
 
     @cached_property
@@ -65,7 +65,7 @@ class Pipeline:
     def upstream(self, unit: Unit, workflow: Workflow) -> list[Unit]:
         """Return the units that write the input tables of a unit."""
         units = [
-            Unit(self.producers[read.table], key)
+            Unit(self.producers[read.table_name], key)
             for read in unit.stage.signature.tables
             for key in read.keys(workflow, unit.key)
         ]

@@ -117,8 +117,8 @@ class TableInput:
     units: Callable[[Workflow, str], Units]
 
     @property
-    def table(self) -> str:
-        """Name of the table."""
+    def table_name(self) -> str:
+        """Name of the table, as given by its schema."""
         return self.schema.table_name()
 
     def keys(self, workflow: Workflow, key: str) -> tuple[str, ...]:

@@ -184,10 +184,10 @@ class Runner:
         return arguments
 
     def _open_tables(self, table_input: TableInput, key: str) -> Any:
-        producer = self.pipeline.producers[table_input.table].name
+        producer = self.pipeline.producers[table_input.table_name].name
 
         def open_table(unit_key: str) -> Table:
-            return self.store.table(producer, unit_key, table_input.table, table_input.schema)
+            return self.store.table(producer, unit_key, table_input.table_name, table_input.schema)
 
         units = table_input.units(self.definition.workflow, key)
         if isinstance(units, str):
@@ -203,7 +203,7 @@ def _join_with_or(names: Sequence[str]) -> str:
 
 
 def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
-    """Check the tables that a stage wrote before they are published.
+    """Before publication, check the tables that a stage wrote.
 
     Raises:
         LedgerError: Row counts do not match, or the table `rejects` disagrees with the ledger.

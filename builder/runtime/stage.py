@@ -59,7 +59,7 @@ class Stage(Generic[Arguments]):
 
     @cached_property
     def outputs(self) -> dict[str, type[TableSchema]]:
-        """Schema of each table that the stage writes, by name."""
+        """Schema of each table that the stage writes, by table name."""
         return {schema.table_name(): schema for schema in self.schemas}
 
     @property

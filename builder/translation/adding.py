@@ -145,7 +145,7 @@ def _create_converter(folder: Path, model_format: ModelFormat) -> Any:
 
 
 def _companion_files(folder: Path) -> list[Path]:
-    """Return the files to copy with a converted model: SentencePiece models, license, README.md."""
+    """Return the files to copy to a converted model: SentencePiece models, license, README.md."""
     names = [*PAIR, *SHARED, "README.md"]
     found = [folder / name for name in names if (folder / name).is_file()]
     return found + _license_files(folder)

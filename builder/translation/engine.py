@@ -87,7 +87,7 @@ class CTranslate2Engine:
         """Check the folder of a translation model, and load the model.
 
         Raises:
-            FormatError: the folder is not a model, or one of its files cannot be read.
+            FormatError: the folder contains no translation model, or a file cannot be read.
         """
         return cls(read_model(folder), params, threads)
 
@@ -155,7 +155,7 @@ class CTranslate2Engine:
         self._stopped.set()
 
     def split_sentence(self, sentence: str) -> SplitSentence:
-        """Split a sentence into parts to copy and parts to translate that the model can decode."""
+        """Split a sentence into parts to copy and parts that are short enough to translate."""
         parts: list[tuple[str, bool]] = []
         split = False
         for text, copied in split_untranslatable(sentence):

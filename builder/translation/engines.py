@@ -29,7 +29,7 @@ class TranslationEngine(Protocol):
         """Return the number of source tokens of a text; only progress reports use it."""
 
     def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
-        """Return the translation of each sentence, independent of the other sentences.
+        """Translate sentences, each independently of the others.
 
         Args:
             sentences: Sentences with single spaces between words.
@@ -59,7 +59,7 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
 
     Raises:
         UsageError: the plug-in is not installed, or does not return a translation engine.
-        FormatError: the folder is not a model.
+        FormatError: the folder contains no translation model.
     """
     if params.engine == CTRANSLATE2:
         return CTranslate2Engine.load(folder, params, threads)

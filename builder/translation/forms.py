@@ -47,7 +47,7 @@ def match_source_form(output: str, source: str, *, is_query: bool = False) -> st
 
 
 def _match_initial_case(text: str, source: str) -> str:
-    """Lowercase the first letter if the source starts in lowercase; keep acronyms and `I`."""
+    """Lowercase the first letter if the source starts in lowercase, except in acronyms and `I`."""
     first, given = _FIRST_WORD.search(text), _FIRST_WORD.search(source)
     if first is None or given is None or not given[0].islower():
         return text

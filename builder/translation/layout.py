@@ -89,7 +89,7 @@ def single_sentence_layout(text: str) -> Layout:
 
 
 def _group_wrapped_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Group lines over which a sentence continues; yield the lines and line endings of a group."""
+    """Group lines over which a sentence continues; yield each group's lines and line ends."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]

@@ -55,7 +55,7 @@ class _Group:
         Args:
             documents: Documents with `text` and `title`.
             cache: Cache of translated texts.
-            scope: Cache scope: the model, all options and the code version, as a string.
+            scope: Model, options and code version, as a string.
         """
         wanted = {text: None for name in FIELDS for text in documents[name].to_list()}
         asked = [t for t in wanted if t not in self.cached and t not in self.missing]
@@ -150,7 +150,7 @@ def _count_bytes(texts: Iterable[str]) -> int:
 
 
 def _cache_scope(translator: Translator) -> str:
-    """Return the cache scope of texts: the model, all options and the code version, as a string."""
+    """Return the model, all options and the code version as a string, for the keys of the cache."""
     return " ".join(
         (translator.scope(), translator.params.model_dump_json(exclude={"model"}), code_digest())
     )

@@ -62,8 +62,8 @@ class TranslationCounts:
     """Counts of the sentences and tokens that a translator has processed.
 
     Args:
-        asked: Number of distinct sentences requested.
-        decoded: Number of sentences decoded, because they were not in the translation memory.
+        asked: Number of distinct sentences looked up in the translation memory.
+        decoded: Number of sentences decoded because the translation memory did not have them.
         pieces: Number of source tokens decoded.
     """
 

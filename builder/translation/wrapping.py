@@ -1,7 +1,7 @@
 """Detects sentences that were wrapped over several lines, and wraps their translations again.
 
-Input: the lines of a text. Output: which lines continue on the next one, so that half a sentence is
-never translated alone; and translations, each wrapped into as many lines as its source.
+Input: the lines of a text. Output: the lines that continue on the next line, so that half a
+sentence is never translated alone; and translations, each wrapped into as many lines as its source.
 """
 
 import re
@@ -67,7 +67,8 @@ def rewrap(text: str, breaks: Sequence[tuple[int, str]], source_length: int) -> 
         source_length: Length of the source in characters.
 
     Returns:
-        The translation with all line breaks. Breaks in excess of its spaces are appended.
+        The translation with all line breaks. Line breaks without a space to replace are
+        appended.
     """
     lines, start, rest = "", 0, ""
     for offset, separator in breaks:

@@ -65,7 +65,7 @@ class ProcessExecutor:
         return ordered_map(partial(self._run_in_worker, call), items, workers)
 
     def _run_in_worker(self, function: Callable[[Item], Result], item: Item) -> Result:
-        """Run a function in a worker process and return its result."""
+        """Run a function in a worker process, and return the result of the function."""
         for _ in range(ATTEMPTS):
             worker = self._acquire()
             try:
