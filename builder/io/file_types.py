@@ -6,7 +6,7 @@ from pathlib import Path
 from builder.errors import FormatError
 
 HEAD_BYTES = 512
-"""Number of bytes that suffice to recognize a type."""
+"""Number of first bytes of a file that suffice to recognize its type."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 REPACK = "decompress it, or compress it with gzip or zstd"
 UNPACK = "extract it and list its files"

@@ -67,7 +67,7 @@ class Table(Generic[SchemaType]):
 
 
 def table_at(folder: Path, name: str, schema: type[SchemaType]) -> Table[SchemaType]:
-    """Return the table in a folder that is stored as `<name>.parquet` or `<name>/part-*.parquet`."""
+    """Return the table stored in a folder as `<name>.parquet` or as `<name>/part-*.parquet`."""
     single = folder / f"{name}.parquet"
     paths = (single,) if single.exists() else tuple(sorted((folder / name).glob("part-*.parquet")))
     return Table(paths, schema)

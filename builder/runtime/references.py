@@ -85,7 +85,7 @@ From = Annotated[Table[SchemaType], TableMarker(lambda _, key: split_pair_key(ke
 To = Annotated[Table[SchemaType], TableMarker(lambda _, key: split_pair_key(key)[1])]
 """Table of the second snapshot of the pair."""
 Training = Annotated[Sequence[Table[SchemaType]], TableMarker(_training_snapshots)]
-"""Tables of all training snapshots or, for a training snapshot, of the earlier ones only."""
+"""Tables of all training snapshots; in a training snapshot, of earlier training snapshots only."""
 All = Annotated[
     Mapping[str, Table[SchemaType]],
     TableMarker(lambda w, _: {name: name for name in w.snapshot_names}),

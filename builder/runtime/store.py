@@ -204,7 +204,7 @@ def check_columns(table: Table, name: str) -> None:
         SchemaError: The table is missing, or a column differs.
     """
     if not table.paths:
-        raise SchemaError(f"table {name} was not written")
+        raise SchemaError(f"table {name}: expected a Parquet file, found none")
     expected = arrow_schema(table.schema)
     for path in table.paths:
         schema = pq.read_schema(path)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 LONGEST_WORD = 80
-"""Length in characters from which a string without spaces is copied instead of translated."""
+"""Minimum length in characters of a word that is copied instead of translated."""
 
 _BOUNDARIES = tuple(
     re.compile(pattern)

@@ -8,7 +8,7 @@ lowercase, even names.
 import re
 
 LEAST_LETTERS = 6
-"""Minimum number of letters of an uppercase text; shorter ones are taken for acronyms."""
+"""Minimum number of letters of an uppercase text; a shorter text is taken for an acronym."""
 _STOPPED = re.compile(r"[.!?…:;][\"»”’)\]\s]*$")
 _STOP = re.compile(r"(?<![.])\.$")
 _ABBREVIATION = re.compile(r"(?:\b[A-Za-z]|\betc|\bvs|\bInc|\bLtd|\bNo|\bMr|\bDr|\bSt)\.$")

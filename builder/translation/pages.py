@@ -21,7 +21,7 @@ FIELDS = ("text", "title")
 CHUNK_BYTES = 1 << 17
 """Approximate number of bytes of text that are looked up in the cache at once."""
 NEW_BYTES, HELD_BYTES = 1 << 20, 1 << 24
-"""Bytes of text without a cached translation, and of all text, at which a group is full."""
+"""A group is full at so many bytes of text without a cached translation, or of text in all."""
 
 Fields = dict[str, list[Translation]]
 

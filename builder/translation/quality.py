@@ -16,7 +16,7 @@ LESS, MORE = 6, 12
 LONGEST_UNIT = 12
 """Maximum number of words in a phrase whose repetitions are counted."""
 REPEATS = 4
-"""Minimum consecutive occurrences of a word in a defective translation; one fewer for phrases."""
+"""Number of consecutive occurrences of a word that indicates a defect; one less for a phrase."""
 REPEATED_CHARACTERS = re.compile(r"([^\W\d_]{1,6}?)\1{7,}")
 """Pattern of one to six letters that occur at least eight times in a row."""
 
