@@ -109,7 +109,8 @@ def stages() -> str:
     text = f"{_NOTE}# Stages\n\nIn the order in which data flows through them.\n\n"
     text += _row("stage", "once for each", "reads", "writes", "section") + "|---|---|---|---|---|\n"
     for stage in STAGES:
-        reads = [read.table for read in stage.signature.tables] + ["raw files"] * bool(stage.files)
+        reads = [read.table_name for read in stage.signature.tables]
+        reads += ["raw files"] * bool(stage.files)
         section = f"`[{stage.signature.section}]`" if stage.signature.section else ""
         row = (
             stage.name,

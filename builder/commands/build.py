@@ -125,7 +125,7 @@ def build(
     allowed = parse_memory(memory)
     runner = Runner(PIPELINE, definition, store, cores, allowed, progress or NoProgress(), workers)
     if explain:
-        return BuildReport(root, runner.explain(units))
+        return BuildReport(root, runner.dry_run(units))
     whole = not snapshots and until is None
     with closing(workers), explain_errors("the build", root), store.lock():
         if whole:

@@ -14,7 +14,7 @@ from pathlib import Path
 from builder.errors import DataError, DiskError, LongEvalError, UsageError
 
 ENGINE_MODULES = {"polars", "pyarrow", "duckdb", "_duckdb"}
-"""Modules whose exceptions concern tables; they are recognized by name to avoid importing them."""
+"""Modules whose exceptions concern tables; compared by name, so that no module is imported."""
 OUT_OF_MEMORY = "OutOfMemoryException"
 """Name of the exception that DuckDB raises if it exceeds its memory limit."""
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -27,7 +27,7 @@ PATH_PROBLEMS = {
     errno.ENAMETOOLONG: "the name is too long for the file system",
     errno.ELOOP: "the symbolic links form a loop",
 }
-"""Explanations of file system errors caused by a wrong path, by error number."""
+"""Explanation of each file system error that a wrong path can cause, by error number."""
 DISK_MESSAGES = {
     "No space left on device": True,
     "Disk quota exceeded": True,
@@ -49,7 +49,7 @@ def explain_errors(operation: str, folder: Path, *other_folders: Path) -> Iterat
     Args:
         operation: Name of the operation, for messages.
         folder: Folder to which the operation writes.
-        other_folders: Further folders to which it writes, such as the scratch folder.
+        other_folders: Other folders to which the operation writes, such as the scratch folder.
 
     Raises:
         DiskError: the disk is full or read-only.
@@ -60,7 +60,7 @@ def explain_errors(operation: str, folder: Path, *other_folders: Path) -> Iterat
     except LongEvalError:
         raise
     except Exception as error:
-        is_full = _is_disk_full(error)
+        is_full = _classify_disk_error(error)
         if is_full is None and _library_names(error):
             is_full = shutil.disk_usage(_existing_parent(folder)).free < MIN_FREE_BYTES or None
         if type(error).__name__ == OUT_OF_MEMORY:
@@ -72,7 +72,7 @@ def explain_errors(operation: str, folder: Path, *other_folders: Path) -> Iterat
         home = _existing_parent(folder)
         if not is_full:
             raise DiskError(
-                f"{_error_path(error) or home}: no permission to write, which {operation} needs. "
+                f"{_error_path(error) or home}: no permission to write; {operation} needs it. "
                 "Choose another --out, or change the permissions"
             ) from error
         written = sum(_folder_bytes(path) for path in (folder, *other_folders))
@@ -93,10 +93,10 @@ def check_output_is_no_input(out: Path, *inputs: Path) -> None:
 
 def to_user_error(error: BaseException) -> LongEvalError | None:
     """Convert an error of a library or the file system to a user error; None for other errors."""
-    return path_error(error) or table_error(error)
+    return convert_path_error(error) or convert_table_error(error)
 
 
-def path_error(error: BaseException) -> LongEvalError | None:
+def convert_path_error(error: BaseException) -> LongEvalError | None:
     """Convert a file system error with a path to a user error; None for other errors."""
     if not isinstance(error, OSError) or error.filename is None or error.errno is None:
         return None
@@ -106,8 +106,8 @@ def path_error(error: BaseException) -> LongEvalError | None:
     return DiskError(f"{path}: {os.strerror(error.errno)}")
 
 
-def table_error(error: BaseException) -> LongEvalError | None:
-    """Convert an error that Polars, DuckDB or Arrow raised for a table to a user error, else None.
+def convert_table_error(error: BaseException) -> LongEvalError | None:
+    """Convert a table error of Polars, DuckDB or Arrow to a user error; None for other errors.
 
     This is a fallback, since most readers of tables name the file in their own errors. Arrow
     reports data that cannot be decompressed as an OSError without errno.
@@ -129,8 +129,8 @@ def _library_names(error: BaseException) -> set[str]:
     return {kind.__module__.partition(".")[0] for kind in type(error).__mro__} & ENGINE_MODULES
 
 
-def _is_disk_full(error: BaseException) -> bool | None:
-    """Return True if an error means a full disk, False if a read-only disk, otherwise None."""
+def _classify_disk_error(error: BaseException) -> bool | None:
+    """Return True for an error due to a full disk, False for a read-only disk, otherwise None."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in DISK_FULL | NOT_WRITABLE:

@@ -53,7 +53,7 @@ def pooled_connection(
         is_clean = not spill_folder.exists()
     finally:
         connection.close()
-        _release(instance, is_clean=is_clean)
+        _release_instance(instance, is_clean=is_clean)
 
 
 def append_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> None:
@@ -90,14 +90,14 @@ def _take_instance(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
 
 
 @atexit.register
-def _close() -> None:
+def _close_idle_instances() -> None:
     """Close the idle DuckDB instances at interpreter exit."""
     with _lock:
         while _idle:
             _idle.pop().close()
 
 
-def _release(instance: duckdb.DuckDBPyConnection, *, is_clean: bool) -> None:
+def _release_instance(instance: duckdb.DuckDBPyConnection, *, is_clean: bool) -> None:
     """Return a DuckDB instance to the pool; close it if it is not clean or the pool is full."""
     with _lock:
         if is_clean and len(_idle) < MAX_IDLE:

@@ -6,7 +6,7 @@ from pathlib import Path
 from builder.errors import FormatError
 
 HEAD_BYTES = 512
-"""Number of bytes that suffice to recognize a type."""
+"""Number of first bytes of a file that suffice to recognize its type."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 REPACK = "decompress it, or compress it with gzip or zstd"
 UNPACK = "extract it and list its files"
@@ -28,14 +28,15 @@ UNSUPPORTED = (
 
 
 def check_file_type(head: bytes, file: Path | str) -> None:
-    """Check that bytes are not UTF-16 text and do not start a file of an unsupported type.
+    """Check that the first bytes of a file show neither UTF-16 text nor an unsupported type.
 
     Args:
         head: First bytes of the file.
         file: Path or name of the file, for the message.
 
     Raises:
-        FormatError: the type is not supported; the error names it and how to convert the file.
+        FormatError: the type is not supported; the message names it and says how to convert the
+            file.
     """
     if head.startswith(UTF16):
         raise FormatError(

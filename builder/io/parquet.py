@@ -1,8 +1,8 @@
 """Reads Parquet files by their literal paths.
 
 Polars and DuckDB interpret paths as glob patterns and would not find a folder named `notes [2]`;
-the functions of this module disable globbing. Their errors name the file, which those of Polars and
-DuckDB often do not.
+the functions of this module disable globbing. They also name the file in their errors, which errors
+of Polars and DuckDB often do not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from builder.errors import FormatError, UsageError
 
 MAX_ROWS = 2**22
-"""An untrusted file with more rows than bytes is rejected only if it has more rows than this."""
+"""Number of rows that an untrusted file may have even if the file has fewer bytes than rows."""
 GLOB_ESCAPES = str.maketrans({sign: f"[{sign}]" for sign in "[*?"})
 
 

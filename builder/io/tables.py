@@ -67,7 +67,7 @@ class Table(Generic[SchemaType]):
 
 
 def table_at(folder: Path, name: str, schema: type[SchemaType]) -> Table[SchemaType]:
-    """Return a table of a folder, stored as `<name>.parquet` or as `<name>/part-*.parquet`."""
+    """Return the table stored in a folder as `<name>.parquet` or as `<name>/part-*.parquet`."""
     single = folder / f"{name}.parquet"
     paths = (single,) if single.exists() else tuple(sorted((folder / name).glob("part-*.parquet")))
     return Table(paths, schema)
@@ -92,7 +92,7 @@ def arrow_schema(schema: type[TableSchema]) -> pa.Schema:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the string or list type with 32-bit offsets for a large or view type."""
+    """Convert a large or view type to the type with 32-bit offsets; keep other types unchanged."""
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_large_list(kind) or pa.types.is_list(kind):
@@ -108,10 +108,10 @@ class TableWriter:
     Args:
         path: The file to write.
         schema: Columns and types; batches are cast to them.
-        rows_per_group: Maximum rows per row group.
-        bytes_per_group: Maximum size of the texts in a row group in bytes.
+        rows_per_group: Maximum number of rows per row group.
+        bytes_per_group: Maximum number of bytes of strings per row group.
         compression: Codec, a key of `COMPRESSION`.
-        use_dictionary: Whether to use dictionary encoding; of no use for columns of hashes.
+        use_dictionary: Whether to use dictionary encoding, which does not help columns of hashes.
 
     Attributes:
         rows: Number of rows written.
@@ -212,7 +212,7 @@ class TableWriter:
 
 
 def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the size of all texts in each row in bytes, int64[rows]."""
+    """Return the total number of bytes of the strings in each row, as int64[rows]."""
     sizes = np.zeros(len(table), dtype=np.int64)
     for column in table.columns:
         if pa.types.is_string(column.type):

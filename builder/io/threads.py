@@ -1,4 +1,4 @@
-"""Threads: ordered parallel map, prefetching, and a background thread for single functions."""
+"""Threads: parallel map in order, prefetching, and a thread for functions in the background."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator

@@ -17,11 +17,11 @@ FROM encoded
 def content_hash(table: Table, limits: Limits) -> str:
     """Return a hash of a table's rows that does not depend on their order.
 
-    Each row is hashed as md5 of its JSON form; the four 32-bit words of the digests are summed over
+    The MD5 digest of each row in JSON is split into four 32-bit words, and each word is summed over
     all rows, so that duplicates count.
 
     Returns:
-        `<rows>-<32 hexadecimal digits>`.
+        The number of rows and the hash: `<rows>-<32 hexadecimal digits>`.
     """
     with limits.connect() as connection:
         table.view(connection, "content")

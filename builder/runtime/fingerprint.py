@@ -33,7 +33,7 @@ def unit_identity(
         store: Store of the tables.
         stage: Stage of the unit.
         key: Key of the unit.
-        producers: Stage that writes each table.
+        producers: Stage that writes each table, by table name.
     """
     workflow = definition.workflow
     inputs: dict[str, Any] = {}
@@ -42,7 +42,7 @@ def unit_identity(
         inputs[files.argument] = store.input_hashes(sources)
     for table in stage.signature.tables:
         inputs[table.argument] = {
-            unit: table_hash(store, producers[table.table].name, unit, table.table)
+            unit: table_hash(store, producers[table.table_name].name, unit, table.table_name)
             for unit in table.keys(workflow, key)
         }
     return {
@@ -137,7 +137,7 @@ def _input_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
 
 
 def _to_json(value: Any) -> Any:
-    """Convert parameters and intervals to JSON objects."""
+    """Convert Pydantic models, data classes and tuples to dicts and lists, as JSON needs them."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, tuple):

@@ -18,9 +18,9 @@ class Ledger:
 
     Args:
         unit: Unit of the counts, such as "lines" or "pages".
-        rows_in: Rows read.
-        rows_out: Rows kept.
-        rejected: Rows rejected, by reason.
+        rows_in: Number of rows read.
+        rows_out: Number of rows kept.
+        rejected: Number of rejected rows, by reason.
         notes: Decisions about the input that the user should confirm, such as a detected encoding.
     """
 
@@ -51,8 +51,8 @@ MAX_LISTED_REJECTS = 100_000
 class RejectWriter:
     """Writer of rejected rows, which are listed in the table `rejects` and counted in the ledger.
 
-    Rejects beyond `MAX_LISTED_REJECTS` per reason and file are combined into one row with their
-    number and the line of the first one, which limits memory use for damaged files.
+    Rejects beyond `MAX_LISTED_REJECTS` per reason and file are combined into one row, with their
+    number and the line of the first one, to limit memory use for damaged files.
 
     Args:
         folder: Output folder of the stage, in which `rejects.parquet` is written on exit.
@@ -77,7 +77,7 @@ class RejectWriter:
         key: str | None = None,
         rows: int = 1,
     ) -> None:
-        """Record rejected rows with a reason in snake case."""
+        """Record rejected rows: the reason in snake case and, if known, file, line and key."""
         self._ledger.rejected[reason] += rows
         if not rows:
             return

@@ -50,7 +50,7 @@ def parse_size(text: str, option: str) -> int:
 
 
 def usable_cores() -> int:
-    """Return the number of CPU cores that CPU affinity and cgroup quota allow this process."""
+    """Return the number of CPU cores that affinity and cgroup quota allow this process to use."""
     known = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
     quota, _, period = _read_cgroup("cpu.max").partition(" ")
@@ -60,7 +60,7 @@ def usable_cores() -> int:
 
 
 def usable_memory() -> int | None:
-    """Return the memory limit of this process in bytes; None if unknown."""
+    """Return the physical memory, or a lower cgroup limit, in bytes; None if unknown."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):

@@ -1,4 +1,7 @@
-"""Plans a run: which units to run, in which order, and on which other units they depend."""
+"""Plans a run: the units to run, their order and their dependencies.
+
+A unit is a stage applied to a snapshot, a pair of snapshots or the collection.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +54,7 @@ class Pipeline:
                     f"stage {stage.name}: another stage already writes {sorted(duplicates)}"
                 )
             written |= stage.outputs.keys()
-            if missing := {read.table for read in stage.signature.tables} - written:
+            if missing := {read.table_name for read in stage.signature.tables} - written:
                 raise TypeError(f"stage {stage.name}: no earlier stage writes {sorted(missing)}")
 
     @cached_property
@@ -62,7 +65,7 @@ class Pipeline:
     def upstream(self, unit: Unit, workflow: Workflow) -> list[Unit]:
         """Return the units that write the input tables of a unit."""
         units = [
-            Unit(self.producers[read.table], key)
+            Unit(self.producers[read.table_name], key)
             for read in unit.stage.signature.tables
             for key in read.keys(workflow, unit.key)
         ]
@@ -79,7 +82,7 @@ class Pipeline:
             until: Name of the last stage; None for all stages.
 
         Raises:
-            UsageError: `until` is not a stage, or has no unit for the given snapshots.
+            UsageError: `until` is not a stage, or does not run for the given snapshots alone.
         """
         last = len(self.stages) if until is None else self._stage_index(until) + 1
         units = [Unit(s, key) for s in self.stages[:last] for key in s.scope.keys(workflow)]
@@ -89,8 +92,8 @@ class Pipeline:
         pending = [unit for unit in units if _belongs_to(unit, snapshots)]
         if until is not None and until not in {unit.stage.name for unit in pending}:
             raise UsageError(
-                f"--until: the stage {until!r} has no unit for {' and '.join(snapshots)} only; "
-                "leave out --snapshot, or repeat it for both snapshots of a pair"
+                f"--until: stage {until!r} cannot run for {' and '.join(snapshots)} alone; omit "
+                "--snapshot, or repeat it for both snapshots of a pair"
             )
         while pending:
             unit = pending.pop()

@@ -26,7 +26,8 @@ class TableMarker:
     """Annotation of a table argument.
 
     Args:
-        units: Function that returns the units to read, given the definition and the unit's key.
+        units: Function that returns the keys of the units to read, given the definition and the key
+            of the unit that reads them.
     """
 
     units: Callable[[Workflow, str], Units]
@@ -84,7 +85,7 @@ From = Annotated[Table[SchemaType], TableMarker(lambda _, key: split_pair_key(ke
 To = Annotated[Table[SchemaType], TableMarker(lambda _, key: split_pair_key(key)[1])]
 """Table of the second snapshot of the pair."""
 Training = Annotated[Sequence[Table[SchemaType]], TableMarker(_training_snapshots)]
-"""Tables of all training snapshots or, for a training snapshot, of the earlier ones only."""
+"""Tables of all training snapshots; in a training snapshot, of earlier training snapshots only."""
 All = Annotated[
     Mapping[str, Table[SchemaType]],
     TableMarker(lambda w, _: {name: name for name in w.snapshot_names}),
@@ -116,8 +117,8 @@ class TableInput:
     units: Callable[[Workflow, str], Units]
 
     @property
-    def table(self) -> str:
-        """Name of the table."""
+    def table_name(self) -> str:
+        """Name of the table, as given by its schema."""
         return self.schema.table_name()
 
     def keys(self, workflow: Workflow, key: str) -> tuple[str, ...]:
@@ -145,7 +146,8 @@ class StageSignature:
         tables: Tables, in the order of the arguments.
         files: Raw files, in the order of the arguments.
         settings: Functions that compute an argument from the definition and the unit's key.
-        section: Name of the definition's section passed as `params`; None without that argument.
+        section: Name of the definition's section passed as `params`; None if there is no such
+            argument.
         cache: Argument that receives the cache folder; None if there is no such argument.
     """
 
@@ -161,7 +163,7 @@ PROVIDED = ("out", "limits", "progress", "return")
 
 
 def read_stage_signature(function: Callable[..., Any]) -> StageSignature:
-    """Read the annotations of a stage's function, grouped by origin.
+    """Read the annotations of a stage's function, and group its arguments by origin.
 
     Raises:
         TypeError: An argument has no annotation from this module.

@@ -1,6 +1,7 @@
 """Runs planned units whose outputs are out of date, and publishes the outputs atomically.
 
-The result is a `Step` per unit, with its row counts and the reasons why it ran.
+A unit is a stage applied to a snapshot, a pair of snapshots or the collection. The result is one
+`Step` per unit, with its row counts and the reasons why it ran.
 """
 
 import shutil
@@ -36,8 +37,8 @@ class Step:
         reasons: Why the unit ran; empty if its outputs were valid.
         ledger: Row counts; None if the unit has not run.
         seconds: Duration in seconds.
-        is_conditional: For `Runner.explain`, whether the unit would run only if the rerun of an
-            earlier stage changes a table that it reads.
+        is_conditional: For `Runner.dry_run`, whether the unit would run only if the rerun of an
+            earlier stage changes a table that the unit reads.
     """
 
     unit: Unit
@@ -48,13 +49,13 @@ class Step:
 
     @property
     def ran(self) -> bool:
-        """Whether the unit ran or, for `Runner.explain`, would certainly run."""
+        """Whether the unit ran or, for `Runner.dry_run`, would certainly run."""
         return bool(self.reasons) and not self.is_conditional
 
 
 @dataclass
 class Runner:
-    """Runner of the units of a definition in a collection folder."""
+    """Runner of the units of a pipeline, which stores their outputs in a collection folder."""
 
     pipeline: Pipeline
     definition: Definition
@@ -64,8 +65,8 @@ class Runner:
     progress: Progress = field(default_factory=NoProgress)
     executor: Executor = field(default_factory=LocalExecutor)
 
-    def explain(self, units: Sequence[Unit]) -> list[Step]:
-        """Return the steps that a run would perform, without running them."""
+    def dry_run(self, units: Sequence[Unit]) -> list[Step]:
+        """Return the steps that `run` would perform, without running them."""
         steps: list[Step] = []
         running: set[Unit] = set()
         for unit in units:
@@ -83,7 +84,11 @@ class Runner:
         return steps
 
     def run(self, units: Sequence[Unit], on_step: Callable[[Step], None]) -> list[Step]:
-        """Run every unit whose outputs are out of date; rebuild damaged inputs first."""
+        """Run every unit whose outputs are out of date; rebuild damaged inputs first.
+
+        Returns:
+            One step per unit, including the units that were skipped.
+        """
         done: dict[Unit, Step] = {}
         while len(done) < len(units):
             for unit in units:
@@ -97,7 +102,7 @@ class Runner:
                         self.store.delete_record(*producer.name)
                         done.pop(producer, None)
                     break
-                done[unit] = self._step(unit, reasons, current)
+                done[unit] = self._run_or_skip(unit, reasons, current)
                 on_step(done[unit])
         return [done[unit] for unit in units]
 
@@ -114,7 +119,7 @@ class Runner:
         producers = self.pipeline.upstream(unit, self.definition.workflow)
         return [producer for producer in producers if not self.store.is_intact(*producer.name)]
 
-    def _step(self, unit: Unit, reasons: tuple[str, ...], current: Identity) -> Step:
+    def _run_or_skip(self, unit: Unit, reasons: tuple[str, ...], current: Identity) -> Step:
         if not reasons:
             record = self.store.record(*unit.name) or {}
             return Step(unit, (), Ledger(**record["ledger"]))
@@ -179,10 +184,10 @@ class Runner:
         return arguments
 
     def _open_tables(self, table_input: TableInput, key: str) -> Any:
-        producer = self.pipeline.producers[table_input.table].name
+        producer = self.pipeline.producers[table_input.table_name].name
 
         def open_table(unit_key: str) -> Table:
-            return self.store.table(producer, unit_key, table_input.table, table_input.schema)
+            return self.store.table(producer, unit_key, table_input.table_name, table_input.schema)
 
         units = table_input.units(self.definition.workflow, key)
         if isinstance(units, str):
@@ -198,7 +203,7 @@ def _join_with_or(names: Sequence[str]) -> str:
 
 
 def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
-    """Check the tables that a stage wrote before they are published.
+    """Before publication, check the tables that a stage wrote.
 
     Raises:
         LedgerError: Row counts do not match, or the table `rejects` disagrees with the ledger.

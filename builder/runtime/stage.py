@@ -1,8 +1,8 @@
-"""Stages: functions whose decorator and annotations declare what they read and write.
+"""Stages: functions with declarations of the tables and files that they read and write.
 
-The decorator `@stage` declares name, version, scope and the schemas of the tables that the stage
-writes; the annotations of its arguments declare what it reads (see `references`). A stage can still
-be called like a function.
+The decorator `@stage` declares the name, the version, the scope and the schemas of the tables that
+a stage writes; the annotations of its arguments declare what it reads (see `references`). A stage
+can still be called like a function.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ SCHEMAS: dict[str, type[TableSchema]] = {**TABLES, **INTERMEDIATE_TABLES}
 
 @dataclass(eq=False)
 class Stage(Generic[Arguments]):
-    """Stage of the pipeline.
+    """Stage of the pipeline: a function with its declared inputs and outputs.
 
     Args:
         work: Function of the stage, which returns the `Ledger` of its row counts.
@@ -54,12 +54,12 @@ class Stage(Generic[Arguments]):
         self.signature = read_stage_signature(self.work)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Ledger:
-        """Run the function of the stage."""
+        """Call the function of the stage, and return its ledger of row counts."""
         return self.work(*args, **kwargs)
 
     @cached_property
     def outputs(self) -> dict[str, type[TableSchema]]:
-        """Schema of each table that the stage writes, by name."""
+        """Schema of each table that the stage writes, by table name."""
         return {schema.table_name(): schema for schema in self.schemas}
 
     @property

@@ -86,7 +86,7 @@ class InputHashes:
         return known
 
     def _append(self, new: dict[str, tuple[list[int], str]]) -> None:
-        """Append hashes to the cache file, each on a new line."""
+        """Append the hashes of files to the cache file, one line per file."""
         lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new.items()]
         with open_unless_symlink(self._path) as file:
             file.seek(0, os.SEEK_END)
@@ -204,7 +204,7 @@ def check_columns(table: Table, name: str) -> None:
         SchemaError: The table is missing, or a column differs.
     """
     if not table.paths:
-        raise SchemaError(f"table {name} was not written")
+        raise SchemaError(f"table {name}: expected a Parquet file, found none")
     expected = arrow_schema(table.schema)
     for path in table.paths:
         schema = pq.read_schema(path)

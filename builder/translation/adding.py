@@ -1,4 +1,4 @@
-"""Checks a user's translation model, after conversion if needed: `longeval translate model add`.
+"""Converts (if necessary) and checks a user's translation model: `longeval translate model add`.
 
 Input: a CTranslate2 folder, an OPUS-MT folder in Marian format (with `decoder.yml`), or an OPUS-MT
 or NLLB folder in Transformers format (with `model_type` in `config.json`). Output: the properties
@@ -27,13 +27,13 @@ PREFIXES: tuple[tuple[str, str | None], ...] = (
     ("__fr__", "__en__"),
     (">>eng<<", None),
 )
-"""Language tokens that NLLB, M2M-100 and OPUS-MT prepend to source and target (None: no token)."""
+"""Language tokens of NLLB, M2M-100 and OPUS-MT for the source and the target (None: no token)."""
 LICENSES = ("LICENSE*", "LICENCE*", "COPYING*")
 _FRONT_MATTER = re.compile(r"^license(?:_name)?:\s*(\S+)", re.MULTILINE)
 
 
 class ModelFormat(StrEnum):
-    """Format of the folder of a translation model."""
+    """File format of a translation model."""
 
     CTRANSLATE2 = "CTranslate2"
     OPUS_MT = "OPUS-MT (Marian)"
@@ -48,13 +48,13 @@ MODEL_TYPES = {"marian": ModelFormat.MARIAN, "m2m_100": ModelFormat.NLLB}
 def add_model(
     path: Path, limits: Limits, *, out: Path | None = None, compute_type: str = "int8"
 ) -> dict[str, Any]:
-    """Check the folder of a translation model, converting the model first if necessary.
+    """Convert a translation model to CTranslate2 if necessary, and check that it can be used.
 
     Args:
         path: A model folder, or the `model.bin` in such a folder.
         limits: Number of threads, and the folder for temporary files.
         out: New folder for a converted model.
-        compute_type: CTranslate2 compute type with which the model is checked.
+        compute_type: CTranslate2 compute type to use for the check.
 
     Returns:
         The properties that `check_model` returns, and `kind` (model format), `licence`, and
@@ -105,7 +105,9 @@ def detect_format(folder: Path) -> ModelFormat:
 
 
 def convert_model(folder: Path, model_format: ModelFormat, out: Path | None) -> Path:
-    """Convert a model to the format of CTranslate2, in int8, with its tokenizers and license.
+    """Convert a model to CTranslate2 format with int8 weights, and return its new folder `out`.
+
+    The SentencePiece models, license and README.md are copied to the new folder.
 
     Raises:
         UsageError: `out` is None or exists, or Transformers is not installed.
@@ -113,7 +115,8 @@ def convert_model(folder: Path, model_format: ModelFormat, out: Path | None) -> 
     """
     if out is None:
         raise UsageError(
-            f"{folder}: an {model_format} model must be converted; use --out NEW_FOLDER"
+            f"{folder}: an {model_format} model must be converted to CTranslate2; use --out "
+            "NEW_FOLDER"
         )
     if out.exists():
         raise UsageError(f"--out: {out} already exists; use a new folder")
@@ -142,7 +145,7 @@ def _create_converter(folder: Path, model_format: ModelFormat) -> Any:
 
 
 def _companion_files(folder: Path) -> list[Path]:
-    """Return the files that a converted model keeps: SentencePiece models, license, README.md."""
+    """Return the files to copy to a converted model: SentencePiece models, license, README.md."""
     names = [*PAIR, *SHARED, "README.md"]
     found = [folder / name for name in names if (folder / name).is_file()]
     return found + _license_files(folder)
@@ -153,7 +156,7 @@ def _license_files(folder: Path) -> list[Path]:
 
 
 def find_license(folder: Path) -> str:
-    """Return the names of a model's license files, or the license stated in its README.md."""
+    """Return the names of a model's license files; if none, the license stated in its README.md."""
     files = _license_files(folder)
     if files:
         return ", ".join(path.name for path in files)
@@ -163,7 +166,7 @@ def find_license(folder: Path) -> str:
 
 
 def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
-    """Return the prefix parameters that make a multilingual model translate French to English.
+    """Return the prefix parameters with which a multilingual model translates French to English.
 
     Returns:
         `source_prefix` and, if the model needs it, `target_prefix`; empty for other models.
@@ -176,6 +179,6 @@ def language_prefixes(vocabulary: Collection[str]) -> dict[str, str]:
 
 
 def render_translate_section(folder: Path, prefixes: dict[str, str]) -> str:
-    """Return the `[translate]` section, in TOML, of a definition that uses a model."""
+    """Return the TOML of a `[translate]` section that selects a model and its language prefixes."""
     values = {"model": str(folder.resolve()), **prefixes}
     return "\n".join(["[translate]", *(f"{k} = {json.dumps(v)}" for k, v in values.items())])

@@ -1,9 +1,10 @@
 """Batches of sentences of equal length, so that a translation does not depend on its batch.
 
 Without padding, every matrix product over positions has the same shape whatever else is in the
-batch, and int8 products over the batch are exact. The translation of a sentence and its score, to
-the last bit, are then independent of batch size, order and translation memory. With other compute
-types, rounding depends on the batch size, so only batches of one sentence are reproducible.
+batch, and int8 products over the batch are exact. The translation of a sentence and its score are
+therefore bit-identical for any batch size, any order and any state of the translation memory. With
+other compute types, rounding depends on the batch size, so only batches of one sentence are
+reproducible.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ def equal_length_batches(
         max_sentences: Maximum number of sentences per batch; None: unlimited.
 
     Yields:
-        The indices in `lengths` of the sentences of a batch.
+        For each batch, the indices of its sentences in `lengths`.
     """
     order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
     for length, group in groupby(order, key=lengths.__getitem__):

@@ -1,16 +1,16 @@
 """Splits sentences into parts that are translated and parts that are copied.
 
 Concatenated, the parts equal the sentence; nothing is dropped or truncated. A sentence that is too
-long for the model is halved repeatedly at the strongest boundary near its middle: a semicolon,
-colon or dash, else a comma before a conjunction, a comma, a conjunction, any space, or any
-character.
+long for the model is halved repeatedly at the strongest boundary near its middle. Boundaries from
+strongest to weakest: semicolon, colon or dash; comma before a conjunction; comma; conjunction;
+space; any character.
 """
 
 import re
 from collections.abc import Callable
 
 LONGEST_WORD = 80
-"""Length in characters from which a string without spaces is copied instead of translated."""
+"""Minimum length in characters of a word that is copied instead of translated."""
 
 _BOUNDARIES = tuple(
     re.compile(pattern)

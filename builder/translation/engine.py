@@ -1,8 +1,8 @@
 """Translation engine that runs CTranslate2 models.
 
-URLs and e-mail addresses are copied, and long sentences are split at clause boundaries. The parts
-are decoded in batches of equal length (see `batches`), one batch per thread, and joined again. A
-translation depends neither on other sentences, nor on their order, nor on the number of threads.
+URLs and e-mail addresses are copied, and long sentences are split at clause boundaries. Parts of
+equal length are decoded in one batch (see `batches`), and each thread decodes one batch at a time.
+A translation depends neither on other sentences, nor on their order, nor on the number of threads.
 """
 
 from collections import deque
@@ -20,13 +20,13 @@ from builder.parameters import TranslateParameters
 from builder.translation.batches import equal_length_batches
 from builder.translation.cutting import split_to_size, split_untranslatable
 from builder.translation.model import ModelFolder, read_model
-from builder.translation.parts import Block, Output, SplitSentence
+from builder.translation.parts import Output, SentenceBlock, SplitSentence
 
 EOS = "</s>"
 RETRY_DECODING = {"beam_size": 4, "no_repeat_ngram_size": 4}
 """CTranslate2 options for decoding a sentence again if its first translation is defective."""
 GROWTH, SLACK = 2, 32
-"""Maximum number of output tokens per source token, plus a constant for short sentences."""
+"""Maximum number of output tokens: a multiple of the number of source tokens, plus a constant."""
 BATCHES_AHEAD = 8
 """Maximum number of batches per thread that wait to be decoded."""
 PROBES, PIECES = 12, 16
@@ -35,7 +35,7 @@ PROBES, PIECES = 12, 16
 
 @dataclass(frozen=True)
 class _Batch:
-    """Batch of sentence parts with equal numbers of tokens that is being decoded.
+    """Batch that is being decoded: sentence parts with equal numbers of tokens.
 
     Args:
         block: Block of sentences to which the parts belong.
@@ -43,12 +43,12 @@ class _Batch:
         results: Pending results of CTranslate2, one per part.
     """
 
-    block: Block
+    block: SentenceBlock
     indices: list[int]
     results: list[ctranslate2.AsyncTranslationResult]
 
 
-class Engine:
+class CTranslate2Engine:
     """Translation model loaded into CTranslate2.
 
     Args:
@@ -63,7 +63,7 @@ class Engine:
     def __init__(self, model: ModelFolder, params: TranslateParameters, threads: int) -> None:
         self.model = model
         self.params = params
-        self._source, self._target = model.processors()
+        self._source, self._target = model.load_tokenizers()
         try:
             self.translator = ctranslate2.Translator(
                 str(model.folder),
@@ -83,11 +83,11 @@ class Engine:
         self.invariant = self._is_batch_invariant()
 
     @classmethod
-    def load(cls, folder: Path, params: TranslateParameters, threads: int) -> "Engine":
+    def load(cls, folder: Path, params: TranslateParameters, threads: int) -> "CTranslate2Engine":
         """Check the folder of a translation model, and load the model.
 
         Raises:
-            FormatError: the folder is not a model, or one of its files cannot be read.
+            FormatError: the folder contains no translation model, or a file cannot be read.
         """
         return cls(read_model(folder), params, threads)
 
@@ -128,7 +128,7 @@ class Engine:
         Raises:
             CancelledError: `stop` was called.
         """
-        queue: deque[_Batch | Block] = deque()
+        queue: deque[_Batch | SentenceBlock] = deque()
         for sentences in blocks:
             block = self._prepare_block(sentences)
             for indices in self._group_into_batches(block.pieces):
@@ -138,14 +138,14 @@ class Engine:
         yield from self._finished_outputs(queue, 0)
 
     def _finished_outputs(
-        self, queue: "deque[_Batch | Block]", max_queued: int
+        self, queue: "deque[_Batch | SentenceBlock]", max_queued: int
     ) -> Iterator[list[Output]]:
         """Yield the outputs of completed blocks until at most `max_queued` queue entries remain."""
         while len(queue) > max_queued:
             if self._stopped.is_set():
                 raise CancelledError
             first = queue.popleft()
-            if isinstance(first, Block):
+            if isinstance(first, SentenceBlock):
                 yield first.outputs()
             else:
                 self._store_outputs(first)
@@ -155,7 +155,7 @@ class Engine:
         self._stopped.set()
 
     def split_sentence(self, sentence: str) -> SplitSentence:
-        """Split a sentence into parts to copy, and parts to translate that are short enough."""
+        """Split a sentence into parts to copy and parts that are short enough to translate."""
         parts: list[tuple[str, bool]] = []
         split = False
         for text, copied in split_untranslatable(sentence):
@@ -166,20 +166,20 @@ class Engine:
             parts += [(part, copied) for part in cut]
         return SplitSentence(tuple(parts), split)
 
-    def _prepare_block(self, sentences: Sequence[str]) -> Block:
+    def _prepare_block(self, sentences: Sequence[str]) -> SentenceBlock:
         """Split sentences into parts, tokenize each distinct part, and return them as a block."""
         split_sentences = [self.split_sentence(sentence) for sentence in sentences]
         texts = sorted({text for d in split_sentences for text, copied in d.parts if not copied})
         pieces = self._source.encode([text.strip() for text in texts], out_type=str)
-        return Block(split_sentences, texts, pieces)
+        return SentenceBlock(split_sentences, texts, pieces)
 
     def _group_into_batches(self, pieces: Sequence[list[str]]) -> Iterator[list[int]]:
-        """Yield the indices of the tokenized parts of each batch."""
+        """Group tokenized parts into batches, and yield the indices of the parts of each batch."""
         together = self.invariant or self.params.batching == "fast"
         lengths = [len(p) for p in pieces]
         return equal_length_batches(lengths, self.params.batch_tokens, None if together else 1)
 
-    def _start_batch(self, block: Block, indices: list[int], is_retry: bool) -> _Batch:
+    def _start_batch(self, block: SentenceBlock, indices: list[int], is_retry: bool) -> _Batch:
         with self._reraise_engine_errors():
             results = self._submit([block.pieces[i] for i in indices], is_retry)
         return _Batch(block, indices, results)
@@ -228,7 +228,7 @@ class Engine:
 
     def _add_special_tokens(self, pieces: list[str]) -> list[str]:
         prefix = [self.params.source_prefix] if self.params.source_prefix else []
-        return [*prefix, *pieces, *([EOS] if self.model.append_eos else [])]
+        return [*prefix, *pieces, *([EOS] if self.model.needs_eos else [])]
 
     def _max_output_tokens(self, pieces: int) -> int:
         return min(self.params.max_target_pieces, GROWTH * pieces + SLACK)
@@ -250,7 +250,7 @@ class Engine:
             )
 
     def _is_batch_invariant(self) -> bool:
-        """Whether sentences get bit-identical scores alone and in a batch of equal lengths."""
+        """Whether a sentence gets bit-identical scores alone and in a batch of equal lengths."""
         vocabulary = sorted(self.model.vocabulary)
         probes = [
             self._add_special_tokens(

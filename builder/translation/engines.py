@@ -13,23 +13,23 @@ from typing import Protocol, runtime_checkable
 from builder.errors import UsageError
 from builder.parameters import CTRANSLATE2, TranslateParameters
 from builder.plugins import load_plugin
-from builder.translation.engine import Engine
+from builder.translation.engine import CTranslate2Engine
 from builder.translation.parts import Output
 
 
 @runtime_checkable
 class TranslationEngine(Protocol):
-    """Interface of a loaded translation model."""
+    """Interface of a translation engine: a loaded model that translates sentences."""
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Values that identify the model; engines with equal values give equal translations."""
+        """Values that identify model and options; equal values mean equal translations."""
 
     def size(self, text: str) -> int:
         """Return the number of source tokens of a text; only progress reports use it."""
 
     def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
-        """Return the translation of each sentence, independent of the other sentences.
+        """Translate sentences, each independently of the others.
 
         Args:
             sentences: Sentences with single spaces between words.
@@ -45,7 +45,7 @@ class StreamingEngine(TranslationEngine, Protocol):
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, is_retry: bool = False
     ) -> Iterator[list[Output]]:
-        """Yield, for each block of sentences, a list of their translations, in order."""
+        """Translate blocks of sentences; yield one list of translations per block, in order."""
 
     def stop(self) -> None:
         """Stop the translation that is running in another thread."""
@@ -59,16 +59,16 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
 
     Raises:
         UsageError: the plug-in is not installed, or does not return a translation engine.
-        FormatError: the folder is not a model.
+        FormatError: the folder contains no translation model.
     """
     if params.engine == CTRANSLATE2:
-        return Engine.load(folder, params, threads)
+        return CTranslate2Engine.load(folder, params, threads)
     loader: EngineLoader = load_plugin("translators", params.engine)
     engine = loader(folder, params, threads)
     if not isinstance(engine, TranslationEngine):
         raise UsageError(
             f"plug-in {params.engine!r} of the group translators: expected an engine with "
-            f"identity, size and translate, found {type(engine).__name__}"
+            f"the members identity, size and translate, found {type(engine).__name__}"
         )
     return engine
 
@@ -78,7 +78,7 @@ def translate_blocks(
 ) -> Iterator[list[Output]]:
     """Translate blocks of sentences, and return an iterator over the outputs of each block.
 
-    If the engine supports it, a block is started before the previous one is complete.
+    A `StreamingEngine` starts a block before the previous one is complete.
 
     Args:
         engine: The loaded model.

@@ -1,14 +1,14 @@
 """Normalizes case before translation, and restores case and final punctuation afterwards.
 
 A translation ends in a full stop only if its source does, is entirely in uppercase if the source
-is, and begins in lowercase if the source does. A query in lowercase stays in lowercase, including
-names.
+is, and begins in lowercase if the source does. The translation of a lowercase query is entirely in
+lowercase, even names.
 """
 
 import re
 
 LEAST_LETTERS = 6
-"""Minimum number of letters of an uppercase text; shorter ones are taken for acronyms."""
+"""Minimum number of letters of an uppercase text; a shorter text is taken for an acronym."""
 _STOPPED = re.compile(r"[.!?…:;][\"»”’)\]\s]*$")
 _STOP = re.compile(r"(?<![.])\.$")
 _ABBREVIATION = re.compile(r"(?:\b[A-Za-z]|\betc|\bvs|\bInc|\bLtd|\bNo|\bMr|\bDr|\bSt)\.$")
@@ -21,7 +21,7 @@ def is_all_uppercase(text: str) -> bool:
 
 
 def normalize_case(text: str) -> str:
-    """Return a text as it is given to the model: sentence case if it is entirely in uppercase."""
+    """Convert a text that is entirely in uppercase to sentence case; keep other texts unchanged."""
     if not is_all_uppercase(text):
         return text
     lower = text.lower()
@@ -34,7 +34,7 @@ def match_source_form(output: str, source: str, *, is_query: bool = False) -> st
     Args:
         output: Translation by the model.
         source: Source sentence or query.
-        is_query: Whether the source is a query; if it is in lowercase, so is the result.
+        is_query: Whether the source is a query; a lowercase query gets a lowercase translation.
     """
     text = " ".join(output.split())
     if not _STOPPED.search(source) and not _ABBREVIATION.search(text):
@@ -47,7 +47,7 @@ def match_source_form(output: str, source: str, *, is_query: bool = False) -> st
 
 
 def _match_initial_case(text: str, source: str) -> str:
-    """Lowercase the first letter if the source starts in lowercase, except in names and `I`."""
+    """Lowercase the first letter if the source starts in lowercase, except in acronyms and `I`."""
     first, given = _FIRST_WORD.search(text), _FIRST_WORD.search(source)
     if first is None or given is None or not given[0].islower():
         return text

@@ -27,21 +27,24 @@ ENGLISH = frozenset(
 RATIO = 3
 """Minimum ratio of English to French function words in an English sentence."""
 SURE, LIKELY = 0.6, 0.3
-"""Minimum score of language identification without and with English function words."""
+"""Minimum language score of an English sentence without and with English function words."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def count_function_words(text: str) -> tuple[int, int]:
-    """Return the number of French function words and of English function words in a text."""
+    """Return the numbers of French and of English function words in a text, in this order."""
     words = [word.lower() for word in _WORD.findall(text)]
     return sum(word in FRENCH for word in words), sum(word in ENGLISH for word in words)
 
 
 def flag_english_sentences(texts: Sequence[Sequence[str]]) -> list[list[bool]]:
-    """Return one list of flags per text, true for each sentence that is English.
+    """Flag the sentences of texts that are already English.
 
     Args:
         texts: Texts, each a sequence of sentences.
+
+    Returns:
+        One list per text with one flag per sentence, true if the sentence is English.
     """
     counts = [[count_function_words(sentence) for sentence in sentences] for sentences in texts]
     asked = [
@@ -62,12 +65,12 @@ def _english_flags(
     counts: Sequence[tuple[int, int]],
     detected_languages: Mapping[int, DetectedLanguage],
 ) -> list[bool]:
-    """Return a flag per sentence of a text, true if it is English.
+    """Return one flag per sentence of a text, true if the sentence is English.
 
     Args:
         sentences: Sentences of the text.
         counts: Numbers of French and of English function words per sentence.
-        detected_languages: Detected language and its score, by index of the sentence.
+        detected_languages: Detected language and its score, by sentence index.
     """
     decided = [
         i in detected_languages and _is_english(sentences[i], counts[i][1], *detected_languages[i])

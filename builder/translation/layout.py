@@ -31,7 +31,7 @@ class Segment:
     """Sentence of a text, with the line breaks that it contained.
 
     Args:
-        text: Sentence in Unicode NFC, with single spaces, no control or invisible characters.
+        text: Sentence in Unicode NFC with single spaces, without control or invisible characters.
         breaks: Line breaks inside the sentence: offset in `text`, and the original characters.
         cleaned: Whether control characters were removed from the sentence.
     """
@@ -47,14 +47,14 @@ class Layout:
 
     Args:
         segments: The sentences.
-        gaps: Text before each sentence and after the last one; one more than `segments`.
+        gaps: Text before each sentence and after the last one; one item more than `segments`.
     """
 
     segments: tuple[Segment, ...]
     gaps: tuple[str, ...]
 
     def fill(self, texts: Sequence[str]) -> str:
-        """Return the text with each sentence replaced by the corresponding one of `texts`.
+        """Return the text with each sentence replaced by the item of `texts` at the same index.
 
         The number of lines stays the same.
         """
@@ -75,21 +75,21 @@ def split_text(text: str) -> Layout:
     """Split a text into sentences and the gaps between them."""
     segments: list[Segment] = []
     gaps = [""]
-    for lines, ends in _logical_lines(text):
+    for lines, ends in _group_wrapped_lines(text):
         _append_sentences(lines, ends, segments, gaps)
     return Layout(tuple(segments), tuple(gaps))
 
 
 def single_sentence_layout(text: str) -> Layout:
-    """Return the layout of a text, such as a query, as a single sentence."""
+    """Return the layout of a text, such as a query, that is treated as one sentence."""
     normal = normalize(text)
     if not normal:
         return Layout((), ("",))
     return Layout((Segment(normal, cleaned=bool(_CONTROL.search(text))),), ("", ""))
 
 
-def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the wrapped lines that form each logical line, and their line endings."""
+def _group_wrapped_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Group lines over which a sentence continues; yield each group's lines and line ends."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]
@@ -108,13 +108,13 @@ def _logical_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
 def _append_sentences(
     lines: list[str], ends: list[str], segments: list[Segment], gaps: list[str]
 ) -> None:
-    """Split a logical line into sentences, and append them and their gaps to the lists.
+    """Split a group of wrapped lines into sentences; append them and their gaps to the lists.
 
     Args:
-        lines: The wrapped lines of the logical line.
-        ends: Their line endings.
+        lines: The wrapped lines, which are joined.
+        ends: Line ending of each line.
         segments: Output list, to which the sentences are appended.
-        gaps: Output list, whose last item is extended, and to which the other gaps are appended.
+        gaps: Output list; its last item is extended, and the other gaps are appended.
     """
     body, breaks = _join_wrapped_lines(lines, ends)
     marker = MARKER.match(body, len(body) - len(body.lstrip()))

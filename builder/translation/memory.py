@@ -17,7 +17,7 @@ _MARKS = ("split", "truncated", "unknown", "empty")
 
 
 class TranslationMemory(SqliteCache):
-    """Translation memory in a SQLite file.
+    """Persistent cache of sentence translations in a SQLite file.
 
     Args:
         path: Path of the file; created if missing.
@@ -45,7 +45,7 @@ class TranslationMemory(SqliteCache):
         }
 
     def add(self, scope: str, outputs: Mapping[str, Output]) -> None:
-        """Store translations by sentence, in one transaction."""
+        """Store the translation of each sentence, all in one transaction."""
         rows = [
             (cache_key(scope, sentence), output.text, output.pieces, _encode_flags(output))
             for sentence, output in outputs.items()

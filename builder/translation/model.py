@@ -27,14 +27,14 @@ SHARED = (
     "spiece.model",
 )
 LEAST_KNOWN = 0.5
-"""Minimum share of the SentencePiece tokens that must be in the vocabulary of the model."""
+"""Minimum fraction of the SentencePiece tokens that must be in the model's vocabulary."""
 
 Processor = sentencepiece.SentencePieceProcessor
 
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """Folder of a translation model whose files have been checked.
+    """Folder of a translation model, with all files checked.
 
     Args:
         folder: Path of the folder.
@@ -51,11 +51,11 @@ class ModelFolder:
     digest: str
 
     @property
-    def append_eos(self) -> bool:
-        """Whether the caller must append `</s>` to source sentences, as the engine does not."""
+    def needs_eos(self) -> bool:
+        """Whether the caller must append `</s>` to source sentences because the engine does not."""
         return not self.config.get("add_source_eos", False)
 
-    def processors(self) -> tuple[Processor, Processor]:
+    def load_tokenizers(self) -> tuple[Processor, Processor]:
         """Load the SentencePiece tokenizers of the source and the target language.
 
         Raises:
@@ -105,7 +105,8 @@ def _sentencepiece_models(folder: Path) -> tuple[Path, Path]:
         if (folder / name).is_file():
             return folder / name, folder / name
     raise FormatError(
-        f"no SentencePiece model: expected {' and '.join(PAIR)}, or one of {', '.join(SHARED)}",
+        f"expected a SentencePiece model ({' and '.join(PAIR)}, or one of {', '.join(SHARED)}), "
+        "found none",
         folder,
     )
 
@@ -132,7 +133,7 @@ def _load_json(path: Path) -> Any:
         return orjson.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise FormatError(
-            f"expected the JSON file of a CTranslate2 model, cannot read it: {error}", path
+            f"expected a JSON file of a CTranslate2 model, but reading failed: {error}", path
         ) from None
 
 
@@ -141,7 +142,7 @@ def _load_tokenizer(path: Path) -> Processor:
         return Processor(model_file=str(path))
     except (OSError, RuntimeError) as error:
         raise FormatError(
-            f"expected a SentencePiece model, cannot load it: {error}", path
+            f"expected a SentencePiece model, but loading failed: {error}", path
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Assesses translated sentences: quality flags, better of two translations, fallback policy."""
+"""Assesses translated sentences: sets flags, picks the better of two, and selects a fallback."""
 
 import re
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_so
 POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
 """Flags for which a parameter `on_<flag>` sets the fallback policy."""
 BROKEN_CHARACTERS = re.compile(r"\s*\ufffd+\s*")
-"""Remains of characters that the model spells in bytes, such as emoji, and did not complete."""
+"""Pattern of replacement characters, left where the model did not complete a character's bytes."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FlaggedOutput:
     """Translation of a sentence by the model, with quality flags."""
 
     output: Output
@@ -29,8 +29,8 @@ class Outcome:
         return not self.flags.isdisjoint(RETRIED)
 
 
-def evaluate_output(text: str, output: Output) -> Outcome:
-    """Return a translation, without broken characters, and its quality flags.
+def evaluate_output(text: str, output: Output) -> FlaggedOutput:
+    """Remove broken characters from a translation, and determine its quality flags.
 
     Args:
         text: Source sentence, as given to the model.
@@ -46,13 +46,15 @@ def evaluate_output(text: str, output: Output) -> Outcome:
         "unknown_characters": output.unknown,
         "split": output.split,
     }
-    return Outcome(output, frozenset(flags.union(flag for flag, is_so in said.items() if is_so)))
+    return FlaggedOutput(
+        output, frozenset(flags.union(flag for flag, is_so in said.items() if is_so))
+    )
 
 
-def choose_better(first: Outcome, second: Outcome) -> Outcome:
-    """Return the better translation: the first, or the second with the flag `retried`."""
+def choose_better(first: FlaggedOutput, second: FlaggedOutput) -> FlaggedOutput:
+    """Return the second translation, with the flag `retried`, if it is better; else the first."""
     if _severity(second) < _severity(first):
-        return Outcome(second.output, second.flags | {"retried"})
+        return FlaggedOutput(second.output, second.flags | {"retried"})
     return first
 
 
@@ -66,6 +68,6 @@ def fallback_policy(flags: frozenset[str], params: TranslateParameters) -> str:
     return next((answer for answer in ("drop", "source") if answer in asked), "keep")
 
 
-def _severity(outcome: Outcome) -> tuple[bool, ...]:
-    """Return a sort key of a translation by its defects, most serious first; lower is better."""
+def _severity(outcome: FlaggedOutput) -> tuple[bool, ...]:
+    """Return a sort key that ranks translations by their defects; a lower key is better."""
     return tuple(flag in outcome.flags for flag in (*RETRIED, "numbers_differ"))

@@ -1,4 +1,4 @@
-"""Translates documents in groups: decodes one group while others are split and written.
+"""Translates documents in groups: decodes one group while the next is split into sentences.
 
 Decoding runs in a background thread and uses all cores; the Python code that splits and joins texts
 runs in the main thread. The translation of an unchanged document is looked up as a whole (see
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from builder.translation.outcomes import Outcome
+from builder.translation.outcomes import FlaggedOutput
 from builder.translation.sentences import Translation
 from builder.translation.text_cache import TextCache, code_digest
 from builder.translation.translator import PreparedTexts, Translator
@@ -21,7 +21,7 @@ FIELDS = ("text", "title")
 CHUNK_BYTES = 1 << 17
 """Approximate number of bytes of text that are looked up in the cache at once."""
 NEW_BYTES, HELD_BYTES = 1 << 20, 1 << 24
-"""Bytes of text without a cached translation, and of all text, at which a group is full."""
+"""A group is full at so many bytes of text without a cached translation, or of text in all."""
 
 Fields = dict[str, list[Translation]]
 
@@ -31,7 +31,7 @@ class _Group:
     """Group of documents that are translated together.
 
     Args:
-        chunks: The documents, in order.
+        chunks: Data frames of the documents, in order.
         cached: Cached translations, by text.
         missing: Distinct texts without a cached translation, in order.
         missing_bytes: Number of bytes of the missing texts.
@@ -49,19 +49,19 @@ class _Group:
         """Whether the group has enough text to be translated."""
         return self.missing_bytes >= NEW_BYTES or self.total_bytes >= HELD_BYTES
 
-    def add(self, pages: pl.DataFrame, cache: TextCache, scope: str) -> None:
+    def add(self, documents: pl.DataFrame, cache: TextCache, scope: str) -> None:
         """Append documents to the group, and look up the translations of their texts.
 
         Args:
-            pages: Documents with `text` and `title`.
+            documents: Documents with `text` and `title`.
             cache: Cache of translated texts.
-            scope: Cache scope: the model, all options and the code version, as a string.
+            scope: Model, options and code version, as a string.
         """
-        wanted = {text: None for name in FIELDS for text in pages[name].to_list()}
+        wanted = {text: None for name in FIELDS for text in documents[name].to_list()}
         asked = [t for t in wanted if t not in self.cached and t not in self.missing]
         self.cached |= cache.lookup(scope, asked)
         missing = {text: None for text in asked if text not in self.cached}
-        self.chunks.append(pages)
+        self.chunks.append(documents)
         self.missing |= missing
         self.missing_bytes += _count_bytes(missing)
         self.total_bytes += _count_bytes(wanted)
@@ -73,27 +73,28 @@ class _InFlightGroup:
 
     group: _Group
     prepared: PreparedTexts
-    decoded: Future[dict[str, Outcome]]
+    decoded: Future[dict[str, FlaggedOutput]]
 
 
-def translate_pages(
-    pages: Iterable[pl.DataFrame], translator: Translator, cache: TextCache
+def translate_documents(
+    documents: Iterable[pl.DataFrame], translator: Translator, cache: TextCache
 ) -> Iterator[tuple[pl.DataFrame, Fields]]:
-    """Translate the title and text of documents.
+    """Translate the titles and texts of documents.
 
     Args:
-        pages: Data frames of documents with `text` and `title`.
-        translator: The translator; a background thread uses it until the last batch is yielded.
+        documents: Data frames of documents with `text` and `title`.
+        translator: The translator; a background thread uses it until the last group is finished.
         cache: Cache of translated texts.
 
     Yields:
-        A data frame of documents, in order, with the translations by field (`text`, `title`).
+        Pairs of a data frame of documents and their translations by field (`text`, `title`), in
+        order.
     """
     scope = _cache_scope(translator)
     waiting: deque[_InFlightGroup] = deque()
     with ThreadPoolExecutor(1, thread_name_prefix="translate") as background:
         try:
-            for group in _group_chunks_by_size(_split_into_chunks(pages), cache, scope):
+            for group in _group_chunks_by_size(_split_into_chunks(documents), cache, scope):
                 prepared = translator.prepare(list(group.missing))
                 decoded = background.submit(translator.decode, prepared)
                 waiting.append(_InFlightGroup(group, prepared, decoded))
@@ -140,8 +141,8 @@ def _finish_group(
     new = dict(zip(in_flight.group.missing, made, strict=True))
     cache.add(scope, new)
     found = in_flight.group.cached | new
-    for pages in in_flight.group.chunks:
-        yield pages, {name: [found[t] for t in pages[name].to_list()] for name in FIELDS}
+    for documents in in_flight.group.chunks:
+        yield documents, {name: [found[t] for t in documents[name].to_list()] for name in FIELDS}
 
 
 def _count_bytes(texts: Iterable[str]) -> int:
@@ -149,7 +150,7 @@ def _count_bytes(texts: Iterable[str]) -> int:
 
 
 def _cache_scope(translator: Translator) -> str:
-    """Return the cache scope of texts: the model, all options and the code version, as a string."""
+    """Return the model, all options and the code version as a string, for the keys of the cache."""
     return " ".join(
         (translator.scope(), translator.params.model_dump_json(exclude={"model"}), code_digest())
     )

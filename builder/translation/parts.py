@@ -11,7 +11,7 @@ from builder.translation.forms import match_source_form
 
 @dataclass(frozen=True)
 class Output:
-    """Translation of a sentence by the model, with what the decoder reported.
+    """Translation of a sentence by the model, with properties of the decoding.
 
     Args:
         text: The translation; may be empty.
@@ -35,8 +35,8 @@ class SplitSentence:
     """Sentence split into parts.
 
     Args:
-        parts: Text of each part, and a flag that is true if it is copied instead of translated.
-        split: Whether any text was too long for the model and was split.
+        parts: Text of each part, and a flag: true if the part is copied, false if translated.
+        split: Whether a part to translate was too long for the model and was split further.
     """
 
     parts: tuple[tuple[str, bool], ...]
@@ -44,13 +44,13 @@ class SplitSentence:
 
 
 @dataclass
-class Block:
+class SentenceBlock:
     """Block of sentences that are translated together, with the distinct parts to decode.
 
     Args:
         split_sentences: The sentences, split into parts.
         texts: Distinct parts to decode.
-        pieces: Source tokens of each of `texts`.
+        pieces: Source tokens of each text in `texts`.
         outputs_by_part: Outputs received so far, by part.
     """
 
@@ -65,7 +65,7 @@ class Block:
 
 
 def join_parts(sentence: SplitSentence, outputs_by_part: dict[str, Output]) -> Output:
-    """Join the parts of a sentence, translated or copied, with the spaces between them."""
+    """Join the translated and copied parts of a sentence, keeping the spaces between them."""
     if len(sentence.parts) == 1 and not sentence.parts[0][1]:
         return outputs_by_part[sentence.parts[0][0]]
     text = ""

@@ -1,7 +1,7 @@
-"""Quality flags of a translated sentence, from a comparison with its source.
+"""Computes quality flags of a translated sentence by comparing it with its source.
 
-Input: a source sentence and its translation. Output: flags of `SENTENCE_FLAGS`. The bounds are such
-that fewer than 1 in 500 of 33,000 real sentence pairs exceed them (length ratio 0.4 to 1.9).
+Input: a source sentence and its translation. Output: flags of `SENTENCE_FLAGS`. The bounds, such as
+a length ratio of 0.4 to 1.9, are exceeded by fewer than 1 in 500 of 33,000 real sentence pairs.
 """
 
 import re
@@ -12,11 +12,11 @@ from builder.translation.language import count_function_words
 SHORTER, LONGER = 0.4, 1.9
 """Minimum and maximum ratio of the English to the French length in characters."""
 LESS, MORE = 6, 12
-"""Number of characters by which a translation may be shorter or longer than these bounds."""
+"""Number of characters by which a translation may be below or above the length bounds."""
 LONGEST_UNIT = 12
 """Maximum number of words in a phrase whose repetitions are counted."""
 REPEATS = 4
-"""Minimum consecutive occurrences of a word in a defective translation; one fewer for phrases."""
+"""Number of consecutive occurrences of a word that indicates a defect; one less for a phrase."""
 REPEATED_CHARACTERS = re.compile(r"([^\W\d_]{1,6}?)\1{7,}")
 """Pattern of one to six letters that occur at least eight times in a row."""
 
@@ -33,8 +33,8 @@ def has_markup(text: str) -> bool:
 def max_repetitions(text: str) -> int:
     """Return the maximum number of consecutive occurrences of a word or phrase; at least 1.
 
-    One is added for a repeated phrase of several words, as it is suspicious after fewer
-    repetitions.
+    For phrases of several words, 1 is added to the number, because fewer repetitions of a
+    phrase are already suspicious.
     """
     words = [word.lower() for word in _WORD.findall(text)]
     most = 1
@@ -56,7 +56,7 @@ def is_repetitive(output: str, source: str) -> bool:
 
 
 def has_length_mismatch(output: str, source: str) -> bool:
-    """Whether the ratio of the lengths of translation and source is outside the usual range."""
+    """Whether a translation is unusually short or long compared with its source."""
     low, high = SHORTER * len(source) - LESS, LONGER * len(source) + MORE
     return not low <= len(output) <= high
 
@@ -75,7 +75,7 @@ def has_number_mismatch(output: str, source: str) -> bool:
 
 
 def output_flags(output: str, source: str) -> set[str]:
-    """Return the quality flags from the comparison of a translation with its source."""
+    """Compare a translation with its source, and return its quality flags."""
     if not output:
         return {"empty_output"}
     checks = {

@@ -1,4 +1,4 @@
-"""Data classes of translated texts, and of their sentences with quality flags."""
+"""Data classes for translated texts and for their sentences with quality flags."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

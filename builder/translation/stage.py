@@ -29,7 +29,7 @@ from builder.runtime.stage import stage
 from builder.text.keys import fold_texts
 from builder.translation.engines import load_engine
 from builder.translation.memory import TranslationMemory
-from builder.translation.pages import Fields, translate_pages
+from builder.translation.pages import Fields, translate_documents
 from builder.translation.parts import Output
 from builder.translation.records import sentence_rows, translation_rows
 from builder.translation.sentences import TextKind
@@ -54,7 +54,7 @@ SAMPLED = 100
 
 
 def _model_folder(workflow: Workflow, _: str) -> tuple[str, ...]:
-    """Return the folder of the translation model, as a tuple; empty if no model is configured."""
+    """Return the translation model's folder as a 1-tuple; empty if no model is configured."""
     model = workflow.translate.model
     return (str(model),) if model else ()
 
@@ -132,7 +132,7 @@ def _translate_tables(
                 TableWriter(out / "documents" / path.name, Documents) as documents,
                 TableWriter(sentences, Sentences) as table,
             ):
-                for pages, fields in translate_pages(_read_row_groups(path), translator, texts):
+                for pages, fields in translate_documents(_read_row_groups(path), translator, texts):
                     documents.write(_to_arrow(add_english(pages, fields)))
                     table.write(sentence_rows(pages["doc_id"].to_list(), fields))
                     summary.write(translation_rows(pages["doc_id"].to_list(), fields))
@@ -165,7 +165,10 @@ def add_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
 
 
 def find_collisions(queries: pl.DataFrame) -> pl.DataFrame:
-    """Return the queries whose folded English text equals that of at least one other query."""
+    """Return the queries whose English text, after folding, equals that of another query.
+
+    Folding removes case, accents, punctuation and extra spaces.
+    """
     folded = pl.Series("folded_en", fold_texts(queries["text_en"]), dtype=pl.String)
     rows = queries.select("query_id", "text", "text_en").with_columns(folded)
     return rows.filter((pl.len().over("folded_en") > 1) & (pl.col("folded_en") != ""))

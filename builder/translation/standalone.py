@@ -15,7 +15,7 @@ from builder.io.disk import check_output_is_no_input
 from builder.models import bundled_model, is_bundled
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
-from builder.translation.engine import Engine
+from builder.translation.engine import CTranslate2Engine
 from builder.translation.engines import load_engine
 from builder.translation.memory import TranslationMemory
 from builder.translation.sentences import TextKind, Translation
@@ -52,14 +52,14 @@ def translate_texts(
         return Translator(engine, memory, params).translate(texts, kind)
 
 
-def _load_ctranslate2_engine(params: TranslateParameters, limits: Limits) -> Engine:
-    """Load the translation model that the parameters name into CTranslate2.
+def _load_ctranslate2_engine(params: TranslateParameters, limits: Limits) -> CTranslate2Engine:
+    """Load into CTranslate2 the translation model that the parameters name.
 
     Raises:
         UsageError: no model is named, or its folder does not exist.
         FormatError: the folder is not a translation model.
     """
-    return Engine.load(model_folder(params), params, limits.threads)
+    return CTranslate2Engine.load(model_folder(params), params, limits.threads)
 
 
 def model_folder(params: TranslateParameters) -> Path:
@@ -72,7 +72,9 @@ def model_folder(params: TranslateParameters) -> Path:
         raise UsageError("expected a translation model, found none; use --model DIR")
     folder = bundled_model() if is_bundled(params.model) else params.model
     if not folder.is_dir():
-        raise UsageError(f"--model: no such folder: {folder}; expected a translation model")
+        raise UsageError(
+            f"--model: {folder}: no such folder; expected the folder of a translation model"
+        )
     return folder
 
 
@@ -90,7 +92,8 @@ def translate_file(
     Args:
         file: UTF-8 text file, or Parquet file (`.parquet`).
         out: Output file of the same type: text with as many lines as the input, or the table with
-            the additional columns `<column>_en` and `<column>_flags`. A stream must be text.
+            the additional columns `<column>_en` and `<column>_flags`. Text can also be written to a
+            binary stream.
         params: Parameters of the `[translate]` section; must name a model.
         limits: Number of threads, and the folder for temporary files.
         column: Column of the Parquet table to translate.
@@ -169,7 +172,7 @@ def check_model(params: TranslateParameters, limits: Limits) -> dict[str, Any]:
         "megabytes": round((model.folder / "model.bin").stat().st_size / 1e6, 1),
         "vocabulary": len(model.vocabulary),
         "sentencepiece": "shared" if model.spm[0] == model.spm[1] else "source and target",
-        "ends_sources": "caller adds </s>" if model.append_eos else "engine adds </s>",
+        "ends_sources": "caller adds </s>" if model.needs_eos else "engine adds </s>",
         "compute_type": engine.translator.compute_type,
         "device": engine.translator.device,
         "batch_invariant": "yes" if engine.invariant else "no",

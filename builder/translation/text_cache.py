@@ -56,7 +56,7 @@ class TextCache(SqliteCache):
         }
 
     def add(self, scope: str, translations: Mapping[str, Translation]) -> None:
-        """Store translations by text, in one transaction."""
+        """Store the translation of each text, all in one transaction."""
         compress = zstandard.ZstdCompressor(level=3).compress
         rows = [
             (cache_key(scope, text), compress(_encode(made))) for text, made in translations.items()

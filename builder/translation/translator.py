@@ -1,9 +1,9 @@
 """Translates French texts sentence by sentence, with quality flags per sentence.
 
-A sentence is copied (if it has no words or is already English) or decoded. If the translation is
-defective (see `outcomes`), the sentence is decoded again with slower options, if the parameters
-enable it. The policies of the remaining flags determine whether a translation is kept, replaced by
-its source, or dropped.
+A sentence is copied if it has no words or is already English; otherwise, it is decoded. With the
+parameter `retry`, a sentence with a defective translation (see `outcomes`) is decoded again with
+slower options. The fallback policies of its quality flags determine whether a translation is kept,
+replaced by its source, or dropped.
 
 The steps `prepare`, `decode` and `finish` can be called separately: only `decode` uses the engine,
 so the other steps may run in another thread.
@@ -22,13 +22,18 @@ from builder.translation.forms import match_source_form, normalize_case
 from builder.translation.language import flag_english_sentences
 from builder.translation.layout import Layout, Segment, single_sentence_layout, split_text
 from builder.translation.memory import TranslationMemory
-from builder.translation.outcomes import Outcome, choose_better, evaluate_output, fallback_policy
+from builder.translation.outcomes import (
+    FlaggedOutput,
+    choose_better,
+    evaluate_output,
+    fallback_policy,
+)
 from builder.translation.parts import Output
 from builder.translation.quality import has_markup
 from builder.translation.sentences import Sentence, TextKind, Translation, sort_flags
 
 Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[Output]]]
-"""Function of blocks of sentences and of `is_retry` that yields the outputs of each block."""
+"""Function that takes blocks of sentences and `is_retry`, and yields the outputs of each block."""
 
 BLOCK = 2048
 """Number of sentences per transaction; a crash loses at most this many translations."""
@@ -41,7 +46,7 @@ class PreparedTexts:
     Args:
         layouts: Sentences and gaps of each text.
         copy_reasons: For each text, a list with the reason to copy each sentence (`untranslatable`
-            or `english`), or None if it is decoded.
+            or `english`), or None for a sentence to decode.
         wanted: Distinct sentences to decode.
         kind: Kind of the texts.
     """
@@ -53,12 +58,12 @@ class PreparedTexts:
 
 
 @dataclass
-class Counts:
+class TranslationCounts:
     """Counts of the sentences and tokens that a translator has processed.
 
     Args:
-        asked: Number of distinct sentences requested.
-        decoded: Number of sentences decoded, because they were not in the translation memory.
+        asked: Number of distinct sentences looked up in the translation memory.
+        decoded: Number of sentences decoded because the translation memory did not have them.
         pieces: Number of source tokens decoded.
     """
 
@@ -75,7 +80,7 @@ class Translator:
         memory: Translation memory.
         params: Parameters of the `[translate]` section.
         advance: Function that is called after each block with its number of source tokens.
-        decoder: Function that decodes blocks of sentences; None: with the engine.
+        decoder: Function that decodes blocks of sentences; None: the engine decodes them.
     """
 
     def __init__(
@@ -89,7 +94,7 @@ class Translator:
         self.engine = engine
         self.memory = memory
         self.params = params
-        self.counts = Counts()
+        self.counts = TranslationCounts()
         self._stopped = Event()
         self._decoder: Decoder = decoder or self._decode_with_engine
         self._advance = advance
@@ -117,8 +122,8 @@ class Translator:
         )
         return PreparedTexts(layouts, copy_reasons, wanted, kind)
 
-    def decode(self, prepared: PreparedTexts) -> dict[str, Outcome]:
-        """Return the best translation of each distinct sentence to decode, by sentence."""
+    def decode(self, prepared: PreparedTexts) -> dict[str, FlaggedOutput]:
+        """Translate the distinct sentences to decode; return the best translation by sentence."""
         best = self._lookup_or_decode(prepared.wanted, is_retry=False)
         bad = (
             [text for text, found in best.items() if found.is_unusable] if self.params.retry else []
@@ -127,7 +132,9 @@ class Translator:
             best[text] = choose_better(best[text], second)
         return best
 
-    def finish(self, prepared: PreparedTexts, best: Mapping[str, Outcome]) -> list[Translation]:
+    def finish(
+        self, prepared: PreparedTexts, best: Mapping[str, FlaggedOutput]
+    ) -> list[Translation]:
         """Assemble the translated texts from their translated sentences.
 
         Args:
@@ -152,7 +159,7 @@ class Translator:
     def _copy_reasons(
         self, layouts: Sequence[Layout], kind: TextKind
     ) -> Iterator[list[str | None]]:
-        """Yield, for each text, a list with the reason to copy each sentence, or None."""
+        """Yield one list per text: the reason to copy each sentence, or None to decode it."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
         if self.params.on_english == "keep" or kind is TextKind.QUERY:
             english = [[False] * len(texts) for texts in sentences]
@@ -164,7 +171,9 @@ class Translator:
                 for text, is_english in zip(texts, are_english, strict=True)
             ]
 
-    def _lookup_or_decode(self, texts: frozenset[str], *, is_retry: bool) -> dict[str, Outcome]:
+    def _lookup_or_decode(
+        self, texts: frozenset[str], *, is_retry: bool
+    ) -> dict[str, FlaggedOutput]:
         """Return the translation of each sentence, from the translation memory or the engine."""
         scope = self.scope(is_retry=is_retry)
         found = self.memory.lookup(scope, sorted(texts))
@@ -190,7 +199,7 @@ class Translator:
         return translate_blocks(self.engine, blocks, is_retry=is_retry)
 
     def scope(self, *, is_retry: bool = False) -> str:
-        """Return the cache scope of sentences: the model and all options, as a string."""
+        """Return the model and all decoding options as a string, for the keys of the memory."""
         p = self.params
         options = {
             **self.engine.identity,
@@ -204,7 +213,11 @@ class Translator:
         return " ".join(f"{name}={value}" for name, value in options.items())
 
     def _translated_sentence(
-        self, segment: Segment, copied: str | None, best: Mapping[str, Outcome], kind: TextKind
+        self,
+        segment: Segment,
+        copied: str | None,
+        best: Mapping[str, FlaggedOutput],
+        kind: TextKind,
     ) -> Sentence:
         source = segment.text
         flags = {"control_characters"} if segment.cleaned else set()

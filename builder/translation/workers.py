@@ -30,7 +30,7 @@ def decode_blocks(
         params: Parameters of the `[translate]` section.
         limits: Executor, and resource limits.
         blocks: Lists of sentences with single spaces between words.
-        is_retry: Whether to decode with the options for sentences with defective translations.
+        is_retry: Whether the first translations of these sentences were defective.
 
     Yields:
         The outputs of each block, one per sentence, in the order of the blocks.

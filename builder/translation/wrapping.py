@@ -1,7 +1,7 @@
 """Detects sentences that were wrapped over several lines, and wraps their translations again.
 
-Input: the lines of a text. Output: which lines continue on the next one, so that half a sentence is
-never translated alone; and translations, each wrapped into as many lines as its source.
+Input: the lines of a text. Output: the lines that continue on the next line, so that half a
+sentence is never translated alone; and translations, each wrapped into as many lines as its source.
 """
 
 import re
@@ -16,9 +16,9 @@ BOUND = frozenset(
 MARGIN = 100
 """Maximum length of a line, in characters, in a text that was wrapped at a margin."""
 WIDE_SHARE = 50
-"""In a text that was wrapped at a margin, at most one line in this many exceeds `MARGIN`."""
+"""One line in this many may exceed `MARGIN` in a text that was wrapped at a margin."""
 LEAST_WIDTH = 45
-"""Minimum length in characters of a line that was wrapped; its author ended a shorter line."""
+"""Minimum length in characters of a wrapped line; a shorter line ended there on purpose."""
 LEAST_SPACES = 4
 """Minimum number of spaces in a wrapped line."""
 LONGEST = 4000
@@ -67,7 +67,8 @@ def rewrap(text: str, breaks: Sequence[tuple[int, str]], source_length: int) -> 
         source_length: Length of the source in characters.
 
     Returns:
-        The translation with all line breaks. Breaks in excess of its spaces are appended.
+        The translation with all line breaks. Line breaks without a space to replace are
+        appended.
     """
     lines, start, rest = "", 0, ""
     for offset, separator in breaks:
@@ -81,7 +82,7 @@ def rewrap(text: str, breaks: Sequence[tuple[int, str]], source_length: int) -> 
 
 
 def _nearest_space(text: str, start: int, target: int) -> int | None:
-    """Return the offset of the space nearest to `target` that is not before `start`."""
+    """Return the offset of the space nearest to `target`, at or after `start`; None if none."""
     before = text.rfind(" ", start, target + 1)
     after = text.find(" ", max(start, target))
     found = [place for place in (before, after) if place >= 0]

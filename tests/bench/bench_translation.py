@@ -20,7 +20,7 @@ from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
 from builder.translation import translate
-from builder.translation.engine import Engine
+from builder.translation.engine import CTranslate2Engine
 from builder.translation.layout import split_text
 from schemas import Documents, Queries
 
@@ -63,7 +63,7 @@ def _documents(urls: list[str], texts: list[str]) -> pl.DataFrame:
 def _throughput(folder: Path, first: pl.DataFrame, second: pl.DataFrame) -> list[Row]:
     params = TranslateParameters(model=bundled_model(), retry=False)
     limits = Limits(scratch=folder, threads=THREADS, memory=2 * 2**30)
-    engine = Engine.load(bundled_model(), params, THREADS)
+    engine = CTranslate2Engine.load(bundled_model(), params, THREADS)
     sentences = {s.text for text in first["text"] for s in split_text(text).segments}
     seconds = _stage(folder, "first", first, params, limits)
     decoded = _decoded(engine, sorted(sentences), params)
@@ -117,9 +117,9 @@ def _stage(
     return seconds
 
 
-def _decoded(engine: Engine, sentences: list[str], params: TranslateParameters) -> float:
+def _decoded(engine: CTranslate2Engine, sentences: list[str], params: TranslateParameters) -> float:
     """Seconds of the bare engine on the parts that the stage decodes, tokenized and sorted."""
-    source, _ = engine.model.processors()
+    source, _ = engine.model.load_tokenizers()
     parts = sorted(
         {text for s in sentences for text, copied in engine.split_sentence(s).parts if not copied}
     )

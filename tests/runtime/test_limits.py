@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import DataError, UsageError
-from builder.io.disk import explain_errors, path_error
+from builder.io.disk import convert_path_error, explain_errors
 from builder.runtime import limits as runtime_limits
 from builder.runtime.limits import (
     DEFAULT_MEMORY,
@@ -90,14 +90,14 @@ def test_memory_is_what_the_machine_has_and_the_control_group_allows(
 
 
 def test_the_path_of_an_error_is_told() -> None:
-    moved = path_error(OSError(errno.EISDIR, "", ".x.part", None, "x"))
+    moved = convert_path_error(OSError(errno.EISDIR, "", ".x.part", None, "x"))
     assert isinstance(moved, UsageError)
     assert str(moved) == "x: expected a file, found a folder; choose another path"
-    full = path_error(OSError(errno.EIO, "", "y"))
+    full = convert_path_error(OSError(errno.EIO, "", "y"))
     assert isinstance(full, DataError)
     assert str(full).startswith("y: ")
-    assert path_error(OSError(errno.EPIPE, "")) is None
-    assert path_error(ValueError("z")) is None
+    assert convert_path_error(OSError(errno.EPIPE, "")) is None
+    assert convert_path_error(ValueError("z")) is None
 
 
 def test_an_engine_without_memory_is_told_what_to_raise(tmp_path: Path) -> None:

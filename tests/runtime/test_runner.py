@@ -207,7 +207,7 @@ def test_a_parameter_runs_only_what_depends_on_it(folder: Path) -> None:
     run(folder)
     (folder / "workflow.toml").write_text(DEFINITION.replace("alpha = 1.0", "alpha = 2.0"))
     runner = _runner(folder, pipeline := toy())
-    planned = runner.explain(pipeline.plan(runner.definition.workflow))
+    planned = runner.dry_run(pipeline.plan(runner.definition.workflow))
     assert [str(step.unit) for step in planned if step.ran] == [*ALL[2:4]]
     assert planned[2].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
     assert [str(step.unit) for step in planned if step.is_conditional] == [ALL[4]]
@@ -226,7 +226,7 @@ def test_alternatives_are_joined(names: list[str], text: str) -> None:
 
 def test_explain_writes_nothing(folder: Path) -> None:
     runner = _runner(folder, pipeline := toy())
-    steps = runner.explain(pipeline.plan(runner.definition.workflow))
+    steps = runner.dry_run(pipeline.plan(runner.definition.workflow))
     assert [str(step.unit) for step in steps if step.ran] == ALL
     assert not list((folder / "out").rglob("*.parquet"))
 

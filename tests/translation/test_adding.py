@@ -56,7 +56,7 @@ def test_a_ctranslate2_folder(model: Path, limits: Limits, tmp_path: Path) -> No
 
 def test_an_opus_mt_folder_is_converted(limits: Limits, tmp_path: Path) -> None:
     folder, out = tiny.build_opus_mt(tmp_path / "opus"), tmp_path / "converted"
-    with pytest.raises(UsageError, match="must be converted; use --out"):
+    with pytest.raises(UsageError, match="must be converted to CTranslate2; use --out"):
         add_model(folder, limits)
     found = add_model(folder, limits, out=out)
     assert found["kind"] == "OPUS-MT (Marian)"

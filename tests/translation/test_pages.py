@@ -16,7 +16,7 @@ from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.translation import pages as pages_module
 from builder.translation.memory import TranslationMemory
-from builder.translation.pages import translate_pages
+from builder.translation.pages import translate_documents
 from builder.translation.parts import Output
 from builder.translation.sentences import Sentence, Translation
 from builder.translation.text_cache import TextCache
@@ -70,7 +70,7 @@ def test_groups_come_back_in_order_with_all_their_fields(
     memory, texts = kept
     frames = [frame(*range(n, n + 4)) for n in range(0, 40, 4)]
     engine = UpperEngine()
-    found = list(translate_pages(frames, Translator(engine, memory, PARAMS), texts))
+    found = list(translate_documents(frames, Translator(engine, memory, PARAMS), texts))
     assert [pages.rows() for pages, _ in found] == [[row] for f in frames for row in f.rows()]
     plain = Translator(UpperEngine(), memory, PARAMS)
     for pages, fields in found:
@@ -84,7 +84,7 @@ def test_a_text_seen_before_is_not_even_taken_apart(
 ) -> None:
     memory, texts = kept
     first = list(
-        translate_pages([frame(1, 2, 3)], Translator(UpperEngine(), memory, PARAMS), texts)
+        translate_documents([frame(1, 2, 3)], Translator(UpperEngine(), memory, PARAMS), texts)
     )
     translator = Translator(UpperEngine(), memory, PARAMS)
     prepared: list[str] = []
@@ -93,12 +93,12 @@ def test_a_text_seen_before_is_not_even_taken_apart(
         "prepare",
         lambda texts: prepared.extend(texts) or Translator.prepare(translator, texts),
     )
-    second = list(translate_pages([frame(1, 2, 3, 4)], translator, texts))
+    second = list(translate_documents([frame(1, 2, 3, 4)], translator, texts))
     assert {name: found[:3] for name, found in second[0][1].items()} == first[0][1]
     assert prepared == [frame(4)["text"][0]]
     other = PARAMS.model_copy(update={"on_numbers_differ": "source"})
     translator = Translator(UpperEngine(), memory, other)
-    ((_, fields),) = translate_pages([frame(1)], translator, texts)
+    ((_, fields),) = translate_documents([frame(1)], translator, texts)
     assert "source_kept" not in fields["text"][0].sentences[0].flags
     assert translator.counts.asked > 0
 
@@ -114,14 +114,16 @@ def test_an_error_in_decoding_ends_the_work(kept: tuple[TranslationMemory, TextC
 
     translator = Translator(Failing(), memory, PARAMS)
     with pytest.raises(FormatError, match="broken"):
-        list(translate_pages([frame(n) for n in range(9)], translator, texts))
+        list(translate_documents([frame(n) for n in range(9)], translator, texts))
     assert "translate" not in {thread.name.split("_")[0] for thread in threading.enumerate()}
 
 
 def test_a_stop_leaves_no_thread_at_work(kept: tuple[TranslationMemory, TextCache]) -> None:
     memory, texts = kept
     engine = UpperEngine()
-    work = translate_pages([frame(n) for n in range(9)], Translator(engine, memory, PARAMS), texts)
+    work = translate_documents(
+        [frame(n) for n in range(9)], Translator(engine, memory, PARAMS), texts
+    )
     next(work)
     work.close()
     assert len(engine.asked) < 12  # of 21
@@ -164,7 +166,7 @@ def test_pages_are_those_translated_one_by_one(
         patch.setattr(pages_module, "HELD_BYTES", 2 * most)
         for _ in range(2):
             engine = UpperEngine()
-            found = list(translate_pages(frames, Translator(engine, memory, PARAMS), kept))
+            found = list(translate_documents(frames, Translator(engine, memory, PARAMS), kept))
             assert [t for pages, _ in found for t in pages["text"]] == list(chain(*texts))
             plain = Translator(UpperEngine(), memory, PARAMS)
             made = [translation for _, fields in found for translation in fields["text"]]

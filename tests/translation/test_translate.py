@@ -15,19 +15,19 @@ import builder
 from builder import BuildReport
 from builder.errors import FormatError
 from builder.parameters import TranslateParameters
-from builder.translation.engine import Engine
+from builder.translation.engine import CTranslate2Engine
 from builder.translation.layout import split_text
 from builder.translation.memory import TranslationMemory
 from builder.translation.text_cache import TextCache
 
 
-def load(folder: Path, **params: object) -> Engine:
+def load(folder: Path, **params: object) -> CTranslate2Engine:
     """The model with other parameters than the defaults."""
     options = {"compute_type": "float32", "model": folder, **params}
-    return Engine.load(folder, TranslateParameters.model_validate(options), threads=1)
+    return CTranslate2Engine.load(folder, TranslateParameters.model_validate(options), threads=1)
 
 
-def english(engine: Engine, sentences: list[str]) -> list[str]:
+def english(engine: CTranslate2Engine, sentences: list[str]) -> list[str]:
     """The outputs' texts."""
     return [output.text for output in engine.translate(sentences)]
 
@@ -45,7 +45,7 @@ def test_the_model_translates(model: Path, compute_type: str) -> None:
 def test_who_ends_a_sentence_is_read_from_the_model(toy: ModuleType, tmp_path: Path) -> None:
     ended = toy.build(tmp_path / "ended", add_source_eos=True)
     engine = load(ended)
-    assert not engine.model.append_eos
+    assert not engine.model.needs_eos
     assert english(engine, ["le chat dort"]) == ["the cat sleeps"]
 
 
@@ -54,7 +54,9 @@ def test_order_batches_and_threads_do_not_matter(model: Path) -> None:
     texts = [" ".join(words[i % 8] for i in range(n, n + 1 + n % 9)) for n in range(60)]
     expected = load(model).translate(texts)
     assert load(model, batch_tokens=7).translate(texts) == expected
-    two = Engine.load(model, TranslateParameters(compute_type="float32", model=model), threads=2)
+    two = CTranslate2Engine.load(
+        model, TranslateParameters(compute_type="float32", model=model), threads=2
+    )
     assert two.translate(texts[::-1]) == expected[::-1]
 
 

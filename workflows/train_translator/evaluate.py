@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sacrebleu
 
 from builder.parameters import TranslateParameters
-from builder.translation.engine import Engine
+from builder.translation.engine import CTranslate2Engine
 from workflows.train_translator.prepare import read_pairs
 from workflows.train_translator.vocabulary import END, START
 
@@ -48,7 +48,7 @@ def evaluate(
         compute_type=compute_type,
         batching="exact" if compute_type == "int8" else "fast",
     )
-    engine = Engine.load(folder, params, 2)
+    engine = CTranslate2Engine.load(folder, params, 2)
     scores = {}
     for path in sorted(tests.glob("*.tsv.gz")):
         name = path.name.removesuffix(".tsv.gz").removeprefix("ts_")
@@ -80,8 +80,8 @@ def compare_with_pytorch(model: "Transformer", folder: Path, tests: Path) -> dic
     from workflows.train_translator.model import greedy_decode
 
     params = TranslateParameters(model=folder, compute_type="float32")
-    engine = Engine.load(folder, params, 2)
-    source, target = engine.model.processors()
+    engine = CTranslate2Engine.load(folder, params, 2)
+    source, target = engine.model.load_tokenizers()
     sentences = [french for french, _ in read_pairs(min(tests.glob("*.tsv.gz")))][:COMPARED]
     same = 0
     for sentence in sentences:

@@ -7,7 +7,7 @@ hand. Out: rows of the card. A judgement applies to one output; any other output
 from pathlib import Path
 
 from builder.parameters import TranslateParameters
-from builder.translation.engine import Engine
+from builder.translation.engine import CTranslate2Engine
 from workflows.train_translator.prepare import held_out_sentences
 
 JUDGED = Path(__file__).with_name("judged.tsv")
@@ -22,7 +22,8 @@ def outputs(folder: Path, beam_size: int) -> list[str]:
     """
     params = TranslateParameters(model=folder, beam_size=beam_size)
     return [
-        output.text for output in Engine.load(folder, params, 2).translate(held_out_sentences())
+        output.text
+        for output in CTranslate2Engine.load(folder, params, 2).translate(held_out_sentences())
     ]
 
 

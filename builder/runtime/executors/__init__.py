@@ -46,7 +46,7 @@ EXECUTORS: dict[str, Callable[[], Executor]] = {
     "processes": ProcessExecutor,
     "ray": RayExecutor,
 }
-"""Executor classes by command-line name."""
+"""Executor class for each value of the option `--executor`."""
 
 
 def get_executor(name: str) -> Executor:

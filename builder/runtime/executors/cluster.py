@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class RayExecutor:
-    """Executor on the Ray cluster at `RAY_ADDRESS`, or on a local cluster if that is not set.
+    """Executor that uses the Ray cluster at `$RAY_ADDRESS` or, if unset, a local Ray cluster.
 
     All workers need this package, and must see the collection at the same path.
     """
@@ -64,7 +64,7 @@ class RayExecutor:
             raise DataError(f"Ray failed to run the task for {item}: {error}") from None
 
     def _start(self, threads: int) -> int:
-        """Connect to the Ray cluster, or start a local one, and return the number of CPUs."""
+        """Connect to the Ray cluster or start a local one; return the number of its CPUs."""
         if not self._ray.is_initialized():
             local_cpus = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
             self._ray.init(

@@ -35,12 +35,12 @@ PROGRAM = (
 
 
 class ProcessExecutor:
-    """Pool of worker processes, one per thread of the limits, which are started on demand.
+    """Executor with a pool of worker processes, which are started on demand.
 
     Processes are spawned, not forked: multi-threaded engines do not survive a fork.
 
     Args:
-        max_workers: Maximum number of processes; default: the thread count of the limits.
+        max_workers: Maximum number of processes; None: the number of threads in the limits.
     """
 
     in_process = False
@@ -65,7 +65,7 @@ class ProcessExecutor:
         return ordered_map(partial(self._run_in_worker, call), items, workers)
 
     def _run_in_worker(self, function: Callable[[Item], Result], item: Item) -> Result:
-        """Run a function in a worker process and return its result."""
+        """Run a function in a worker process, and return the result of the function."""
         for _ in range(ATTEMPTS):
             worker = self._acquire()
             try:
