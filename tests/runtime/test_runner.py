@@ -200,6 +200,7 @@ def test_first_run_builds_all_and_second_nothing(folder: Path) -> None:
     again = run(folder)
     assert ran(again) == []
     assert again["words 2022-06"].ledger == ledger
+    assert {step.seconds for step in again.values()} == {0.0}
     assert _tree(folder) == before
 
 
@@ -262,6 +263,30 @@ def test_a_damaged_intermediate_file_is_built_again_before_use(folder: Path) -> 
     (folder / "workflow.toml").write_text(DEFINITION.replace("alpha = 1.0", "alpha = 2.0"))
     assert ran(run(folder)) == ["words 2022-06", *ALL[2:5]]
     assert path.read_bytes() == good[path.relative_to(folder).as_posix()]
+
+
+def test_damaged_outputs_are_repaired_before_they_are_published(folder: Path) -> None:
+    run(folder)
+    good = _tree(folder)
+    (path,) = (folder / "out/.work/collect/all").glob("*/names.parquet")
+    path.write_bytes(path.read_bytes()[::-1])
+    assert ran(run(folder)) == []  # of the same size, and no stage reads it
+    runner = _runner(folder, pipeline := toy())
+    steps: list[Step] = []
+    with runner.store.lock():
+        runner.repair(pipeline.plan(runner.definition.workflow), steps.append)
+    assert [str(step.unit) for step in steps if step.ran] == [ALL[5]]
+    assert path.read_bytes() == good[path.relative_to(folder).as_posix()]
+
+
+@pytest.mark.parametrize("change", [lambda data: data[:-1], lambda data: data + b"x"])
+def test_an_intermediate_file_of_another_size_is_built_again(
+    change: Callable[[bytes], bytes], folder: Path
+) -> None:
+    run(folder)
+    (path,) = (folder / "out/.work/shout/2022-07").glob("*/shouts.parquet")
+    path.write_bytes(change(path.read_bytes()))
+    assert ran(run(folder)) == ["shout 2022-07"]
 
 
 def test_a_missing_intermediate_file_is_built_again(folder: Path) -> None:
