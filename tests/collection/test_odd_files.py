@@ -248,6 +248,26 @@ def test_hidden_files_are_not_read(layout: str, tmp_path: Path) -> None:
     assert not any(path.name.startswith(".") for path in snapshot.paths)
 
 
+def test_a_file_with_two_names_is_read_once(tmp_path: Path) -> None:
+    release = tmp_path / "r" / ENGLISH
+    write(release / "queries.txt", "1\teau\n")
+    write(release / "qrels.txt", "1 0 11 1\n")
+    write(release / "documents/a.jsonl", '{"id": "11", "title": "T", "abstract": "A"}\n')
+    (release / "documents/b.jsonl").symlink_to("a.jsonl")
+    (snapshot,) = find_snapshots(list_release_files(tmp_path / "r"), "longeval-sci")
+    assert [len(paths) for paths in snapshot.documents.values()] == [1]
+    assert (len(snapshot.queries), len(snapshot.qrels)) == (1, 1)
+
+
+def test_only_folders_of_documents_have_documents(tmp_path: Path) -> None:
+    write(tmp_path / "r" / QUERIES["longeval-web"], "1\teau\n")
+    write(tmp_path / "r" / FRENCH / "Json/2022-06_fr/a.json", "[]")
+    write(tmp_path / "r" / FRENCH / "qrels/2022-06_fr/about.json", "[]")
+    (snapshot,) = find_snapshots(list_release_files(tmp_path / "r"), "longeval-web")
+    names = [path.name for paths in snapshot.documents.values() for path in paths]
+    assert names == ["a.json"]
+
+
 def test_validate_names_each_oddity(tmp_path: Path) -> None:
     home = tmp_path / "r/publish/French"
     write(home / "Queries/train.tsv", "1\teau\n2\tpain\r3\tsel\n4\x01\tlait\n")
