@@ -126,20 +126,21 @@ class DocumentChanges(TableSchema):
         nullable=True,
         min=0,
         max=1,
-        description="Dice coefficient of the word sets; null unless updated",
+        description="Dice coefficient of the word sets of both versions; null unless `status` is "
+        "`updated`",
     )
     shingle_jaccard = dy.Float64(
         nullable=True,
         min=0,
         max=1,
-        description="Jaccard coefficient of the 5-shingle sets; null unless updated",
+        description="Jaccard coefficient of the 5-shingle sets; null unless `status` is `updated`",
     )
     tokens_from = count_column("Number of tokens in the earlier snapshot", nullable=True)
     tokens_to = count_column("Number of tokens in the later snapshot", nullable=True)
     band = dy.String(
         nullable=True,
         regex=rf"^({'|'.join(CHANGE_BANDS)})$",
-        description="Degree of the change; null unless updated",
+        description="Degree of the change; null unless `status` is `updated`",
     )
     matched_by = dy.String(
         nullable=True,

@@ -46,8 +46,9 @@ class ClickDiagnostics(TableSchema):
     )
     value = dy.Float64(
         nullable=True,
-        description="held_out_clicks: click rate predicted by the model; held_out_* and "
-        "baseline_*: perplexity, or mean log-likelihood per impression; null for all others",
+        description="`held_out_clicks`: click rate predicted by the model; `*_perplexity`: "
+        "perplexity; `*_log_likelihood`: mean log-likelihood per impression; null for other "
+        "diagnostics",
     )
     model = dy.String(
         nullable=True,
@@ -65,7 +66,7 @@ class GradeCuts(TableSchema):
 
 
 class GradeSensitivity(TableSchema):
-    """Number of query-document pairs per published grade and grade under alternative settings."""
+    """Number of query-document pairs by published grade and by grade under alternative settings."""
 
     scenario = dy.String(
         primary_key=True, regex=rf"^({'|'.join(SCENARIOS)})$", description="Grading settings"

@@ -60,8 +60,8 @@ class ReleaseIds(TableSchema):
     id = dy.String(primary_key=True, min_length=1, description="Id in the release")
     key = dy.String(
         regex=r"^[dq][0-9a-f]{16}$",
-        description="Id in the maps, changes and drift of the collection, derived from the text or "
-        "URL and unique within the snapshot",
+        description="Id used in the id maps, change tables and drift tables; derived from the text "
+        "or URL, and unique within the snapshot",
     )
     text_key = dy.String(
         nullable=True,

@@ -264,10 +264,10 @@ def _write_presence(
 
 
 def id_ranges(tables: Mapping[str, Table], column: str) -> Iterator[tuple[str, str]]:
-    """Yield the first and last id of consecutive ranges, which divide all possible ids evenly.
+    """Split the id space into equal ranges; yield the first and last id of each range.
 
-    Each range has about `ROWS_PER_RANGE` rows or fewer: an id is a letter followed by 16
-    hexadecimal digits of an MD5 hash, so ids are evenly distributed.
+    A range has at most about `ROWS_PER_RANGE` rows, as ids are evenly distributed: an id is a
+    letter followed by 16 hexadecimal digits of an MD5 hash.
     """
     rows = sum(pq.read_metadata(path).num_rows for t in tables.values() for path in t.paths)
     count = max(1, -(-rows // ROWS_PER_RANGE))

@@ -18,7 +18,7 @@ import polars as pl
 from builder.alignment.texts import read_texts, split_by_size
 from builder.documents.sketch import (
     Sketches,
-    band_rows,
+    bands_to_frame,
     estimate_jaccard,
     memory_map_signatures,
     sketch_texts,
@@ -149,7 +149,7 @@ def _sketch_pages(
             count = len(sketches.signatures)
             file.write(sketches.signatures.tobytes())
             numbers = np.arange(first, first + count)
-            append_rows(connection, f"{status}_bands", band_rows(sketches, numbers))
+            append_rows(connection, f"{status}_bands", bands_to_frame(sketches, numbers))
             first += count
             progress.advance(count)
     progress.finish()

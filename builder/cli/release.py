@@ -185,14 +185,14 @@ def _print_skipped_files(plan: "ImportPlan") -> None:
 
 
 def _format_names(names: Sequence[str]) -> str:
-    """Join up to `MAX_LISTED_FILES` names, and count the others: `a, b and 3 more`."""
+    """List up to `MAX_LISTED_FILES` names, then the number of omitted names: `a, b and 3 more`."""
     remaining = len(names) - MAX_LISTED_FILES
     listed = ", ".join(escape_control(name) for name in names[:MAX_LISTED_FILES])
     return listed + (f" and {remaining:,} more" if remaining > 0 else "")
 
 
 def _format_file_counts(counts: Mapping[str, int]) -> str:
-    """Join up to `MAX_LISTED_FILES` paths with their file counts, and count the other paths."""
+    """List up to `MAX_LISTED_FILES` paths with file counts, then the number of omitted paths."""
     listed = [
         f"{escape_control(name)} ({count:,} files)" if count > 1 else escape_control(name)
         for name, count in list(counts.items())[:MAX_LISTED_FILES]

@@ -77,7 +77,7 @@ class Comparison:
         return tuple(s.model for s in self.scores if s.per_rank.log_likelihood < limit)
 
 
-OpenLog = Callable[..., LogSummary]
+LogOpener = Callable[..., LogSummary]
 """Function that opens a log: `open_log` with `progress` and `log_params` already bound."""
 
 CREATE_LOGGED = """
@@ -151,7 +151,7 @@ def compare_models(
 
 
 def _load_and_encode(
-    log: Path, test: Path | None, held_out: float, limits: Limits, opener: OpenLog
+    log: Path, test: Path | None, held_out: float, limits: Limits, opener: LogOpener
 ) -> tuple[EncodedLog, tuple[int, int, int], tuple[LogSummary, ...]]:
     """Load the training and test logs, and encode their pages.
 
@@ -178,7 +178,7 @@ def _load_log(
     log: Path,
     train_share: float,
     limits: Limits,
-    opener: OpenLog,
+    opener: LogOpener,
 ) -> LogSummary:
     """Append a log to the table `logged`; records after the training share become test records."""
     summary = opener(connection, log, limits)

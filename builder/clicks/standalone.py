@@ -120,7 +120,7 @@ def check_model(name: str) -> None:
 def _note_missing_users(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters
 ) -> Iterator[str]:
-    """Yield a note if `votes` or `pages` needs users, but no impression has one."""
+    """Yield a note if `votes` or `pages` depends on user ids, but no impression has a user id."""
     if (params.votes, params.pages) == ("impression", "separate"):
         return
     ((users,),) = connection.execute('SELECT count("user") FROM used_impressions').fetchall()

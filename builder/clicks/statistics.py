@@ -153,12 +153,12 @@ FROM pages
 
 
 class CountedImpressions(NamedTuple):
-    """Numbers of impressions that were counted.
+    """Number of counted impressions, in total and without clicks.
 
     Args:
-        total: Number of impressions counted.
-        without_click: Number of these impressions without clicks; if pages are joined, number of
-            impressions of visits without clicks.
+        total: Number of counted impressions.
+        without_click: Number of these impressions that have no click; if pages are joined, the
+            number of these impressions whose visit has no click.
     """
 
     total: int

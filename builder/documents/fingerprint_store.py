@@ -21,7 +21,7 @@ from builder.documents.fingerprints import FingerprintedPages, analyze_texts
 from builder.documents.key_order import drop_texts
 from builder.documents.row_groups import NO_PAGES, RowGroup
 from builder.documents.rules import PageRules
-from builder.documents.sketch import BAND_SCHEMA, band_rows
+from builder.documents.sketch import BAND_SCHEMA, bands_to_frame
 from builder.io import parquet
 from builder.parameters import DocumentParameters
 from builder.runtime.executors import map_partitions, process_pool
@@ -83,7 +83,7 @@ class FingerprintStore:
         self._pages.append(self._write("pages", pages))
         self._keys.append(keys)
         if sketches is not None:
-            self._bands.append(self._write("bands", band_rows(sketches, keys)))
+            self._bands.append(self._write("bands", bands_to_frame(sketches, keys)))
             with self._signatures.open("ab") as file:
                 file.write(sketches.signatures.tobytes())
 

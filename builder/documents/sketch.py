@@ -87,16 +87,16 @@ def compute_signatures(tokens: TokenBuffer, shingle_size: int) -> Signatures:
     return minima.reshape(count, BINS)
 
 
-def band_rows(sketches: Sketches, numbers: npt.NDArray[np.integer[Any]]) -> pl.DataFrame:
+def bands_to_frame(sketches: Sketches, text_numbers: npt.NDArray[np.integer[Any]]) -> pl.DataFrame:
     """Convert the non-empty bands of sketches to rows with `number`, `band` and `value`.
 
     Args:
         sketches: Sketches of n texts.
-        numbers: Number that identifies each text, integer[n].
+        text_numbers: Number that identifies each text, integer[n].
     """
     row, band = np.nonzero(sketches.filled)
     values = sketches.bands[row, band]
-    return pl.DataFrame({"number": numbers[row], "band": band, "value": values}, BAND_SCHEMA)
+    return pl.DataFrame({"number": text_numbers[row], "band": band, "value": values}, BAND_SCHEMA)
 
 
 def memory_map_signatures(path: Path) -> Signatures:

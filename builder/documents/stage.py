@@ -181,7 +181,7 @@ def _write_parts(
 def _split_at_parts(
     batches: Iterable[pl.DataFrame], last_prefixes: Sequence[int]
 ) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Split batches of documents at the bounds of parts; yield part numbers and documents.
+    """Split batches of documents at part boundaries; yield each piece with its part number.
 
     Part 0 is yielded even if there are no documents.
 

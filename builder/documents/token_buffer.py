@@ -78,10 +78,10 @@ class TokenBuffer(NamedTuple):
         return TextBytes(self.data, self.token_offsets).to_series()
 
     def as_uint64(self) -> Keys:
-        """Return one 64-bit integer per byte offset of the buffer: the eight bytes from there.
+        """Return, for each byte offset, the eight bytes that start there as a 64-bit integer.
 
-        Integers are little-endian; bytes after the end of the buffer count as 0. The array has one
-        more entry than the buffer has bytes.
+        Integers are little-endian; the buffer is padded with zeros. The array has one more entry
+        than the buffer has bytes.
         """
         padded = np.concatenate([self.data, np.zeros(WORD_BYTES, dtype=np.uint8)])
         return np.ndarray(len(self.data) + 1, "<u8", padded, strides=1)

@@ -163,9 +163,9 @@ def _split_residual(
     unchanged_ids: pl.Series,
     score: Scorer,
 ) -> dict[str, float | None]:
-    """Split the residual into `statistics` and `system`.
+    """Split the residual into the effects of collection statistics and of the system itself.
 
-    `after.run` is the run on the later snapshot that was ranked with earlier statistics.
+    `after.run` ranks the later snapshot with the collection statistics of the earlier one.
     """
     system = _score_cell(before, after, unchanged_ids, frozenset(COMPONENTS), score).change
     if residual is None or system is None:

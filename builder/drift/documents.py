@@ -81,7 +81,7 @@ FROM by_host ORDER BY added + removed + not_kept DESC, updated DESC, host
 
 
 def read_presence_patterns(connection: duckdb.DuckDBPyConnection) -> Patterns:
-    """Count documents by the exact set of snapshots that contain them."""
+    """Count documents per presence pattern: the snapshots that contain the document."""
     return {tuple(names): n for names, n in connection.execute(PATTERNS).fetchall()}
 
 
@@ -92,7 +92,7 @@ def series_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any
     collection and are in a later snapshot again.
 
     Args:
-        patterns: Number of documents by the exact set of snapshots that contain them.
+        patterns: Number of documents per presence pattern; see `read_presence_patterns`.
         names: Names of all snapshots in chronological order.
     """
     return {

@@ -114,7 +114,7 @@ def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
 def series_statistics(
     connection: duckdb.DuckDBPyConnection, names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return how well the grades of common pairs agree, for every pair of snapshots."""
+    """Return, for every two snapshots, the agreement of the grades of pairs judged in both."""
     tables = {(a, b): _empty_transitions() for b in range(len(names)) for a in range(b)}
     for first, second, before, after, pairs in connection.execute(TRANSITIONS).fetchall():
         tables[first, second][before][after] = pairs

@@ -1,8 +1,8 @@
 """Computes overlap, survival and intersections of snapshots from the ids that they contain.
 
-Reads the number of ids by the exact set of snapshots that contain them. Returns sizes, overlap
-matrices, survival, returning ids, the size of the core, and the exclusive intersections of an UpSet
-plot (Lex et al. 2014).
+Reads the number of ids per presence pattern: the set of snapshots that contain an id. Returns
+sizes, overlap matrices, survival, returning ids, the size of the core, and the exclusive
+intersections of an UpSet plot (Lex et al. 2014).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,8 @@ from typing import Any
 from builder.drift.statistics import jaccard, share
 
 Patterns = Mapping[tuple[str, ...], int]
-"""Number of ids by the exact set of snapshots that contain them, in chronological order."""
+"""Number of ids per presence pattern: the names, in chronological order, of the snapshots that
+contain the id."""
 
 
 def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
@@ -84,7 +85,7 @@ def exclusive_intersections(patterns: Patterns, limit: int = 20) -> list[dict[st
     """Return the sizes of the largest exclusive intersections of snapshots.
 
     An exclusive intersection consists of the ids in exactly these snapshots. If there are more than
-    `limit`, a last row without snapshots has the sum of all others.
+    `limit`, a last row without snapshots has the sum of the remaining sizes.
     """
     ordered = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))
     rows = [{"snapshots": list(pattern), "ids": n} for pattern, n in ordered[:limit]]

@@ -77,8 +77,8 @@ def jensen_shannon_divergence(type_counts: Mapping[tuple[int, int], int]) -> flo
     """Return the Jensen-Shannon divergence between two distributions of counts, in bits (Lin 1991).
 
     Args:
-        type_counts: Number of items, such as words, for each pair of counts in the first and in the
-            second distribution.
+        type_counts: For each pair (count in the first distribution, count in the second), the
+            number of items, such as words, that have these two counts.
 
     Returns:
         A number in [0, 1]; None if either distribution is empty.

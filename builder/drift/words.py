@@ -81,9 +81,10 @@ def count_lost_words(
     limits: Limits,
     progress: Progress,
 ) -> Ledger:
-    """Stage: count the words of the documents that leave the core because a snapshot lacks them.
+    """Stage: count the words of the documents that leave the core in a snapshot.
 
-    The core consists of the documents that all snapshots so far contain.
+    The core consists of the documents in all snapshots so far. A document leaves it in the first
+    snapshot that does not contain the document.
 
     Args:
         out: Existing empty folder; receives the table and `rejects` (always empty).

@@ -25,7 +25,7 @@ from builder.evaluation.runs.assignment import assign_runs, find_pivot
 from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.runs.scoring import score_file
 from builder.evaluation.tables import results
-from builder.evaluation.tables.perquery import query_drops, query_scores
+from builder.evaluation.tables.perquery import query_score_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
 from builder.runtime.progress import NoProgress, Progress
 from builder.trec.released import read_query_keys
@@ -195,7 +195,7 @@ def _evaluate(
         table(results.persistence_rows, results.PERSISTENCE),
         table(results.agreement_rows, results.AGREEMENT),
         query_scores(snapshots, systems, parameters),
-        query_drops(snapshots, systems, parameters),
+        query_score_drops(snapshots, systems, parameters),
     )
 
 

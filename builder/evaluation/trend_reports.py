@@ -84,7 +84,7 @@ def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> Tre
             "expected at least one row, with a system, a measure and a snapshot in each row"
         )
     weight = pl.col("weight") if "weight" in scores.columns else pl.lit(1.0)
-    seconds = {name: snapshot_seconds(name) for name in scores["snapshot"].unique().sort()}
+    seconds = {name: snapshot_unix_seconds(name) for name in scores["snapshot"].unique().sort()}
     dated = scores.select(
         "system",
         "measure",
@@ -95,7 +95,7 @@ def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> Tre
     repeated = scores.filter(dated.select("system", "measure", "time").is_duplicated())
     if repeated.height:
         raise UsageError(
-            "expected one score per system, measure and snapshot, found several of "
+            "expected one score per system, measure and snapshot, found several for "
             + ", ".join(repeated.select(SCORE_COLUMNS[:3]).row(0))
         )
     return trend_report(_complete_grid(dated), ["system", "measure"], residuals, None)
@@ -137,7 +137,7 @@ def snapshot_trend_from_file(path: Path, residuals: ResidualKind = "raw") -> Tre
         raise UsageError(f"{path}: {error}") from error
 
 
-def snapshot_seconds(snapshot: str) -> int:
+def snapshot_unix_seconds(snapshot: str) -> int:
     """Return the start of a snapshot named `2022-06` or `2022-06-30`, in Unix seconds (UTC).
 
     Raises:

@@ -101,8 +101,8 @@ def _to_arrays(
 ) -> tuple[Floats, Floats, Floats]:
     if not len(times) == len(scores) == len(weights):
         raise UsageError(
-            "expected the same number of times, scores and weights, "
-            f"found {len(times)}, {len(scores)} and {len(weights)}"
+            "expected times, scores and weights of equal length, "
+            f"found lengths {len(times)}, {len(scores)} and {len(weights)}"
         )
     t = np.asarray(times, dtype=np.float64)
     y = np.asarray([math.nan if s is None else s for s in scores], dtype=np.float64)

@@ -192,7 +192,7 @@ class CollectionSource:
             views.view_sql(self.collection, name)
             for name in sorted(self._referenced_tables(statement))
         ]
-        return "\n".join([*lines, statement.to_sql() + ";"])
+        return "\n".join([*lines, statement.inline_parameters() + ";"])
 
 
 FIRST_ROW_SQL = {

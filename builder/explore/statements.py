@@ -46,7 +46,7 @@ class Statement:
         """Return all words in the SQL, which include the names of the tables and macros used."""
         return frozenset(_NAME.findall(self.sql))
 
-    def to_sql(self) -> str:
+    def inline_parameters(self) -> str:
         """Return the SQL with its parameters replaced by literals."""
         return _PARAMETER.sub(lambda match: sql_literal(self.values[match[1]]), self.sql).strip()
 

@@ -166,7 +166,7 @@ def _parse_columns(
 
 
 def _is_safe_to_ignore(data: bytes) -> bool:
-    """Whether lines are free of invalid JSON that Arrow would accept in ignored fields."""
+    """Whether even ignored fields, which Arrow does not fully check, are valid JSON."""
     return not _has_unusual_json(data) and _is_utf8(data)
 
 

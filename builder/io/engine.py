@@ -40,7 +40,7 @@ def pooled_connection(
         settings: DuckDB settings, such as `threads` and `memory_limit`.
         spill_folder: Folder for data that DuckDB spills to disk; created on first use.
     """
-    instance = _take_instance({**settings, "temp_directory": str(spill_folder)})
+    instance = _acquire_duckdb_instance({**settings, "temp_directory": str(spill_folder)})
     name = f"work_{next(_numbers)}"
     connection = instance.cursor()
     is_clean = False
@@ -53,7 +53,7 @@ def pooled_connection(
         is_clean = not spill_folder.exists()
     finally:
         connection.close()
-        _release_instance(instance, is_clean=is_clean)
+        _release_duckdb_instance(instance, is_clean=is_clean)
 
 
 def append_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.DataFrame) -> None:
@@ -74,7 +74,7 @@ def set_variables(
         connection.execute(f"SET VARIABLE {name} = ?", [value])
 
 
-def _take_instance(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
+def _acquire_duckdb_instance(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
     """Take an idle DuckDB instance from the pool and apply settings to it, or open a new one."""
     with _lock:
         instance = _idle.pop() if _idle else None
@@ -90,14 +90,14 @@ def _take_instance(settings: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
 
 
 @atexit.register
-def _close_idle_instances() -> None:
+def _close_idle_duckdb_instances() -> None:
     """Close the idle DuckDB instances at interpreter exit."""
     with _lock:
         while _idle:
             _idle.pop().close()
 
 
-def _release_instance(instance: duckdb.DuckDBPyConnection, *, is_clean: bool) -> None:
+def _release_duckdb_instance(instance: duckdb.DuckDBPyConnection, *, is_clean: bool) -> None:
     """Return a DuckDB instance to the pool; close it if it is not clean or the pool is full."""
     with _lock:
         if is_clean and len(_idle) < MAX_IDLE:

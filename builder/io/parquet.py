@@ -126,7 +126,7 @@ def relation(
     return connection.read_parquet(names, hive_partitioning=False, **options)
 
 
-def to_sql(*paths: Path) -> str:
+def read_parquet_sql(*paths: Path) -> str:
     """Return a DuckDB SQL expression that reads Parquet files, for users to copy."""
     names = (str(path.absolute()).translate(GLOB_ESCAPES).replace("'", "''") for path in paths)
     listed = ", ".join(f"'{name}'" for name in names)

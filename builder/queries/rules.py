@@ -66,9 +66,9 @@ def selection_rules(
         Rule("too_many_characters", pl.col("typed").str.len_chars() > params.max_chars),
         Rule(
             "search_operator",
-            _drop_condition(params.operators, pl.col("typed").str.contains(OPERATOR)),
+            _exclusion_condition(params.operators, pl.col("typed").str.contains(OPERATOR)),
         ),
-        Rule("url_like", _drop_condition(params.url_like, is_url_like(pl.col("typed")))),
+        Rule("url_like", _exclusion_condition(params.url_like, is_url_like(pl.col("typed")))),
         Rule(
             "navigational",
             (pl.col("clicks") >= params.navigational_clicks)
@@ -95,7 +95,7 @@ def first_matching_rule_expr(rules: Sequence[Rule]) -> pl.Expr:
     )
 
 
-def _drop_condition(option: str, condition: pl.Expr) -> pl.Expr:
+def _exclusion_condition(option: str, condition: pl.Expr) -> pl.Expr:
     """Return the condition if an option has the value `drop`, otherwise a literal false."""
     return condition if option == "drop" else pl.lit(False)
 

@@ -118,7 +118,7 @@ def merge_variant_counts(
         candidates: Table with the schema `Candidates`.
         sets: Table with the schema `Variants`.
         set_users: Number of distinct users of sets with several members: `query`, `set_users`.
-            A set that is missing, since the log has no users, gets the sum over its members.
+            If a set is missing (no user ids in the log), the users of its members are summed.
     """
     members = candidates.drop("variant_set").join(
         sets.select("query", "representative", "variant_set"), on="query"

@@ -2,8 +2,8 @@
 
 A unit is a stage applied to a snapshot, a pair of snapshots or the collection. Its identity
 consists of its stage and version, the schemas of its outputs, its parameters, its settings and the
-hashes of its inputs. Runs with equal identities write equal bytes; differences between two
-identities are the reasons why a unit runs again.
+hashes of its inputs. Runs with equal identities write equal bytes. If the identity of a unit is not
+that of its last run, the differences are the reasons why the unit runs again.
 """
 
 import hashlib
@@ -86,7 +86,7 @@ def fingerprint(identity: Identity) -> str:
 
 
 def change_reasons(before: Identity | None, now: Identity) -> tuple[str, ...]:
-    """Return the differences between two identities of a unit, as reasons to run it again."""
+    """Return what changed in a unit's identity since its last run, as reasons to run it again."""
     if before is None:
         return ("not built yet",)
     reasons = []

@@ -82,7 +82,7 @@ class Pipeline:
             until: Name of the last stage; None for all stages.
 
         Raises:
-            UsageError: `until` is not a stage, or does not run for the given snapshots alone.
+            UsageError: `until` is not a stage, or the given snapshots have no unit of that stage.
         """
         last = len(self.stages) if until is None else self._stage_index(until) + 1
         units = [Unit(s, key) for s in self.stages[:last] for key in s.scope.keys(workflow)]
@@ -92,7 +92,7 @@ class Pipeline:
         pending = [unit for unit in units if _belongs_to(unit, snapshots)]
         if until is not None and until not in {unit.stage.name for unit in pending}:
             raise UsageError(
-                f"--until: stage {until!r} cannot run for {' and '.join(snapshots)} alone; omit "
+                f"--until: stage {until!r} cannot run for only {' and '.join(snapshots)}; omit "
                 "--snapshot, or repeat it for both snapshots of a pair"
             )
         while pending:

@@ -205,7 +205,7 @@ def _find_marker(hint: Any) -> tuple[Any, Any]:
 
 
 def _find_schema(kind: Any) -> type[TableSchema]:
-    """Return the schema S of a table argument `Table[S]`, also in a sequence or mapping."""
+    """Return the schema S of a `Table[S]` argument, or of a sequence or mapping of `Table[S]`."""
     while get_origin(kind) is not Table:
         kind = get_args(kind)[-1]
     schema: type[TableSchema] = get_args(kind)[0]

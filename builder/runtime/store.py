@@ -43,7 +43,7 @@ class InputHashes:
 
     Args:
         path: JSON Lines file of arrays `[path, size, mtime, ctime, inode, sha256]`. Lines are only
-            appended, and the last line of each path is valid; incomplete lines are skipped.
+            appended; the last line of a path takes precedence, incomplete lines are skipped.
     """
 
     def __init__(self, path: Path) -> None:

@@ -18,7 +18,7 @@ CountArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PageStates:
-    """States of pages at a snapshot, as arrays with one element per page.
+    """States of pages in a snapshot, as arrays with one element per page.
 
     Args:
         pages: uint64[pages]; page numbers.
@@ -41,7 +41,7 @@ def count_pages(params: Simulation, snapshot: int) -> int:
 
 
 def page_states(params: Simulation, pages: UInt64Array, snapshot: int) -> PageStates:
-    """Return the states of pages at a snapshot.
+    """Return the states of pages in a snapshot.
 
     Args:
         params: Parameters of the simulation.

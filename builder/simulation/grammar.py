@@ -149,7 +149,7 @@ _SLOTS_BY_ID: dict[int, dict[str, str]] = {}
 
 @cache
 def _parse_template(template: str) -> tuple[tuple[str, str | None], ...]:
-    """Split a template into pairs of a text and the slot after it; None if no slot follows."""
+    """Split a template into pairs of literal text and the next slot; the last slot may be None."""
     return tuple((text, name) for text, name, _, _ in Formatter().parse(template))
 
 

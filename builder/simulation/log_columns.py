@@ -67,7 +67,7 @@ class QueryStrings:
         self.urls = pa.array([*flat_urls, *tracked_urls], pa.string())
         self.url_offsets = _list_offsets(urls)
         self.tracked_offset = len(flat_urls)
-        """Distance in `urls` between a URL and the same URL with a tracking parameter."""
+        """Index offset in `urls` from a URL to the same URL with a tracking parameter."""
         self.result_counts = np.array([len(results) for results in urls], dtype=np.int64)
 
 

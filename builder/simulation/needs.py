@@ -51,7 +51,7 @@ candidates from the same domain."""
 
 @dataclass(frozen=True)
 class Query:
-    """Simulated query with its results at a snapshot, and the true properties of each result.
+    """Simulated query with its results in a snapshot, and the true properties of each result.
 
     Args:
         number: Identifier of the query.
@@ -145,7 +145,7 @@ def _retrieval_score(params: Simulation, need: int, page: int, grade: int) -> fl
 
 
 def create_need_query(params: Simulation, need: int, snapshot: int) -> Query:
-    """Return the query of an information need, with its results at a snapshot."""
+    """Return the query of an information need, with its results in a snapshot."""
     candidates = rank_candidates(params, need, snapshot)
     pages = np.array([page for page, _ in candidates], dtype=np.uint64)
     grades = [grade for _, grade in candidates]

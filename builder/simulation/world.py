@@ -45,16 +45,16 @@ def simulate(
 ) -> None:
     """Simulate a search engine and write its raw data and ground truth.
 
-    The same parameters produce the same bytes, regardless of the number of threads.
+    The same parameters produce the same bytes, regardless of `threads`.
 
     Args:
         out: Output folder; created if missing. Existing files are replaced.
         params: Parameters of the simulation.
         progress: Function that receives a label, the number of finished rows and their total.
-        threads: Number of processes that generate pages.
+        threads: Number of worker processes that generate pages; if 1, no process is started.
 
     Raises:
-        UsageError: no query has a result at some snapshot, because there are too few documents.
+        UsageError: in some snapshot, no query has results, because there are too few documents.
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ def _simulate(
 
 
 def create_need_queries(params: Simulation, snapshot: int) -> list[Query]:
-    """Return the query of each information need that has results at a snapshot."""
+    """Return the query of each information need; queries without results are omitted."""
     queries = (create_need_query(params, need, snapshot) for need in range(params.queries))
     return [query for query in queries if query.urls]
 

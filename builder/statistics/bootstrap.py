@@ -115,18 +115,18 @@ def percentile_interval(
         undefined = np.full(samples.shape[1:], np.nan)
         return undefined, undefined, np.zeros(samples.shape[1:], dtype=np.int64)
     ordered = np.sort(samples, axis=0)
-    defined = np.asarray((~np.isnan(samples)).sum(axis=0), dtype=np.int64)
-    enough = (defined > 0) & (defined >= confidence * len(samples))
+    n_defined = np.asarray((~np.isnan(samples)).sum(axis=0), dtype=np.int64)
+    enough = (n_defined > 0) & (n_defined >= confidence * len(samples))
     tail = (1 - confidence) / 2
-    low, high = (_quantile(ordered, defined, share) for share in (tail, 1 - tail))
-    return np.where(enough, low, np.nan), np.where(enough, high, np.nan), defined
+    low, high = (_quantile(ordered, n_defined, share) for share in (tail, 1 - tail))
+    return np.where(enough, low, np.nan), np.where(enough, high, np.nan), n_defined
 
 
-def _quantile(ordered: Floats, defined: npt.NDArray[np.int64], share: float) -> Floats:
-    """Compute a linearly interpolated quantile of the first `defined` values of each column."""
-    position = share * np.maximum(defined - 1, 0)
+def _quantile(ordered: Floats, n_defined: npt.NDArray[np.int64], share: float) -> Floats:
+    """Compute a linearly interpolated quantile of the first `n_defined` values of each column."""
+    position = share * np.maximum(n_defined - 1, 0)
     below = np.floor(position).astype(np.int64)
-    above = np.minimum(below + 1, np.maximum(defined - 1, 0))
+    above = np.minimum(below + 1, np.maximum(n_defined - 1, 0))
     first = np.take_along_axis(ordered, below[None], axis=0)[0]
     second = np.take_along_axis(ordered, above[None], axis=0)[0]
     return np.asarray(first + (position - below) * (second - first), dtype=np.float64)

@@ -83,7 +83,7 @@ def durbin_watson_cdf(value: float, precision: Vector, constraint: Vector) -> fl
     total, first = 0.0, 0
     while first * STEP < MAX_GRID_LENGTH:
         nodes = np.exp(start + STEP * np.arange(first, first + NODES_PER_BLOCK))
-        phi = np.exp(_log_characteristic(nodes, value, scaled, basis))
+        phi = np.exp(_log_characteristic_function(nodes, value, scaled, basis))
         total += float(phi.imag.sum())
         first += NODES_PER_BLOCK
         if abs(phi[-1]) < NEGLIGIBLE:
@@ -91,7 +91,7 @@ def durbin_watson_cdf(value: float, precision: Vector, constraint: Vector) -> fl
     return min(1.0, max(0.0, 0.5 - STEP * total / math.pi))
 
 
-def _log_characteristic(
+def _log_characteristic_function(
     nodes: Vector, value: float, precision: Vector, basis: Vector
 ) -> ComplexVector:
     """Compute the logarithm of the characteristic function of the quadratic form at each node."""

@@ -67,8 +67,9 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
     engine = loader(folder, params, threads)
     if not isinstance(engine, TranslationEngine):
         raise UsageError(
-            f"plug-in {params.engine!r} of the group translators: expected an engine with "
-            f"the members identity, size and translate, found {type(engine).__name__}"
+            f"plug-in {params.engine!r} in the entry-point group longeval_builder.translators: "
+            "expected an engine with the attributes `identity`, `size` and `translate`, "
+            f"found {type(engine).__name__}"
         )
     return engine
 

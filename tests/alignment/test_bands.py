@@ -5,7 +5,7 @@ import random
 import numpy as np
 import polars as pl
 
-from builder.documents.sketch import BANDS, band_rows, sketch_texts
+from builder.documents.sketch import BANDS, bands_to_frame, sketch_texts
 from builder.documents.token_buffer import tokenize_chunks
 
 WORDS = [f"mot{number}" for number in range(400)]
@@ -13,7 +13,7 @@ WORDS = [f"mot{number}" for number in range(400)]
 
 def bands(*texts: list[str]) -> list[set[tuple[str, int]]]:
     sketches = sketch_texts(tokenize_chunks(pl.Series([" ".join(text) for text in texts])), 5)
-    rows = band_rows(sketches, np.arange(len(texts)))
+    rows = bands_to_frame(sketches, np.arange(len(texts)))
     return [
         set(rows.filter(pl.col("number") == n).select("band", "value").iter_rows())
         for n in range(len(texts))

@@ -88,7 +88,7 @@ HEADER = "system,measure,snapshot,score,weight\n"
         ("s.csv", HEADER + "a,m,train,0.5,1\n",
          ": expected a snapshot such as 2022-06, found 'train'"),
         ("s.csv", HEADER + "a,m,2022-06,0.5,1\na,m,2022-06,0.4,1\n",
-         ": expected one score per system, measure and snapshot, found several of a, m, 2022-06"),
+         ": expected one score per system, measure and snapshot, found several for a, m, 2022-06"),
     ],
 )  # fmt: skip
 def test_a_damaged_table_of_scores(tmp_path, name: str, text: str, message: str):
@@ -113,7 +113,7 @@ def test_wrong_snapshot_tables_are_refused():
         UsageError, match="expected the columns system, measure, snapshot, score, found no score"
     ):
         snapshot_trend(frame.drop("score"))
-    with pytest.raises(UsageError, match="found several of a, nDCG, 2022-06"):
+    with pytest.raises(UsageError, match="found several for a, nDCG, 2022-06"):
         snapshot_trend(pl.concat([frame, frame]))
     with pytest.raises(UsageError, match="2022-06"):
         snapshot_trend(frame.with_columns(snapshot=pl.lit("June")))

@@ -75,7 +75,7 @@ def test_values_are_quoted(app: ASGIApp, text: str) -> None:
     from builder.explore.statements import Statement, sql_literal
     from builder.explore.tables import _triple_quoted
 
-    written = Statement("SELECT $value AS v", {"value": text}).to_sql()
+    written = Statement("SELECT $value AS v", {"value": text}).inline_parameters()
     assert duckdb.sql(written).fetchall() == [(text,)]
     assert duckdb.sql(f"SELECT {sql_literal([text])}").fetchall() == [([text],)]
     assert eval(_triple_quoted(text)).strip("\n") == text

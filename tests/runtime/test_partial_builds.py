@@ -13,7 +13,7 @@ def test_a_stage_without_a_unit_for_the_snapshot(until: str, world: Path, tmp_pa
     with pytest.raises(UsageError) as caught:
         builder.build(world / "workflow.toml", tmp_path / "c", snapshots=["2022-07"], until=until)
     assert str(caught.value) == (
-        f"--until: stage '{until}' cannot run for 2022-07 alone; omit --snapshot, or repeat it for "
+        f"--until: stage '{until}' cannot run for only 2022-07; omit --snapshot, or repeat it for "
         "both snapshots of a pair"
     )
     assert not (tmp_path / "c").exists()

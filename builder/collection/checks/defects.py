@@ -1,4 +1,4 @@
-"""Checks for defects in queries and snapshots that were found in published collections."""
+"""Checks for kinds of defects known from published collections, in queries and snapshots."""
 
 import json
 from collections.abc import Iterator
@@ -195,7 +195,7 @@ CHECKS = (
         "every snapshot has documents, queries, qrels and relevant documents",
         "warning",
         "a month without queries, because all lines of its log had an unexpected format",
-        "inspect the rejects of the stages log, crawl and select, and the grade thresholds",
+        "inspect the grade thresholds, and the rejects of the `log`, `crawl` and `select` stages",
         _find_empty_tables,
     ),
     Check(

@@ -29,7 +29,7 @@ class DefinitionChanges:
     @property
     def evidence_change_cause(self) -> str:
         """Cause of changed click counts and scores: `parameters`, `inputs`, `code` or `unknown`."""
-        return "parameters" if self.evidence else self.cause_apart_from_parameters
+        return "parameters" if self.evidence else self.non_parameter_cause
 
     @property
     def cause_of_judged_pair_changes(self) -> str:
@@ -37,7 +37,7 @@ class DefinitionChanges:
         return "parameters" if self.thresholds else self.evidence_change_cause
 
     @property
-    def cause_apart_from_parameters(self) -> str:
+    def non_parameter_cause(self) -> str:
         """Cause of changed click counts and scores if no parameter changed."""
         if self.inputs:
             return "inputs"

@@ -68,14 +68,14 @@ def find_snapshots(
     if layout not in LAYOUTS:
         raise UsageError(f"unknown layout {layout!r}; {suggest(layout, LAYOUTS)}")
     files = _filter_qrels_variant(release.paths, qrels_variant)
-    snapshots = _find_in_layout(release.root, files, layout)
+    snapshots = _find_snapshots_in_layout(release.root, files, layout)
     for snapshot in snapshots:
         _drop_duplicate_links(snapshot)
     _keep_source_language(snapshots)
     return snapshots
 
 
-def _find_in_layout(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
+def _find_snapshots_in_layout(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
     """Return the snapshots of a release in the given layout.
 
     Raises:

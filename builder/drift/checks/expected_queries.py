@@ -38,7 +38,8 @@ MIN_MISSING_SHARE = 0.5
 """Minimum share of missing queries among the expected queries of a changed topic."""
 
 MIN_EXCESS_OVER_OTHER_TOPICS = 0.3
-"""Minimum difference between the share of missing queries in a changed topic and in all others."""
+"""Minimum difference between the share of missing queries in a changed topic and in all other
+topics."""
 
 MAX_P_VALUE = 1e-4
 """Maximum p-value of the binomial test that a topic's expected queries are missing at a higher rate
@@ -188,10 +189,10 @@ def create_expected_queries(
 def find_changed_topics(
     connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> dict[str, ExpectedQueryCounts]:
-    """Find the topics whose expected queries are missing from the other snapshot.
+    """Find the topics of which too many queries are missing from `other_side`.
 
-    Expected queries are those that unchanged rules would select in both snapshots. Also creates the
-    table `expected_queries`; see `create_expected_queries` for the arguments.
+    Only expected queries count: those that unchanged rules would select in both snapshots. Also
+    creates the table `expected_queries`; see `create_expected_queries` for the arguments.
 
     Returns:
         Counts of expected queries, by changed topic.

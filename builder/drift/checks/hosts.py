@@ -50,7 +50,7 @@ class HostCount:
 
     @property
     def is_majority(self) -> bool:
-        """Whether the share changed on more than half of at least `MIN_HOSTS` hosts."""
+        """Whether `MIN_HOSTS` or more hosts were compared, and over half of them changed."""
         return self.hosts >= MIN_HOSTS and 2 * self.hosts_changed > self.hosts
 
     def create_undecided_outcome(self, sentence: str, numbers: dict[str, Any]) -> Outcome:

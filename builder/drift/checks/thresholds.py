@@ -138,7 +138,7 @@ class MinimumCountModel:
 
 
 def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the smallest counts of queries and judgements in the two snapshots."""
+    """Compare the minimum counts per query and per judgement between the two snapshots."""
     moved, blind, sees, numbers = [], [], [], {}
     for label, (table, value) in COLUMNS_WITH_MINIMUM.items():
         before, after = _count_rows_by_value(connection, table, value)

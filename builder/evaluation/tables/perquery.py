@@ -61,7 +61,7 @@ def query_scores(
     return pl.concat(frames)
 
 
-def query_drops(
+def query_score_drops(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
     """Return a table with the score drop of each query between snapshots that both judge it."""

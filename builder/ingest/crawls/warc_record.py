@@ -51,7 +51,7 @@ def has_complete_body(record: WarcRecord) -> bool:
 
 
 def _is_skipped(record: WarcRecord) -> bool:
-    """Whether a record can be skipped because records of its type never hold a fetch.
+    """Whether a record can be skipped because records of its type never contain a fetched page.
 
     A record of unknown type that has no `Content-Length` has a damaged header and is not skipped.
     """

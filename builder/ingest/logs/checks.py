@@ -1,7 +1,7 @@
 """Checks raw log records, and converts each to an impression or a reject.
 
-Records in columns are checked in SQL. Records that SQL cannot decide on, such as those with unusual
-times or invalid queries, are passed one by one to the reference implementation,
+Records in columnar form are checked in SQL. Records that SQL cannot decide on, such as those with
+unusual times or invalid queries, are passed one by one to the reference implementation,
 `impression.make_impression`. Both implementations give the same result.
 """
 

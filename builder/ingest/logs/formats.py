@@ -52,7 +52,7 @@ DeferredBatch = Callable[[duckdb.DuckDBPyConnection], RawRecords]
 """Function that parses a batch and returns its raw records; may be called from any thread."""
 
 
-class OpenLog(NamedTuple):
+class OpenedLog(NamedTuple):
     """Log file that is open for reading.
 
     Args:
@@ -116,7 +116,7 @@ def read_raw_batches(
 
 def _open_log(
     file: LogFile, interval: Interval | None, params: LogParameters, limits: Limits
-) -> OpenLog:
+) -> OpenedLog:
     """Open a log file of any format, and determine whether it is in long form."""
     source, kind, needs_time = file.source, file.file_format, interval is not None
     if kind == "parquet":
@@ -127,7 +127,7 @@ def _open_log(
         return _open_delimited(file, params, needs_time=needs_time)
     records = get_reader(kind)(source, interval or ALL_TIME, params)
     batches = batch_records(records, clicks_are_ranks=kind in LOG_READERS)
-    return OpenLog(map(_as_deferred, batches))
+    return OpenedLog(map(_as_deferred, batches))
 
 
 def get_reader(name: str) -> LogReader:
@@ -149,31 +149,31 @@ def _as_deferred(raw: RawRecords) -> DeferredBatch:
     return lambda _: raw
 
 
-def _open_json(source: Source, params: LogParameters, encoding: str, limits: Limits) -> OpenLog:
+def _open_json(source: Source, params: LogParameters, encoding: str, limits: Limits) -> OpenedLog:
     """Open a JSON Lines log with one impression or one result per line."""
     reject_json_array(source)
     objects = partial(read_result_objects, source, params, encoding)
     first = next((row for _, row in objects() if not isinstance(row, str)), {})
     if is_long_form(first, params.fields):
-        return OpenLog(_result_batches(objects(), params), is_long_form=True)
+        return OpenedLog(_result_batches(objects(), params), is_long_form=True)
     size = json_lines.chunk_size(limits.memory)
     chunks = read_chunks(source, params.max_line_bytes, size, encoding)
-    return OpenLog(partial(json_lines.parse_chunk, chunk, params) for chunk in chunks)
+    return OpenedLog(partial(json_lines.parse_chunk, chunk, params) for chunk in chunks)
 
 
-def _open_delimited(file: LogFile, params: LogParameters, *, needs_time: bool) -> OpenLog:
+def _open_delimited(file: LogFile, params: LogParameters, *, needs_time: bool) -> OpenedLog:
     """Open a CSV or TSV log with one impression or one result per row."""
     source, encoding = file.source, file.encoding
     layout = detect_layout(source, file.file_format, params, encoding, needs_time=needs_time)
     rows = read_log_rows(source, layout, params, encoding)
     if is_long_form(layout.names, params.fields):
-        return OpenLog(_result_batches(rows, params), is_long_form=True)
+        return OpenedLog(_result_batches(rows, params), is_long_form=True)
     records = parse_wide_rows(rows, params)
     renamed = (
         (n, row if isinstance(row, str) else rename_fields(row, params.fields))
         for n, row in records
     )
-    return OpenLog(map(_as_deferred, batch_records(renamed)))
+    return OpenedLog(map(_as_deferred, batch_records(renamed)))
 
 
 def _result_batches(
@@ -198,12 +198,12 @@ def _group_into_impressions(
             yield index, _as_deferred(raw)
 
 
-def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) -> OpenLog:
+def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) -> OpenedLog:
     """Open a Parquet log with one impression or one result per row."""
     names = _parquet_columns(source, params, needs_time=needs_time)
     is_long = is_long_form(names, params.fields)
     parse = parquet.parse_result_rows if is_long else parquet.parse_batch
-    return OpenLog(_parquet_batches(source, names, params, parse), is_long_form=is_long)
+    return OpenedLog(_parquet_batches(source, names, params, parse), is_long_form=is_long)
 
 
 def optional_columns(file: LogFile, params: LogParameters) -> dict[str, bool]:

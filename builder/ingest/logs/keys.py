@@ -96,8 +96,8 @@ class KeyEncoder:
         results = batch["results"].combine_chunks()
         urls = pc.list_flatten(results).dictionary_encode()
         query_rows, url_rows = (
-            self._encode_queries(queries.dictionary),
-            self._encode_urls(urls.dictionary),
+            self._queries_with_keys(queries.dictionary),
+            self._urls_with_keys(urls.dictionary),
         )
         query_of = queries.indices.to_numpy()
         docs = url_rows["key"].to_numpy()[urls.indices.to_numpy()]
@@ -133,14 +133,14 @@ class KeyEncoder:
         bare = lacks_scheme(given)
         return int(bare.to_numpy()[urls.indices.to_numpy()].sum()) if bare.any() else 0
 
-    def _encode_queries(self, texts: pa.Array) -> pl.DataFrame:
+    def _queries_with_keys(self, texts: pa.Array) -> pl.DataFrame:
         """Return the distinct queries of a batch with their folded texts and 64-bit keys."""
         text = pl.Series("text", pl.from_arrow(texts), dtype=pl.String)
         folded = fold_series(text)
         keys = {"surface": self._md5_keys(text), "query": self._md5_keys(folded)}
         return pl.DataFrame({**keys, "text": text, "folded": folded})
 
-    def _encode_urls(self, texts: pa.Array) -> pl.DataFrame:
+    def _urls_with_keys(self, texts: pa.Array) -> pl.DataFrame:
         """Return the distinct URLs of a batch with their canonical forms and 64-bit keys."""
         urls = to_urls(pl.Series(pl.from_arrow(texts), dtype=pl.String), self.address, self.scheme)
         canonical = url_keys(urls)

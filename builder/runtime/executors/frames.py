@@ -14,19 +14,19 @@ import pyarrow as pa
 
 def register_pickling() -> None:
     """Pickle `polars.DataFrame` and `polars.Series` as Arrow IPC streams, in the whole process."""
-    copyreg.pickle(pl.DataFrame, _pickle_frame)
+    copyreg.pickle(pl.DataFrame, _pickle_dataframe)
     copyreg.pickle(pl.Series, _pickle_series)
 
 
-def _pickle_frame(frame: pl.DataFrame) -> tuple[Callable[[bytes], pl.DataFrame], tuple[bytes]]:
-    return _read_frame, (_write_stream(frame),)
+def _pickle_dataframe(frame: pl.DataFrame) -> tuple[Callable[[bytes], pl.DataFrame], tuple[bytes]]:
+    return _unpickle_dataframe, (_to_ipc_stream(frame),)
 
 
 def _pickle_series(series: pl.Series) -> tuple[Callable[[bytes], pl.Series], tuple[bytes]]:
-    return _read_series, (_write_stream(series.to_frame()),)
+    return _unpickle_series, (_to_ipc_stream(series.to_frame()),)
 
 
-def _write_stream(frame: pl.DataFrame) -> bytes:
+def _to_ipc_stream(frame: pl.DataFrame) -> bytes:
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
@@ -34,10 +34,10 @@ def _write_stream(frame: pl.DataFrame) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _read_frame(stream: bytes) -> pl.DataFrame:
+def _unpickle_dataframe(stream: bytes) -> pl.DataFrame:
     with pa.ipc.open_stream(stream) as reader:
         return pl.DataFrame(reader.read_all())
 
 
-def _read_series(stream: bytes) -> pl.Series:
-    return _read_frame(stream).to_series()
+def _unpickle_series(stream: bytes) -> pl.Series:
+    return _unpickle_dataframe(stream).to_series()

@@ -152,7 +152,8 @@ def ideal_gain(relevance: Sequence[float], n_updates: int) -> float:
 def marked_words(text: bytes, start: int, end: int) -> range:
     """Return the indexes of the words that a match marks in the text of an update.
 
-    The official scorer marks the words of the span shifted by one word to the left.
+    As in the official scorer, every index is too low by 1: if the span contains words 3 and 4, the
+    words 2 and 3 are marked.
 
     Args:
         text: Text in UTF-8; word i follows the i-th space.
