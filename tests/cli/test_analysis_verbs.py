@@ -351,7 +351,7 @@ def test_drift_of_one_pair(built: BuildReport, capsys: Captured) -> None:
     agree = [c["verdict"] for c in found["checks"] if c["check"] == "parameters_agree"]
     assert agree == ["clear"]
     assert run("drift", built.root, "--from", "2022-08") == 2
-    assert "found 2022-08 and 2022-08" in capsys.readouterr().err
+    assert "found 2022-08, 2022-08" in capsys.readouterr().err
 
 
 def test_a_change_of_score_is_attributed(
@@ -398,9 +398,8 @@ def test_a_change_of_score_is_attributed(
     earlier.rename(other)
     assert run("attribute", built.root, runs, "--earlier-statistics", other) == 2
     assert (
-        "expected a run of bm25 for 2022-07 that was ranked with the statistics of the snapshot "
-        "before it, found other for 2022-07, other for 2022-08; name its folder like that of the "
-        "other runs"
+        "expected a run of bm25 for 2022-07, ranked with the statistics of the preceding snapshot, "
+        "found other for 2022-07, other for 2022-08; its path must name the system and the snapshot"
     ) in " ".join(capsys.readouterr().err.split())
     only = tmp_path / "only/2022-06.txt.gz"
     only.parent.mkdir()

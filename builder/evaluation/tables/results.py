@@ -141,12 +141,12 @@ def significance_rows(
                 continue
             for j, measure in enumerate(parameters.measures):
                 tests = tuple(_finite_or_none(test[row, j]) for test in (t, p, p_holm))
-                reason = _undefined_paired_test_reason(len(scores.query_ids), tests[0])
+                reason = _missing_paired_p_value_reason(len(scores.query_ids), tests[0])
                 key = (topic_set.name, scores.snapshot, systems[i], measure, parameters.pivot)
                 yield (*key, *_value_cells(arrays, (row, j)), reason, *tests)
 
 
-def _undefined_paired_test_reason(queries: int, t: float | None) -> str | None:
+def _missing_paired_p_value_reason(queries: int, t: float | None) -> str | None:
     if t is not None:
         return None
     if queries < 2:
@@ -190,11 +190,11 @@ def persistence_rows(
                     reason = None
                     if value is None:
                         min_queries = 1 if name == "p_unpaired" else 2
-                        reason = _undefined_unpaired_test_reason(topic_set, a, b, i, min_queries)
+                        reason = _missing_p_value_reason_between_topic_sets(topic_set, a, b, i, min_queries)
                     yield (*key, name, value, None, None, None, reason)
 
 
-def _undefined_unpaired_test_reason(
+def _missing_p_value_reason_between_topic_sets(
     topic_set: TopicSet, earlier: int, later: int, system: int, min_queries: int
 ) -> str:
     """Return why an unpaired test that needs `min_queries` per snapshot has no p-value."""
