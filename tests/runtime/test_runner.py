@@ -246,6 +246,13 @@ def test_equal_output_stops_the_chain(folder: Path) -> None:
     assert ran(run(folder)) == ["words 2022-07"]
 
 
+def test_older_outputs_are_removed(folder: Path) -> None:
+    run(folder)
+    run(folder, toy(version="2"))
+    outputs = [path for path in (folder / "out/.work/words/2022-06").iterdir() if path.is_dir()]
+    assert len(outputs) == 1
+
+
 def test_a_stage_version_runs_it_again(folder: Path) -> None:
     run(folder)
     steps = run(folder, toy(version="2"))
