@@ -69,7 +69,7 @@ def test_qrel_boost_by_hand(make_qrels, make_run) -> None:
         ("q1", "b"): 0.5,
         ("q2", "a"): 1.0,
     }
-    with pytest.raises(UsageError, match="expected judgements"):
+    with pytest.raises(UsageError, match="expected at least one table of judgements"):
         qrel_boost(run, [])
 
 

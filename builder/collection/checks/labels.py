@@ -86,7 +86,7 @@ CHECKS = (
         "grades are stable over time",
         "warning",
         "6.6 to 8.8 % of pairs changed between grades 0 and 2 from month to month",
-        "publish the click counts; raise the threshold `select.min_impressions`, for example to 10",
+        "publish the click counts; raise the threshold, for example `select.min_impressions = 10`",
         _find_unstable_grades,
     ),
     Check(
@@ -94,8 +94,8 @@ CHECKS = (
         "most relevant documents were clicked",
         "warning",
         "unclicked documents with a grade above 0, whose score is close to the prior mean",
-        "raise `qrels.min_examinations` (for example to 5) or `qrels.cuts` (for example to "
-        '[0.2, 0.5]), or set `clicks.prior = "beta"`',
+        "raise the thresholds, for example `qrels.min_examinations = 5` or "
+        '`qrels.cuts = [0.2, 0.5]`, or set `clicks.prior = "beta"`',
         _find_unclicked_relevant_pairs,
     ),
 )
