@@ -4,6 +4,8 @@ The header is `kind key label score source version`. The key is the text of a qu
 document, or the pseudonym of a user in 16 hexadecimal digits.
 """
 
+import math
+import re
 from collections.abc import Iterator, Sequence
 
 import polars as pl
@@ -68,15 +70,23 @@ def _parse_verdict(
     elif kind == "document":
         number = key64(url_key(key))
     elif kind == "user":
+        if not re.fullmatch("[0-9a-fA-F]{1,16}", key):
+            raise ValueError(f"key: expected a user in 16 hexadecimal digits, found {key[:80]!r}")
         number = int(key, 16)
     else:
         raise ValueError(f"kind: expected query, user or document, found {kind!r}")
     if not (label.replace("_", "a").isalnum() and label.isascii() and label.islower()):
         raise ValueError(f"label: expected lowercase letters, digits and _, found {label!r}")
-    if not 0 <= float(score) <= 1:
-        raise ValueError(f"score: expected a number from 0 to 1, found {score!r}")
-    if not (source and version and 0 <= number < 2**64):
-        raise ValueError(
-            f"expected a source, a version and a 64-bit key, found {source!r}, {version!r}, {key!r}"
-        )
-    return kind, number, label, source, version, float(score)
+    if not (source and version):
+        raise ValueError(f"expected a source and a version, found {source!r} and {version!r}")
+    return kind, number, label, source, version, _parse_score(score)
+
+
+def _parse_score(text: str) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if not 0 <= score <= 1:
+        raise ValueError(f"score: expected a number from 0 to 1, found {text[:80]!r}")
+    return score
