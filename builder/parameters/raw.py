@@ -24,9 +24,15 @@ class RawParameters(TimeParameters):
 
     scheme: Literal["https", "http"] | None = Field(
         default="https",
-        description="Scheme for URLs that have no scheme, such as www.example.org/page; None: "
-        "reject such URLs",
+        description="Scheme for URLs that have no scheme, such as www.example.org/page; `none` "
+        "rejects such URLs",
     )
+
+    @field_validator("scheme", mode="before")
+    @classmethod
+    def _read_none(cls, value: object) -> object:
+        """Read `none` as None, which TOML cannot express."""
+        return None if value == "none" else value
 
     @field_validator("address")
     @classmethod

@@ -361,3 +361,11 @@ def test_a_snapshot_does_not_override_which_records_are_kept(folder: Path) -> No
         DefinitionError, match=r"cannot override bot_rate .* use section \[log\] instead"
     ):
         _load(folder, text)
+
+
+def test_urls_without_a_scheme_may_be_rejected(folder: Path) -> None:
+    text = f'{GOOD}[log]\nscheme = "none"\n[crawl]\nscheme = "http"\n'
+    workflow = _load(folder, text).workflow
+    assert (workflow.log.scheme, workflow.crawl.scheme) == (None, "http")
+    with pytest.raises(DefinitionError, match=r"log\.scheme"):
+        _load(folder, f'{GOOD}[log]\nscheme = "ftp"\n')
