@@ -75,7 +75,7 @@ class QueriesMap(TableSchema):
 
 
 class NearLeaks(TableSchema):
-    """Pairs of a held-out or test query and a similar training query, for manual review."""
+    """Held-out and test queries spelled almost like a training query, for manual review."""
 
     order: ClassVar[tuple[str, ...]] = (
         "snapshot",

@@ -42,7 +42,7 @@ DOC_ID = "format('d{:016x}', doc) AS doc_id"
 
 @dataclass(frozen=True)
 class CrawlTables:
-    """Crawled and shown documents of two snapshots.
+    """Pages crawled for two snapshots, and documents shown in the later one.
 
     A field is None if its data are unknown, as for imported releases. Only the column `doc` of the
     tables is read.
@@ -85,7 +85,7 @@ def classify_absences(connection: duckdb.DuckDBPyConnection, crawls: CrawlTables
 
     Args:
         connection: DuckDB connection with the views `documents_from` and `documents_to`.
-        crawls: Crawled and shown documents of the two snapshots.
+        crawls: Pages crawled for both snapshots, and documents shown in the later one.
     """
     crawls.create_views(connection)
     connection.execute(ABSENCES)

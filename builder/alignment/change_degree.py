@@ -26,8 +26,8 @@ FROM pairing WHERE status = 'updated' ORDER BY doc_id
 DEGREE_COLUMNS = ("dice", "shingle_jaccard")
 
 CACHE_BYTES = 600_000
-"""Approximate size in bytes of the texts compared at a time, so that their hash tables fit into the
-processor cache."""
+"""Approximate size in bytes of the texts compared at a time; small enough that their hash tables
+fit in the CPU cache."""
 
 DEGREES = "CREATE TEMP TABLE degrees (doc_id VARCHAR, dice DOUBLE, shingle_jaccard DOUBLE)"
 

@@ -92,7 +92,7 @@ def align_snapshots(
     ]
     | None = None,
 ) -> Ledger:
-    """Write how documents, queries and qrels changed between two snapshots, as three tables.
+    """Write three tables of the changes in documents, queries and qrels between two snapshots.
 
     Args:
         out: Output folder for the three tables and `rejects` (always empty); must exist.

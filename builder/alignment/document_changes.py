@@ -76,7 +76,7 @@ def align_documents(
     progress: Progress,
     crawls: CrawlTables | None = None,
 ) -> tuple[int, int]:
-    """Write how each document changed between two snapshots.
+    """Write a table of the changes in documents between two snapshots.
 
     Args:
         connection: DuckDB connection that no other caller uses; receives intermediate tables.
@@ -88,7 +88,8 @@ def align_documents(
         params: Shingle size, thresholds for the degree of change, and criteria for moved pages.
         limits: Number of threads and scratch folder.
         progress: Advances by the number of documents whose text is read.
-        crawls: Crawled and shown documents of the two snapshots; None if unknown.
+        crawls: Pages crawled for both snapshots, and documents shown in the later one; None if
+            unknown.
 
     Returns:
         Number of distinct document ids in the two snapshots, and number of rows written.

@@ -1,4 +1,4 @@
-"""The stage `maps`: writes which snapshots contain each document and each query.
+"""The stage `maps`: lists the snapshots that contain each document and each query.
 
 Input: documents and queries of all snapshots, sorted by id. Output: `documents_map` and
 `queries_map`, with one row per id, sorted by id. Ids are processed in ranges of equal size, so that
@@ -71,7 +71,7 @@ def build_maps(
     variants: All[Variants] | None = None,
     pages: All[Pages] | None = None,
 ) -> Ledger:
-    """Write which snapshots contain each document and each query, as two tables.
+    """Write two tables that list the snapshots containing each document and each query.
 
     Args:
         out: Output folder for the two maps and `rejects` (always empty); must exist.

@@ -13,7 +13,7 @@ from builder.cli.options import (
     Format,
     Memory,
     OutputFormat,
-    temporary_limits,
+    limits_with_temporary_folder,
 )
 from builder.cli.output import escape_control, format_table
 from builder.runtime.limits import DEFAULT_MEMORY
@@ -37,7 +37,7 @@ def changes(
     from builder.parameters import ChangeParameters, CrawlParameters
 
     reading = read_section(definition, CrawlParameters, "crawl") if definition else None
-    with temporary_limits(memory) as limits:
+    with limits_with_temporary_folder(memory) as limits:
         comparison = compare_crawls(old, new, ChangeParameters(), limits, crawl_params=reading)
     if format is OutputFormat.JSON:
         typer.echo(json.dumps(comparison, ensure_ascii=False, indent=1, sort_keys=True))
@@ -75,7 +75,7 @@ def drift(
     )
     from builder.runtime.progress import ProgressBar
 
-    with temporary_limits(memory) as limits:
+    with limits_with_temporary_folder(memory) as limits:
         report = compute_drift(collection, from_snapshot, to_snapshot, limits, ProgressBar())
     if html is not None:
         html.write_text(render_report(report), encoding="utf-8")

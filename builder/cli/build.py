@@ -165,7 +165,7 @@ def _print_result(report: "BuildReport") -> None:
 
 def print_summary(report: "BuildReport") -> None:
     """Print the table sizes, click statistics and crawl coverage of every snapshot."""
-    from builder.collection.evidence import evidence_shares, format_percent
+    from builder.collection.evidence import click_crawl_and_translation_shares, format_percent
     from builder.collection.read import open_collection
     from builder.collection.summary import summarize
 
@@ -178,7 +178,10 @@ def print_summary(report: "BuildReport") -> None:
     ]
     typer.echo("\n" + format_table(rows, header) + "\n")
     folders = [collection.snapshot(name).folder for name in collection.snapshots]
-    shares = [(name, *map(format_percent, values)) for name, values in evidence_shares(folders)]
+    shares = [
+        (name, *map(format_percent, values))
+        for name, values in click_crawl_and_translation_shares(folders)
+    ]
     typer.echo(format_table(shares, ("evidence", *collection.snapshots)) + "\n")
 
 

@@ -30,7 +30,7 @@ from builder.cli.options import (
     Memory,
     OutputFormat,
     Quiet,
-    temporary_limits,
+    limits_with_temporary_folder,
 )
 from builder.cli.output import escape_control, format_table
 from builder.runtime.limits import DEFAULT_MEMORY
@@ -90,7 +90,7 @@ def run_model(
         pages=pages,
         iterations=iterations,
     )
-    with temporary_limits(memory) as limits:
+    with limits_with_temporary_folder(memory) as limits:
         report = estimate_from_log(
             log,
             model,
@@ -176,7 +176,7 @@ def compare_models(
     from builder.clicks.standalone import check_model
 
     check_model(chosen_model)
-    with temporary_limits(memory) as limits:
+    with limits_with_temporary_folder(memory) as limits:
         comparison = score_models(
             log,
             tuple(model or DEFAULT_MODELS),

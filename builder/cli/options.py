@@ -99,7 +99,7 @@ def parse_options(parameter_class: type[ModelT], **options: object) -> ModelT:
 
 
 @contextmanager
-def temporary_limits(memory: str) -> "Iterator[Limits]":
+def limits_with_temporary_folder(memory: str) -> "Iterator[Limits]":
     """Provide resource limits with a temporary folder that is deleted on exit.
 
     Args:

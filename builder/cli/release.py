@@ -13,7 +13,7 @@ from builder.cli.options import (
     Format,
     Memory,
     OutputFormat,
-    temporary_limits,
+    limits_with_temporary_folder,
 )
 from builder.cli.output import escape_control, format_table
 from builder.runtime.limits import DEFAULT_MEMORY
@@ -122,7 +122,7 @@ def import_(
     if explain:
         _print_plan(plan_import(release, layout.value, out / version, qrels), format)
         return
-    with temporary_limits(memory) as limits:
+    with limits_with_temporary_folder(memory) as limits:
         report = import_release(
             release,
             layout.value,

@@ -12,7 +12,13 @@ import typer
 from builder.cli.arguments import DefaultGroup
 from builder.cli.help import CommandGroup
 from builder.cli.json_output import print_json
-from builder.cli.options import Format, OutputFormat, Quiet, parse_options, temporary_limits
+from builder.cli.options import (
+    Format,
+    OutputFormat,
+    Quiet,
+    limits_with_temporary_folder,
+    parse_options,
+)
 from builder.cli.output import format_table
 from builder.runtime.limits import DEFAULT_MEMORY
 
@@ -87,7 +93,7 @@ def run_translation(
     params = parse_options(
         TranslateParameters, model=model, compute_type=compute_type, beam_size=beam_size
     )
-    with temporary_limits(DEFAULT_MEMORY) as limits:
+    with limits_with_temporary_folder(DEFAULT_MEMORY) as limits:
         if file == STANDARD_INPUT:
             translations = _translate_standard_input(out, params, limits, kind)
         else:
@@ -116,10 +122,10 @@ def _translate_standard_input(
 
 
 def _print_summary(translations: "list[Translation]", out: Path | None) -> None:
-    """Print the numbers of translated texts and sentences, and of sentences per quality flag.
+    """Print the numbers of texts and sentences, and the number of sentences with each quality flag.
 
-    If `out` is None, only the sentences per quality flag are printed, to standard error, because
-    standard output contains the translations.
+    If `out` is None, print only the numbers for the flags, to standard error, because standard
+    output contains the translations.
     """
     flags = Counter(
         flag for t in translations for sentence in t.sentences for flag in sentence.flags
@@ -145,7 +151,7 @@ def check_model(
     from builder.translation import check_model as load_and_check
 
     params = TranslateParameters(model=folder, compute_type=compute_type)
-    with temporary_limits(DEFAULT_MEMORY) as limits:
+    with limits_with_temporary_folder(DEFAULT_MEMORY) as limits:
         properties = load_and_check(params, limits)
     _print_model(properties, format)
 
@@ -171,7 +177,7 @@ def add_model(
     """
     from builder.translation import add_model as convert_and_check
 
-    with temporary_limits(DEFAULT_MEMORY) as limits:
+    with limits_with_temporary_folder(DEFAULT_MEMORY) as limits:
         properties = convert_and_check(folder, limits, out=out, compute_type=compute_type)
     _print_model(properties, format)
 

@@ -97,7 +97,7 @@ def grade_by_clicks(
     Args:
         connection: DuckDB connection with the table `pairs`.
         priors: Priors of sDBN; None for any other model.
-        params: Score, policy, minimum number of examinations and credibility.
+        params: Score, policy, minimum number of examinations and level of the credible intervals.
         cuts: Table `grade_cuts` of the first snapshot, whose cuts are reused; if empty, new cuts
             are chosen.
     """

@@ -9,10 +9,10 @@ from builder.clicks.posterior import Evidence, Floats
 
 @dataclass(frozen=True)
 class PointEstimates:
-    """Point estimates for n groups of pairs with identical counts; same interface as `Posterior`.
+    """Point estimates of the scores of n groups of pairs; same interface as `Posterior`.
 
     Args:
-        evidence: Counts of each group.
+        evidence: Counts of each group, whose query-document pairs have identical counts.
         score: Point estimate of each score, float64[n].
     """
 
@@ -20,7 +20,7 @@ class PointEstimates:
     score: Floats
 
     def mean(self) -> Floats:
-        """Return the score of each group, float64[n]."""
+        """Return the point estimates, float64[n], instead of posterior means."""
         return self.score
 
     def interval(self, mass: float) -> tuple[Floats, Floats]:

@@ -65,8 +65,8 @@ def fit_cuts(
     broken in favor of the lower cut.
 
     Args:
-        scores: Scores of n groups of pairs, float64[n].
-        pairs: Number of query-document pairs with each score, int64[n].
+        scores: Scores of n groups of query-document pairs, float64[n].
+        pairs: Number of pairs with each score, int64[n].
         shares: Target proportions of grades 0, 1 and 2.
     """
     values, inverse = np.unique(scores, return_inverse=True)
@@ -88,10 +88,11 @@ def assign_grades(
     """Return the grade of each group of pairs, int8[n]; -1 if it has too few examinations.
 
     Args:
-        posterior: Evidence and scores of n groups of pairs; must be a `Posterior` if the policy is
-            `credible`.
-        cuts: Minimum scores of the grades.
-        params: Policy, minimum number of examinations and credibility.
+        posterior: Evidence and scores of n groups of query-document pairs. Point estimates are
+            sufficient unless the policy is `credible`, which requires a `Posterior`.
+        cuts: Minimum score of each grade.
+        params: Policy, minimum number of examinations and, for the policy `credible`, minimum
+            posterior probability of grade 2.
     """
     score = posterior.mean()
     grades = (score >= cuts.relevant).astype(np.int8) + (score >= cuts.highly_relevant).astype(
@@ -124,7 +125,7 @@ def score_distribution(
     """Return the posterior of sDBN scores, or the point estimates of any other model.
 
     Args:
-        evidence: Counts of n groups of pairs.
+        evidence: Counts of n groups of query-document pairs.
         priors: Priors of sDBN; None for any other model.
         score: Point estimates of the model, float64[n].
         params: `params.score` selects attractiveness or relevance.

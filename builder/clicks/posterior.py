@@ -50,7 +50,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Posterior distributions of the scores of n groups of pairs.
+    """Posterior distributions of the scores of n groups of query-document pairs.
 
     Args:
         evidence: Counts of each group.

@@ -56,7 +56,7 @@ def evaluate(
     click = predicted.marginal(pages)
     marginal = _clipped_logarithms(np.where(pages.clicked, click, 1 - click))
     conditional = _clipped_logarithms(predicted.conditional(pages))
-    own = getattr(predicted, "pyclick_conditional", None)
+    own = getattr(predicted, "pyclick_conditional_probabilities", None)
     by_pyclick = conditional if own is None else _clipped_logarithms(own(pages))
     weight = pages.weight / pages.weight.sum()
     sums, pyclick_sums = (

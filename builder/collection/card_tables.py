@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from builder.collection.evidence import evidence_shares, format_percent
+from builder.collection.evidence import click_crawl_and_translation_shares, format_percent
 from builder.collection.layout import snapshot_folder
 from builder.collection.markdown import table_cell
 from builder.reporting.render import markdown_table
@@ -43,7 +43,9 @@ def funnel_table(funnels: dict[str, Any]) -> str:
 
 def evidence_table(version: Path, snapshots: list[str]) -> str:
     """Return a Markdown table of click, coverage and translation percentages by snapshot."""
-    rows = evidence_shares([snapshot_folder(version, name) for name in snapshots])
+    rows = click_crawl_and_translation_shares(
+        [snapshot_folder(version, name) for name in snapshots]
+    )
     return _table_by_snapshot(
         "share", snapshots, [(name, *map(format_percent, shares)) for name, shares in rows]
     )

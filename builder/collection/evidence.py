@@ -21,7 +21,7 @@ Row = tuple[str, tuple[float | None, ...]]
 """Label of a share, and its value in each snapshot; None if the denominator is 0."""
 
 
-def evidence_shares(folders: Sequence[Path]) -> list[Row]:
+def click_crawl_and_translation_shares(folders: Sequence[Path]) -> list[Row]:
     """Return one row per click, coverage or translation share, with its value in each snapshot.
 
     Args:

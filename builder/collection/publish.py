@@ -24,8 +24,8 @@ from builder.runtime.publisher import (
     PARTIAL,
     canonical_json,
     find_manifest,
-    private_folder,
     publish,
+    temporary_folder,
 )
 from builder.runtime.scope import Scope
 from builder.runtime.stage import SCHEMAS, Stage
@@ -63,7 +63,7 @@ def publish_version(definition: Definition, store: Store, stages: Iterable[Stage
     collection = definition.workflow.collection
     final = store.root / collection.version
     defined = resolve_definition(definition, store)
-    with private_folder(store.work / f"{collection.version}{PARTIAL}") as partial:
+    with temporary_folder(store.work / f"{collection.version}{PARTIAL}") as partial:
         tables = _assemble_version(definition, store, list(stages), partial)
         units = _unit_records(definition, store, stages)
         selected = selection_funnels(definition, units)
@@ -92,7 +92,7 @@ def _unit_records(definition: Definition, store: Store, stages: Iterable[Stage])
     units: dict[str, Any] = {}
     for stage in stages:
         for key in stage.scope.keys(definition.workflow):
-            record = store.record(stage.name, key) or {}
+            record = store.read_record(stage.name, key) or {}
             identity = record["identity"]
             units[f"{stage.name} {key}"] = {
                 "id": record["id"],
@@ -157,7 +157,7 @@ def manifest_table_path(stage: Stage, key: str, name: str) -> str:
 
 def manifest_table_entry(store: Store, stage: Stage, key: str, name: str) -> dict[str, Any]:
     """Return the manifest entry of a table: `rows`, `content` hash and schema (`contract`)."""
-    record = store.record(stage.name, key) or {}
+    record = store.read_record(stage.name, key) or {}
     content = record["content"][name]
     return {
         "rows": int(content.partition("-")[0]),
@@ -181,7 +181,7 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
 
 def _link_other_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
     """Link the non-Parquet output of a stage, such as `drift.json`, into a version folder."""
-    record = store.record(stage.name, key) or {}
+    record = store.read_record(stage.name, key) or {}
     home = store.folder(stage.name, key, record)
     for name in record["files"]:
         if not name.endswith(".parquet"):
@@ -204,7 +204,7 @@ def _write_rejects(store: Store, stages: list[Stage], snapshot: str, path: Path)
     frames = [pl.DataFrame(schema=Rejects.dtypes())]
     for stage in stages:
         if stage.scope is Scope.SNAPSHOT:
-            record = store.record(stage.name, snapshot) or {}
+            record = store.read_record(stage.name, snapshot) or {}
             folder = store.folder(stage.name, snapshot, record)
             if record["ledger"]["rejected"]:
                 frames.append(parquet.read(folder / "rejects.parquet"))

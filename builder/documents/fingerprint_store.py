@@ -35,7 +35,7 @@ can detect the language of only one text at a time."""
 WORKER_BYTES = 512 * 2**20
 """Memory that a worker process needs, in bytes."""
 HASHES = "doc AS number, doc_id, shown, text_hash"
-"""Columns from which exact duplicates are found; the number of a page is its document key."""
+"""Columns used to find exact duplicates; `number` identifies a page and is its document key."""
 
 
 class AcceptedPages(NamedTuple):

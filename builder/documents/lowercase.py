@@ -13,7 +13,7 @@ from builder.text.replacement import replace_where
 from builder.text.text_bytes import TextBytes, to_bytes
 
 BLOCK = 2**20
-"""Number of bytes looked up at a time, so that intermediate results stay in the processor cache."""
+"""Number of bytes looked up at a time, chosen so that intermediate results fit in the CPU cache."""
 
 
 def to_lowercase(texts: pl.Series) -> pl.Series:

@@ -1,7 +1,7 @@
 r"""Tokenizes texts into a single byte buffer, without creating a Python object per token.
 
 Input: texts. Output: the tokens that `tokens_expr` extracts with Polars, separated by spaces.
-Texts are processed in chunks, so that intermediate results stay in the processor cache. Non-ASCII
+Texts are processed in chunks, so that intermediate results stay in the CPU cache. Non-ASCII
 characters are looked up in `case_tables`; the few texts with characters that are not in these
 tables are tokenized with Polars.
 """

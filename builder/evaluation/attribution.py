@@ -178,7 +178,7 @@ def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
 def _read_aligned(
     file: RunFile, judged: pl.DataFrame, depth: int, snapshot: Path
 ) -> tuple[Run, pl.DataFrame]:
-    """Read a run; return run and judgements with ids that are the same in all snapshots."""
+    """Read a run; return the run and the judgements with aligned ids, equal in all snapshots."""
     run = read_snapshot_run(file.path, depth, snapshot)
     scorer = RunScorer(judged, [])
     require_judged_queries(scorer.score(run), scorer, file)

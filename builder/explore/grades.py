@@ -16,7 +16,7 @@ from schemas import GRADES as GRADE_NAMES
 MAX_DOCUMENTS = 100
 """Maximum number of documents shown in a grade table; the data to copy contain all documents."""
 MIN_STABILITY = 0.8
-"""Minimum stability of a grade that is not marked as uncertain."""
+"""Stability below which a grade is marked as uncertain."""
 
 GRADES = """
 SELECT qrels.snapshot, doc_key, doc_id, url, grade, score, score_low, score_high, stability,

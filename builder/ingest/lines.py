@@ -22,7 +22,7 @@ from builder.text.text_bytes import is_utf8
 
 LF = 10
 SCAN_BYTES = 2**21
-"""Number of bytes scanned at a time, so that they stay in the processor cache."""
+"""Number of bytes scanned at a time; small enough to fit in the CPU cache."""
 UTF8_OR_WINDOWS_1252 = "utf-8 or windows-1252"
 """Encoding of files in which each line is UTF-8 or, if it is not valid UTF-8, windows-1252."""
 BOM = b"\xef\xbb\xbf"

@@ -3,7 +3,7 @@
 Input: a column of texts. Output: a mask that is true for all texts that match `texts.UNCLEAN`, and
 possibly for others. Characters that need no normalization (clean characters) are those up to
 U+02FF except controls, and the common symbols in `CLEAN_PAIRS`. Bytes are compared in blocks that
-fit into the processor cache, which is three times as fast as a regular expression.
+fit in the CPU cache, which is three times as fast as a regular expression.
 """
 
 import numpy as np

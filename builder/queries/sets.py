@@ -46,9 +46,9 @@ def build_variant_sets(
     """
     earlier_sets = _earlier_sets(earlier_variants, manual_sets)
     groups = (
-        _add_signature_and_base(candidates, manual_sets)
-        .join(earlier_sets, on="base", how="left")
-        .with_columns(pl.coalesce("earlier_set", "base").alias("group"))
+        _add_signature_and_initial_set(candidates, manual_sets)
+        .join(earlier_sets, on="initial_set", how="left")
+        .with_columns(pl.coalesce("earlier_set", "initial_set").alias("group"))
     )
     led = groups.with_columns(leader=pl.col("group"), similarity=pl.lit(None, pl.Float64))
     if params.sets == "edit" and groups.height:
@@ -59,30 +59,39 @@ def build_variant_sets(
     return _choose_representatives(led, _earlier_representatives(earlier_variants))
 
 
-def _add_signature_and_base(candidates: pl.DataFrame, manual_sets: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns `signature` and `base`: the id of the manual set, else of the signature."""
+def _add_signature_and_initial_set(
+    candidates: pl.DataFrame, manual_sets: pl.DataFrame
+) -> pl.DataFrame:
+    """Add the columns `signature` and `initial_set`.
+
+    The initial set is the manual set or, if there is none, the set of the signature.
+    """
     folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
     return (
         folded.with_columns(signature(pl.col("folded")).alias("signature"))
         .join(manual_sets, on="folded", how="left")
-        .with_columns(pl.coalesce("manual_set", variant_set_id(pl.col("signature"))).alias("base"))
+        .with_columns(
+            pl.coalesce("manual_set", variant_set_id(pl.col("signature"))).alias("initial_set")
+        )
     )
 
 
 def _earlier_sets(
     earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return the variant set (`earlier_set`) to which each id `base` was first assigned."""
-    schema = {"base": pl.String, "earlier_set": pl.String}
+    """Return the variant set (`earlier_set`) to which each initial set was first assigned."""
+    schema = {"initial_set": pl.String, "earlier_set": pl.String}
     tables = [
-        _add_signature_and_base(table.with_columns(impressions=0), manual_sets).join(
+        _add_signature_and_initial_set(table.with_columns(impressions=0), manual_sets).join(
             table.select("query", pl.col("variant_set").alias("earlier_set")), on="query"
         )
         for table in earlier_variants
     ]
-    frames = [table.select(list(schema)).drop_nulls().unique().sort("base") for table in tables]
+    frames = [
+        table.select(list(schema)).drop_nulls().unique().sort("initial_set") for table in tables
+    ]
     return pl.concat([pl.DataFrame(schema=schema), *frames]).unique(
-        "base", keep="first", maintain_order=True
+        "initial_set", keep="first", maintain_order=True
     )
 
 
@@ -176,7 +185,7 @@ def _choose_representatives(
     ordered = members.join(earlier_representatives, on="query", how="left").sort(
         pl.col("leader"),
         pl.col("since"),
-        pl.col("base") != pl.col("leader"),
+        pl.col("initial_set") != pl.col("leader"),
         -pl.col("impressions").cast(pl.Int64),
         pl.col("text"),
         nulls_last=True,
@@ -191,7 +200,7 @@ def _choose_representatives(
         .then(pl.lit("file"))
         .when(pl.col("similarity").is_not_null())
         .then(pl.lit("edit"))
-        .when(pl.col("base") == pl.col("leader"))
+        .when(pl.col("initial_set") == pl.col("leader"))
         .then(pl.lit("signature"))
         .otherwise(pl.lit("earlier"))
     )

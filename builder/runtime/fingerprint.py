@@ -69,7 +69,7 @@ def unit_parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any
 
 def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
     """Return a hash of the files of a published table; None if the table is not published."""
-    record = store.record(stage, key)
+    record = store.read_record(stage, key)
     if record is None:
         return None
     parts = [

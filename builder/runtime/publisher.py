@@ -1,6 +1,6 @@
 """Atomic publication of a folder of results, by one process at a time.
 
-A process locks the collection (`lock_collection`), writes the results to a private folder and the
+A process locks the collection (`lock_collection`), writes the results to a temporary folder and the
 manifest last (`write_manifest`), syncs the files, and makes the folder visible with a single rename
 (`publish`). After a crash or power failure, either the old or the new folder exists.
 """
@@ -88,8 +88,8 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def private_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
-    """Create an empty private folder, and remove it when the context exits."""
+def temporary_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
+    """Create an empty folder, and remove it when the context exits, unless it has been moved."""
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True, mode=mode)
     try:

@@ -121,7 +121,7 @@ class Runner:
 
     def _run_or_skip(self, unit: Unit, reasons: tuple[str, ...], current: Identity) -> Step:
         if not reasons:
-            record = self.store.record(*unit.name) or {}
+            record = self.store.read_record(*unit.name) or {}
             return Step(unit, (), Ledger(**record["ledger"]))
         start = time.perf_counter()
         ledger = self._execute(unit, current)
@@ -132,7 +132,7 @@ class Runner:
         return unit_identity(self.definition, self.store, unit.stage, unit.key, producers)
 
     def _rerun_reasons(self, unit: Unit, current: Identity) -> tuple[str, ...]:
-        record = self.store.record(*unit.name)
+        record = self.store.read_record(*unit.name)
         return change_reasons(record["identity"] if record else None, current)
 
     def _execute(self, unit: Unit, current: Identity) -> Ledger:

@@ -27,9 +27,9 @@ from builder.runtime.publisher import (
     canonical_json,
     lock_collection,
     open_unless_symlink,
-    private_folder,
     publish,
     sha256,
+    temporary_folder,
     write_atomically,
 )
 from builder.text.names import to_valid_text
@@ -109,10 +109,10 @@ class Store:
         with lock_collection(self.root):
             yield
 
-    def record(self, stage: str, key: str) -> dict[str, Any] | None:
+    def read_record(self, stage: str, key: str) -> dict[str, Any] | None:
         """Return the record of a unit's outputs; None if a file is missing or its size differs."""
         try:
-            record = self._read_record(self.work / stage / key / RECORD)
+            record = self._load_record(self.work / stage / key / RECORD)
             folder = self.folder(stage, key, record)
             for name, entry in record["files"].items():
                 if (folder / name).stat().st_size != entry["bytes"]:
@@ -121,7 +121,7 @@ class Store:
             return None
         return dict(record)
 
-    def _read_record(self, path: Path) -> dict[str, Any]:
+    def _load_record(self, path: Path) -> dict[str, Any]:
         """Read a record from a file, or from the cache if the file has not changed."""
         found = path.stat()
         signature = (found.st_ino, found.st_size, found.st_mtime_ns)
@@ -139,7 +139,7 @@ class Store:
         Raises:
             DataError: The outputs of the unit do not exist.
         """
-        record = self.record(stage, key)
+        record = self.read_record(stage, key)
         if record is None:
             raise DataError(
                 f"{self.work / stage / key}: the outputs of this stage are missing; build again"
@@ -148,7 +148,7 @@ class Store:
 
     def is_intact(self, stage: str, key: str) -> bool:
         """Whether the published files of a unit match their hashes; checked once per run."""
-        record = self.record(stage, key)
+        record = self.read_record(stage, key)
         if record is None:
             return False
         folder = self.folder(stage, key, record)
@@ -171,10 +171,10 @@ class Store:
 
     @contextmanager
     def output_folder(self, stage: str, key: str, identity: str) -> Iterator[Path]:
-        """Yield a private folder for a unit's outputs, and publish the folder afterwards."""
+        """Yield a temporary folder for a unit's outputs, and publish it afterwards."""
         home = self.work / stage / key
         final = home / identity
-        with private_folder(home / (identity + PARTIAL), 0o700) as partial:
+        with temporary_folder(home / (identity + PARTIAL), 0o700) as partial:
             yield partial
             for folder in filter(Path.is_dir, partial.rglob("*")):
                 folder.chmod(0o700)

@@ -82,7 +82,13 @@ class Domain:
 
 @dataclass(frozen=True)
 class Subject:
-    """Subject of a page or query: a noun of a domain, with a qualifier in French and English."""
+    """Subject of a page or query: a noun and a qualifier from the vocabulary of a domain.
+
+    Args:
+        domain: Domain of the subject.
+        noun: Noun, in French and English.
+        qualifier: French qualifier of the noun and its English translation.
+    """
 
     domain: Domain
     noun: Noun

@@ -1,9 +1,9 @@
 """Translates a stream line by line, as a filter in a pipeline.
 
-Input: a binary stream of UTF-8 lines, such as standard input. Output: blocks of translations, one
-per line. A block consists of the lines available so far, so that interactive input is translated at
-once and piped input in batches. Each line is a separate text: a sentence wrapped over two lines is
-translated as two texts, because the second line may not have arrived.
+Input: a binary stream of UTF-8 lines, such as standard input. Output: one translation per line, in
+blocks. A block consists of the lines available so far, so that interactive input is translated
+immediately and piped input in batches. Each line is a separate text: a sentence wrapped over two
+lines is translated as two texts, because the second line may not have arrived.
 """
 
 from collections.abc import Iterator

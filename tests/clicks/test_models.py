@@ -292,7 +292,7 @@ def test_cascade_by_the_convention_of_pyclick_has_the_smallest_probability_below
     chain = CascadeChain(np.array([0.5, 0.25, 0.5])[pages.pair], np.zeros(5))
     # marginal: 1/2, 1/2 1/4, ..; the second page has no click: 3/4, 1 - 3/4 1/2
     expected = [0.5, 0.125, MIN_PROBABILITY, 0.75, 0.625]
-    assert chain.pyclick_conditional(pages).tolist() == expected
+    assert chain.pyclick_conditional_probabilities(pages).tolist() == expected
     assert chain.conditional(pages).tolist() == [0.5, 0.25, 1.0, 0.75, 0.5]
     pyclick, per_rank = evaluate(chain, pages)
     logs = np.log(expected)

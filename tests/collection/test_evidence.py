@@ -7,7 +7,7 @@ import pytest
 
 import builder
 from builder import BuildReport
-from builder.collection.evidence import evidence_shares, format_percent
+from builder.collection.evidence import click_crawl_and_translation_shares, format_percent
 
 
 def _folder(path: Path, rows: list[tuple[str, int, int, int]]) -> Path:
@@ -26,7 +26,7 @@ def test_shares_by_hand(tmp_path: Path) -> None:
         [("click_through", 1, 3, 4), ("click_through", 4, 1, 4), ("pairs_examined_once", 0, 0, 0)],
     )
     second = _folder(tmp_path / "b", [("impressions_without_click", 0, 1, 8)])
-    found = dict(evidence_shares([first, second]))
+    found = dict(click_crawl_and_translation_shares([first, second]))
     assert found["click-through at rank 1"] == (0.75, None)
     assert "click-through at rank 4" not in found
     assert found["pairs examined once"] == (None, None)
@@ -40,6 +40,6 @@ def test_the_card_says_it(built: BuildReport) -> None:
     collection = builder.open_collection(built.root)
     card = (collection.path / "README.md").read_text("utf-8")
     folders = [collection.snapshot(name).folder for name in collection.snapshots]
-    for name, shares in evidence_shares(folders):
+    for name, shares in click_crawl_and_translation_shares(folders):
         assert f"| {name} | {' | '.join(map(format_percent, shares))} |" in card
     assert "shown pages found in the crawl" in card

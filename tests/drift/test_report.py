@@ -195,7 +195,7 @@ def calm(drift: dict[str, Any]) -> dict[str, Any]:
 def test_no_check_found_anything(drift: dict[str, Any]) -> None:
     text = Outline(render_report(calm(drift))).text
     assert (
-        "No check found a change of construction. A change that is smaller than the checks can "
+        "No check found a construction change. A change that is smaller than the checks can "
         "detect, or of a kind that none of them covers, would still look like a change in the web "
         "or in its users. The section on checks lists the smallest change that each check would "
         "have detected; checks that cannot tell are listed here."

@@ -113,9 +113,7 @@ EXPECTED = {
         ["1", "50.0 %", "25.0 %", "4,600"],
         ["2", "12.5 %", "10.0 %", "4,100"],
     ],
-    "Changes of construction": [
-        [PAIRS[0], "Is one so?", "construction", "a threshold moved", DASH]
-    ],
+    "Construction changes": [[PAIRS[0], "Is one so?", "construction", "a threshold moved", DASH]],
     "Checks without a change": [[PAIRS[0], "Is two so?", "clear", "nothing moved", "a move of 5"]],
     "Checks that cannot tell": [
         ["2022-07", "Is three so?", "cannot tell", "too few", DASH],
@@ -153,7 +151,7 @@ def test_notes_below_figures(document: str) -> None:
     assert "80.0 % kept their grade, 3.0 % flipped, kappa 0.56 (quadratic 0.50)." in notes
     assert f"75.0 % kept their grade, 3.0 % flipped, kappa {DASH} (quadratic 0.50)." in notes
     assert any(note.startswith("Limitation of sDBN:") for note in notes)
-    assert "4 checks: 1 found a change of construction, 1 did not, 2 cannot tell" in document
+    assert "4 checks: 1 found a construction change, 1 did not, 2 cannot tell" in document
 
 
 def test_bars_in_cells_are_full_at_the_maximum(document: str) -> None:

@@ -43,7 +43,13 @@ WAY = (
     STAGE,
 )
 """Every function that hands the parameter on, in the order in which each first does."""
-ASIDE = ("Runner._identity", "Runner._rerun_reasons", "Store.record", "Store.commit", "<lambda>")
+ASIDE = (
+    "Runner._identity",
+    "Runner._rerun_reasons",
+    "Store.read_record",
+    "Store.commit",
+    "<lambda>",
+)
 """Functions of the fingerprint, and the settings of other stages."""
 MAX_HOPS = 9
 MAX_PIPELINE_LINES = 120

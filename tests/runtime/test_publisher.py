@@ -9,7 +9,7 @@ import pytest
 
 from builder.errors import DataError
 from builder.runtime import publisher
-from builder.runtime.publisher import lock_collection, private_folder, publish, write_manifest
+from builder.runtime.publisher import lock_collection, publish, temporary_folder, write_manifest
 
 
 def test_one_process_holds_a_folder(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_failure_leaves_the_old_folder(tmp_path: Path) -> None:
     (final / "a").write_text("old")
 
     def fail() -> None:
-        with private_folder(tmp_path / "new.partial") as partial:
+        with temporary_folder(tmp_path / "new.partial") as partial:
             (partial / "a").write_text("new")
             raise ValueError("halfway")
 
@@ -64,7 +64,7 @@ def test_bytes_are_on_the_disk_before_the_rename(
     monkeypatch.setattr(publisher.os, "fsync", note)
     if not can_exchange:
         monkeypatch.setattr(publisher.ctypes, "CDLL", lambda *_, **__: object())
-    with private_folder(tmp_path / "new.partial") as partial:
+    with temporary_folder(tmp_path / "new.partial") as partial:
         (partial / "deep").mkdir()
         (partial / "deep/b").write_text("new")
         publish(partial, final)

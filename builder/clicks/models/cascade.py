@@ -1,9 +1,10 @@
 """Cascade model (Craswell, Zoeter, Taylor & Ramsey 2008): the user stops at the first click.
 
-Ranks up to the first click are examined, and every click satisfies, so examinations are counted up
-to the first click instead of the last. Below the first click, skips have probability 1 and clicks
-probability 0. PyClick instead assigns the minimum probability to all results below the first click,
-and the marginal probability to all others; `pyclick_conditional` reproduces this.
+Ranks up to the first click are examined, and every clicked result satisfies the user, so
+examinations are counted up to the first click instead of the last. Below the first click, skips
+have probability 1 and clicks probability 0. PyClick instead assigns the minimum probability to all
+results below the first click, and the marginal probability to all others;
+`pyclick_conditional_probabilities` reproduces this.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from builder.clicks.models.training import TrainedModel, TrainingOptions
 class CascadeChain(ExaminationChain):
     """Examination chain of the cascade model, which ends at the first click."""
 
-    def pyclick_conditional(self, pages: Pages) -> Floats:
+    def pyclick_conditional_probabilities(self, pages: Pages) -> Floats:
         """Return P(observed click or skip | clicks above) as PyClick computes it, float64[m]."""
         click = self.marginal(pages)
         observed = np.where(pages.clicked, click, 1 - click)

@@ -1,8 +1,8 @@
 """Click chain model (Guo et al. 2009), fitted by exact expectation-maximization.
 
-Parameters: attractiveness a of each pair, which is also the probability that a click satisfies
-(Chuklin, Markov & de Rijke 2015, section 3.9), and three continuation probabilities: after a skip,
-after an unsatisfying click and after a satisfying one.
+Parameters: attractiveness a of each query-document pair, which is also the probability that a
+clicked result satisfies the user (Chuklin, Markov & de Rijke 2015, section 3.9), and three
+continuation probabilities: after a skip, after an unsatisfying click and after a satisfying one.
 """
 
 from typing import NamedTuple

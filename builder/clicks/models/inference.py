@@ -18,11 +18,11 @@ from builder.clicks.models.probabilities import ExaminationChain
 
 @dataclass(frozen=True)
 class ExaminationPosterior:
-    """Posterior probabilities of examination given the clicks, float64[m] each.
+    """Result of `infer_examination` for m shown results, float64[m] each.
 
     Args:
-        examined: P(result examined).
-        continued: P(next result examined); 0 at the last rank.
+        examined: P(result examined | clicks).
+        continued: P(next result examined | clicks); 0 at the last rank.
         no_click_below: P(no click below | next result examined); 1 at the last rank.
         evidence: P(no click below the last click) on the page that contains the result.
     """

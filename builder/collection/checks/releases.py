@@ -30,21 +30,21 @@ def _create_reject_finder(messages: dict[str, str]) -> DefectFinder:
     return find_rejects
 
 
-def _create_irregularity_finder(messages: dict[str, str]) -> DefectFinder:
-    """Return a function that reports lines of a release with the given irregularities.
+def _create_irregular_line_finder(messages: dict[str, str]) -> DefectFinder:
+    """Return a function that reports lines that were imported although they are irregular.
 
     Args:
         messages: Message for each kind of irregularity, such as `crlf`.
     """
 
-    def find_irregularities(context: ValidationContext) -> Iterator[Defect]:
+    def find_irregular_lines(context: ValidationContext) -> Iterator[Defect]:
         for name, frame in context.scan_snapshots("irregularities"):
             rows = frame.filter(pl.col("kind").is_in(list(messages))).collect()
             for file, kind, lines, first, _ in rows.iter_rows():
                 where = f"snapshots/{name}"
                 yield where, f"{file}: {messages[kind]}", int(lines), (f"{file}:{first}",)
 
-    return find_irregularities
+    return find_irregular_lines
 
 
 def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
@@ -170,7 +170,7 @@ CHECKS = (
         "warning",
         "20,767 CRLF lines in a file whose other lines end with LF",
         "write LF only",
-        _create_irregularity_finder(_LINE_END_MESSAGES),
+        _create_irregular_line_finder(_LINE_END_MESSAGES),
     ),
     Check(
         "LB204",
@@ -179,7 +179,7 @@ CHECKS = (
         "leaked CSV quotes, repeated spaces, a query of 3,947 characters",
         "write queries as plain TSV lines, without CSV quoting; limit their length",
         _combine_defect_finders(
-            _create_irregularity_finder(_QUERY_TEXT_MESSAGES | _ID_MESSAGES),
+            _create_irregular_line_finder(_QUERY_TEXT_MESSAGES | _ID_MESSAGES),
             _create_query_text_finder(_QUERY_TEXT_MESSAGES),
         ),
     ),

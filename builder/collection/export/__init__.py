@@ -17,7 +17,7 @@ from builder.errors import UsageError, suggest
 from builder.io.disk import explain_errors
 from builder.parameters import ExportParameters
 from builder.runtime.progress import NoProgress, Progress
-from builder.runtime.publisher import PARTIAL, canonical_json, private_folder, publish
+from builder.runtime.publisher import PARTIAL, canonical_json, publish, temporary_folder
 
 METADATA = "longeval-export.json"
 Writer = Callable[[Collection, Path, Mapping[str, str], int, Progress], None]
@@ -106,7 +106,7 @@ def export(
     meter.start(f"export {layout}", None, "documents")
     size = max_file_bytes or ExportParameters().max_file_bytes
     try:
-        with explain_errors(f"the export as {layout}", partial), private_folder(partial):
+        with explain_errors(f"the export as {layout}", partial), temporary_folder(partial):
             LAYOUTS[layout].write(opened, partial, chosen, size, meter)
             _write_metadata(opened, layout, chosen, partial)
             if target.exists():

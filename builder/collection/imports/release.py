@@ -26,7 +26,7 @@ from builder.reporting.numbers import pluralize
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress, Progress
-from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
+from builder.runtime.publisher import PARTIAL, WORK, lock_collection, publish, temporary_folder
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def import_release(
             lock_collection(final.parent),
         ):
             check_version_is_new(final)
-            with private_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:
+            with temporary_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:
                 _write_snapshots(release_info, snapshots, partial, limits, meter, ledgers, rows)
                 if not allow_empty:
                     _check_tables_not_empty(layout, snapshots, rows, ledgers)

@@ -153,7 +153,7 @@ class ExpectedQueryCounts:
         return self.missing / self.expected if self.expected else 0.0
 
     @property
-    def exceeds_decline(self) -> bool:
+    def has_unexplained_losses(self) -> bool:
         """Whether more queries are missing than declining interest explains."""
         return self.missing >= MIN_MISSING_PER_BELOW_TREND * self.below_trend
 
@@ -239,7 +239,7 @@ def topic_deletion_detectability(
 
 def _is_outlier(topic: ExpectedQueryCounts, others: ExpectedQueryCounts) -> bool:
     """Whether a topic's expected queries are missing far more often than other expected queries."""
-    if topic.expected < MIN_EXPECTED_IN_TOPIC or not topic.exceeds_decline:
+    if topic.expected < MIN_EXPECTED_IN_TOPIC or not topic.has_unexplained_losses:
         return False
     if topic.missing_share < max(
         MIN_MISSING_SHARE, others.missing_share + MIN_EXCESS_OVER_OTHER_TOPICS

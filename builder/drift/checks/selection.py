@@ -94,7 +94,7 @@ def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
         sentences.append(f"{counts.missing} of {counts.expected} frequent queries were {direction}")
         if counts.expected >= MIN_EXPECTED_QUERIES:
             enough = True
-            if counts.missing_share >= MIN_FILTERED_SHARE and counts.exceeds_decline:
+            if counts.missing_share >= MIN_FILTERED_SHARE and counts.has_unexplained_losses:
                 found.append(direction)
     if not numbers:
         return undecided_outcome("no query is frequent enough to be expected in both snapshots")

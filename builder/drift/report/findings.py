@@ -1,7 +1,7 @@
 """Summarizes `drift.json` in a few sentences, called findings.
 
-Construction changes come first, because they affect the meaning of every other number; then the
-largest change of each kind: documents, vocabulary, queries, judgements.
+Changes in how the collection was built come first, because they affect the meaning of every other
+number; then the largest change of each kind: documents, vocabulary, queries, judgements.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class Finding:
 
 
 def list_findings(drift: Drift) -> list[Finding]:
-    """Return all findings; those on changes of construction come first."""
+    """Return all findings, first those about changes in how the collection was built."""
     warnings = [
         Finding(f"{' to '.join(check['snapshots'])}: {check['evidence']}.", is_warning=True)
         for check in drift["checks"]

@@ -39,7 +39,7 @@ MADE_DIFFERENTLY = (
     "their consequences, as changes in the web or in its users."
 )
 NOTHING_FOUND = (
-    "No check found a change of construction. A change that is smaller than the checks can detect, "
+    "No check found a construction change. A change that is smaller than the checks can detect, "
     "or of a kind that none of them covers, would still look like a change in the web or in its "
     "users. The section on checks lists the smallest change that each check would have detected; "
     "checks that cannot tell are listed here."
@@ -74,7 +74,7 @@ def snapshot_upset_plot(
 
 
 def findings_section(drift: Drift) -> Markup:
-    """Render a report section with all findings; those on construction changes come first."""
+    """Render a report section with all findings, first those about construction changes."""
     found = list_findings(drift)
     names = [snapshot["snapshot"] for snapshot in drift["snapshots"]]
     warnings = [_wrap_snapshot_names(f.text, names) for f in found if f.is_warning]
@@ -146,9 +146,9 @@ def checks_section(drift: Drift) -> Markup:
     return section(
         "checks",
         "Construction checks",
-        f"{numbers.pluralize(len(checks), 'check')}: {len(found)} found a change of construction, "
+        f"{numbers.pluralize(len(checks), 'check')}: {len(found)} found a construction change, "
         f"{len(clear)} did not, {len(unknown)} cannot tell from this collection.",
-        _check_table("Changes of construction", found) if found else None,
+        _check_table("Construction changes", found) if found else None,
         _collapsed_check_table("Checks without a change", clear),
         _collapsed_check_table("Checks that cannot tell", unknown),
     )
@@ -206,7 +206,7 @@ def collapse_if_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
 
 
 def nest_if_many(summary: str, tables: Sequence[Markup]) -> Markup | None:
-    """Join collapsed tables; if there are more than `MAX_OPEN_FIGURES`, collapse them together."""
+    """Join collapsible tables; nest them in one if there are more than `MAX_OPEN_FIGURES`."""
     return _collapse_if_many(summary, tables, join_markup(tables))
 
 

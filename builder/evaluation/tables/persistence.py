@@ -1,8 +1,8 @@
 """Persistence of effectiveness between two snapshots (Keller et al. 2024; LongEval 2023).
 
 Computes one array per quantity from the mean scores of all systems in both snapshots. Undefined
-values are NaN. S and P are the means of a system and of the pivot in the first snapshot,
-and S' and P' are their means in the second:
+values are NaN. S and P are the mean scores of a system and of the pivot in the first snapshot,
+and S' and P' are their mean scores in the second:
 
     arp_from, arp_to      S and S'            average retrieval performance
     rnd_absolute_drop     S - S'              the difference form of RnD; positive = drop
@@ -25,7 +25,7 @@ from builder.evaluation.measures.family import Floats
 from builder.statistics.rankings import TIE_TOLERANCE
 
 MeansBySymbol = Mapping[str, Floats]
-"""Means by symbol (`S`, `S'`, `P`, `P'`, `S-P`), each of shape (..., systems, measures)."""
+"""Mean scores by symbol (`S`, `S'`, `P`, `P'`, `S-P`), each of shape (..., systems, measures)."""
 
 _DESCRIPTIONS = {
     "S": "mean of the system in the first snapshot",
@@ -43,9 +43,10 @@ class PersistenceQuantity:
     Args:
         name: Name of the quantity, with the sign convention where it could be ambiguous.
         ideal: Value for a system whose effectiveness does not change, if there is one.
-        needs: Symbols of the means in the formula.
-        denominators: Symbols of the means that must not be zero.
-        formula: Function that computes the values from the means; NaN where a denominator is zero.
+        needs: Symbols of the mean scores in the formula.
+        denominators: Symbols of the mean scores that must not be zero.
+        formula: Function that computes the values from the mean scores; NaN where a denominator is
+            zero.
     """
 
     name: str
@@ -56,7 +57,7 @@ class PersistenceQuantity:
 
     @property
     def needs_pivot(self) -> bool:
-        """Whether the formula contains means of the pivot system."""
+        """Whether the formula uses mean scores of the pivot system."""
         return "P" in self.needs or "P'" in self.needs
 
     def undefined_reason(

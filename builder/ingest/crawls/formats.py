@@ -68,7 +68,7 @@ def read_pages(
     if kind == "warc":
         pages = parse_fetches(read_archive(source, params), source, params, limits)
     elif params.text_format == "html":
-        pages = parse_fetches(_to_html_fetches(records, interval), source, params, limits)
+        pages = parse_fetches(_to_html_fetches(records, interval.start), source, params, limits)
     else:
         pages = records
     yield from _group_into_page_blocks(pages, interval, params)
@@ -132,15 +132,18 @@ def _read_lines(source: Source, params: CrawlParameters) -> Iterator[NumberedPag
             yield line, RawPage(*fields)
 
 
-def _to_html_fetches(
-    records: Iterator[NumberedPage], interval: Interval
-) -> Iterator[NumberedFetch]:
-    """Convert raw pages whose text is HTML to fetches with the HTML as their body."""
+def _to_html_fetches(records: Iterator[NumberedPage], default_time: int) -> Iterator[NumberedFetch]:
+    """Convert raw pages whose text is HTML to fetches with the HTML as their body.
+
+    Args:
+        records: Raw pages and reject reasons.
+        default_time: Time of pages without a fetch time, in Unix seconds.
+    """
     for number, page in records:
         if isinstance(page, str):
             yield number, page
         else:
-            fetched_at = interval.start if page.fetched_at is None else page.fetched_at
+            fetched_at = default_time if page.fetched_at is None else page.fetched_at
             body = page.text.encode()
             yield number, Fetch(page.url, fetched_at, BodyType.HTML, body, UTF8, title=page.title)
 

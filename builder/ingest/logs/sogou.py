@@ -88,7 +88,10 @@ def _is_complete(clicks: list[Click], now: int) -> bool:
 
 
 def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, bytes | str | None]]:
-    """Yield each line with its number; None if it is overlong, a reject reason if reading fails."""
+    """Yield (line number, line) for each line of a log.
+
+    Instead of the line, yield None if it is too long, and the reject reason if reading fails.
+    """
     encoding = ENCODING if params.encoding == "auto" else params.encoding
     for block in read_blocks(source, params.max_line_bytes, encoding):
         yield from enumerate(block.lines, block.first_line_number)

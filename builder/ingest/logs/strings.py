@@ -1,7 +1,7 @@
 """Writes the distinct queries and URLs of a log to the tables `log_queries` and `log_urls`.
 
 Batches are appended to temporary Parquet files; at the end, DuckDB removes duplicates and sorts by
-key. A cache of recent keys keeps most duplicates out of the temporary files.
+key. Sets of recent keys (`RecentKeys`) keep most duplicates out of the temporary files.
 """
 
 from contextlib import ExitStack
@@ -27,7 +27,7 @@ BYTES_PER_KEY = 64
 MERGE_THRESHOLD = 2**15
 """Number of new keys above which `RecentKeys` may merge them into its large array."""
 CACHE_SHARE = 0.05
-"""Fraction of the memory limit for each cache of recent keys."""
+"""Fraction of the memory limit for each set of recent keys."""
 
 DISTINCT = """
 CREATE TEMP TABLE distinct_queries AS SELECT DISTINCT surface, query, text, folded FROM queries;
@@ -68,7 +68,7 @@ class RecentKeys:
 
     def insert(self, keys: Keys) -> npt.NDArray[np.bool_]:
         """Insert distinct keys; return a Boolean mask of the keys that were not yet in the set."""
-        order = np.argsort(keys)  # sorted lookups are faster because they hit the cache
+        order = np.argsort(keys)  # sorted lookups are faster because they hit the CPU cache
         ordered = keys[order]
         insert = ~(_is_in_sorted(self._new, ordered) | _is_in_sorted(self._old, ordered))
         self._new = np.sort(np.concatenate([self._new, ordered[insert]]))
@@ -114,8 +114,9 @@ class StringTableWriter:
 
         Args:
             queries: Distinct queries; columns `surface`, `query`, `text`, `folded`.
-            urls: Distinct URLs; columns `key`, `url_key`, `url`. Non-canonical URLs bypass the
-                cache, because `log_urls` has the lexicographically smallest URL of each document.
+            urls: Distinct URLs; columns `key`, `url_key`, `url`. Non-canonical URLs are appended
+                even if their key was added before, because `log_urls` contains the
+                lexicographically smallest URL of each document.
         """
         queries = queries.filter(self._surfaces.insert(queries["surface"].to_numpy()))
         is_raw = urls["url"] != urls["url_key"]

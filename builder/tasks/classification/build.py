@@ -27,7 +27,7 @@ from builder.io.tables import write_query
 from builder.runtime.fingerprint import Identity, change_reasons
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.publisher import PARTIAL, WORK, lock_collection, private_folder, publish
+from builder.runtime.publisher import PARTIAL, WORK, lock_collection, publish, temporary_folder
 from builder.tasks.classification.agreement import AgreementReport, measure_agreement
 from builder.tasks.classification.annotations import majority_labels, require_labels_of_posts
 from builder.tasks.classification.definition import (
@@ -149,7 +149,7 @@ def build_classification(
                 definition_file,
                 "collection.version",
             )
-        with private_folder(out / WORK / f"{folder.name}{PARTIAL}") as partial:
+        with temporary_folder(out / WORK / f"{folder.name}{PARTIAL}") as partial:
             scratch = partial / ".scratch"
             scratch.mkdir()
             _write_tables(definition, inputs, partial, limits or Limits(scratch=scratch), scratch)

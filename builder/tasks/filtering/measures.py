@@ -18,7 +18,10 @@ TargetCounts: TypeAlias = tuple[int, int, int]
 
 
 def aptness(false_positives: int, zeta: float = 1.0) -> float:
-    """Return the aptness `zeta / (zeta + false_positives)` of Kenter et al. (2015), equation 1.
+    """Return the aptness `zeta / (zeta + false_positives)` of the documents returned for a target.
+
+    Defined by Kenter, Balog & de Rijke, "Evaluating document filtering systems over time",
+    Information Processing & Management 51, 2015, equation 1.
 
     Args:
         false_positives: Number of false positives, at least 0.
