@@ -25,7 +25,7 @@ class NoClickRule(StrEnum):
 
 
 class PriorKind(StrEnum):
-    """Prior of attractiveness and satisfaction: fitted to the log, or a fixed beta prior."""
+    """Prior on attractiveness and satisfaction: fitted to the log, or a fixed beta prior."""
 
     EMPIRICAL_BAYES = "empirical_bayes"
     BETA = "beta"

@@ -109,7 +109,7 @@ def run_translation(
 def _translate_standard_input(
     out: Path | None, params: "TranslateParameters", limits: "Limits", kind: InputKind
 ) -> "list[Translation]":
-    """Translate lines of standard input as they arrive; `out` None selects standard output."""
+    """Translate lines of standard input as they arrive; if `out` is None, to standard output."""
     from builder.translation import translate_stream
 
     translations = []

@@ -56,11 +56,11 @@ UNIFORM = Beta()
 
 @dataclass(frozen=True)
 class Priors:
-    """Priors of the sDBN parameters.
+    """Priors on the sDBN parameters.
 
     Args:
-        attractiveness: Prior of the attractiveness a.
-        satisfaction: Prior of the satisfaction s.
+        attractiveness: Prior on the attractiveness a.
+        satisfaction: Prior on the satisfaction s.
     """
 
     attractiveness: Beta = UNIFORM

@@ -54,9 +54,9 @@ class UrlList:
         """Add a host, URL prefix or URL to the list.
 
         Raises:
-            ValueError: the entry is neither a host, a URL prefix nor a URL; or it is a prefix that
-                would match every page of the host, because canonical URLs lack its path and query,
-                such as tracking parameters.
+            ValueError: the entry is not a host, a URL prefix or a URL; or it is a prefix from
+                which canonicalization removes the query (such as tracking parameters) or
+                everything but the host.
         """
         if "://" in entry:
             self._pages.add(url_key(entry))

@@ -1,4 +1,4 @@
-"""The stage `page_verdicts`: collects the verdicts of lists and plug-ins on crawled pages.
+"""The stage `page_verdicts`: collects verdicts on crawled pages from lists and plug-ins.
 
 Input: the crawled pages of a snapshot, and the verdict lists and plug-ins in the definition.
 Output: `page_verdicts` (see `schemas.Verdicts`). The stage `verdicts` does the same for documents
@@ -48,7 +48,7 @@ def collect_page_verdicts(
     progress: Progress,
     files: Annotated[Sequence[Source], Files(lambda w, _: w.verdicts.files)] = (),
 ) -> Ledger:
-    """Stage: collect the verdicts of lists and plug-ins on crawled pages.
+    """Stage: collect verdicts on crawled pages from lists and plug-ins.
 
     Args:
         out: Output folder for `page_verdicts.parquet` and `rejects.parquet`.

@@ -196,7 +196,7 @@ def read_row_groups(
 def _report_batches(
     batches: Iterable[pl.DataFrame], ledger: Ledger, progress: Progress
 ) -> Iterator[pl.DataFrame]:
-    """Yield the batches unchanged, and add their numbers of rows to the ledger and the progress."""
+    """Yield the batches unchanged; count their rows in the ledger and on the progress bar."""
     for rows in batches:
         ledger.rows_in += rows.height
         ledger.rows_out += rows.height

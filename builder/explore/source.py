@@ -180,7 +180,7 @@ class CollectionSource:
         )
 
     def sql_script(self, statement: Statement) -> str:
-        """Return a DuckDB script that creates the views that a statement reads, then runs it."""
+        """Return a DuckDB script that runs a statement after creating the views it reads."""
         lines = []
         if "snapshots" in statement.identifiers():
             names = sql_literal(list(self.snapshots))

@@ -222,5 +222,5 @@ def _csv_value(value: Any) -> Any:
 def render_copyable_code(
     source: CollectionSource, caption: str, rows: Sequence[Row], statement: Statement | None
 ) -> Markup:
-    """Render Polars code, DuckDB SQL and CSV to copy, for rows that are not shown as a table."""
+    """Render rows that are not shown as a table as copyable Polars code, DuckDB SQL and CSV."""
     return render_macro("below", caption, [], code_snippets(source, rows, statement))

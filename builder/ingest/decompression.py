@@ -122,7 +122,7 @@ class ZstdReader:
                 return data
 
     def readinto1(self, buffer: memoryview) -> int:
-        """Read decompressed bytes into a buffer; return their number, 0 at the end of the file.
+        """Read decompressed bytes into a buffer; return the number of bytes, 0 at end of file.
 
         Raises:
             EOFError: the file ends within a frame.

@@ -66,7 +66,7 @@ class _Line(NamedTuple):
 
 
 def candidate_layouts(line: bytes | None, file_format: str) -> Iterator[TableLayout]:
-    """Split the header of a file with each delimiter and quoting style; yield each valid layout.
+    """Split a file's header in each CSV dialect (delimiter and quoting); yield each valid layout.
 
     Args:
         line: First line of the file; None if the file is empty or this line is too long.

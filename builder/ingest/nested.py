@@ -40,7 +40,7 @@ def select_columns(batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatc
 
 
 def get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Return the column with a name, or the struct field with a dotted name.
+    """Return the column with the given name, or the struct field with this dotted name.
 
     Raises:
         KeyError: there is no such column or field.

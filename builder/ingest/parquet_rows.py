@@ -117,7 +117,7 @@ def batch_to_rows(batch: pa.RecordBatch) -> list[Row | str]:
 
 @contextmanager
 def convert_parquet_errors(source: Source) -> Iterator[None]:
-    """Convert errors of the Parquet reader to FormatError in a `with` block.
+    """Convert errors raised by the Parquet reader to FormatError in a `with` block.
 
     Raises:
         FormatError: the file cannot be read as Parquet.

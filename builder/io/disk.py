@@ -92,12 +92,12 @@ def check_output_is_no_input(out: Path, *inputs: Path) -> None:
 
 
 def to_user_error(error: BaseException) -> LongEvalError | None:
-    """Convert an error of a library or the file system to a user error; None for other errors."""
+    """Convert a library or file system error to a user error; return None for other errors."""
     return convert_path_error(error) or convert_table_error(error)
 
 
 def convert_path_error(error: BaseException) -> LongEvalError | None:
-    """Convert a file system error with a path to a user error; None for other errors."""
+    """Convert a file system error with a path to a user error; return None for other errors."""
     if not isinstance(error, OSError) or error.filename is None or error.errno is None:
         return None
     path, problem = error.filename2 or error.filename, PATH_PROBLEMS.get(error.errno)
@@ -107,7 +107,7 @@ def convert_path_error(error: BaseException) -> LongEvalError | None:
 
 
 def convert_table_error(error: BaseException) -> LongEvalError | None:
-    """Convert a table error of Polars, DuckDB or Arrow to a user error; None for other errors.
+    """Convert an error raised by Polars, DuckDB or Arrow to a user error, or return None.
 
     This is a fallback, since most readers of tables name the file in their own errors. Arrow
     reports data that cannot be decompressed as an OSError without errno.

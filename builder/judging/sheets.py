@@ -26,7 +26,7 @@ PAIR = ("query_id", "doc_id")
 POLICY = (
     "default-src 'none'; connect-src 'none'; form-action 'none'; base-uri 'none'; style-src {style}"
 )
-"""Content security policy of a judging page, apart from its script."""
+"""Content security policy of a judging page; `render_html_document` adds `script-src`."""
 
 
 def write_sheet(

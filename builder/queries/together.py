@@ -35,7 +35,7 @@ def assign_splits(
         earlier: Queries of earlier training snapshots, with the columns `COLUMNS` and `split`.
         threshold: Minimum edit similarity of two spellings of a word.
         heldout_share: Fraction of the groups to hold out.
-        seed: Key of the hash that splits groups.
+        seed: Key of the hash that assigns groups to splits.
 
     Returns:
         One row per query, in the order of `queries`: `query_id`, `split`.

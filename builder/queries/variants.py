@@ -98,7 +98,7 @@ def find_variants(
 
 
 def singleton_sets(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Return a table `variants` without variant sets, in which every query represents itself."""
+    """Return a table `variants` in which no queries are grouped; each represents itself."""
     return candidates.select(
         "query",
         pl.col("query").alias("representative"),

@@ -62,7 +62,7 @@ def collect_verdicts(
     progress: Progress,
     files: Annotated[Sequence[Source], Files(lambda w, _: w.verdicts.files)] = (),
 ) -> Ledger:
-    """Stage: collect the verdicts of files and plug-ins on the queries, users and URLs of a log.
+    """Stage: collect verdicts on a log's queries, users and URLs from files and plug-ins.
 
     Args:
         out: Folder that receives `verdicts.parquet` and `rejects.parquet`.

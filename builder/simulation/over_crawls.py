@@ -1,8 +1,8 @@
-"""Simulates query logs over existing crawls, with topics, a definition and ground truth.
+"""Simulates query logs over existing crawls, and writes a definition, topics and ground truth.
 
 Query texts consist of rare words from page titles. Pages whose titles contain all words of a query
 are highly relevant (grade 2), and pages whose titles contain some of the words are relevant (grade
-1). Random pages complete the results (grade 0 if their titles contain none of the words).
+1). Random pages fill the remaining ranks (grade 0 if their titles contain none of the words).
 """
 
 import re

@@ -114,8 +114,8 @@ def _generate_range(
         params: Parameters of the simulation.
         snapshot: Zero-based index of the snapshot.
         month: Month of the snapshot.
-        page_range: First page number, and last page number plus one.
-        limits: Not used; required of every partition task.
+        page_range: Start and (exclusive) end of the range of page numbers.
+        limits: Not used; every partition task takes this parameter.
     """
     pages = np.arange(*page_range, dtype=np.uint64)
     states = page_states(params, pages, snapshot)

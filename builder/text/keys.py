@@ -43,7 +43,7 @@ LIGATURES = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d"
 
 
 def fold(text: pl.Expr) -> pl.Expr:
-    """Fold a text column: remove case, accents, punctuation and extra spaces.
+    """Fold a text column: lowercase it, and strip accents, punctuation and extra spaces.
 
     The steps are: remove soft hyphens, apply NFKD, lowercase, remove `ACCENTS`, expand ligatures,
     and replace every run of characters other than letters, numbers and their marks with one space.
@@ -75,12 +75,12 @@ def strip_accents(text: str) -> str:
 
 
 def fold_texts(texts: Iterable[str]) -> list[str]:
-    """Fold each string: remove case, accents, punctuation and extra spaces; see `fold`."""
+    """Fold each string: lowercase it, and strip accents, punctuation, extra spaces; see `fold`."""
     return fold_series(pl.Series(list(texts), dtype=pl.String)).to_list()
 
 
 def fold_series(texts: pl.Series) -> pl.Series:
-    """Fold a string series: remove case, accents, punctuation and extra spaces; see `fold`."""
+    """Fold a string series in the same way as `fold` folds a text column."""
     return texts.to_frame("text").select(fold(pl.col("text")))["text"]
 
 

@@ -250,7 +250,7 @@ class CTranslate2Engine:
             )
 
     def _is_batch_invariant(self) -> bool:
-        """Whether a sentence gets bit-identical scores alone and in a batch of equal lengths."""
+        """Whether sentences of equal length get bit-identical scores alone and in one batch."""
         vocabulary = sorted(self.model.vocabulary)
         probes = [
             self._add_special_tokens(

@@ -23,7 +23,7 @@ class TranslationEngine(Protocol):
 
     @property
     def identity(self) -> Mapping[str, str]:
-        """Values that identify model and options; equal values mean equal translations."""
+        """Values that identify the model and its options; equal values mean equal translations."""
 
     def size(self, text: str) -> int:
         """Return the number of source tokens of a text; only progress reports use it."""

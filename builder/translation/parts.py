@@ -45,12 +45,12 @@ class SplitSentence:
 
 @dataclass
 class SentenceBlock:
-    """Block of sentences that are translated together, with the distinct parts to decode.
+    """Block of sentences that are translated together; equal parts are decoded only once.
 
     Args:
         split_sentences: The sentences, split into parts.
-        texts: Distinct parts to decode.
-        pieces: Source tokens of each text in `texts`.
+        texts: The distinct parts to decode.
+        pieces: Source tokens of each of these parts.
         outputs_by_part: Outputs received so far, by part.
     """
 

@@ -167,7 +167,7 @@ def add_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
 def find_collisions(queries: pl.DataFrame) -> pl.DataFrame:
     """Return the queries whose English text, after folding, equals that of another query.
 
-    Folding removes case, accents, punctuation and extra spaces.
+    Folding ignores case, accents, punctuation and extra spaces.
     """
     folded = pl.Series("folded_en", fold_texts(queries["text_en"]), dtype=pl.String)
     rows = queries.select("query_id", "text", "text_en").with_columns(folded)

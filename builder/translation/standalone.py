@@ -35,7 +35,7 @@ def translate_texts(
     limits: Limits,
     kind: TextKind = TextKind.TEXT,
 ) -> list[Translation]:
-    """Translate texts from French to English with quality flags.
+    """Translate texts from French to English, and flag doubtful translations.
 
     Args:
         texts: Texts or queries.

@@ -151,7 +151,7 @@ class Translator:
         return found
 
     def stop(self) -> None:
-        """Stop the translation that runs in another thread; the memory keeps finished blocks."""
+        """Stop the translation in another thread; the translation memory keeps finished blocks."""
         self._stopped.set()
         if isinstance(self.engine, StreamingEngine):
             self.engine.stop()
@@ -199,7 +199,7 @@ class Translator:
         return translate_blocks(self.engine, blocks, is_retry=is_retry)
 
     def scope(self, *, is_retry: bool = False) -> str:
-        """Return the model and all decoding options as a string, for the keys of the memory."""
+        """Return the model and all decoding options as a string, for translation memory keys."""
         p = self.params
         options = {
             **self.engine.identity,

@@ -1,10 +1,14 @@
 """Marginal and conditional click probabilities predicted by click models.
 
-`IndependentClicks`: every result is clicked independently with probability a e, the product of
-attractiveness and examination. `ExaminationChain`: the user scans the page from the top, and
-examination depends on the clicks above (Chuklin, Markov & de Rijke 2015, chapter 3). Starting from
-e = 1, conditional: p = a e, then e = c after a click, and e = k (1 - a) e / (1 - p) after a skip;
-marginal: p = a e, then e = e (c a + k (1 - a)).
+Every result is clicked with probability a * e, where a is its attractiveness and e its examination
+probability. In `IndependentClicks`, clicks are independent of each other. In `ExaminationChain`,
+the user scans the page from the top, and examination depends on the clicks above (Chuklin, Markov &
+de Rijke 2015, chapter 3); c and k are the probabilities of examining the next result after a click
+and after a skip. The first result has e = 1. The next result has
+
+- conditional on the clicks above: e' = c after a click, and e' = k * (1 - a) * e / (1 - a * e)
+  after a skip;
+- marginal: e' = e * (c * a + k * (1 - a)).
 """
 
 from dataclasses import dataclass

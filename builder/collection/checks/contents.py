@@ -1,4 +1,4 @@
-"""Checks for defects in texts, such as boilerplate, missing translations or markup."""
+"""Checks for defects in texts, such as boilerplate, leftover markup or missing translations."""
 
 from collections.abc import Callable, Iterable, Iterator
 

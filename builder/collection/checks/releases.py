@@ -50,7 +50,7 @@ def _create_irregular_line_finder(messages: dict[str, str]) -> DefectFinder:
 def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
     """Report query ids that share a text, and contradictions between their judgements.
 
-    Texts are compared after folding: without case, accents, punctuation and extra spaces.
+    Texts are compared after folding, which ignores case, accents, punctuation and extra spaces.
     """
     for name, (ids, qrels) in context.scan_snapshots("release_ids", "qrels"):
         named = ids.filter(pl.col("text_key").is_not_null()).select("text_key", query_id="id")

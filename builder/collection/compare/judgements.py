@@ -118,7 +118,7 @@ def count_grade_changes(
 def count_text_mismatches(
     old: tuple[pl.LazyFrame, pl.LazyFrame], new: tuple[pl.LazyFrame, pl.LazyFrame]
 ) -> tuple[int, int]:
-    """Count old judgements whose document the new version judges only for other query texts.
+    """Count old judgements of documents that the new version judges, but for other query texts.
 
     Query ids must be derived from the query texts, so that equal ids mean equal texts.
 

@@ -77,6 +77,6 @@ def _parse_numbers(ids: pl.Series, bits: int) -> list[int] | None:
 
 
 def _leading_key_bits(id_text: str, bits: int) -> int:
-    """Return the first bits of the 64-bit key in an id; an id that contains no key is hashed."""
+    """Return the leading bits of the 64-bit key in an id; an id that contains no key is hashed."""
     is_key = len(id_text) == 17 and set(id_text[1:]) <= set("0123456789abcdef")
     return (int(id_text[1:], 16) if is_key else key64(id_text)) >> (64 - bits)

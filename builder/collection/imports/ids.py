@@ -1,7 +1,7 @@
 """Ids of a release, and the keys that identify the same query or document in all snapshots.
 
 Queries and documents keep the ids of the release. In addition, each gets a key, which is computed
-like the ids of a built collection: a hash of the folded text (without case, accents and
+like the ids of a built collection: a hash of the folded text (ignoring case, accents and
 punctuation) of a query, or of the canonical URL of a document. If the text or URL is unknown, or
 another id of the snapshot already has that key, the key is derived from the id and, unless ids are
 stable, the snapshot name.

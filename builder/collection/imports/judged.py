@@ -70,7 +70,7 @@ def _read_all_qrels(snapshot: SnapshotFiles, root: Path, log: ImportLog) -> pl.D
 def assign_query_keys(
     queries: pl.DataFrame, id_scope: str, log: ImportLog
 ) -> tuple[pl.DataFrame, KeyAssigner]:
-    """Reject queries with a repeated id, and assign a key to each remaining query.
+    """Reject queries whose id occurred before, and assign a key to each remaining query.
 
     If several ids have the same text, the smallest id gets the key of the text, so that the choice
     does not depend on the snapshot.

@@ -166,7 +166,7 @@ def detect_source_language(snapshots: Sequence[SnapshotFiles]) -> str:
 
 
 def _keep_source_language(snapshots: Sequence[SnapshotFiles]) -> None:
-    """Drop queries in other languages if all documents are in English."""
+    """If the source language is English, keep only the English queries, if there are any."""
     if detect_source_language(snapshots) == FRENCH:
         return
     for snapshot in snapshots:

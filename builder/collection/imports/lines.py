@@ -145,7 +145,7 @@ def read_url_list(path: Path, name: str, log: ImportLog) -> Iterator[tuple[str, 
 
 
 def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int, str]]:
-    """Yield (line number, text) of each line of a file; log lines that cannot be read."""
+    """Yield (line number, text) of each valid line of a file; add the other lines to the log."""
     line_end_counts = [0, 0]
     for chunk in read_chunks(Source(path, name), MAX_LINE_BYTES):
         lines = [] if chunk.data is None else bytes(chunk.data).split(b"\n")

@@ -35,7 +35,8 @@ MIN_EXPECTED_IN_TOPIC = 3
 """Minimum number of expected queries of a topic for deciding whether the topic changed."""
 
 MIN_MISSING_SHARE = 0.5
-"""Minimum share of missing queries among the expected queries of a changed topic."""
+"""Minimum share of a topic's expected queries that must be missing to conclude that the topic
+changed."""
 
 MIN_EXCESS_OVER_OTHER_TOPICS = 0.3
 """Minimum difference between the share of missing queries in a changed topic and in all other
@@ -174,9 +175,9 @@ class ExpectedQueryCounts:
 def create_expected_queries(
     connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> None:
-    """Create the table `expected_queries` with one snapshot's queries expected in the other.
+    """Create the table `expected_queries`: queries of one snapshot that the other should contain.
 
-    A query is expected if unchanged rules would select it in both snapshots.
+    The other snapshot should contain a query if unchanged rules would select it in both.
 
     Args:
         connection: Connection with the views of the pair.

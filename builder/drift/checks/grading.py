@@ -123,8 +123,9 @@ def check_examination_rule(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare how often the most examined document of a query is counted as examined.
 
     This document is usually the first result, which is at or above every click and is thus examined
-    in every impression with a click. If it is examined in nearly all impressions of one snapshot,
-    but not of the other, the latter probably does not count impressions without a click.
+    in every impression with a click. If it is examined in nearly all impressions of one snapshot
+    but not of the other, the other probably counts no results as examined in impressions without a
+    click.
     """
     before, after = (
         fetch_single_row(connection, MOST_EXAMINED_DOCUMENTS.format(side=side))

@@ -54,7 +54,7 @@ class HostCount:
         return self.hosts >= MIN_HOSTS and 2 * self.hosts_changed > self.hosts
 
     def create_undecided_outcome(self, sentence: str, numbers: dict[str, Any]) -> Outcome:
-        """Return an undecided outcome because too few hosts changed or were compared.
+        """Return an undecided outcome: too few hosts changed or were compared.
 
         Args:
             sentence: Sentence that states the difference between the snapshots.

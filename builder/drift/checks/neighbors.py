@@ -1,9 +1,10 @@
-"""Checks that no crawl lacks pages that the previous and the next crawl contain.
+"""Checks for pages that are missing from a crawl but present in the previous and the next one.
 
 Reads the view `documents_map`, which lists for each page the snapshots whose crawl contains it. A
-page in the previous and the next crawl was probably online in between. A crawl that lacks such
-pages on most hosts, or all pages of many hosts, is partial; a few hosts may have been unreachable.
-The first and the last snapshot cannot be checked because they have only one neighbor.
+page in the previous and the next crawl was probably online in between. A crawl is partial
+if such pages are missing on most hosts, or if many hosts are missing completely; if only a few
+hosts are affected, they may have been unreachable. The first and the last snapshot cannot be
+checked because they have only one neighbor.
 """
 
 from collections.abc import Iterator, Sequence

@@ -33,7 +33,8 @@ MAX_FOREIGN_SHARE_IF_FILTERED = 0.02
 because language identification makes errors."""
 
 MAX_RELABELED_SHARE = 0.01
-"""Maximum share of unchanged texts with different language labels if the same rule is used."""
+"""Maximum share of unchanged texts whose language label may differ although language
+identification did not change."""
 
 MIN_UNIFORM_SHARE = 0.3
 """Minimum share of common pages whose length changed by the same number of words that indicates a

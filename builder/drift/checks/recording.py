@@ -117,7 +117,7 @@ class ClicksByRank:
 
     @property
     def lacks_first_rank(self) -> bool:
-        """Whether the first rank is avoided and has almost no clicks."""
+        """Whether rank 1 has almost no clicks, and a far lower click rate than another rank."""
         return self.avoids_first_rank and self.clicks[0] <= MAX_SHARE_IF_ABSENT * sum(self.clicks)
 
 

@@ -81,7 +81,7 @@ class BetaPrior:
 
 @dataclass(frozen=True)
 class SnapshotPriors:
-    """Prior recovered from the scores of a snapshot, with its recorded click model and prior.
+    """Attractiveness prior recovered from a snapshot's scores, and the one its parameters imply.
 
     Args:
         pairs: Number of query-document pairs with an attractiveness score.

@@ -16,8 +16,8 @@ MIN_EXPECTED_QUERIES = 20
 """Minimum number of expected queries for deciding whether a filter changed."""
 
 MIN_FILTERED_SHARE = 0.1
-"""Minimum share of missing queries among the expected queries of unchanged topics that indicates a
-change of a filter."""
+"""Minimum share of the expected queries of unchanged topics that must be missing to conclude that a
+filter changed."""
 
 MAX_TOPICS_NAMED = 5
 """Maximum number of topics listed in a sentence; the remaining topics are counted."""

@@ -1,6 +1,6 @@
 """Renders the drift report, a single HTML file, from `drift.json` alone.
 
-The report can be read without network, libraries or scripts; its own script only sorts tables and
+The report is self-contained and readable without JavaScript: its script only sorts tables and
 switches between light and dark colors.
 """
 

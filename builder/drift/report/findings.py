@@ -36,7 +36,7 @@ class Finding:
 
 
 def list_findings(drift: Drift) -> list[Finding]:
-    """Return all findings, first those about changes in how the collection was built."""
+    """Return all findings, starting with changes in how the collection was built."""
     warnings = [
         Finding(f"{' to '.join(check['snapshots'])}: {check['evidence']}.", is_warning=True)
         for check in drift["checks"]

@@ -74,7 +74,7 @@ def snapshot_upset_plot(
 
 
 def findings_section(drift: Drift) -> Markup:
-    """Render a report section with all findings, first those about construction changes."""
+    """Render a report section with all findings, starting with those about construction changes."""
     found = list_findings(drift)
     names = [snapshot["snapshot"] for snapshot in drift["snapshots"]]
     warnings = [_wrap_snapshot_names(f.text, names) for f in found if f.is_warning]

@@ -168,7 +168,7 @@ def _system_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
 
 
 def _system_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
-    """Return the name of the nearest folder not named only after a snapshot or language."""
+    """Name a system after its closest parent folder that is not just a snapshot or language."""
     for folder in list(path.parents)[:3]:
         name = _strip_snapshot(pattern, folder.name)
         if name and not _LANGUAGE.fullmatch(name):

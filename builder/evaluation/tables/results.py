@@ -157,7 +157,7 @@ def _missing_paired_p_value_reason(queries: int, t: float | None) -> str | None:
 def persistence_rows(
     topic_set: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield one row per pair of snapshots, system, measure, and quantity of persistence."""
+    """Yield one row per snapshot pair, system, measure and persistence statistic."""
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
     for a, b in parameters.snapshot_pairs(len(topic_set.snapshots)):
         first, second = topic_set.snapshots[a], topic_set.snapshots[b]
@@ -212,7 +212,7 @@ def _missing_topic_set_p_value_reason(
 def agreement_rows(
     topic_set: TopicSet, systems: Sequence[str], parameters: EvaluationParameters
 ) -> Iterator[Row]:
-    """Yield one row per pair of snapshots, measure, and coefficient of ranking agreement."""
+    """Yield one row per snapshot pair, measure and coefficient of ranking agreement."""
     for a, b in parameters.snapshot_pairs(len(topic_set.snapshots)):
         first, second = topic_set.snapshots[a], topic_set.snapshots[b]
         both = [i for i in range(len(systems)) if min(first.unjudged[i], second.unjudged[i]) >= 0]

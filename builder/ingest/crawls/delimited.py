@@ -32,7 +32,7 @@ MAX_SPANNED_LINES = 10_000
 def read_delimited_pages(
     source: Source, file_format: str, params: CrawlParameters
 ) -> Iterator[NumberedPage]:
-    """Yield the number of every row of a CSV or TSV crawl, with its raw page or reject reason.
+    """Yield each row of a CSV or TSV crawl as its number and its raw page or reject reason.
 
     Args:
         source: The crawl file.

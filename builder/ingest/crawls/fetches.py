@@ -88,7 +88,7 @@ class FetchBatch:
 def parse_fetches(
     fetches: Iterable[NumberedFetch], source: Source, params: CrawlParameters, limits: Limits
 ) -> Iterator[NumberedPage]:
-    """Yield the number of every record of a crawl file, with its raw page or reject reason.
+    """Yield each record of a crawl file as its number and its raw page or reject reason.
 
     Args:
         fetches: Numbered fetches and reject reasons of the file.
@@ -101,7 +101,7 @@ def parse_fetches(
 
 
 def parser_pool(files: Sequence[Source], limits: Limits) -> AbstractContextManager[Limits]:
-    """Start a process pool for parsing HTML; a context manager that yields limits with the pool.
+    """Context manager that starts a process pool for parsing HTML, and yields limits that use it.
 
     Since a process can parse only one page at a time, large files are parsed by several processes.
     For small files, no process is started.

@@ -124,7 +124,7 @@ def _parse_chunk(chunk: LineChunk, interval: Interval, params: CrawlParameters) 
 
 
 def _read_lines(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
-    """Yield the number of every line of a JSON Lines crawl, with its raw page or reject reason."""
+    """Yield each line of a JSON Lines crawl as its number and its raw page or reject reason."""
     for chunk in read_chunks(source, params.max_record_bytes):
         raw, rejects = parse_page_chunk(chunk, params)
         yield from rejects

@@ -28,7 +28,7 @@ DECODED_ROWS = 16
 
 
 def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
-    """Yield the number of every row of a Parquet crawl, with its raw page or reject reason.
+    """Yield each row of a Parquet crawl as its number and its raw page or reject reason.
 
     A truncated file has no readable rows and yields a single reject.
 

@@ -1,8 +1,9 @@
 """Reads the fetches in plain or compressed WARC archives, and continues after damaged parts.
 
-Input: a WARC file. Output: numbered fetches and rejects. Only responses, revisits, resources and
-conversions are numbered; other record types are skipped. `warc_record` converts a record to a
-fetch, `warc_recovery` finds the next record after damage, and `fetches` parses the bodies.
+Input: a WARC file. Output: each record as its number and its fetch or reject reason. Only
+responses, revisits, resources and conversions are numbered; other record types are skipped.
+`warc_record` converts a record to a fetch, `warc_recovery` finds the next record after damage, and
+`fetches` parses the bodies.
 """
 
 from collections.abc import Iterator
@@ -35,7 +36,7 @@ FIRST_LINE_BYTES = 16
 
 
 def read_archive(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield the numbered fetches and rejects of a WARC file, one reject per unreadable part."""
+    """Yield each record as its number and its fetch or reject reason; reject unreadable parts."""
     if not source.path.stat().st_size:
         return
     with source.path.open("rb") as file:
@@ -44,7 +45,7 @@ def read_archive(source: Source, params: CrawlParameters) -> Iterator[NumberedFe
 
 
 def _read_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield the numbered fetches and rejects of an archive that was compressed as one stream."""
+    """Read the records of an archive that was compressed as one stream."""
     number, has_lf_headers = 0, _has_lf_headers(source)
     with DecompressedStream(source) as stream:
         try:
@@ -62,7 +63,7 @@ def _read_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFe
 
 
 def _read_records(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield the numbered fetches and rejects of an archive with separately compressed records.
+    """Read the records of an archive whose records were compressed separately.
 
     Uncompressed archives are read in the same way.
     """

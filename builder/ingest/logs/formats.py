@@ -131,7 +131,7 @@ def _open_log(
 
 
 def get_reader(name: str) -> LogReader:
-    """Return the log reader with the given name, from `LOG_READERS` or the plug-ins `log_readers`.
+    """Return the named log reader, from `LOG_READERS` or the plug-in group `log_readers`.
 
     Raises:
         UsageError: no reader has this name.

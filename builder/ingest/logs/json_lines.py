@@ -187,7 +187,7 @@ def _parse_individually(
 ) -> Iterator[NumberedRecord]:
     """Parse the lines with the given numbers one by one.
 
-    Yield the number of each line, with its record or its reject reason.
+    Yield each line as its number and its record or reject reason.
     """
     for number in map(int, line_numbers):
         line = chunk.line(number - chunk.first_line_number)

@@ -22,7 +22,7 @@ FORBIDDEN_TYPES = {
 def read_result_objects(
     source: Source, params: LogParameters, encoding: str
 ) -> Iterator[NumberedRecord]:
-    """Yield the number of every line, with the fields in `[log.fields]` or a reject reason."""
+    """Yield each line as its number and its fields in `[log.fields]`, or its reject reason."""
     names = dict.fromkeys(params.fields.model_dump().values())
     for block in read_blocks(source, params.max_line_bytes, encoding):
         for number, line in enumerate(block.lines, block.first_line_number):

@@ -1,8 +1,8 @@
 """Replaces the queries, URLs and user ids of impressions with 64-bit keys.
 
-Each distinct query of a batch is folded (without case, accents or punctuation) and hashed once, and
-each distinct URL is canonicalized and hashed once. The distinct queries and URLs are returned with
-their keys, for the tables `log_queries` and `log_urls`.
+Each distinct query of a batch is folded (ignoring case, accents and punctuation) and hashed once,
+and each distinct URL is canonicalized and hashed once. The distinct queries and URLs are returned
+with their keys, for the tables `log_queries` and `log_urls`.
 """
 
 from dataclasses import dataclass

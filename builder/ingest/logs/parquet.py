@@ -118,7 +118,7 @@ def _standardize_columns(numbered_batch: NumberedBatch, params: LogParameters) -
 
 
 def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    """Return the column or struct field with a name; a column of nulls if there is none.
+    """Return the column or struct field with the given name, or nulls if there is none.
 
     Raises:
         KeyError: the name is both a column name and a path into a struct column.

@@ -92,7 +92,7 @@ def map_partitions(
 def process_pool(
     limits: "Limits", size: int, min_size: int, worker_bytes: int
 ) -> "Iterator[Limits]":
-    """Yield limits with a process pool as executor if the work is large enough.
+    """Context manager that starts a process pool for large work, and yields limits that use it.
 
     The pool is shut down on exit. The limits are yielded unchanged if the work is small, if they
     already have another executor, or in a daemon process, which cannot have child processes.

@@ -241,7 +241,7 @@ def _compute_measures(
 
 
 def _count_words(text: str) -> int:
-    """Return the number of words of a text, delimited by single spaces."""
+    """Return the number of words in a text; words are separated by single spaces."""
     return text.count(" ") + 1
 
 

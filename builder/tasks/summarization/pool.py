@@ -44,12 +44,12 @@ def read_pool(events: dict[str, Event], updates: Path, matches: Path) -> Counter
 
 
 def count_words(text: str) -> int:
-    """Return the number of whitespace-separated words of a text."""
+    """Return the number of whitespace-separated words in a text."""
     return len(_WORD.findall(text))
 
 
 def matched_words(update: PooledUpdate) -> dict[str, WordIndexes]:
-    """Return, by nugget id, the indexes of the words of an update that match the nugget."""
+    """Return the indexes of the words in an update that match each nugget, by nugget id."""
     spans = [match.span() for match in _WORD.finditer(update.text)]
     words: dict[str, WordIndexes] = {}
     for match in update.matches:

@@ -210,7 +210,7 @@ def _iter_summaries(
 
 
 def _select_nuggets(event: Event, parameters: SummarizationParameters) -> dict[str, Nugget]:
-    """Return the nuggets of an event by id; nuggets of importance 0 only if they are kept."""
+    """Return an event's nuggets by id; omit importance 0 if `zero_importance` is `dropped`."""
     keep_all = parameters.zero_importance == "kept"
     return {
         name: Nugget(nugget.time, nugget.importance, count_words(nugget.text))
