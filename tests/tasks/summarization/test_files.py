@@ -186,7 +186,7 @@ def test_what_is_left_out_is_counted(files):
         ("nuggets.tsv", "1\tn9\t0\t3\t4", r"text of the nugget as field 6"),
         ("nuggets.tsv", "1\tn9\t0\t3\t4\t ", r"text of the nugget as field 6"),
         ("nuggets.tsv", "1\tn9\t0\t-1\t4\ttext", "an importance"),
-        ("nuggets.tsv", "1\tn1\t0\t3\t4\ttext", "new"),
+        ("nuggets.tsv", "1\tn1\t0\t3\t4\ttext", "did not occur before"),
         ("nuggets.tsv", "1\tn9\t0\t3", "at least 5 tab-separated fields"),
         ("updates.tsv", "1\td-1\td\t1\t10\tNULL\tagain", "new"),
         ("updates.tsv", "1\td-9\td\t1\tten\tNULL\ttext", "length"),
