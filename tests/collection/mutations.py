@@ -321,6 +321,23 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
         in_table("documents_map", lambda rows: rows.tail(-1)),
     ),
     "a map with other snapshots": ("LB117", in_table("queries_map", _longer_map)),
+    "a query of one user": ("LB119", in_table(f"{FIRST}/queries", where(0, users=1))),
+    "a query of too few impressions": (
+        "LB119",
+        in_table(f"{LAST}/queries", where(1, impressions=4)),
+    ),
+    "changes with a document less": (
+        "LB120",
+        in_table("changes/documents", lambda rows: rows.tail(-1), "document_changes"),
+    ),
+    "changes of a query that nobody published": (
+        "LB120",
+        in_table("changes/queries", where(0, query_id="q0000000000000000"), "query_changes"),
+    ),
+    "changes with a judgement less": (
+        "LB120",
+        in_table("changes/qrels", lambda rows: rows.head(-1), "qrel_changes"),
+    ),
     "intervals that meet": ("LB118", in_manifest(_overlap)),
     "leaked quotes": (
         "LB204",

@@ -8,6 +8,7 @@ defects that were found in published collections.
 from builder.collection.checks import (
     contents,
     defects,
+    derived,
     files,
     labels,
     references,
@@ -17,7 +18,16 @@ from builder.collection.checks import (
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Finding, Severity
 
-_CHECK_MODULES = (files, tables, references, releases, defects, labels, contents)
+_CHECK_MODULES = (
+    files,
+    tables,
+    references,
+    derived,
+    releases,
+    defects,
+    labels,
+    contents,
+)
 CHECKS: tuple[Check, ...] = tuple(
     sorted(
         (check for module in _CHECK_MODULES for check in module.CHECKS), key=lambda check: check.id
