@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from builder.collection.card import Config, card_variables, single_line, to_split_name
+from builder.collection.card import Config, card_variables, collapse_whitespace, to_split_name
 from builder.collection.layout import CARD
 from builder.reporting.render import render_markdown
 
@@ -23,6 +23,6 @@ def write_export_card(
         "export_card.md",
         **card_variables(definition, tables, configs),
         split=to_split_name(definition["snapshots"][0]["name"]),
-        licence=single_line(definition["collection"]["licence"]),
+        licence=collapse_whitespace(definition["collection"]["licence"]),
     )
     (folder / CARD).write_text(text, encoding="utf-8")

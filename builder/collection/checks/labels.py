@@ -17,7 +17,7 @@ MAX_UNCLICKED_SHARE = 0.5
 """Maximum share of relevant documents that were never clicked."""
 
 
-def _find_outlier_queries(context: ValidationContext) -> Iterator[Defect]:
+def _find_judgement_count_outliers(context: ValidationContext) -> Iterator[Defect]:
     for name, qrels in context.scan_snapshots("qrels"):
         lines = pl.concat([qrels.select("query_id"), _scan_rejected_judgements(context, name)])
         counts = lines.group_by("query_id").len().sort("len", "query_id", descending=True).collect()
@@ -79,7 +79,7 @@ CHECKS = (
         "warning",
         "a query with 726 judgements, which had at most 49 after correction",
         "join judgements by query id, never by a prefix of the text",
-        _find_outlier_queries,
+        _find_judgement_count_outliers,
     ),
     Check(
         "LB220",

@@ -16,20 +16,20 @@ MAX_IDENTICAL_LENGTH = 40
 
 
 MIN_EXTRA_REPETITIONS = 8
-"""A translation with at least this many more word repetitions than its source is runaway."""
+"""Minimum number of word repetitions that a runaway translation adds to those of its source."""
 
 
-def _is_runaway(text: pl.Expr, source: pl.Expr) -> pl.Expr:
+def _is_runaway_translation(translation: pl.Expr, source: pl.Expr) -> pl.Expr:
     """Return an expression that detects translations with far more repeated words than the source.
 
     Such runaway translations are produced by a decoder that is stuck in a loop.
     """
     return (
-        _count_repetitions(text) >= MIN_EXTRA_REPETITIONS + _count_repetitions(source)
+        _count_repeated_words(translation) >= MIN_EXTRA_REPETITIONS + _count_repeated_words(source)
     ).fill_null(value=False)
 
 
-def _count_repetitions(text: pl.Expr) -> pl.Expr:
+def _count_repeated_words(text: pl.Expr) -> pl.Expr:
     words = text.str.to_lowercase().str.extract_all(r"\w+")
     return words.list.eval(pl.element() == pl.element().shift(1)).list.sum().cast(pl.Int64)
 
@@ -43,7 +43,7 @@ TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
             & (pl.col("language") == "fr")
             & (pl.col("text").str.len_chars() > MAX_IDENTICAL_LENGTH)
         ).fill_null(value=False),
-        "runaway_english": _is_runaway(_ENGLISH, pl.col("text")),
+        "runaway_english": _is_runaway_translation(_ENGLISH, pl.col("text")),
         "control_character": pl.col("text").str.contains(r"[\x00-\x08\x0b-\x1f\x7f\x{FFFD}]"),
         "markup": pl.col("text").str.count_matches(r"(?i)</(?:p|div|span|li|td)>")
         >= MIN_CLOSING_TAGS,
@@ -65,7 +65,7 @@ SAMPLE_ROWS = 20_000
 
 
 @dataclass
-class TextFaults:
+class TextFaultCounts:
     """Number of rows with each text fault, and the keys of the first affected rows."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -90,7 +90,7 @@ class TextFaults:
             sample = rows.gather_every(sample_interval).filter(_ENGLISH.is_not_null())
             self._count_faults(sample, sampled, key)
 
-    def merge(self, other: "TextFaults") -> None:
+    def merge(self, other: "TextFaultCounts") -> None:
         """Add the counts and examples of `other`, which describes later rows of the table."""
         self.counts += other.counts
         for name, keys in other.examples.items():

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.collection.drift_file import read_drift
-from builder.collection.manifest import STAGE_PREFIX, list_file_hashes, snapshot_parameters
+from builder.collection.manifest import STAGE_PREFIX, hashes_of_list_files, snapshot_parameters
 
 
 def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
@@ -55,7 +55,7 @@ def _recorded_definition(manifest: Mapping[str, Any]) -> dict[str, Any]:
         {**s, "overrides": _recorded_overrides(manifest, s["name"])}
         for s in definition["snapshots"]
     ]
-    return {**definition, "snapshots": snapshots, "lists": list_file_hashes(manifest)}
+    return {**definition, "snapshots": snapshots, "lists": hashes_of_list_files(manifest)}
 
 
 def _recorded_overrides(manifest: Mapping[str, Any], snapshot: str) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def diff_code_versions(old: Mapping[str, str], new: Mapping[str, str]) -> list[s
     return diff_values(before, after)
 
 
-def diff_drift(old: Path, new: Path) -> tuple[str, ...]:
+def diff_drift_files(old: Path, new: Path) -> tuple[str, ...]:
     """Return the top-level keys of `drift.json` whose values differ between two versions, sorted.
 
     A missing `drift.json` is treated as an empty JSON object.

@@ -131,7 +131,7 @@ def _column_differences(old: Table, new: Table) -> dict[str, str]:
 def _hash_rows(
     table: Table, release_ids: ReleaseIdFrame, keys: list[str], values: dict[str, pl.Expr]
 ) -> pl.LazyFrame:
-    """Return the key columns of each row, and a hash `row` of the values to compare."""
+    """Return the key columns of a table, and a column `row` with a hash of the compared values."""
     if not table.paths:
         empty = pl.DataFrame(schema=table.schema.dtypes()).lazy().select(keys)
         return empty.with_columns(row=pl.lit(None, dtype=pl.UInt64))

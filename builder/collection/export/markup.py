@@ -88,6 +88,6 @@ def _apply_where(texts: pl.Series, mask: pl.Series, expr: pl.Expr) -> pl.Series:
     return replace_where(texts, mask, changed)
 
 
-def single_line(text: pl.Expr) -> pl.Expr:
+def collapse_whitespace_expr(text: pl.Expr) -> pl.Expr:
     """Return an expression that replaces each run of whitespace in a text with one space."""
     return collapse_runs(text, r"[\s\x1c-\x1f]").str.strip_chars()

@@ -15,7 +15,7 @@ from builder.collection.imports.files import (
     MONTH_PATTERN,
     NON_DOCUMENT,
     SnapshotFiles,
-    read_consistent_month,
+    read_and_check_month,
     relative_name,
 )
 
@@ -49,7 +49,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         if query_file and (month := months_by_label.get(query_file[1])):
             split = "test" if any("test" in part.lower() for part in parts[:-1]) else "train"
             snapshot = snapshots.setdefault(month, SnapshotFiles(month))
-            snapshot.queries.append((path, _query_language(parts), split))
+            snapshot.queries.append((path, _language_from_folder_names(parts), split))
         elif match := QRELS_FILE.fullmatch(path.name):
             qrels_files.setdefault((match[1], (match[2] or "fr").lower()), []).append(path)
         elif (
@@ -61,7 +61,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
             qrels_files.setdefault((months_by_label[folder[0]], folder[1]), []).append(path)
     for (name, language), paths in sorted(qrels_files.items(), reverse=True):
         if language == "fr" or (name, "fr") not in qrels_files:
-            snapshots.setdefault(name, SnapshotFiles(name)).qrels = _select_main_qrels(paths)
+            snapshots.setdefault(name, SnapshotFiles(name)).qrels = _select_qrels_files(paths)
     for (name, language), paths in _document_files(root, files, months_by_label).items():
         snapshots.setdefault(name, SnapshotFiles(name)).documents[language] = paths
     for snapshot in snapshots.values():
@@ -86,7 +86,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
         labels = [folder[0]] if folder else [query_file[1]] if query_file else []
         months_by_label |= {label: label for label in labels if re.fullmatch(MONTH_PATTERN, label)}
         if folder and path.name == "metadata.json":
-            month = read_consistent_month(path.parent, path)
+            month = read_and_check_month(path.parent, path)
             if month and folder[0] not in months_by_label:
                 months_by_label[folder[0]] = month
     return months_by_label
@@ -119,13 +119,13 @@ def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | Non
     return None
 
 
-def _select_main_qrels(paths: list[Path]) -> list[Path]:
+def _select_qrels_files(paths: list[Path]) -> list[Path]:
     """Return the qrels files to use; prefer processed files and names without a language."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 
 
-def _query_language(parts: tuple[str, ...]) -> str:
+def _language_from_folder_names(parts: tuple[str, ...]) -> str:
     """Return the language of the innermost French or English folder in a path; default: French."""
     return next(
         (LANGUAGE_FOLDERS[p.lower()] for p in reversed(parts) if p.lower() in LANGUAGE_FOLDERS),

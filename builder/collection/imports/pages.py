@@ -84,7 +84,7 @@ def _parse_trec_documents(
         has_content = has_content or bool(chunk.strip())
         buffer = remainder + chunk
         start, scanned = 0, max(0, len(remainder) - len(b"</DOC>"))
-        for end in _find_document_ends(buffer, scanned):
+        for end in _find_document_end_tags(buffer, scanned):
             number += 1
             log.records_read += 1
             document = _parse_trec_document(
@@ -108,7 +108,7 @@ def _parse_trec_documents(
         log.add_reject("unknown_document_format", name, 1)
 
 
-def _find_document_ends(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
+def _find_document_end_tags(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
     """Yield a match for each `</DOC>` tag that is alone on a line or directly after `</TEXT>`."""
     for end in _DOC_END.finditer(buffer, start):
         line_start = buffer.rfind(b"\n", 0, end.start()) + 1
