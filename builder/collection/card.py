@@ -8,9 +8,9 @@ from typing import Any
 
 from builder.collection.card_tables import (
     click_crawl_and_translation_table,
-    funnel_table,
     input_file_table,
     parameter_table,
+    selection_funnel_table,
     snapshot_size_table,
 )
 from builder.collection.layout import CARD
@@ -43,12 +43,12 @@ def write_card(
     }
     text = render_markdown(
         "card.md",
-        **card_variables(definition, tables, dataset_configs(patterns)),
+        **card_template_variables(definition, tables, dataset_configs(patterns)),
         provenance=input_file_table(snapshots),
         anonymity=_k_anonymity_clause(definition["parameters"]["select"]),
         trec=definition["parameters"]["export"]["trec"],
         is_translated=len(definition["collection"]["languages"]) > 1,
-        funnel=funnel_table(funnels),
+        funnel=selection_funnel_table(funnels),
         evidence=click_crawl_and_translation_table(folder, [s["name"] for s in snapshots]),
         parameters=parameter_table(definition["parameters"]),
     )
@@ -73,7 +73,7 @@ def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[st
     }
     text = render_markdown(
         "release_card.md",
-        **card_variables(definition, tables, dataset_configs(patterns)),
+        **card_template_variables(definition, tables, dataset_configs(patterns)),
         layout=definition["imported"]["layout"],
         provenance=input_file_table(snapshots),
     )
@@ -91,7 +91,7 @@ def describe_collection(definition: dict[str, Any]) -> str:
     )
 
 
-def card_variables(
+def card_template_variables(
     definition: dict[str, Any], tables: dict[str, Any], configs: list[Config]
 ) -> dict[str, Any]:
     """Return the template variables that all dataset cards share.

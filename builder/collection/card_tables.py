@@ -22,7 +22,7 @@ def input_file_table(snapshots: list[dict[str, Any]]) -> str:
     return markdown_table(("snapshot", "input", "file", "sha256"), ["---"] * 4, rows)
 
 
-def funnel_table(funnels: dict[str, Any]) -> str:
+def selection_funnel_table(funnels: dict[str, Any]) -> str:
     """Return a Markdown table of the number of queries that each rule removed, by snapshot.
 
     Rules that removed no query in any snapshot are omitted.

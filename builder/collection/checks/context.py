@@ -105,7 +105,7 @@ class ValidationContext:
             if expected is None or where in expected or table.paths:
                 yield where, table
 
-    def scan(self, table_path: str) -> pl.LazyFrame | None:
+    def scan_table(self, table_path: str) -> pl.LazyFrame | None:
         """Scan a table as a lazy frame; None if it cannot be read."""
         summary = self.table_summaries.get(table_path)
         return parquet.scan(*summary.paths) if summary and summary.is_readable else None
@@ -117,13 +117,13 @@ class ValidationContext:
         its frame is yielded instead of a tuple of frames.
         """
         for name in self.collection.snapshots:
-            frames = [self.scan(f"snapshots/{name}/{table}") for table in tables]
+            frames = [self.scan_table(f"snapshots/{name}/{table}") for table in tables]
             if all(frame is not None for frame in frames):
                 yield name, frames[0] if len(frames) == 1 else tuple(frames)
 
     def replace_ids_with_keys(self, rows: pl.LazyFrame, snapshot: str, column: str) -> pl.LazyFrame:
         """Replace the ids of an imported release with keys that are the same in all snapshots."""
-        ids = self.scan(f"snapshots/{snapshot}/release_ids") if self.is_imported else None
+        ids = self.scan_table(f"snapshots/{snapshot}/release_ids") if self.is_imported else None
         if ids is None:
             return rows
         kind = {"doc_id": "document", "query_id": "query"}[column]

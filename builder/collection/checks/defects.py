@@ -48,7 +48,7 @@ def _read_construction_changes(version: Path) -> Iterator[tuple[tuple[str, str],
 
 def _find_topics_inside_words(context: ValidationContext) -> Iterator[Defect]:
     select = context.manifest["definition"]["parameters"].get("select", {})
-    topics = context.scan("topics")
+    topics = context.scan_table("topics")
     if select.get("matching") != "substring" or topics is None:
         return
     for name, queries in context.scan_snapshots("queries"):
@@ -114,7 +114,7 @@ def _find_unlisted_query_collisions(context: ValidationContext) -> Iterator[Defe
     for name, queries in context.scan_snapshots("queries"):
         texts = queries.select("query_id", "text_en").filter(pl.col("text_en").is_not_null())
         colliding = texts.filter(pl.col("text_en").is_duplicated()).sort("text_en", "query_id")
-        listed = context.scan(f"snapshots/{name}/query_collisions")
+        listed = context.scan_table(f"snapshots/{name}/query_collisions")
         if listed is not None:
             colliding = colliding.join(listed.select("query_id"), on="query_id", how="anti")
         found = colliding.collect()

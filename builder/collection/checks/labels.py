@@ -38,7 +38,7 @@ def _find_judgement_count_outliers(context: ValidationContext) -> Iterator[Defec
 
 def _scan_rejected_judgements(context: ValidationContext, snapshot: str) -> pl.LazyFrame:
     """Scan the query id of each judgement that the import rejected as a repetition."""
-    rejects = context.scan(f"snapshots/{snapshot}/rejects")
+    rejects = context.scan_table(f"snapshots/{snapshot}/rejects")
     if rejects is None:
         return pl.LazyFrame(schema={"query_id": pl.String})
     repeated = rejects.filter(pl.col("reason").str.ends_with("_judgement"))
@@ -46,7 +46,7 @@ def _scan_rejected_judgements(context: ValidationContext, snapshot: str) -> pl.L
 
 
 def _find_unstable_grades(context: ValidationContext) -> Iterator[Defect]:
-    changes = context.scan("changes/qrels")
+    changes = context.scan_table("changes/qrels")
     if changes is None:
         return
     shared = changes.filter(pl.col("grade_from").is_not_null() & pl.col("grade_to").is_not_null())

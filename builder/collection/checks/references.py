@@ -117,7 +117,7 @@ def _find_inconsistent_grades(context: ValidationContext) -> Iterator[Defect]:
 def _find_id_map_mismatches(context: ValidationContext) -> Iterator[Defect]:
     """Report ids for which `documents_map` or `queries_map` lists the wrong snapshots."""
     for kind, key in (("documents", "doc_id"), ("queries", "query_id")):
-        mapped = context.scan(f"{kind}_map")
+        mapped = context.scan_table(f"{kind}_map")
         present = [
             context.replace_ids_with_keys(frame, name, key).select(key, snapshots=pl.lit(name))
             for name, frame in context.scan_snapshots(kind)

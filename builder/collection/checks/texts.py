@@ -72,23 +72,31 @@ class TextFaultCounts:
     examples: dict[str, list[str]] = field(default_factory=dict)
 
     def add(
-        self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str], sample_interval: int
+        self,
+        rows: pl.DataFrame,
+        fault_expressions: dict[str, pl.Expr],
+        key_columns: list[str],
+        sample_interval: int,
     ) -> None:
         """Count the text faults in a batch of rows.
 
         Args:
             rows: Rows of the table.
-            faults: Boolean expressions by fault name.
-            key: Key columns of the table; their values are kept as examples.
+            fault_expressions: Boolean expressions by fault name.
+            key_columns: Key columns of the table; their values are kept as examples.
             sample_interval: Step between the rows on which `SAMPLED_FAULTS` are evaluated; 1
                 evaluates them on all rows.
         """
-        checked = {name: fault for name, fault in faults.items() if name not in SAMPLED_FAULTS}
-        self._count_faults(rows, checked, key)
-        sampled = {name: fault for name, fault in faults.items() if name in SAMPLED_FAULTS}
+        checked = {
+            name: fault for name, fault in fault_expressions.items() if name not in SAMPLED_FAULTS
+        }
+        self._count_faults(rows, checked, key_columns)
+        sampled = {
+            name: fault for name, fault in fault_expressions.items() if name in SAMPLED_FAULTS
+        }
         if sampled:
             sample = rows.gather_every(sample_interval).filter(_ENGLISH.is_not_null())
-            self._count_faults(sample, sampled, key)
+            self._count_faults(sample, sampled, key_columns)
 
     def merge(self, other: "TextFaultCounts") -> None:
         """Add the counts and examples of `other`, which describes later rows of the table."""
@@ -97,11 +105,13 @@ class TextFaultCounts:
             examples = self.examples.setdefault(name, [])
             examples += keys[: MAX_EXAMPLES - len(examples)]
 
-    def _count_faults(self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str]) -> None:
-        if not faults:
+    def _count_faults(
+        self, rows: pl.DataFrame, fault_expressions: dict[str, pl.Expr], key: list[str]
+    ) -> None:
+        if not fault_expressions:
             return
-        found = rows.select(pl.struct(key).alias("key"), **faults)
-        for name in faults:
+        found = rows.select(pl.struct(key).alias("key"), **fault_expressions)
+        for name in fault_expressions:
             count = int(found[name].sum())
             if count:
                 self.counts[name] += count

@@ -62,7 +62,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
     for (name, language), paths in sorted(qrels_files.items(), reverse=True):
         if language == "fr" or (name, "fr") not in qrels_files:
             snapshots.setdefault(name, SnapshotFiles(name)).qrels = _select_qrels_files(paths)
-    for (name, language), paths in _document_files(root, files, months_by_label).items():
+    for (name, language), paths in _group_document_files(root, files, months_by_label).items():
         snapshots.setdefault(name, SnapshotFiles(name)).documents[language] = paths
     for snapshot in snapshots.values():
         snapshot.url_database = next((p for p in files if p.name == URL_DATABASE), None)
@@ -92,7 +92,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
     return months_by_label
 
 
-def _document_files(
+def _group_document_files(
     root: Path, files: list[Path], months_by_label: dict[str, str]
 ) -> dict[tuple[str, str], list[Path]]:
     """Return the document files by (month, language); TREC files are preferred to JSON files."""
@@ -105,15 +105,15 @@ def _document_files(
     return {(name, language): paths for (name, language, _), paths in sorted(paths_by_kind.items())}
 
 
-def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | None:
+def _parse_snapshot_folder(path_parts: tuple[str, ...]) -> tuple[str, str, str] | None:
     """Return (label, language, kind) of the snapshot folder in a path, such as `Trec/2022-06_fr`.
 
     Returns:
         None if the path contains no snapshot folder.
     """
-    for index, part in enumerate(parts):
+    for index, part in enumerate(path_parts):
         match = SNAPSHOT_FOLDER.fullmatch(part)
-        kind = parts[index - 1].lower() if index else ""
+        kind = path_parts[index - 1].lower() if index else ""
         if match and kind in FOLDER_KINDS:
             return match[1], match[2], kind
     return None
@@ -125,9 +125,13 @@ def _select_qrels_files(paths: list[Path]) -> list[Path]:
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 
 
-def _language_from_folder_names(parts: tuple[str, ...]) -> str:
+def _language_from_folder_names(folder_names: tuple[str, ...]) -> str:
     """Return the language of the innermost French or English folder in a path; default: French."""
     return next(
-        (LANGUAGE_FOLDERS[p.lower()] for p in reversed(parts) if p.lower() in LANGUAGE_FOLDERS),
+        (
+            LANGUAGE_FOLDERS[p.lower()]
+            for p in reversed(folder_names)
+            if p.lower() in LANGUAGE_FOLDERS
+        ),
         "fr",
     )

@@ -118,11 +118,11 @@ def read_qrels(path: Path, name: str, log: ImportLog) -> pl.DataFrame:
     return qrels
 
 
-def _log_control_characters(rows: pl.DataFrame, ids: Sequence[str], log: ImportLog) -> None:
+def _log_control_characters(rows: pl.DataFrame, id_columns: Sequence[str], log: ImportLog) -> None:
     """Log the rows of a file that have a control character in one of the given id columns."""
-    faulty = rows.filter(pl.any_horizontal(pl.col(ids).str.contains(CONTROL_CHARACTER)))
+    faulty = rows.filter(pl.any_horizontal(pl.col(id_columns).str.contains(CONTROL_CHARACTER)))
     if faulty.height:
-        name, line, *found = faulty.select("file", "line", *ids).row(0)
+        name, line, *found = faulty.select("file", "line", *id_columns).row(0)
         log.add_irregularity("control_character_in_id", name, line, " ".join(found), faulty.height)
 
 

@@ -107,11 +107,13 @@ def _write_tables_with_stable_ids(folder: Path, snapshot: str, limits: Limits) -
     return tables
 
 
-def _write_comparisons(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
+def _write_comparisons(
+    folder: Path, snapshot_names: list[str], limits: Limits, progress: Progress
+) -> None:
     """Write the id maps, changes between consecutive snapshots, `drift.json` and the report."""
     scratch = limits.with_scratch_folder("compare")
-    keyed = {name: _write_tables_with_stable_ids(folder, name, scratch) for name in names}
-    tables = {kind: {name: keyed[name][kind] for name in names} for kind in MAIN}
+    keyed = {name: _write_tables_with_stable_ids(folder, name, scratch) for name in snapshot_names}
+    tables = {kind: {name: keyed[name][kind] for name in snapshot_names} for kind in MAIN}
     series, changes = compare_snapshots(folder, tables, ChangeParameters(), scratch, progress)
     measure_drift(
         folder,
@@ -168,11 +170,11 @@ def _describe_snapshot(snapshot: SnapshotFiles, root: Path) -> dict[str, Any]:
     }
 
 
-def _describe_tables(folder: Path, names: list[str], limits: Limits) -> dict[str, Any]:
+def _describe_tables(folder: Path, snapshot_names: list[str], limits: Limits) -> dict[str, Any]:
     """Return the manifest entry (row count, content hash, schema) of each table, by path."""
     collection = {**collection_layout.COLLECTION_TABLES, **collection_layout.CHANGE_TABLES}
     tables = {table_path: (folder, table_path, name) for name, table_path in collection.items()}
-    for snapshot in names:
+    for snapshot in snapshot_names:
         snapshot_folder = collection_layout.snapshot_folder(folder, snapshot)
         for name in (*MAIN, *collection_layout.RELEASE_TABLES):
             tables[f"snapshots/{snapshot}/{name}"] = (snapshot_folder, name, name)
