@@ -37,7 +37,7 @@ def _find_judgement_count_outliers(context: ValidationContext) -> Iterator[Defec
 
 
 def _scan_rejected_judgements(context: ValidationContext, snapshot: str) -> pl.LazyFrame:
-    """Scan the query id of each judgement that the import rejected as a repetition."""
+    """Scan the query ids of judgements that the import rejected as duplicates, one row each."""
     rejects = context.scan_table(f"snapshots/{snapshot}/rejects")
     if rejects is None:
         return pl.LazyFrame(schema={"query_id": pl.String})

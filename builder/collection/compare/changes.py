@@ -1,7 +1,7 @@
 """Finds changes to the definition, the input files and the program that can affect judgements.
 
-Reads the manifests of two versions. Parameters and hashes of input files are taken from the records
-of a snapshot's stages, which include overrides and the contents of list files.
+Reads the manifests of two versions. Parameters and hashes of input files are taken from the stage
+records of a snapshot, which include overrides and the contents of list files.
 """
 
 from collections.abc import Mapping

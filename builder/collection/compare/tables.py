@@ -70,8 +70,8 @@ def compare_tables(
         new: Table of the new version.
         values: Expressions to compare, such as those of `RELEASE_COLUMNS`; None compares all
             columns.
-        release_ids: `schemas.ReleaseIds` tables of the old and new version. If given, the ids of
-            that version are replaced by keys before rows are matched.
+        release_ids: `schemas.ReleaseIds` tables of the old and new version. If a version has such a
+            table, its ids are replaced by keys before rows are matched.
 
     Raises:
         FormatError: A key column differs, so rows cannot be matched.

@@ -83,7 +83,7 @@ def escape_markup_series(texts: pl.Series) -> pl.Series:
 
 
 def _apply_where(texts: pl.Series, mask: pl.Series, expr: pl.Expr) -> pl.Series:
-    """Apply an expression of column `text` to the texts selected by a mask; keep all others."""
+    """Apply an expression on the column `text` where the mask is true; keep all other texts."""
     changed = texts.filter(mask).alias("text").to_frame().select(expr).to_series()
     return replace_where(texts, mask, changed)
 

@@ -1,8 +1,8 @@
 """Imports the documents of a released snapshot in bounded memory.
 
 Input: document files of each language, and URLs. Output: `documents/part-*.parquet` sorted by
-document id; each row contains a document and any English translation. Documents are staged on disk,
-then joined and sorted by DuckDB, so memory use does not depend on the size of the release.
+document id; each row contains a document and its English text, if any. Documents are staged on
+disk, then joined and sorted by DuckDB, so memory use does not depend on the size of the release.
 """
 
 from collections.abc import Iterator

@@ -95,7 +95,7 @@ def assign_query_keys(
 
 
 def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]:
-    """Return the text key of each query id; an id with several texts gets the key of the first."""
+    """Return the text key of each query id; if an id has several texts, its first text counts."""
     first = queries.unique("query_id", keep="first", maintain_order=True)
     keys = query_text_keys(first["text"].to_list())
     return {

@@ -149,7 +149,7 @@ def _parse_json_documents(
 
 
 def _iter_json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
-    """Yield each value of a JSON array or JSON Lines file; None if the value is damaged."""
+    """Yield each value of a JSON array or JSON Lines file; None for a damaged value."""
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     parse = json.JSONDecoder().raw_decode
     text, offset = "", 0
