@@ -13,7 +13,10 @@ import builder
 from builder import BuildReport
 from builder.collection.compare import VersionDifference, compare
 from builder.collection.compare.changelog import format_changelog, summary_lines
-from builder.collection.compare.changes import find_definition_changes, parts_affecting_judged_pairs
+from builder.collection.compare.changes import (
+    definition_parts_affecting_judged_pairs,
+    find_definition_changes,
+)
 from builder.collection.compare.definitions import diff_definitions, diff_values
 from builder.collection.compare.judgements import (
     DefinitionChanges,
@@ -291,7 +294,7 @@ def _manifest(
 
 def _changes(new: dict[str, Any], *, documents_differ: bool = False) -> DefinitionChanges:
     return find_definition_changes(
-        (_manifest(), new), "2022-07", *parts_affecting_judged_pairs(documents_differ)
+        (_manifest(), new), "2022-07", *definition_parts_affecting_judged_pairs(documents_differ)
     )
 
 

@@ -165,7 +165,7 @@ CHECKS = (
         "LB213",
         "topics match whole words",
         "warning",
-        'the topic "eau" in 52 % of the queries, a tenth of them only inside words like "bordeaux"',
+        'the topic "eau" in 52 % of the queries, a tenth of them inside words such as "bordeaux"',
         'set `select.matching = "word"`',
         _find_topics_inside_words,
     ),

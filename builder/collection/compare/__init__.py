@@ -15,9 +15,9 @@ import polars as pl
 from builder.collection import layout
 from builder.collection.compare.changes import (
     EVIDENCE,
+    definition_parts_affecting_judged_pairs,
     find_definition_changes,
     find_grading_changes,
-    parts_affecting_judged_pairs,
 )
 from builder.collection.compare.definitions import (
     diff_code_versions,
@@ -201,7 +201,7 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
         )
         if causes or texts[1]:
             judged = find_definition_changes(
-                manifests, name, *parts_affecting_judged_pairs(differ[name])
+                manifests, name, *definition_parts_affecting_judged_pairs(differ[name])
             )
             shown = judged if texts[1] else grading
             cause = "unknown" if imported else judged.cause_of_judged_pair_changes

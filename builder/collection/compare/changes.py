@@ -119,7 +119,7 @@ def find_grading_changes(
     names = dict.fromkeys((snapshot, *(firsts & documents_differ.keys())))
     found = [
         find_definition_changes(
-            manifests, name, *parts_affecting_judged_pairs(documents_differ[name])
+            manifests, name, *definition_parts_affecting_judged_pairs(documents_differ[name])
         )
         for name in names
     ]
@@ -131,7 +131,7 @@ def find_grading_changes(
     )
 
 
-def parts_affecting_judged_pairs(documents_differ: bool) -> tuple[DefinitionPart, ...]:
+def definition_parts_affecting_judged_pairs(documents_differ: bool) -> tuple[DefinitionPart, ...]:
     """Return the parts of a definition that can change the set of judged pairs.
 
     Args:

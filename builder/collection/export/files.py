@@ -132,7 +132,7 @@ def render_trec_documents(
     """
     number = pl.col("docno")
 
-    def render(frame: pl.DataFrame) -> pl.Series:
+    def render_batch(frame: pl.DataFrame) -> pl.Series:
         text = pl.concat_str(
             pl.lit("<DOC>\n<DOCNO>"),
             number,
@@ -146,7 +146,9 @@ def render_trec_documents(
         body = escape_markup_series(_document_bodies(frame, keep_blank_lines=keep_blank_lines))
         return frame.with_columns(body=body).select(text)["literal"]
 
-    return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
+    return ordered_map(
+        render_batch, iter_documents(documents, suffix, progress, doc_numbers), THREADS
+    )
 
 
 def render_json_documents(
@@ -163,14 +165,16 @@ def render_json_documents(
     """
     number = pl.col("docno")
 
-    def render(frame: pl.DataFrame) -> pl.Series:
+    def render_batch(frame: pl.DataFrame) -> pl.Series:
         named = frame.with_columns(
             contents=_document_bodies(frame, keep_blank_lines=keep_blank_lines)
         )
         objects = named.select(pl.struct("contents", id=number).struct.field("id", "contents"))
         return objects.select(pl.struct("id", "contents").struct.json_encode()).to_series()
 
-    return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
+    return ordered_map(
+        render_batch, iter_documents(documents, suffix, progress, doc_numbers), THREADS
+    )
 
 
 def _document_bodies(documents: pl.DataFrame, *, keep_blank_lines: bool) -> pl.Series:
