@@ -167,14 +167,14 @@ def print_summary(report: "BuildReport") -> None:
     """Print the table sizes, click statistics and crawl coverage of every snapshot."""
     from builder.collection.evidence import click_crawl_and_translation_shares, format_percent
     from builder.collection.read import open_collection
-    from builder.collection.summary import summarize
+    from builder.collection.summary import summarize_snapshots
 
     collection = open_collection(report.version or report.root)
     counts = ("documents", "queries", "grade 0", "grade 1", "grade 2")
     header = ("snapshot", *counts, "added", "removed", "not kept", "updated")
     rows = [
         (s.snapshot, s.documents, s.queries, *s.grades, s.added, s.removed, s.not_kept, s.updated)
-        for s in summarize(collection)
+        for s in summarize_snapshots(collection)
     ]
     typer.echo("\n" + format_table(rows, header) + "\n")
     folders = [collection.snapshot(name).folder for name in collection.snapshots]

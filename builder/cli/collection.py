@@ -57,7 +57,7 @@ def validate(
     """
     from builder.collection import validate as checks
 
-    run_checks = checks.validate_all if all_versions else checks.validate
+    run_checks = checks.validate_all_versions if all_versions else checks.validate
     findings = run_checks(
         collection,
         select=tuple(select or ()),

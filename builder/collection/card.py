@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from builder.collection.card_tables import (
-    evidence_table,
-    funnel_table,
+    click_crawl_and_translation_table,
+    input_file_table,
     parameter_table,
-    provenance_table,
-    snapshot_table,
+    selection_funnel_table,
+    snapshot_size_table,
 )
 from builder.collection.layout import CARD
 from builder.reporting.numbers import pluralize
@@ -43,13 +43,13 @@ def write_card(
     }
     text = render_markdown(
         "card.md",
-        **card_variables(definition, tables, dataset_configs(patterns)),
-        provenance=provenance_table(snapshots),
+        **card_template_variables(definition, tables, dataset_configs(patterns)),
+        provenance=input_file_table(snapshots),
         anonymity=_k_anonymity_clause(definition["parameters"]["select"]),
         trec=definition["parameters"]["export"]["trec"],
         is_translated=len(definition["collection"]["languages"]) > 1,
-        funnel=funnel_table(funnels),
-        evidence=evidence_table(folder, [s["name"] for s in snapshots]),
+        funnel=selection_funnel_table(funnels),
+        evidence=click_crawl_and_translation_table(folder, [s["name"] for s in snapshots]),
         parameters=parameter_table(definition["parameters"]),
     )
     (folder / CARD).write_text(text, encoding="utf-8")
@@ -73,16 +73,16 @@ def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[st
     }
     text = render_markdown(
         "release_card.md",
-        **card_variables(definition, tables, dataset_configs(patterns)),
+        **card_template_variables(definition, tables, dataset_configs(patterns)),
         layout=definition["imported"]["layout"],
-        provenance=provenance_table(snapshots),
+        provenance=input_file_table(snapshots),
     )
     (folder / CARD).write_text(text, encoding="utf-8")
 
 
 def describe_collection(definition: dict[str, Any]) -> str:
     """Return a short English description of a collection, with its license."""
-    licence = single_line(definition["collection"]["licence"])
+    licence = collapse_whitespace(definition["collection"]["licence"])
     snapshots = pluralize(len(definition["snapshots"]), "snapshot")
     return (
         f"A longitudinal test collection for information retrieval: {snapshots} of documents and "
@@ -91,7 +91,7 @@ def describe_collection(definition: dict[str, Any]) -> str:
     )
 
 
-def card_variables(
+def card_template_variables(
     definition: dict[str, Any], tables: dict[str, Any], configs: list[Config]
 ) -> dict[str, Any]:
     """Return the template variables that all dataset cards share.
@@ -107,11 +107,11 @@ def card_variables(
         "version": collection["version"],
         "title": f"{collection['name']} {collection['version']}",
         "languages": collection["languages"],
-        "licence_name": json.dumps(single_line(collection["licence"]), ensure_ascii=False),
+        "licence_name": json.dumps(collapse_whitespace(collection["licence"]), ensure_ascii=False),
         "configs": configs,
         "described": describe_collection(definition),
-        "snapshots": snapshot_table(definition["snapshots"], tables),
-        "citation": single_line(collection.get("citation", "")) or "Not stated.",
+        "snapshots": snapshot_size_table(definition["snapshots"], tables),
+        "citation": collapse_whitespace(collection.get("citation", "")) or "Not stated.",
     }
 
 
@@ -139,6 +139,6 @@ def to_split_name(snapshot: str) -> str:
     return f"snapshot_{snapshot.replace('-', '_')}"
 
 
-def single_line(text: str) -> str:
+def collapse_whitespace(text: str) -> str:
     """Replace each run of whitespace in a text, including line breaks, with a single space."""
     return " ".join(text.split())

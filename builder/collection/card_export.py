@@ -3,7 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from builder.collection.card import Config, card_variables, single_line, to_split_name
+from builder.collection.card import (
+    Config,
+    card_template_variables,
+    collapse_whitespace,
+    to_split_name,
+)
 from builder.collection.layout import CARD
 from builder.reporting.render import render_markdown
 
@@ -21,8 +26,8 @@ def write_export_card(
     """
     text = render_markdown(
         "export_card.md",
-        **card_variables(definition, tables, configs),
+        **card_template_variables(definition, tables, configs),
         split=to_split_name(definition["snapshots"][0]["name"]),
-        licence=single_line(definition["collection"]["licence"]),
+        licence=collapse_whitespace(definition["collection"]["licence"]),
     )
     (folder / CARD).write_text(text, encoding="utf-8")

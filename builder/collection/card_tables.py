@@ -11,7 +11,7 @@ from builder.collection.markdown import table_cell
 from builder.reporting.render import markdown_table
 
 
-def provenance_table(snapshots: list[dict[str, Any]]) -> str:
+def input_file_table(snapshots: list[dict[str, Any]]) -> str:
     """Return a Markdown table with one row per input file: snapshot, kind, name and SHA-256."""
     rows = [
         (snapshot["name"], kind, table_cell(name), f"`{digest[:16]}...`")
@@ -22,7 +22,7 @@ def provenance_table(snapshots: list[dict[str, Any]]) -> str:
     return markdown_table(("snapshot", "input", "file", "sha256"), ["---"] * 4, rows)
 
 
-def funnel_table(funnels: dict[str, Any]) -> str:
+def selection_funnel_table(funnels: dict[str, Any]) -> str:
     """Return a Markdown table of the number of queries that each rule removed, by snapshot.
 
     Rules that removed no query in any snapshot are omitted.
@@ -36,36 +36,38 @@ def funnel_table(funnels: dict[str, Any]) -> str:
         if any(removed):
             rows.append((step["rule"].replace("_", " "), removed))
     rows.append(("selected", [steps[-1]["remaining"] for steps in funnels.values()]))
-    return _table_by_snapshot(
+    return _table_with_snapshot_columns(
         "rule", names, [(rule, *(f"{n:,}" for n in counts)) for rule, counts in rows]
     )
 
 
-def evidence_table(version: Path, snapshots: list[str]) -> str:
+def click_crawl_and_translation_table(version: Path, snapshots: list[str]) -> str:
     """Return a Markdown table of click, coverage and translation percentages by snapshot."""
     rows = click_crawl_and_translation_shares(
         [snapshot_folder(version, name) for name in snapshots]
     )
-    return _table_by_snapshot(
+    return _table_with_snapshot_columns(
         "share", snapshots, [(name, *map(format_percent, shares)) for name, shares in rows]
     )
 
 
-def _table_by_snapshot(heading: str, snapshots: list[str], rows: list[tuple[str, ...]]) -> str:
+def _table_with_snapshot_columns(
+    heading: str, snapshots: list[str], rows: list[tuple[str, ...]]
+) -> str:
     return markdown_table((heading, *snapshots), ("---", *["--:"] * len(snapshots)), rows)
 
 
-def snapshot_table(snapshots: list[dict[str, Any]], tables: dict[str, Any]) -> str:
+def snapshot_size_table(snapshots: list[dict[str, Any]], tables: dict[str, Any]) -> str:
     """Return a Markdown table of the time interval and the table sizes of each snapshot."""
     rows = [
-        (s["name"], f"{s['start']} to {s['end']}", *_format_sizes(s["name"], tables))
+        (s["name"], f"{s['start']} to {s['end']}", *_format_row_counts(s["name"], tables))
         for s in snapshots
     ]
     columns = ("snapshot", "interval", "documents", "queries", "judgements")
     return markdown_table(columns, ("---", "---", "--:", "--:", "--:"), rows)
 
 
-def _format_sizes(snapshot: str, tables: dict[str, Any]) -> list[str]:
+def _format_row_counts(snapshot: str, tables: dict[str, Any]) -> list[str]:
     kinds = ("documents", "queries", "qrels")
     return [f"{tables[f'snapshots/{snapshot}/{kind}']['rows']:,}" for kind in kinds]
 

@@ -132,13 +132,13 @@ def _field_object(
         "@id": f"{record_set_id}/{column}",
         "name": column,
         "description": schema.columns()[column].description or column,
-        "dataType": _data_type(inner),
+        "dataType": _croissant_data_type(inner),
         "repeated": isinstance(kind, pl.List),
         "source": {"fileObject": {"@id": path}, "extract": {"column": column}},
     }
 
 
-def _data_type(dtype: Any) -> str:
+def _croissant_data_type(dtype: Any) -> str:
     if dtype.is_integer():
         return "sc:Integer"
     if dtype.is_float():

@@ -21,18 +21,18 @@ Row = tuple[str, tuple[float | None, ...]]
 """Label of a share, and its value in each snapshot; None if the denominator is 0."""
 
 
-def click_crawl_and_translation_shares(folders: Sequence[Path]) -> list[Row]:
+def click_crawl_and_translation_shares(snapshot_folders: Sequence[Path]) -> list[Row]:
     """Return one row per click, coverage or translation share, with its value in each snapshot.
 
     Args:
-        folders: Snapshot folders of a version, in chronological order.
+        snapshot_folders: Snapshot folders of a version, in chronological order.
     """
-    columns = [dict(_snapshot_shares(folder)) for folder in folders]
+    columns = [dict(_shares_of_snapshot(folder)) for folder in snapshot_folders]
     names = dict.fromkeys(name for column in columns for name in column)
     return [(name, tuple(column.get(name) for column in columns)) for name in names]
 
 
-def _snapshot_shares(folder: Path) -> Iterator[tuple[str, float | None]]:
+def _shares_of_snapshot(folder: Path) -> Iterator[tuple[str, float | None]]:
     clicks = parquet.read(folder / "click_diagnostics.parquet")
     rows = clicks.select("measure", "rank", "count", "total").iter_rows()
     counts = {(m, r): _ratio(c, t) for m, r, c, t in rows}

@@ -20,7 +20,7 @@ from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
 
 REQUIRED_TABLES = {"documents": "documents", "queries": "queries", "qrels": "judgements"}
-"""Tables that must not be empty in any snapshot, and what error messages call their rows."""
+"""Tables that must not be empty in any snapshot, with the name of their rows in messages."""
 MAX_LISTED = 3
 """Maximum number of tables listed in an error message."""
 

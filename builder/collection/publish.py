@@ -131,7 +131,7 @@ def _assemble_version(
                 continue
             if stage.scope is Scope.PAIR:
                 found = [store.table(stage.name, key, name, SCHEMAS[name]) for key in keys]
-                _write_concatenated(
+                _write_concatenated_table(
                     found, name, version_folder / f"{layout.PUBLISHED[name]}.parquet"
                 )
             for key in keys:
@@ -140,7 +140,7 @@ def _assemble_version(
                 if stage.scope is not Scope.PAIR:
                     _link_table(store, stage, key, name, version_folder)
         for key in keys:
-            _link_other_files(store, stage, key, version_folder)
+            _link_non_table_files(store, stage, key, version_folder)
     for snapshot in definition.workflow.snapshot_names:
         rejects = layout.snapshot_folder(version_folder, snapshot) / "rejects.parquet"
         _write_rejects(store, stages, snapshot, rejects)
@@ -179,7 +179,7 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
         link_or_copy(path, target / path.name if in_parts else target.with_suffix(".parquet"))
 
 
-def _link_other_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
+def _link_non_table_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
     """Link the non-Parquet output of a stage, such as `drift.json`, into a version folder."""
     record = store.read_record(stage.name, key) or {}
     home = store.folder(stage.name, key, record)
@@ -193,7 +193,7 @@ def _link_other_files(store: Store, stage: Stage, key: str, version_folder: Path
             link_or_copy(home / name, base / name)
 
 
-def _write_concatenated(tables: list[Table], name: str, path: Path) -> None:
+def _write_concatenated_table(tables: list[Table], name: str, path: Path) -> None:
     with TableWriter(path, SCHEMAS[name]) as writer:
         for table in tables:
             for batch in table.batches():

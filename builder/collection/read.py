@@ -200,7 +200,7 @@ class Collection:
             raise UsageError(f"kind: expected 'documents' or 'queries', found {kind!r}")
         suffix = self.resolve_language(language)[1]
         frames: list[pl.LazyFrame] = [
-            self._scan_with_stable_ids(name, kind, keys[kind]).select(
+            self._scan_table_with_stable_ids(name, kind, keys[kind]).select(
                 keys[kind],
                 snapshot=pl.lit(name),
                 index=pl.lit(index),
@@ -210,7 +210,7 @@ class Collection:
         ]
         return pl.concat(frames).sort(keys[kind], "index").drop("index")
 
-    def _scan_with_stable_ids(self, snapshot: str, kind: str, column: str) -> pl.LazyFrame:
+    def _scan_table_with_stable_ids(self, snapshot: str, kind: str, column: str) -> pl.LazyFrame:
         """Scan the documents or queries of a snapshot, with ids that are the same in all snapshots.
 
         Ids of an imported release are replaced with their keys; see `schemas.ReleaseIds`.
@@ -257,7 +257,7 @@ def open_collection(path: Path | str) -> Collection:
     Raises:
         UsageError: No published collection was found.
     """
-    version = layout.find_version(Path(path))
+    version = layout.find_latest_version(Path(path))
     if version is None:
         raise UsageError(
             f"{path}: not a published collection; expected a folder with {MANIFEST}, "

@@ -34,7 +34,7 @@ class SnapshotSummary:
     updated: int | None = None
 
 
-def summarize(collection: Collection) -> list[SnapshotSummary]:
+def summarize_snapshots(collection: Collection) -> list[SnapshotSummary]:
     """Return the sizes and changes of each snapshot of a collection, in chronological order."""
     changes = collection.table("document_changes").group_by("to_snapshot", "status").len().collect()
     counts = {(to, status): n for to, status, n in changes.iter_rows()}
@@ -65,4 +65,4 @@ _CHANGE_STATUSES = {
     "updated": ("updated",),
 }
 
-__all__ = ["SnapshotSummary", "summarize"]
+__all__ = ["SnapshotSummary", "summarize_snapshots"]

@@ -73,7 +73,7 @@ def validate(
         FormatError: The manifest is not valid.
     """
     overrides = severities or {}
-    checks = (*CHECKS, *_plugin_checks())
+    checks = (*CHECKS, *_load_plugin_checks())
     for prefix in (*select, *ignore):
         if not prefix or not any(check.id.startswith(prefix) for check in checks):
             raise UsageError(
@@ -95,7 +95,7 @@ def validate(
     ]
 
 
-def validate_all(
+def validate_all_versions(
     path: Path | str,
     *,
     select: Sequence[str] = (),
@@ -144,7 +144,7 @@ def _validate_version(
         return [Finding(check.id, "error", MANIFEST, str(error), 1, (), check.fix)]
 
 
-def _plugin_checks() -> list[Check]:
+def _load_plugin_checks() -> list[Check]:
     """Return the checks that installed plug-ins provide, sorted by name.
 
     Raises:

@@ -22,7 +22,7 @@ _MAGIC_BYTES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def read_bounded(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
+def read_decompressed_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes:
     """Return the decompressed bytes of a file, without byte order mark, up to a size limit.
 
     Args:
@@ -60,7 +60,7 @@ def read_text(source: Source, max_bytes: int = MAX_TEXT_BYTES) -> str:
         FormatError: The file is not UTF-8, is damaged, or is larger than `max_bytes`.
     """
     try:
-        return read_bounded(source.path, max_bytes).decode()
+        return read_decompressed_bytes(source.path, max_bytes).decode()
     except UnicodeDecodeError as error:
         raise FormatError(
             f"expected UTF-8 text, plain or compressed: {error}", source.name

@@ -123,7 +123,7 @@ def first_nonblank_line(data: bytes) -> bytes:
 
 
 def _count_single_separators(data: bytes) -> int | None:
-    """Count the separators in a file; return None if any are adjacent or start the file."""
+    """Count the separators in a file; None if two are adjacent or the file starts with one."""
     codes = np.frombuffer(data, dtype=np.uint8)
     count, follows_separator = 0, True
     for start in range(0, len(codes), _CACHED_BYTES):

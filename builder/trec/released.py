@@ -89,13 +89,15 @@ def replace_keys_with_ids(rows: pl.DataFrame, snapshot: Path) -> pl.DataFrame:
     return _replace_ids(rows, snapshot, "key", "id")
 
 
-def _replace_ids(rows: pl.DataFrame, snapshot: Path, old: str, new: str) -> pl.DataFrame:
-    """Map `query_id` and `doc_id` from column `old` to column `new` of `schemas.ReleaseIds`."""
+def _replace_ids(
+    rows: pl.DataFrame, snapshot: Path, old_column: str, new_column: str
+) -> pl.DataFrame:
+    """Map `query_id` and `doc_id` from one column of `schemas.ReleaseIds` to another."""
     ids = read_release_ids(snapshot)
     if ids is None:
         return rows
     for column, kind in (("query_id", "query"), ("doc_id", "document")):
-        renamed = ids.filter(kind=kind).select(pl.col(old).alias(column), new)
+        renamed = ids.filter(kind=kind).select(pl.col(old_column).alias(column), new_column)
         joined = rows.join(renamed, on=column, how="left", maintain_order="left_right")
-        rows = joined.with_columns(pl.coalesce(new, column).alias(column)).drop(new)
+        rows = joined.with_columns(pl.coalesce(new_column, column).alias(column)).drop(new_column)
     return rows

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.errors import DataError, UsageError
-from builder.trec.bounded import MAX_BYTES, read_bounded
+from builder.trec.bounded import MAX_BYTES, read_decompressed_bytes
 from builder.trec.lines import RUN, first_nonblank_line, parse_trec
 
 DEFAULT_DEPTH = 1000
@@ -129,7 +129,7 @@ def read_run(path: Path, depth: int | None = DEFAULT_DEPTH, *, max_bytes: int = 
             document or an invalid score (including NaN); the error names file and line.
     """
     check_depth(depth)
-    data = read_bounded(path, max_bytes)
+    data = read_decompressed_bytes(path, max_bytes)
     scores = parse_trec(data, RUN, path)
     first = first_nonblank_line(data).split()
     tag = first[-1].decode(errors="replace") if first else path.name

@@ -16,7 +16,11 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 
-from builder.collection.export.files import PartWriter, render_trec, write_parts
+from builder.collection.export.files import (
+    DocumentFileWriter,
+    render_trec_documents,
+    write_document_files,
+)
 from builder.collection.imports.documents import DocumentImporter
 from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.layouts import SnapshotFiles
@@ -64,7 +68,7 @@ def write_version(folder: Path, documents: int) -> Path:
             frame = pl.DataFrame({"doc_id": some, "text": texts}).with_columns(
                 title=pl.lit(""), text_en=pl.lit(None, dtype=pl.String)
             )
-            writer.write(released._with_all_columns(frame, nothing).to_arrow())
+            writer.write(released._add_missing_columns(frame, nothing).to_arrow())
     for name in ("queries", "qrels"):
         contract = RELEASED[name]
         write_frame(pl.DataFrame(schema=contract.dtypes()), home / f"{name}.parquet", contract)
@@ -110,8 +114,10 @@ def bench_export(version: Path) -> Row:
     path = version / "snapshots/2022-06/documents/part-00000.parquet"
     with tempfile.TemporaryDirectory() as name:
         start = time.perf_counter()
-        parts = PartWriter(Path(name) / "a", str, 2**40)
-        write_parts(parts, render_trec(Table((path,), Documents), "", NoProgress()))
+        parts = DocumentFileWriter(Path(name) / "a", str, 2**40)
+        write_document_files(
+            parts, render_trec_documents(Table((path,), Documents), "", NoProgress())
+        )
         seconds = time.perf_counter() - start
         start = time.perf_counter()
         bare_loop(path, Path(name) / "b")

@@ -93,4 +93,4 @@ def test_every_version_below_is_checked(world: Path, tmp_path: Path) -> None:
     assert {("LB004", "broken/manifest.json"), ("LB002", "deep/er/0.0.9/notes.txt")} <= errors
     assert not any(where.startswith("app/") for _, where in errors)
     with pytest.raises(UsageError, match="no published version found at or below"):
-        builder.collection.validate.validate_all(tmp_path / "app")
+        builder.collection.validate.validate_all_versions(tmp_path / "app")

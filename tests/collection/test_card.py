@@ -6,7 +6,7 @@ import pytest
 
 import builder
 from builder import BuildReport, Simulation
-from builder.collection.card_tables import funnel_table, parameter_table, provenance_table
+from builder.collection.card_tables import input_file_table, parameter_table, selection_funnel_table
 from builder.collection.markdown import code_span, table_cell
 
 WORLD = Simulation(documents=100, queries=10, impressions=1000, snapshots=1)
@@ -38,7 +38,7 @@ def test_values_stand_as_in_a_definition() -> None:
 
 def test_files_stand_with_their_hashes() -> None:
     names = {"name": "2022-06", "log": {"a|b.gz": "f" * 64}, "crawl": {}}
-    last = provenance_table([names]).splitlines()[-1]
+    last = input_file_table([names]).splitlines()[-1]
     assert last == "| 2022-06 | log | `a\\|b.gz` | `ffffffffffffffff...` |"
 
 
@@ -71,7 +71,7 @@ def test_the_funnel_begins_with_all_queries_of_the_log() -> None:
             {"rule": "max_words", "left_out": 20, "remaining": 280},
         ]
     }
-    assert funnel_table(funnels).splitlines() == [
+    assert selection_funnel_table(funnels).splitlines() == [
         "| rule | 2022-06 |",
         "|---|--:|",
         "| in the log | 1,500 |",

@@ -13,7 +13,10 @@ import builder
 from builder import BuildReport
 from builder.collection.compare import VersionDifference, compare
 from builder.collection.compare.changelog import format_changelog, summary_lines
-from builder.collection.compare.changes import find_changes, parts_affecting_judged_pairs
+from builder.collection.compare.changes import (
+    definition_parts_affecting_judged_pairs,
+    find_definition_changes,
+)
 from builder.collection.compare.definitions import diff_definitions, diff_values
 from builder.collection.compare.judgements import (
     DefinitionChanges,
@@ -202,7 +205,7 @@ def test_causes_of_missing_pairs_by_hand() -> None:
     evidence, thresholds = ("select.min_users",), ("qrels.min_examinations",)
     assert DefinitionChanges(evidence, inputs=True).cause_of_judged_pair_changes == "parameters"
     assert DefinitionChanges(thresholds=thresholds).cause_of_judged_pair_changes == "parameters"
-    assert DefinitionChanges(thresholds=thresholds).evidence_change_cause == "unknown"
+    assert DefinitionChanges(thresholds=thresholds).cause_of_click_count_changes == "unknown"
     assert DefinitionChanges(inputs=True).cause_of_judged_pair_changes == "inputs"
     assert DefinitionChanges(code=True).cause_of_judged_pair_changes == "code"
     assert DefinitionChanges().cause_of_judged_pair_changes == "unknown"
@@ -290,8 +293,8 @@ def _manifest(
 
 
 def _changes(new: dict[str, Any], *, documents_differ: bool = False) -> DefinitionChanges:
-    return find_changes(
-        (_manifest(), new), "2022-07", *parts_affecting_judged_pairs(documents_differ)
+    return find_definition_changes(
+        (_manifest(), new), "2022-07", *definition_parts_affecting_judged_pairs(documents_differ)
     )
 
 

@@ -13,8 +13,13 @@ import builder
 from builder import BuildReport
 from builder.collection.compare import compare
 from builder.collection.export import LAYOUTS, export
-from builder.collection.export.files import PartWriter, render_json, render_trec, write_parts
-from builder.collection.export.longeval_2023 import snapshot_label
+from builder.collection.export.files import (
+    DocumentFileWriter,
+    render_json_documents,
+    render_trec_documents,
+    write_document_files,
+)
+from builder.collection.export.longeval_2023 import snapshot_folder_name
 from builder.collection.export.markup import join_lines
 from builder.collection.export.numeric_ids import assign_document_numbers
 from builder.collection.files import checksum_lines
@@ -113,7 +118,9 @@ def test_the_field_s_loader_reads_it(release: tuple[str, Path], built: BuildRepo
     homes = {
         "longeval-web": {n: f"{train}/{n}_fr" for n in original.snapshots},
         "longeval-2023": {
-            n: f"test-collection/{snapshot_label(place, n)}/French" if place else "publish/French"
+            n: f"test-collection/{snapshot_folder_name(place, n)}/French"
+            if place
+            else "publish/French"
             for place, n in enumerate(original.snapshots)
         },
     }[layout]
@@ -193,7 +200,7 @@ def test_wrong_uses(built: BuildReport, tmp_path: Path) -> None:
     ("place", "label"), [(0, "2022-06"), (1, "A-2022-06"), (26, "Z-2022-06"), (27, "AA-2022-06")]
 )
 def test_labels(place: int, label: str) -> None:
-    assert snapshot_label(place, "2022-06") == label
+    assert snapshot_folder_name(place, "2022-06") == label
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -213,11 +220,11 @@ def test_hostile_texts_come_back(
     wanted = frame.select("doc_id", text=join_lines(pl.col("title"), pl.col("text"))).rows()
     table = Table((folder / "t.parquet",), Documents)
     for kind, documents, around in (
-        ("trec", render_trec(table, "", NoProgress()), ("", "", "")),
-        ("json", render_json(table, "", NoProgress()), ("[\n", ",\n", "\n]\n")),
+        ("trec", render_trec_documents(table, "", NoProgress()), ("", "", "")),
+        ("json", render_json_documents(table, "", NoProgress()), ("[\n", ",\n", "\n]\n")),
     ):
-        parts = PartWriter(folder / kind, lambda n: f"{n:03d}", size, around)
-        assert write_parts(parts, documents) == len(texts)
+        parts = DocumentFileWriter(folder / kind, lambda n: f"{n:03d}", size, around)
+        assert write_document_files(parts, documents) == len(texts)
         log = ImportLog()
         found = []
         for path in sorted((folder / kind).iterdir()):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.collection.layout import find_version, version_sort_key
+from builder.collection.layout import find_latest_version, version_sort_key
 from builder.collection.read import open_collection
 from builder.errors import FormatError, UsageError
 
@@ -24,14 +24,14 @@ def test_the_highest_version_is_found(tmp_path: Path) -> None:
     _publish(tmp_path / "c/0.9.0")
     newest = _publish(tmp_path / "c/0.10.0")
     _publish(tmp_path / "c/.work/9.9.9")
-    assert find_version(tmp_path / "c") == newest
-    assert find_version(tmp_path) == newest
-    assert find_version(newest) == newest
+    assert find_latest_version(tmp_path / "c") == newest
+    assert find_latest_version(tmp_path) == newest
+    assert find_latest_version(newest) == newest
 
 
 def test_nothing_is_found(tmp_path: Path) -> None:
-    assert find_version(tmp_path) is None
-    assert find_version(tmp_path / "none") is None
+    assert find_latest_version(tmp_path) is None
+    assert find_latest_version(tmp_path / "none") is None
     with pytest.raises(UsageError, match="not a published collection"):
         open_collection(tmp_path)
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from builder.collection.checks.texts import TEXT_FAULTS, TextFaults
+from builder.collection.checks.texts import TEXT_FAULTS, TextFaultCounts
 
 DOUBLE_SPACE = {"double_space": TEXT_FAULTS["queries"]["double_space"]}
 
@@ -11,8 +11,8 @@ def batch(*keys: str) -> pl.DataFrame:
     return pl.DataFrame({"query_id": keys, "text": ["deux  mots" for _ in keys]})
 
 
-def count(*batches: pl.DataFrame) -> TextFaults:
-    faults = TextFaults()
+def count(*batches: pl.DataFrame) -> TextFaultCounts:
+    faults = TextFaultCounts()
     for rows in batches:
         faults.add(rows, DOUBLE_SPACE, ["query_id"], 1)
     return faults

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from builder.errors import FormatError, UsageError
 from builder.trec import lines
-from builder.trec.bounded import read_bounded
+from builder.trec.bounded import read_decompressed_bytes
 from builder.trec.lines import QRELS, RUN, SCORES, parse_trec
 
 FILE = Path("some.run")
@@ -113,13 +113,13 @@ def test_both_parsers_read_the_same(rows: list[tuple[str, str, float]], separato
 def test_compression_is_read_from_the_content(tmp_path: Path, compress: object) -> None:
     path = tmp_path / "run.txt"
     path.write_bytes(compress(LINES))  # type: ignore[operator]
-    assert read_bounded(path) == LINES
+    assert read_decompressed_bytes(path) == LINES
 
 
 def test_a_byte_order_mark_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "run.txt"
     path.write_bytes(b"\xef\xbb\xbf" + LINES)
-    assert parse_trec(read_bounded(path), RUN, path).rows() == ROWS
+    assert parse_trec(read_decompressed_bytes(path), RUN, path).rows() == ROWS
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
@@ -127,20 +127,20 @@ def test_a_cut_file_is_an_error(tmp_path: Path, compress: object) -> None:
     path = tmp_path / "run.gz"
     path.write_bytes(compress(LINES * 100)[:-5])  # type: ignore[operator]
     with pytest.raises(FormatError, match="intact"):
-        read_bounded(path)
+        read_decompressed_bytes(path)
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, zstandard.compress])
 def test_decompression_is_bounded(tmp_path: Path, compress: object) -> None:
     path = tmp_path / "bomb.gz"
     path.write_bytes(compress(b"\n" * 5_000))  # type: ignore[operator]
-    assert len(read_bounded(path, 5_000)) == 5_000
+    assert len(read_decompressed_bytes(path, 5_000)) == 5_000
     with pytest.raises(FormatError, match="at most 4999 bytes"):
-        read_bounded(path, 4_999)
+        read_decompressed_bytes(path, 4_999)
 
 
 def test_a_path_that_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot open file"):
-        read_bounded(tmp_path / "absent.txt")
+        read_decompressed_bytes(tmp_path / "absent.txt")
     with pytest.raises(UsageError, match="expected a regular file"):
-        read_bounded(tmp_path)
+        read_decompressed_bytes(tmp_path)

@@ -18,7 +18,7 @@ import builder
 from builder import BuildReport, Simulation
 from builder.cli import main
 from builder.cli.output import escape_control, format_table
-from builder.collection.card_tables import provenance_table
+from builder.collection.card_tables import input_file_table
 from builder.collection.compare.changelog import format_changelog
 from builder.collection.export import export
 from builder.collection.export.markup import escape_markup
@@ -39,7 +39,7 @@ from builder.queries.matching import match_topics
 from builder.queries.personal import detect_personal_data
 from builder.runtime.limits import Limits
 from builder.trec import read_run
-from builder.trec.bounded import read_bounded
+from builder.trec.bounded import read_decompressed_bytes
 from tests.security.tools import (
     ANY,
     ROOT,
@@ -338,7 +338,7 @@ def test_cards_escape(hostile: Path) -> None:
 
 def test_file_names_are_no_markup_in_a_card() -> None:
     name = "logs/`![](https://x.example/a.png)<img src=x>`|\n# Forged"
-    table = provenance_table([{"name": "2022-06", "log": {name: "0" * 64}}])
+    table = input_file_table([{"name": "2022-06", "log": {name: "0" * 64}}])
     row = "| 2022-06 | log | `logs/'![](https://x.example/a.png)<img src=x>'\\| # Forged` | "
     assert table.splitlines()[2:] == [row + "`0000000000000000...` |"]
 
@@ -372,7 +372,7 @@ def test_a_zstd_bomb_stops(tmp_path: Path) -> None:
 def test_a_bomb_in_a_run_stops(tmp_path: Path) -> None:
     (tmp_path / "r.gz").write_bytes(gzip.compress(b"q Q0 d 1 1 t\n" * 2**22))
     with at_most(30), pytest.raises(FormatError, match="at most"):
-        read_bounded(tmp_path / "r.gz", max_bytes=2**20)
+        read_decompressed_bytes(tmp_path / "r.gz", max_bytes=2**20)
 
 
 def test_a_bomb_in_a_release_stops(tmp_path: Path) -> None:

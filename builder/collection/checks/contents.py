@@ -59,7 +59,7 @@ def _create_text_fault_finder(
 
 
 def _find_incomplete_exports(context: ValidationContext) -> Iterator[Defect]:
-    """Report TREC exports whose number of documents differs from that of the document table."""
+    """Report TREC exports whose document count differs from the table `documents`."""
     for name in context.collection.snapshots:
         documents = context.table_summaries.get(f"snapshots/{name}/documents")
         for folder in sorted((context.collection.path / "trec" / name).glob("*/documents")):

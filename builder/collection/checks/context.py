@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from builder.collection import layout
-from builder.collection.checks.texts import SAMPLE_ROWS, TEXT_FAULTS, TextFaults
+from builder.collection.checks.texts import SAMPLE_ROWS, TEXT_FAULTS, TextFaultCounts
 from builder.collection.read import Collection
 from builder.io import parquet
 from builder.io.tables import Table, arrow_schema, table_at
@@ -51,7 +51,7 @@ class TableSummary:
     rule_violations: Counter[tuple[str, str]] = field(default_factory=Counter)
     is_sorted: bool = True
     duplicate_keys: tuple[int, tuple[str, ...]] = (0, ())
-    text_faults: TextFaults = field(default_factory=TextFaults)
+    text_faults: TextFaultCounts = field(default_factory=TextFaultCounts)
 
     @property
     def is_readable(self) -> bool:
@@ -80,7 +80,7 @@ class ValidationContext:
     def table_summaries(self) -> dict[str, TableSummary]:
         """Summaries of all tables of the collection, by path relative to the version folder."""
         return {
-            where: _summarize_table(TableSummary(table.schema, table.paths), where)
+            where: _fill_table_summary(TableSummary(table.schema, table.paths), where)
             for where, table in self._list_tables()
         }
 
@@ -105,7 +105,7 @@ class ValidationContext:
             if expected is None or where in expected or table.paths:
                 yield where, table
 
-    def scan(self, table_path: str) -> pl.LazyFrame | None:
+    def scan_table(self, table_path: str) -> pl.LazyFrame | None:
         """Scan a table as a lazy frame; None if it cannot be read."""
         summary = self.table_summaries.get(table_path)
         return parquet.scan(*summary.paths) if summary and summary.is_readable else None
@@ -117,13 +117,13 @@ class ValidationContext:
         its frame is yielded instead of a tuple of frames.
         """
         for name in self.collection.snapshots:
-            frames = [self.scan(f"snapshots/{name}/{table}") for table in tables]
+            frames = [self.scan_table(f"snapshots/{name}/{table}") for table in tables]
             if all(frame is not None for frame in frames):
                 yield name, frames[0] if len(frames) == 1 else tuple(frames)
 
     def replace_ids_with_keys(self, rows: pl.LazyFrame, snapshot: str, column: str) -> pl.LazyFrame:
         """Replace the ids of an imported release with keys that are the same in all snapshots."""
-        ids = self.scan(f"snapshots/{snapshot}/release_ids") if self.is_imported else None
+        ids = self.scan_table(f"snapshots/{snapshot}/release_ids") if self.is_imported else None
         if ids is None:
             return rows
         kind = {"doc_id": "document", "query_id": "query"}[column]
@@ -131,7 +131,7 @@ class ValidationContext:
         return rows.join(keys, on=column).drop(column).rename({"key": column})
 
 
-def _summarize_table(summary: TableSummary, table_path: str) -> TableSummary:
+def _fill_table_summary(summary: TableSummary, table_path: str) -> TableSummary:
     """Fill in and return the summary of a table by reading the schemas and rows of its files."""
     expected = arrow_schema(summary.schema)
     for path in summary.paths:
@@ -139,7 +139,7 @@ def _summarize_table(summary: TableSummary, table_path: str) -> TableSummary:
         if isinstance(schema, str):
             summary.problems.append((f"cannot read {path.name}: {schema}", ()))
         elif schema != expected:
-            columns = _column_faults(schema, expected)[:EXAMPLE_KEYS]
+            columns = _describe_column_differences(schema, expected)[:EXAMPLE_KEYS]
             message = f"columns of {path.name} differ from schema {summary.schema.signature()}"
             summary.problems.append((message, columns))
     if summary.is_readable:
@@ -152,24 +152,24 @@ def _summarize_table(summary: TableSummary, table_path: str) -> TableSummary:
     return summary
 
 
-def _column_faults(found: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
+def _describe_column_differences(actual: pa.Schema, expected: pa.Schema) -> tuple[str, ...]:
     """Return one line per column that differs from the schema, such as `crawled: missing`.
 
     If only the order of the columns differs, return one line with the order found.
     """
-    names = dict.fromkeys((*expected.names, *found.names))
+    names = dict.fromkeys((*expected.names, *actual.names))
     faults = tuple(
         f"{name}: missing"
-        if name not in found.names
+        if name not in actual.names
         else f"{name}: unexpected"
         if name not in expected.names
-        else f"{name}: {found.field(name).type} instead of {expected.field(name).type}"
+        else f"{name}: {actual.field(name).type} instead of {expected.field(name).type}"
         for name in names
-        if name not in found.names
+        if name not in actual.names
         or name not in expected.names
-        or found.field(name).type != expected.field(name).type
+        or actual.field(name).type != expected.field(name).type
     )
-    return faults or (f"order: {', '.join(found.names)}",)
+    return faults or (f"order: {', '.join(actual.names)}",)
 
 
 def _text_fault_expressions(table_path: str) -> dict[str, pl.Expr]:
@@ -193,7 +193,7 @@ class _RowGroupSummary:
     rows: int
     rule_violations: dict[str, int]
     keys: pl.DataFrame
-    faults: TextFaults
+    faults: TextFaultCounts
 
 
 def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> None:
@@ -208,12 +208,12 @@ def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> 
             rows = pl.DataFrame(file.read_row_group(number))
         rule_violations = summary.schema.filter(rows, cast=True)[1].counts()
         rule_violations.pop("primary_key", None)
-        faults = TextFaults()
+        faults = TextFaultCounts()
         faults.add(rows, text_faults, key, sample_interval)
         return _RowGroupSummary(path.name, rows.height, rule_violations, rows.select(key), faults)
 
     previous_key: pl.DataFrame | None = None
-    for group in ordered_map(summarize_row_group, _row_groups(summary.paths), usable_cores()):
+    for group in ordered_map(summarize_row_group, _iter_row_groups(summary.paths), usable_cores()):
         summary.rows += group.rows
         for rule, count in group.rule_violations.items():
             summary.rule_violations[group.part, rule] += count
@@ -225,7 +225,7 @@ def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> 
         summary.duplicate_keys = _find_duplicate_keys(summary, summary.schema.primary_key())
 
 
-def _row_groups(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
+def _iter_row_groups(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int]]:
     """Yield (file path, row group index) for every row group in the files."""
     for path in paths:
         yield from ((path, number) for number in range(pq.read_metadata(path).num_row_groups))

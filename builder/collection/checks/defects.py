@@ -37,15 +37,18 @@ def _find_construction_changes(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _read_construction_changes(version: Path) -> Iterator[tuple[tuple[str, str], str, str]]:
-    """Yield (snapshot names, evidence, name) of each drift check with verdict `construction`."""
+    """Yield (snapshot names, evidence, name) of each drift check with verdict `construction`.
+
+    The verdict means that the two snapshots were built differently.
+    """
     for check in (read_drift(version) or {"checks": ()})["checks"]:
         if check["verdict"] == "construction" and len(check["snapshots"]) == 2:
             yield tuple(check["snapshots"]), check["evidence"], check["check"]
 
 
-def _find_substring_topics(context: ValidationContext) -> Iterator[Defect]:
+def _find_topics_inside_words(context: ValidationContext) -> Iterator[Defect]:
     select = context.manifest["definition"]["parameters"].get("select", {})
-    topics = context.scan("topics")
+    topics = context.scan_table("topics")
     if select.get("matching") != "substring" or topics is None:
         return
     for name, queries in context.scan_snapshots("queries"):
@@ -95,7 +98,7 @@ def _find_personal_data(context: ValidationContext) -> Iterator[Defect]:
             )
 
 
-def _find_missing_english(context: ValidationContext) -> Iterator[Defect]:
+def _find_missing_english_texts(context: ValidationContext) -> Iterator[Defect]:
     """Report snapshots of a bilingual collection in which no query has an English text."""
     if ENGLISH_SUFFIX not in context.collection.languages.values():
         return
@@ -106,12 +109,12 @@ def _find_missing_english(context: ValidationContext) -> Iterator[Defect]:
             yield f"snapshots/{name}/queries", "no query has an English text", counts["len"][0], ()
 
 
-def _find_query_collisions(context: ValidationContext) -> Iterator[Defect]:
+def _find_unlisted_query_collisions(context: ValidationContext) -> Iterator[Defect]:
     """Report queries that share an English text but are not listed in `query_collisions`."""
     for name, queries in context.scan_snapshots("queries"):
         texts = queries.select("query_id", "text_en").filter(pl.col("text_en").is_not_null())
         colliding = texts.filter(pl.col("text_en").is_duplicated()).sort("text_en", "query_id")
-        listed = context.scan(f"snapshots/{name}/query_collisions")
+        listed = context.scan_table(f"snapshots/{name}/query_collisions")
         if listed is not None:
             colliding = colliding.join(listed.select("query_id"), on="query_id", how="anti")
         found = colliding.collect()
@@ -162,9 +165,9 @@ CHECKS = (
         "LB213",
         "topics match whole words",
         "warning",
-        "the topic eau in 52 % of the queries, a tenth of them inside words such as bordeaux",
+        'the topic "eau" in 52 % of the queries, a tenth of them inside words such as "bordeaux"',
         'set `select.matching = "word"`',
-        _find_substring_topics,
+        _find_topics_inside_words,
     ),
     Check(
         "LB214",
@@ -188,7 +191,7 @@ CHECKS = (
         "warning",
         "several French queries with the same English translation",
         "list the queries in the table query_collisions, so that evaluations can exclude them",
-        _find_query_collisions,
+        _find_unlisted_query_collisions,
     ),
     Check(
         "LB224",
@@ -204,6 +207,6 @@ CHECKS = (
         "error",
         "a collection declared as bilingual without English texts",
         'set `translate.model = "embedded"`, or remove English: `collection.languages = ["fr"]`',
-        _find_missing_english,
+        _find_missing_english_texts,
     ),
 )

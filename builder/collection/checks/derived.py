@@ -34,7 +34,7 @@ def _find_rare_queries(context: ValidationContext) -> Iterator[Defect]:
 def _find_incomplete_changes(context: ValidationContext) -> Iterator[Defect]:
     """Report rows that tables of changes lack or that neither snapshot of the pair contains."""
     for kind, ids in _IDS.items():
-        changes = context.scan(f"changes/{kind}")
+        changes = context.scan_table(f"changes/{kind}")
         frames = dict(context.scan_snapshots(kind))
         if changes is None:
             continue

@@ -22,17 +22,17 @@ def _list_files(root: Path) -> set[str]:
     return {p.relative_to(root).as_posix() for p in root.rglob("*") if p.is_file()}
 
 
-def _expected_files(context: ValidationContext) -> set[str]:
+def _list_expected_files(context: ValidationContext) -> set[str]:
     return {*context.manifest["files"], MANIFEST, SUMS}
 
 
 def _find_missing_files(context: ValidationContext) -> Iterator[Defect]:
-    for name in sorted(_expected_files(context) - _list_files(context.collection.path)):
+    for name in sorted(_list_expected_files(context) - _list_files(context.collection.path)):
         yield name, "the file is listed in the manifest but does not exist", 1, ()
 
 
 def _find_unlisted_files(context: ValidationContext) -> Iterator[Defect]:
-    for name in sorted(_list_files(context.collection.path) - _expected_files(context)):
+    for name in sorted(_list_files(context.collection.path) - _list_expected_files(context)):
         yield name, "the file is not listed in the manifest", 1, ()
     for path in sorted(context.collection.path.rglob("*")):
         if path.is_symlink():
@@ -59,7 +59,7 @@ def _find_checksum_mismatches(context: ValidationContext) -> Iterator[Defect]:
 CHECKS = (
     Check(
         "LB001",
-        "all files of the manifest exist",
+        "all files listed in the manifest exist",
         "error",
         "an interrupted download or copy",
         REBUILD,

@@ -17,7 +17,7 @@ MAX_UNCLICKED_SHARE = 0.5
 """Maximum share of relevant documents that were never clicked."""
 
 
-def _find_outlier_queries(context: ValidationContext) -> Iterator[Defect]:
+def _find_judgement_count_outliers(context: ValidationContext) -> Iterator[Defect]:
     for name, qrels in context.scan_snapshots("qrels"):
         lines = pl.concat([qrels.select("query_id"), _scan_rejected_judgements(context, name)])
         counts = lines.group_by("query_id").len().sort("len", "query_id", descending=True).collect()
@@ -37,8 +37,8 @@ def _find_outlier_queries(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _scan_rejected_judgements(context: ValidationContext, snapshot: str) -> pl.LazyFrame:
-    """Scan the query id of each judgement that the import rejected as a repetition."""
-    rejects = context.scan(f"snapshots/{snapshot}/rejects")
+    """Scan the query ids of judgements that the import rejected as duplicates, one row each."""
+    rejects = context.scan_table(f"snapshots/{snapshot}/rejects")
     if rejects is None:
         return pl.LazyFrame(schema={"query_id": pl.String})
     repeated = rejects.filter(pl.col("reason").str.ends_with("_judgement"))
@@ -46,7 +46,7 @@ def _scan_rejected_judgements(context: ValidationContext, snapshot: str) -> pl.L
 
 
 def _find_unstable_grades(context: ValidationContext) -> Iterator[Defect]:
-    changes = context.scan("changes/qrels")
+    changes = context.scan_table("changes/qrels")
     if changes is None:
         return
     shared = changes.filter(pl.col("grade_from").is_not_null() & pl.col("grade_to").is_not_null())
@@ -79,7 +79,7 @@ CHECKS = (
         "warning",
         "a query with 726 judgements, which had at most 49 after correction",
         "join judgements by query id, never by a prefix of the text",
-        _find_outlier_queries,
+        _find_judgement_count_outliers,
     ),
     Check(
         "LB220",

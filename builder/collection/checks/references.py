@@ -17,7 +17,7 @@ def _anti_join_keys(left: pl.LazyFrame, right: pl.LazyFrame, key: str) -> pl.Dat
     return keys.join(right.select(key), on=key, how="anti").sort(key).collect(engine="streaming")
 
 
-def _find_missing_documents(context: ValidationContext) -> Iterator[Defect]:
+def _find_missing_judged_documents(context: ValidationContext) -> Iterator[Defect]:
     if not context.has_documents:
         return
     for name, (documents, qrels) in context.scan_snapshots("documents", "qrels"):
@@ -30,7 +30,7 @@ def _find_missing_documents(context: ValidationContext) -> Iterator[Defect]:
             yield f"snapshots/{name}/qrels", message, count, examples
 
 
-def _find_missing_queries(context: ValidationContext) -> Iterator[Defect]:
+def _find_missing_judged_queries(context: ValidationContext) -> Iterator[Defect]:
     everywhere = [queries.select("query_id") for _, queries in context.scan_snapshots("queries")]
     for name, (queries, qrels) in context.scan_snapshots("queries", "qrels"):
         missing = _anti_join_keys(qrels, queries, "query_id")
@@ -40,7 +40,7 @@ def _find_missing_queries(context: ValidationContext) -> Iterator[Defect]:
                 missing.lazy().join(pl.concat(everywhere), on="query_id", how="anti").collect()
             )
             message = f"{missing.height:,} of {judged:,} judged queries are not in the snapshot: "
-            message += _describe_missing_texts(missing, unknown)
+            message += _describe_missing_query_texts(missing, unknown)
             yield (
                 f"snapshots/{name}/qrels",
                 message,
@@ -49,12 +49,12 @@ def _find_missing_queries(context: ValidationContext) -> Iterator[Defect]:
             )
 
 
-def _describe_missing_texts(missing: pl.DataFrame, without_text: pl.DataFrame) -> str:
+def _describe_missing_query_texts(missing_queries: pl.DataFrame, without_text: pl.DataFrame) -> str:
     """Describe how many judgements refer to queries whose text is in no snapshot."""
     unknown_texts = (
         f"the query text is unknown for {int(without_text['len'].sum()):,} of the judgements"
     )
-    if without_text.height == missing.height:
+    if without_text.height == missing_queries.height:
         return unknown_texts
     if without_text.is_empty():
         return "their texts occur only in other snapshots"
@@ -70,7 +70,7 @@ def _find_unjudged_queries(context: ValidationContext) -> Iterator[Defect]:
             yield f"snapshots/{name}/queries", message, missing.height, examples
 
 
-def _find_split_leaks(context: ValidationContext) -> Iterator[Defect]:
+def _find_train_test_leaks(context: ValidationContext) -> Iterator[Defect]:
     """Report queries that are in the train split of one snapshot and the test split of another."""
     splits = [frame.select("query_id", "split") for _, frame in context.scan_snapshots("queries")]
     if not splits or context.is_imported:
@@ -102,22 +102,22 @@ def _find_wrong_judgement_counts(context: ValidationContext) -> Iterator[Defect]
 
 
 def _find_inconsistent_grades(context: ValidationContext) -> Iterator[Defect]:
-    """Report judgements whose `grade` is not the click or manual grade named by `source`."""
+    """Report judgements whose `grade` differs from the click or manual grade named by `source`."""
     own = pl.when(pl.col("source") == "manual").then("manual_grade").otherwise("click_grade")
     for name, qrels in context.scan_snapshots("qrels"):
         named = qrels.filter(pl.col("source") != "release")
         wrong = named.filter(own.is_not_null() & (pl.col("grade") != own))
         found = wrong.select("query_id", "doc_id").collect()
         if found.height:
-            message = "grades differ from the click or manual grade named by the column source"
+            message = "grades differ from the click or manual grade named by the column `source`"
             examples = tuple(" ".join(row) for row in found.head(3).iter_rows())
             yield f"snapshots/{name}/qrels", message, found.height, examples
 
 
-def _find_map_mismatches(context: ValidationContext) -> Iterator[Defect]:
-    """Report ids that the map of documents or queries lists for the wrong snapshots."""
+def _find_id_map_mismatches(context: ValidationContext) -> Iterator[Defect]:
+    """Report ids for which `documents_map` or `queries_map` lists the wrong snapshots."""
     for kind, key in (("documents", "doc_id"), ("queries", "query_id")):
-        mapped = context.scan(f"{kind}_map")
+        mapped = context.scan_table(f"{kind}_map")
         present = [
             context.replace_ids_with_keys(frame, name, key).select(key, snapshots=pl.lit(name))
             for name, frame in context.scan_snapshots(kind)
@@ -133,7 +133,7 @@ def _find_map_mismatches(context: ValidationContext) -> Iterator[Defect]:
         wrong = wrong.filter(pl.col("mapped").is_null() | pl.col("present").is_null())
         found = wrong.select(key).unique().sort(key).collect(engine="streaming")
         if found.height:
-            message = f"the map and the snapshots contain different {kind}"
+            message = f"the id map and the snapshots contain different {kind}"
             yield f"{kind}_map", message, found.height, tuple(found[key].head(3))
 
 
@@ -155,7 +155,7 @@ CHECKS = (
         "error",
         "judgements of documents that no run can retrieve",
         "judge only documents of the snapshot",
-        _find_missing_documents,
+        _find_missing_judged_documents,
     ),
     Check(
         "LB112",
@@ -163,7 +163,7 @@ CHECKS = (
         "error",
         "6,430 to 10,774 judged queries per month missing from the query file",
         "include all judged queries; join judgements by query id, never by a prefix of the text",
-        _find_missing_queries,
+        _find_missing_judged_queries,
     ),
     Check(
         "LB113",
@@ -179,7 +179,7 @@ CHECKS = (
         "error",
         "20 to 38 % of held-out queries also in the train split",
         "split by query id, identically in all snapshots",
-        _find_split_leaks,
+        _find_train_test_leaks,
     ),
     Check(
         "LB115",
@@ -199,11 +199,11 @@ CHECKS = (
     ),
     Check(
         "LB117",
-        "maps contain exactly the ids of the snapshots",
+        "id maps contain exactly the ids of the snapshots",
         "error",
         "ids that cannot be followed from one snapshot to the next",
         "rebuild the version from its definition",
-        _find_map_mismatches,
+        _find_id_map_mismatches,
     ),
     Check(
         "LB118",

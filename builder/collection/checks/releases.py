@@ -10,14 +10,14 @@ from builder.collection.checks.finding import Check, Defect
 DefectFinder = Callable[[ValidationContext], Iterable[Defect]]
 
 
-def _create_reject_finder(messages: dict[str, str]) -> DefectFinder:
+def _create_rejected_record_finder(messages: dict[str, str]) -> DefectFinder:
     """Return a function that reports records that the import rejected for the given reasons.
 
     Args:
         messages: Message for each reject reason.
     """
 
-    def find_rejects(context: ValidationContext) -> Iterator[Defect]:
+    def find_rejected_records(context: ValidationContext) -> Iterator[Defect]:
         for name, frame in context.scan_snapshots("rejects"):
             rows = frame.filter(stage="import").filter(pl.col("reason").is_in(list(messages)))
             found = rows.select("reason", "file", "line", "rows").collect()
@@ -27,7 +27,7 @@ def _create_reject_finder(messages: dict[str, str]) -> DefectFinder:
                 count = int(group["rows"].sum())
                 yield f"snapshots/{name}", messages[str(reason)], count, examples
 
-    return find_rejects
+    return find_rejected_records
 
 
 def _create_irregular_line_finder(messages: dict[str, str]) -> DefectFinder:
@@ -58,7 +58,7 @@ def _find_duplicate_query_texts(context: ValidationContext) -> Iterator[Defect]:
         found = shared.collect()
         if found.is_empty():
             continue
-        message = "query ids have the same folded text as another id"
+        message = "query ids have the same normalized text as another id"
         examples = tuple(found["query_id"].head(3))
         yield f"snapshots/{name}/queries", message, found.height, examples
         pair = ["text_key", "doc_id"]
@@ -83,7 +83,7 @@ def _combine_defect_finders(*finders: DefectFinder) -> DefectFinder:
     return find_all_defects
 
 
-def _create_query_text_finder(messages: dict[str, str]) -> DefectFinder:
+def _create_query_text_fault_finder(messages: dict[str, str]) -> DefectFinder:
     """Return a function that reports query texts with the given faults.
 
     Args:
@@ -107,7 +107,7 @@ _DUPLICATE_MESSAGES = {
     "repeated_document": "documents are listed more than once",
     "contradicting_document": "documents with the same id have different texts",
     "repeated_query_id": "query ids are listed more than once",
-    "repeated_address": "URLs of documents are listed more than once",
+    "repeated_address": "document URLs are listed more than once",
     "contradicting_address": "documents have several URLs in a list with one URL per document",
 }
 _UNREADABLE_MESSAGES = {
@@ -138,7 +138,7 @@ _LINE_END_MESSAGES = {
     "mixed_line_ends": "the file mixes CRLF and LF line endings",
 }
 _QUERY_TEXT_MESSAGES = {
-    "leaked_quotes": "texts contain quotes left by an export or misread by CSV readers",
+    "leaked_quotes": "texts contain stray quotation marks, which CSV readers misinterpret",
     "double_space": "texts contain repeated spaces",
     "outer_space": "texts have leading or trailing spaces",
     "control_character": "texts contain control characters",
@@ -154,14 +154,14 @@ CHECKS = (
         "error",
         "6,002 duplicate (query, document) pairs in the qrels of one month",
         "write each judgement once; join by id, not by text",
-        _create_reject_finder(_DUPLICATE_MESSAGES),
+        _create_rejected_record_finder(_DUPLICATE_MESSAGES),
     ),
     Check(
         "LB202",
         "queries with the same text share an id",
         "warning",
         "one text with two ids, so that 135 topics of a snapshot became 124 in the next",
-        "derive query ids from folded texts",
+        "derive query ids from normalized (folded) texts",
         _find_duplicate_query_texts,
     ),
     Check(
@@ -180,7 +180,7 @@ CHECKS = (
         "write queries as plain TSV lines, without CSV quoting; limit their length",
         _combine_defect_finders(
             _create_irregular_line_finder(_QUERY_TEXT_MESSAGES | _ID_MESSAGES),
-            _create_query_text_finder(_QUERY_TEXT_MESSAGES),
+            _create_query_text_fault_finder(_QUERY_TEXT_MESSAGES),
         ),
     ),
     Check(
@@ -189,6 +189,6 @@ CHECKS = (
         "error",
         "files whose content does not match their extension, truncated archives",
         "request an intact file from the publisher",
-        _create_reject_finder(_UNREADABLE_MESSAGES),
+        _create_rejected_record_finder(_UNREADABLE_MESSAGES),
     ),
 )

@@ -46,7 +46,7 @@ def _find_wrong_row_counts(context: ValidationContext) -> Iterator[Defect]:
         if summary and summary.is_readable and summary.rows != entry["rows"]:
             yield (
                 where,
-                f"expected {entry['rows']} rows as in the manifest, found {summary.rows}",
+                f"expected {entry['rows']} rows according to the manifest, found {summary.rows}",
                 1,
                 (),
             )
@@ -85,7 +85,7 @@ def _find_wrong_query_ids(context: ValidationContext) -> Iterator[Defect]:
         rows = frame.select("query_id", folded=fold(pl.col("text"))).collect()
         wrong = [q for q, folded in rows.iter_rows() if folded and q != query_id(key64(folded))]
         if wrong and not context.is_imported:
-            message = "query ids are not derived from folded texts"
+            message = "query ids are not derived from normalized (folded) texts"
             yield f"snapshots/{name}/queries", message, len(wrong), tuple(wrong[:3])
 
 
@@ -148,10 +148,10 @@ CHECKS = (
     ),
     Check(
         "LB108",
-        "query ids are derived from folded texts",
+        "query ids are derived from normalized (folded) texts",
         "error",
         "query ids from a counter that changed between runs",
-        "derive ids from folded texts, never from counters",
+        "derive ids from normalized (folded) texts, never from counters",
         _find_wrong_query_ids,
     ),
 )

@@ -16,20 +16,20 @@ MAX_IDENTICAL_LENGTH = 40
 
 
 MIN_EXTRA_REPETITIONS = 8
-"""A translation with at least this many more word repetitions than its source is runaway."""
+"""Minimum number of word repetitions that a runaway translation adds to those of its source."""
 
 
-def _is_runaway(text: pl.Expr, source: pl.Expr) -> pl.Expr:
+def _is_runaway_translation(translation: pl.Expr, source: pl.Expr) -> pl.Expr:
     """Return an expression that detects translations with far more repeated words than the source.
 
     Such runaway translations are produced by a decoder that is stuck in a loop.
     """
     return (
-        _count_repetitions(text) >= MIN_EXTRA_REPETITIONS + _count_repetitions(source)
+        _count_repeated_words(translation) >= MIN_EXTRA_REPETITIONS + _count_repeated_words(source)
     ).fill_null(value=False)
 
 
-def _count_repetitions(text: pl.Expr) -> pl.Expr:
+def _count_repeated_words(text: pl.Expr) -> pl.Expr:
     words = text.str.to_lowercase().str.extract_all(r"\w+")
     return words.list.eval(pl.element() == pl.element().shift(1)).list.sum().cast(pl.Int64)
 
@@ -43,7 +43,7 @@ TEXT_FAULTS: dict[str, dict[str, pl.Expr]] = {
             & (pl.col("language") == "fr")
             & (pl.col("text").str.len_chars() > MAX_IDENTICAL_LENGTH)
         ).fill_null(value=False),
-        "runaway_english": _is_runaway(_ENGLISH, pl.col("text")),
+        "runaway_english": _is_runaway_translation(_ENGLISH, pl.col("text")),
         "control_character": pl.col("text").str.contains(r"[\x00-\x08\x0b-\x1f\x7f\x{FFFD}]"),
         "markup": pl.col("text").str.count_matches(r"(?i)</(?:p|div|span|li|td)>")
         >= MIN_CLOSING_TAGS,
@@ -65,43 +65,53 @@ SAMPLE_ROWS = 20_000
 
 
 @dataclass
-class TextFaults:
+class TextFaultCounts:
     """Number of rows with each text fault, and the keys of the first affected rows."""
 
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
 
     def add(
-        self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str], sample_interval: int
+        self,
+        rows: pl.DataFrame,
+        fault_expressions: dict[str, pl.Expr],
+        key_columns: list[str],
+        sample_interval: int,
     ) -> None:
         """Count the text faults in a batch of rows.
 
         Args:
             rows: Rows of the table.
-            faults: Boolean expressions by fault name.
-            key: Key columns of the table; their values are kept as examples.
+            fault_expressions: Boolean expressions by fault name.
+            key_columns: Key columns of the table; their values are kept as examples.
             sample_interval: Step between the rows on which `SAMPLED_FAULTS` are evaluated; 1
                 evaluates them on all rows.
         """
-        checked = {name: fault for name, fault in faults.items() if name not in SAMPLED_FAULTS}
-        self._count_faults(rows, checked, key)
-        sampled = {name: fault for name, fault in faults.items() if name in SAMPLED_FAULTS}
+        checked = {
+            name: fault for name, fault in fault_expressions.items() if name not in SAMPLED_FAULTS
+        }
+        self._count_faults(rows, checked, key_columns)
+        sampled = {
+            name: fault for name, fault in fault_expressions.items() if name in SAMPLED_FAULTS
+        }
         if sampled:
             sample = rows.gather_every(sample_interval).filter(_ENGLISH.is_not_null())
-            self._count_faults(sample, sampled, key)
+            self._count_faults(sample, sampled, key_columns)
 
-    def merge(self, other: "TextFaults") -> None:
+    def merge(self, other: "TextFaultCounts") -> None:
         """Add the counts and examples of `other`, which describes later rows of the table."""
         self.counts += other.counts
         for name, keys in other.examples.items():
             examples = self.examples.setdefault(name, [])
             examples += keys[: MAX_EXAMPLES - len(examples)]
 
-    def _count_faults(self, rows: pl.DataFrame, faults: dict[str, pl.Expr], key: list[str]) -> None:
-        if not faults:
+    def _count_faults(
+        self, rows: pl.DataFrame, fault_expressions: dict[str, pl.Expr], key: list[str]
+    ) -> None:
+        if not fault_expressions:
             return
-        found = rows.select(pl.struct(key).alias("key"), **faults)
-        for name in faults:
+        found = rows.select(pl.struct(key).alias("key"), **fault_expressions)
+        for name in fault_expressions:
             count = int(found[name].sum())
             if count:
                 self.counts[name] += count

@@ -15,11 +15,15 @@ import polars as pl
 from builder.collection import layout
 from builder.collection.compare.changes import (
     EVIDENCE,
-    find_changes,
+    definition_parts_affecting_judged_pairs,
+    find_definition_changes,
     find_grading_changes,
-    parts_affecting_judged_pairs,
 )
-from builder.collection.compare.definitions import diff_code_versions, diff_definitions, diff_drift
+from builder.collection.compare.definitions import (
+    diff_code_versions,
+    diff_definitions,
+    diff_drift_files,
+)
 from builder.collection.compare.judgements import (
     JudgementDifference,
     count_grade_changes,
@@ -99,9 +103,9 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
             {**RELEASE_COLUMNS[name], **(TIME_COLUMNS if has_times and name == "documents" else {})}
             if imported
             else None,
-            _release_ids(*sides, path) if len(imported) == 1 else (None, None),
+            _release_id_tables(*sides, path) if len(imported) == 1 else (None, None),
         )
-        for path, name, tables in _iter_table_pairs(*sides, only_main=bool(imported))
+        for path, name, tables in _iter_table_pairs(*sides, main_only=bool(imported))
         if _content_hash(before, path) is None
         or _content_hash(before, path) != _content_hash(after, path)
     )
@@ -110,17 +114,19 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
         sides[1].signature,
         () if imported else tuple(diff_definitions(before, after)),
         tuple(diff_code_versions(code_versions(before), code_versions(after))),
-        tuple(dict.fromkeys(line for i in imported for line in _omitted_data(i["layout"]))),
+        tuple(
+            dict.fromkeys(line for i in imported for line in _describe_omitted_data(i["layout"]))
+        ),
         tuple(pair for pair in pairs if not pair.is_empty),
         tuple(_iter_judgement_differences(*sides)),
-        diff_drift(*(side.path for side in sides)) if len(imported) != 1 else (),
+        diff_drift_files(*(side.path for side in sides)) if len(imported) != 1 else (),
     )
 
 
-def _release_ids(
+def _release_id_tables(
     old: Collection, new: Collection, path: str
 ) -> tuple[ReleaseIdFrame, ReleaseIdFrame]:
-    """Return the `schemas.ReleaseIds` tables (old, new) of the snapshot that contains a table.
+    """Return the `schemas.ReleaseIds` tables (old, new) of the snapshot to which a table belongs.
 
     If a version is not an imported release, its entry is None.
 
@@ -133,7 +139,7 @@ def _release_ids(
     return before, after
 
 
-def _omitted_data(layout: str) -> tuple[str, ...]:
+def _describe_omitted_data(layout: str) -> tuple[str, ...]:
     """Return descriptions of the data that a release in the given layout does not contain.
 
     If there is no exporter for the layout, the descriptions of LongEval Web are returned.
@@ -151,23 +157,23 @@ def _content_hash(manifest: dict[str, Any], path: str) -> str | None:
 
 
 def _iter_table_pairs(
-    old: Collection, new: Collection, *, only_main: bool
+    old: Collection, new: Collection, *, main_only: bool
 ) -> Iterator[tuple[str, str, tuple[Table, Table]]]:
     """Yield (path, schema name, (old, new) tables) for each table that either version may contain.
 
     Args:
         old: Old version.
         new: New version.
-        only_main: Whether to yield only documents, queries and qrels, as for imported releases.
+        main_only: Whether to yield only documents, queries and qrels, as for imported releases.
     """
-    if not only_main:
+    if not main_only:
         for name, path in {**layout.COLLECTION_TABLES, **layout.CHANGE_TABLES}.items():
             yield path, name, _open_table_pair((old.path, new.path), path, name)
     for snapshot in sorted({*old.snapshots, *new.snapshots}):
         folders = tuple(layout.snapshot_folder(side.path, snapshot) for side in (old, new))
-        for name in RELEASE_COLUMNS if only_main else layout.SNAPSHOT_TABLES:
+        for name in RELEASE_COLUMNS if main_only else layout.SNAPSHOT_TABLES:
             tables = _open_table_pair(folders, name, name)
-            if not (only_main and name == "documents" and not all(t.paths for t in tables)):
+            if not (main_only and name == "documents" and not all(t.paths for t in tables)):
                 yield f"snapshots/{snapshot}/{name}", name, tables
 
 
@@ -188,11 +194,15 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
     manifests = old.manifest, new.manifest
     for name, (before, after) in pairs.items():
         grading = find_grading_changes(manifests, name, differ)
-        evidence = find_changes(manifests, name, EVIDENCE)
+        evidence = find_definition_changes(manifests, name, EVIDENCE)
         causes = count_grade_changes(before.qrels, after.qrels, evidence, grading)
-        texts = count_text_mismatches(_scan_with_text_keys(before), _scan_with_text_keys(after))
+        texts = count_text_mismatches(
+            _scan_queries_and_qrels(before), _scan_queries_and_qrels(after)
+        )
         if causes or texts[1]:
-            judged = find_changes(manifests, name, *parts_affecting_judged_pairs(differ[name]))
+            judged = find_definition_changes(
+                manifests, name, *definition_parts_affecting_judged_pairs(differ[name])
+            )
             shown = judged if texts[1] else grading
             cause = "unknown" if imported else judged.cause_of_judged_pair_changes
             yield JudgementDifference(
@@ -207,14 +217,14 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
 
 
 def _judged_documents_differ(before: Snapshot, after: Snapshot) -> bool:
-    """Whether one of two versions of a snapshot judges a document that the other one lacks."""
+    """Whether either version of a snapshot judges a document that the other version lacks."""
     return any(
         not judges.qrels.join(other.documents, on="doc_id", how="anti").head(1).collect().is_empty()
         for judges, other in ((before, after), (after, before))
     )
 
 
-def _scan_with_text_keys(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+def _scan_queries_and_qrels(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Scan the queries and qrels of a snapshot, with query ids that depend only on the query text.
 
     The ids of an imported release are replaced by keys; those of a built collection are kept.

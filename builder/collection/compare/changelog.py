@@ -17,7 +17,7 @@ def format_changelog(difference: VersionDifference) -> str:
     """Format the differences between two versions as a Markdown change log of the new version."""
     title = difference.new.partition("|")[0]
     lines = [f"# {title}", "", f"Since {difference.old.partition('|')[0]}.", ""]
-    lines += _format_section("Rows", [_format_counts(table) for table in difference.tables])
+    lines += _format_section("Rows", [_format_row_changes(table) for table in difference.tables])
     lines += _format_section(
         "Labels", [line for j in difference.judgements for line in _format_judgement_lines(j)]
     )
@@ -49,7 +49,7 @@ def _format_section(title: str, lines: list[str]) -> list[str]:
     return [f"## {title}", "", *(f"- {item}" for item in lines[:MAX_LINES]), *more, ""]
 
 
-def _format_counts(difference: TableDifference) -> str:
+def _format_row_changes(difference: TableDifference) -> str:
     counts = (
         f"`{difference.table}`: {difference.added:,} added, {difference.removed:,} removed, "
         f"{difference.changed:,} changed"

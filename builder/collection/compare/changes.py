@@ -1,7 +1,7 @@
 """Finds changes to the definition, the input files and the program that can affect judgements.
 
-Reads the manifests of two versions. Parameters and hashes of input files are taken from the records
-of a snapshot's stages, which include overrides and the contents of list files.
+Reads the manifests of two versions. Parameters and hashes of input files are taken from the stage
+records of a snapshot, which include overrides and the contents of list files.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from builder.collection.manifest import (
     LISTS,
     STAGE_PREFIX,
     code_versions,
-    list_file_hashes,
+    hashes_of_list_files,
     snapshot_parameters,
 )
 
@@ -59,10 +59,12 @@ SAMPLE_KEYS = frozenset(
     f"documents.{key}"
     for key in ("sample_share", "sample_seed", "duplicates", "near_duplicates", "near_threshold")
 )
-"""Parameters that affect documents shown in result lists only if duplicates are dropped."""
+"""Parameters that cannot remove documents shown in result lists unless duplicates are dropped."""
 
 
-def find_changes(manifests: Manifests, snapshot: str, *parts: DefinitionPart) -> DefinitionChanges:
+def find_definition_changes(
+    manifests: Manifests, snapshot: str, *parts: DefinitionPart
+) -> DefinitionChanges:
     """Return the changes between two versions in the given parts of a snapshot's definition.
 
     Sets of query variants are carried over from earlier snapshots. If the sets of this snapshot
@@ -112,11 +114,13 @@ def find_grading_changes(
             documents that the other version judges.
     """
     if snapshot_parameters(manifests[1], snapshot).get("qrels.policy") != "target_shares":
-        return find_changes(manifests, snapshot, EVIDENCE, GRADING)
+        return find_definition_changes(manifests, snapshot, EVIDENCE, GRADING)
     firsts = {manifest["definition"]["snapshots"][0]["name"] for manifest in manifests}
     names = dict.fromkeys((snapshot, *(firsts & documents_differ.keys())))
     found = [
-        find_changes(manifests, name, *parts_affecting_judged_pairs(documents_differ[name]))
+        find_definition_changes(
+            manifests, name, *definition_parts_affecting_judged_pairs(documents_differ[name])
+        )
         for name in names
     ]
     return DefinitionChanges(
@@ -127,7 +131,7 @@ def find_grading_changes(
     )
 
 
-def parts_affecting_judged_pairs(documents_differ: bool) -> tuple[DefinitionPart, ...]:
+def definition_parts_affecting_judged_pairs(documents_differ: bool) -> tuple[DefinitionPart, ...]:
     """Return the parts of a definition that can change the set of judged pairs.
 
     Args:
@@ -141,11 +145,13 @@ def _changed_parameters(
 ) -> tuple[str, ...]:
     """Return the dotted keys of parameters that differ and can affect the judgements."""
     before, after = (snapshot_parameters(manifest, snapshot) for manifest in manifests)
-    old_lists, new_lists = (list_file_hashes(manifest) for manifest in manifests)
+    old_lists, new_lists = (hashes_of_list_files(manifest) for manifest in manifests)
     ignored = {
-        key for key in LISTS if _sorted_hashes(old_lists, key) == _sorted_hashes(new_lists, key)
+        key
+        for key in LISTS
+        if _sorted_file_hashes(old_lists, key) == _sorted_file_hashes(new_lists, key)
     }
-    if not (_drops_duplicates(before) or _drops_duplicates(after)):
+    if not (_drops_duplicate_documents(before) or _drops_duplicate_documents(after)):
         ignored |= SAMPLE_KEYS
     return tuple(
         line.partition(":")[0].removesuffix(" changed")
@@ -156,7 +162,7 @@ def _changed_parameters(
     )
 
 
-def _drops_duplicates(parameters: Mapping[str, Any]) -> bool:
+def _drops_duplicate_documents(parameters: Mapping[str, Any]) -> bool:
     values = (parameters.get(f"documents.{key}") for key in ("duplicates", "near_duplicates"))
     return any(value in ("keep_first", "drop") for value in values)
 
@@ -167,23 +173,23 @@ def _snapshot_inputs(
     """Return the interval of a snapshot and the hashes of its input files, without file names."""
     definition = manifest["definition"]
     (snapshot,) = (s for s in definition["snapshots"] if s["name"] == snapshot_name)
-    lists = list_file_hashes(manifest)
+    lists = hashes_of_list_files(manifest)
     return [
         snapshot["start"],
         snapshot["end"],
-        _sorted_hashes(definition, "topics"),
-        *(_sorted_hashes(snapshot, kind) for part in parts for kind in part.files),
-        *(_sorted_hashes(lists, key) for part in parts for key in part.lists),
+        _sorted_file_hashes(definition, "topics"),
+        *(_sorted_file_hashes(snapshot, kind) for part in parts for kind in part.files),
+        *(_sorted_file_hashes(lists, key) for part in parts for key in part.lists),
     ]
 
 
-def _sorted_hashes(files: Mapping[str, Any], kind: str) -> list[str]:
+def _sorted_file_hashes(files: Mapping[str, Any], kind: str) -> list[str]:
     """Return the sorted hashes of all files of one kind, such as `log`, without file names."""
     return sorted(files.get(kind, {}).values())
 
 
 def _variant_sets_hash(manifest: Manifest, snapshot: str) -> Any:
-    """Return the hash of the query variant sets of a snapshot; None if the manifest has none."""
+    """Return the hash of the query variant sets of a snapshot; None if not recorded."""
     return manifest["units"].get(f"clicks {snapshot}", {}).get("inputs", {}).get("variants")
 
 

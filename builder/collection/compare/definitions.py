@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from builder.collection.drift_file import read_drift
-from builder.collection.manifest import STAGE_PREFIX, list_file_hashes, snapshot_parameters
+from builder.collection.manifest import STAGE_PREFIX, hashes_of_list_files, snapshot_parameters
 
 
-def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
+def diff_values(old: Any, new: Any, dotted_key: str = "") -> list[str]:
     """Return one line per changed key, such as `parameters.select.min_users: 5 -> 6`.
 
     If a mapping is missing from one of the values, its entries are compared with None.
@@ -16,26 +16,26 @@ def diff_values(old: Any, new: Any, path: str = "") -> list[str]:
     Args:
         old: Old value, as parsed from JSON.
         new: New value, as parsed from JSON.
-        path: Dotted key of both values, used as a prefix of each line.
+        dotted_key: Dotted key of both values, used as a prefix of each line.
     """
     if isinstance(old, dict | None) and isinstance(new, dict | None):
         old, new = old or {}, new or {}
         return [
             line
             for key in sorted({*old, *new})
-            for line in diff_values(old.get(key), new.get(key), f"{path}.{key}".lstrip("."))
+            for line in diff_values(old.get(key), new.get(key), f"{dotted_key}.{key}".lstrip("."))
         ]
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return [
             line
             for index, (before, after) in enumerate(zip(old, new, strict=True))
-            for line in diff_values(before, after, f"{path}[{index}]")
+            for line in diff_values(before, after, f"{dotted_key}[{index}]")
         ]
     if old == new:
         return []
     if isinstance(old, list | dict) or isinstance(new, list | dict):
-        return [f"{path} changed"]
-    return [f"{path}: {old} -> {new}"]
+        return [f"{dotted_key} changed"]
+    return [f"{dotted_key}: {old} -> {new}"]
 
 
 def diff_definitions(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -55,7 +55,7 @@ def _recorded_definition(manifest: Mapping[str, Any]) -> dict[str, Any]:
         {**s, "overrides": _recorded_overrides(manifest, s["name"])}
         for s in definition["snapshots"]
     ]
-    return {**definition, "snapshots": snapshots, "lists": list_file_hashes(manifest)}
+    return {**definition, "snapshots": snapshots, "lists": hashes_of_list_files(manifest)}
 
 
 def _recorded_overrides(manifest: Mapping[str, Any], snapshot: str) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def diff_code_versions(old: Mapping[str, str], new: Mapping[str, str]) -> list[s
     return diff_values(before, after)
 
 
-def diff_drift(old: Path, new: Path) -> tuple[str, ...]:
+def diff_drift_files(old: Path, new: Path) -> tuple[str, ...]:
     """Return the top-level keys of `drift.json` whose values differ between two versions, sorted.
 
     A missing `drift.json` is treated as an empty JSON object.

@@ -27,18 +27,18 @@ class DefinitionChanges:
     code: bool = False
 
     @property
-    def evidence_change_cause(self) -> str:
+    def cause_of_click_count_changes(self) -> str:
         """Cause of changed click counts and scores: `parameters`, `inputs`, `code` or `unknown`."""
-        return "parameters" if self.evidence else self.non_parameter_cause
+        return "parameters" if self.evidence else self.cause_without_parameter_changes
 
     @property
     def cause_of_judged_pair_changes(self) -> str:
         """Cause of a changed set of judged pairs; also takes grading parameters into account."""
-        return "parameters" if self.thresholds else self.evidence_change_cause
+        return "parameters" if self.thresholds else self.cause_of_click_count_changes
 
     @property
-    def non_parameter_cause(self) -> str:
-        """Cause of changed click counts and scores if no parameter changed."""
+    def cause_without_parameter_changes(self) -> str:
+        """Cause of changes if no parameter changed: `inputs`, `code` or `unknown`."""
         if self.inputs:
             return "inputs"
         return "code" if self.code else "unknown"
@@ -78,7 +78,7 @@ def count_grade_changes(
     old: pl.LazyFrame,
     new: pl.LazyFrame,
     changes: DefinitionChanges,
-    grading: DefinitionChanges | None = None,
+    grading_changes: DefinitionChanges | None = None,
 ) -> dict[str, int]:
     """Count the query-document pairs whose grade changed between two versions, by cause.
 
@@ -93,21 +93,23 @@ def count_grade_changes(
         old: Judgements of the old version.
         new: Judgements of the new version.
         changes: Changes that can affect click counts and scores.
-        grading: Changes that can affect grades even if counts and scores are equal; default:
-            `changes`.
+        grading_changes: Changes that can affect grades even if counts and scores are equal;
+            default: `changes`.
     """
-    grading = grading or changes
+    grading_changes = grading_changes or changes
     key = ["query_id", "doc_id"]
     both = old.join(new, on=key, suffix="_new").filter(pl.col("grade") != pl.col("grade_new"))
     other_evidence = pl.any_horizontal(pl.col(n) != pl.col(f"{n}_new") for n in EVIDENCE)
     same_score = pl.col("score").eq_missing(pl.col("score_new"))
     released = (pl.col("source") == "release") | (pl.col("source_new") == "release")
-    of_equal_score = "threshold" if grading.thresholds else grading.evidence_change_cause
+    of_equal_score = (
+        "threshold" if grading_changes.thresholds else grading_changes.cause_of_click_count_changes
+    )
     cause = (
         pl.when(released)
         .then(pl.lit("unknown"))
         .when(other_evidence | ~same_score)
-        .then(pl.lit(changes.evidence_change_cause))
+        .then(pl.lit(changes.cause_of_click_count_changes))
         .otherwise(pl.lit(of_equal_score))
     )
     counts = both.group_by(cause.alias("cause")).len().collect()

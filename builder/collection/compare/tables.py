@@ -70,8 +70,8 @@ def compare_tables(
         new: Table of the new version.
         values: Expressions to compare, such as those of `RELEASE_COLUMNS`; None compares all
             columns.
-        release_ids: `schemas.ReleaseIds` tables of the old and new version. If given, the ids of
-            that version are replaced by keys before rows are matched.
+        release_ids: `schemas.ReleaseIds` tables of the old and new version. If a version has such a
+            table, its ids are replaced by keys before rows are matched.
 
     Raises:
         FormatError: A key column differs, so rows cannot be matched.
@@ -131,7 +131,7 @@ def _column_differences(old: Table, new: Table) -> dict[str, str]:
 def _hash_rows(
     table: Table, release_ids: ReleaseIdFrame, keys: list[str], values: dict[str, pl.Expr]
 ) -> pl.LazyFrame:
-    """Return the key columns of each row, and a hash `row` of the values to compare."""
+    """Return the key columns of a table, and a column `row` with a hash of the compared values."""
     if not table.paths:
         empty = pl.DataFrame(schema=table.schema.dtypes()).lazy().select(keys)
         return empty.with_columns(row=pl.lit(None, dtype=pl.UInt64))

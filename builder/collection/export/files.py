@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from builder.collection.export.markup import (
+    collapse_whitespace_expr,
     document_body,
     escape_markup_expr,
     escape_markup_series,
     normalize_lines,
-    single_line,
 )
 from builder.collection.export.numeric_ids import replace_ids_with_numbers
 from builder.io.tables import Table
@@ -28,7 +28,7 @@ THREADS = 2
 """Number of threads that render batches while the next batch is read."""
 
 
-class PartWriter:
+class DocumentFileWriter:
     """Writer that splits formatted documents into several files of limited size.
 
     No file is written if there are no documents, because readers may not accept an empty file.
@@ -101,7 +101,7 @@ def _join_bytes(texts: pl.Series, separator: bytes) -> memoryview:
     return memoryview(array.buffers()[2])[first : last - len(separator)]
 
 
-def write_parts(writer: PartWriter, batches: Iterator[pl.Series]) -> int:
+def write_document_files(writer: DocumentFileWriter, batches: Iterator[pl.Series]) -> int:
     """Write all batches of formatted documents, close the writer and return the document count."""
     with writer:
         for texts in batches:
@@ -109,13 +109,13 @@ def write_parts(writer: PartWriter, batches: Iterator[pl.Series]) -> int:
     return writer.count
 
 
-def render_trec(
+def render_trec_documents(
     documents: Table,
     suffix: str,
     progress: Progress,
     doc_numbers: pl.DataFrame | None = None,
     *,
-    keep_lines: bool = False,
+    keep_blank_lines: bool = False,
 ) -> Iterator[pl.Series]:
     """Yield batches of documents formatted as TREC `<DOC>` elements, with `<TEXT>` on its own line.
 
@@ -127,11 +127,12 @@ def render_trec(
         progress: Progress display; advanced by the number of documents.
         doc_numbers: Number of each document id, as columns `id` and `number`; if given,
             `doc<number>` is written instead of the `doc_id`.
-        keep_lines: Whether to keep blank lines and trailing spaces, as in the original releases.
+        keep_blank_lines: Whether to keep blank lines and trailing spaces, as in the original
+            releases.
     """
     number = pl.col("docno")
 
-    def render(frame: pl.DataFrame) -> pl.Series:
+    def render_batch(frame: pl.DataFrame) -> pl.Series:
         text = pl.concat_str(
             pl.lit("<DOC>\n<DOCNO>"),
             number,
@@ -142,37 +143,43 @@ def render_trec(
             pl.when(pl.col("body") != "").then(pl.lit("\n")).otherwise(pl.lit("")),
             pl.lit("</TEXT>\n</DOC>\n"),
         )
-        body = escape_markup_series(_document_bodies(frame, keep_lines=keep_lines))
+        body = escape_markup_series(_document_bodies(frame, keep_blank_lines=keep_blank_lines))
         return frame.with_columns(body=body).select(text)["literal"]
 
-    return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
+    return ordered_map(
+        render_batch, iter_documents(documents, suffix, progress, doc_numbers), THREADS
+    )
 
 
-def render_json(
+def render_json_documents(
     documents: Table,
     suffix: str,
     progress: Progress,
     doc_numbers: pl.DataFrame | None = None,
     *,
-    keep_lines: bool = False,
+    keep_blank_lines: bool = False,
 ) -> Iterator[pl.Series]:
     """Yield batches of documents formatted as JSON objects with the keys `id` and `contents`.
 
-    See `render_trec` for the arguments.
+    See `render_trec_documents` for the arguments.
     """
     number = pl.col("docno")
 
-    def render(frame: pl.DataFrame) -> pl.Series:
-        named = frame.with_columns(contents=_document_bodies(frame, keep_lines=keep_lines))
+    def render_batch(frame: pl.DataFrame) -> pl.Series:
+        named = frame.with_columns(
+            contents=_document_bodies(frame, keep_blank_lines=keep_blank_lines)
+        )
         objects = named.select(pl.struct("contents", id=number).struct.field("id", "contents"))
         return objects.select(pl.struct("id", "contents").struct.json_encode()).to_series()
 
-    return ordered_map(render, iter_documents(documents, suffix, progress, doc_numbers), THREADS)
+    return ordered_map(
+        render_batch, iter_documents(documents, suffix, progress, doc_numbers), THREADS
+    )
 
 
-def _document_bodies(documents: pl.DataFrame, *, keep_lines: bool) -> pl.Series:
+def _document_bodies(documents: pl.DataFrame, *, keep_blank_lines: bool) -> pl.Series:
     bodies = documents.select(document_body("title", "text")).to_series()
-    return bodies if keep_lines else normalize_lines(bodies)
+    return bodies if keep_blank_lines else normalize_lines(bodies)
 
 
 def iter_documents(
@@ -181,7 +188,7 @@ def iter_documents(
     """Yield the documents that have a text in the given language, in batches.
 
     The columns are `docno`, `title` and `text`. Documents without a text in this language, which
-    occur in imported releases, are skipped. See `render_trec` for the arguments.
+    occur in imported releases, are skipped. See `render_trec_documents` for the arguments.
     """
     columns = ["doc_id", f"title{suffix}", f"text{suffix}"]
     for batch in documents.batches(columns, rows=BATCH_ROWS):
@@ -208,7 +215,7 @@ def write_queries(path: Path, queries: pl.DataFrame, id_column: str = "query_id"
         id_column: Name of the id column.
     """
     rows = queries.select(
-        pl.concat_str(pl.col(id_column), single_line(pl.col("text")), separator="\t")
+        pl.concat_str(pl.col(id_column), collapse_whitespace_expr(pl.col("text")), separator="\t")
     )
     write_lines(path, rows.to_series())
 
@@ -222,7 +229,7 @@ def write_longeval_topics(path: Path, queries: pl.DataFrame, id_column: str = "q
         pl.format(
             "<top>\n<num>{}</num>\n<title>{}</title>\n</top>",
             pl.col(id_column),
-            escape_markup_expr(single_line(pl.col("text"))),
+            escape_markup_expr(collapse_whitespace_expr(pl.col("text"))),
         )
     )
     write_lines(path, rows.to_series())
@@ -235,7 +242,7 @@ def write_trec_topics(path: Path, queries: pl.DataFrame, id_column: str) -> None
     Java int, and a colon before the title. See `write_queries` for the arguments.
     """
     fields = "<num> Number: {}\n<title> Topic: {}\n<desc> Description:\n\n<narr> Narrative:\n"
-    text = escape_markup_expr(single_line(pl.col("text")))
+    text = escape_markup_expr(collapse_whitespace_expr(pl.col("text")))
     write_lines(
         path, queries.select(pl.format(f"<top>\n{fields}\n</top>", id_column, text)).to_series()
     )
@@ -259,7 +266,9 @@ def write_urls(path: Path, documents: Table) -> None:
         for batch in documents.batches(["doc_id", "url"], rows=65_536):
             frame = pl.from_arrow(batch)
             if isinstance(frame, pl.DataFrame):
-                text = pl.concat_str(pl.col("doc_id"), single_line(pl.col("url")), separator="\t")
+                text = pl.concat_str(
+                    pl.col("doc_id"), collapse_whitespace_expr(pl.col("url")), separator="\t"
+                )
                 file.writelines(frame.select(text + "\n").to_series())
 
 

@@ -43,7 +43,9 @@ def export_huggingface(
             paths = getattr(SnapshotTables(collection, name), kind).paths
             names = [f"{kind}/{name}/part-{index:05d}.parquet" for index in range(len(paths))]
             for path, target in zip(paths, names, strict=True):
-                (_write_signed_qrels if kind == "qrels" else _copy_file)(path, out / target)
+                (_write_qrels_with_signed_grades if kind == "qrels" else _copy_file)(
+                    path, out / target
+                )
             files[f"{kind} {name}"] = names
     non_empty = {key: paths for key, paths in files.items() if paths}
     patterns = {key: f"{key.replace(' ', '/')}/part-*.parquet" for key in non_empty}
@@ -61,7 +63,7 @@ def _copy_file(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
 
 
-def _write_signed_qrels(source: Path, target: Path) -> None:
+def _write_qrels_with_signed_grades(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     grades = parquet.read(source).with_columns(pl.col("grade").cast(pl.Int64))
     pq.write_table(

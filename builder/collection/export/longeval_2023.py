@@ -20,11 +20,11 @@ from string import ascii_uppercase
 import polars as pl
 
 from builder.collection.export.files import (
-    PartWriter,
-    render_json,
-    render_trec,
+    DocumentFileWriter,
+    render_json_documents,
+    render_trec_documents,
+    write_document_files,
     write_longeval_topics,
-    write_parts,
     write_qrels,
     write_queries,
     write_urls,
@@ -60,7 +60,7 @@ def export_longeval_2023(
     require_french(collection)
     for index, name in enumerate(collection.snapshots):
         snapshot = SnapshotTables(collection, name)
-        label = snapshot_label(index, name)
+        label = snapshot_folder_name(index, name)
         folder = out / "publish" if index == 0 else out / "test-collection" / label
         for language, suffix in languages.items():
             _write_snapshot(
@@ -74,7 +74,7 @@ def export_longeval_2023(
         _write_qrel_files(snapshot, folder / "French", out / JUDGEMENTS, label)
 
 
-def snapshot_label(index: int, snapshot: str) -> str:
+def snapshot_folder_name(index: int, snapshot: str) -> str:
     """Return the label used as the folder name of a snapshot, such as `A-2022-07`.
 
     The letter counts the test snapshots; the training snapshot (index 0) has no letter.
@@ -90,21 +90,26 @@ def _write_snapshot(
     snapshot: SnapshotTables,
     folder: Path,
     suffix: str,
-    is_first: bool,
+    is_first_snapshot: bool,
     max_bytes: int,
     progress: Progress,
 ) -> None:
-    texts = render_trec(snapshot.documents, suffix, progress, keep_lines=True)
-    write_parts(PartWriter(folder / "Documents" / "Trec", _trec_file_name, max_bytes), texts)
-    objects = render_json(snapshot.documents, suffix, progress, keep_lines=True)
-    write_parts(
-        PartWriter(folder / "Documents" / "Json", _json_file_name, max_bytes, JSON_ARRAY), objects
+    texts = render_trec_documents(snapshot.documents, suffix, progress, keep_blank_lines=True)
+    write_document_files(
+        DocumentFileWriter(folder / "Documents" / "Trec", _trec_file_name, max_bytes), texts
+    )
+    objects = render_json_documents(snapshot.documents, suffix, progress, keep_blank_lines=True)
+    write_document_files(
+        DocumentFileWriter(folder / "Documents" / "Json", _json_file_name, max_bytes, JSON_ARRAY),
+        objects,
     )
     if suffix == SOURCE_SUFFIX:
-        write_urls(folder / ("urls.txt" if is_first else "Documents/urls.txt"), snapshot.documents)
+        write_urls(
+            folder / ("urls.txt" if is_first_snapshot else "Documents/urls.txt"), snapshot.documents
+        )
     queries = snapshot.query_texts(suffix)
     parts = {"queries": queries}
-    if is_first:
+    if is_first_snapshot:
         is_train = pl.col("split") == "train"
         parts |= {"train": queries.filter(is_train), "heldout": queries.filter(~is_train)}
     for name, part in parts.items():

@@ -17,9 +17,9 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.export.files import (
-    PartWriter,
+    DocumentFileWriter,
     iter_documents,
-    write_parts,
+    write_document_files,
     write_qrels,
     write_queries,
 )
@@ -51,7 +51,9 @@ def export_longeval_sci(
     for index, name in enumerate(collection.snapshots):
         snapshot, folder = SnapshotTables(collection, name), out / name
         papers = _render_papers(snapshot, suffix, progress)
-        write_parts(PartWriter(folder / "documents", _document_file_name, max_bytes), papers)
+        write_document_files(
+            DocumentFileWriter(folder / "documents", _document_file_name, max_bytes), papers
+        )
         write_queries(folder / "queries.txt", snapshot.query_texts(suffix))
         if (qrels := snapshot.qrel_rows()).height:
             write_qrels(folder / "qrels.txt", qrels)

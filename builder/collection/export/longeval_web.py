@@ -22,10 +22,10 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.export.files import (
-    PartWriter,
-    render_json,
-    render_trec,
-    write_parts,
+    DocumentFileWriter,
+    render_json_documents,
+    render_trec_documents,
+    write_document_files,
     write_qrels,
     write_queries,
 )
@@ -137,14 +137,18 @@ def _write_snapshot(
 ) -> None:
     folder = out / LANGUAGE_FOLDERS[language] / TRAIN_FOLDER
     name = f"{snapshot.name}_{language}"
-    texts = render_trec(
-        snapshot.documents, suffix, progress, numeric_ids.documents, keep_lines=True
+    texts = render_trec_documents(
+        snapshot.documents, suffix, progress, numeric_ids.documents, keep_blank_lines=True
     )
-    write_parts(PartWriter(folder / "Trec" / name, _trec_file_name, max_bytes), texts)
-    objects = render_json(
-        snapshot.documents, suffix, progress, numeric_ids.documents, keep_lines=True
+    write_document_files(
+        DocumentFileWriter(folder / "Trec" / name, _trec_file_name, max_bytes), texts
     )
-    write_parts(PartWriter(folder / "Json" / name, _json_file_name, max_bytes, JSON_ARRAY), objects)
+    objects = render_json_documents(
+        snapshot.documents, suffix, progress, numeric_ids.documents, keep_blank_lines=True
+    )
+    write_document_files(
+        DocumentFileWriter(folder / "Json" / name, _json_file_name, max_bytes, JSON_ARRAY), objects
+    )
     metadata = {
         "base": "longeval-web",
         "snapshot": snapshot.name,

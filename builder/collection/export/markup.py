@@ -83,11 +83,11 @@ def escape_markup_series(texts: pl.Series) -> pl.Series:
 
 
 def _apply_where(texts: pl.Series, mask: pl.Series, expr: pl.Expr) -> pl.Series:
-    """Apply an expression of column `text` to the texts selected by a mask; keep all others."""
+    """Apply an expression on the column `text` where the mask is true; keep all other texts."""
     changed = texts.filter(mask).alias("text").to_frame().select(expr).to_series()
     return replace_where(texts, mask, changed)
 
 
-def single_line(text: pl.Expr) -> pl.Expr:
+def collapse_whitespace_expr(text: pl.Expr) -> pl.Expr:
     """Return an expression that replaces each run of whitespace in a text with one space."""
     return collapse_runs(text, r"[\s\x1c-\x1f]").str.strip_chars()

@@ -19,9 +19,9 @@ from typing import Annotated
 import polars as pl
 
 from builder.collection.export.files import (
-    PartWriter,
-    render_trec,
-    write_parts,
+    DocumentFileWriter,
+    render_trec_documents,
+    write_document_files,
     write_qrels,
     write_queries,
     write_trec_topics,
@@ -87,8 +87,10 @@ def write_trec(
     numbers = assign_query_numbers(_unique_query_ids(queries, qrels))
     for language, suffix in languages.items():
         folder = out / language
-        texts = render_trec(documents, suffix, progress)
-        count = write_parts(PartWriter(folder / "documents", _part_file_name, max_bytes), texts)
+        texts = render_trec_documents(documents, suffix, progress)
+        count = write_document_files(
+            DocumentFileWriter(folder / "documents", _part_file_name, max_bytes), texts
+        )
         rows = max(rows, count)
         frame = query_texts(queries, suffix).collect()
         write_queries(folder / "topics.tsv", frame)

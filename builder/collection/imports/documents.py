@@ -1,8 +1,8 @@
 """Imports the documents of a released snapshot in bounded memory.
 
 Input: document files of each language, and URLs. Output: `documents/part-*.parquet` sorted by
-document id; each row contains a document and any English translation. Documents are staged on disk,
-then joined and sorted by DuckDB, so memory use does not depend on the size of the release.
+document id; each row contains a document and its English text, if any. Documents are staged on
+disk, then joined and sorted by DuckDB, so memory use does not depend on the size of the release.
 """
 
 from collections.abc import Iterator
@@ -122,7 +122,7 @@ class DocumentImporter:
             for batch in connection.sql(JOIN_SQL).to_arrow_reader(BATCH_ROWS):
                 documents = pl.DataFrame(batch)
                 if documents.height:
-                    writer.write(self._with_all_columns(documents, shown).to_arrow())
+                    writer.write(self._add_missing_columns(documents, shown).to_arrow())
         return writer.rows
 
     def _create_staged_view(self, connection: duckdb.DuckDBPyConnection, paths: list[Path]) -> None:
@@ -184,7 +184,7 @@ class DocumentImporter:
         self.keys.assign(doc_id, *candidates)
         return canonical
 
-    def _with_all_columns(self, documents: pl.DataFrame, judged_ids: pl.Series) -> pl.DataFrame:
+    def _add_missing_columns(self, documents: pl.DataFrame, judged_ids: pl.Series) -> pl.DataFrame:
         doc_ids = documents["doc_id"].to_list()
         canonical = [self._assign_key(doc_id) for doc_id in doc_ids]
         urls = [

@@ -62,7 +62,7 @@ def unknown_month_error(folder: Path, label: str, example: str, metadata_file: s
     )
 
 
-def read_consistent_month(folder: Path, metadata_file: Path) -> str | None:
+def read_and_check_month(folder: Path, metadata_file: Path) -> str | None:
     """Return the month in the metadata file of a folder, checked against the folder name.
 
     See `read_metadata_month` for the return value.
@@ -107,7 +107,7 @@ def relative_name(path: Path, root: Path) -> str:
 
 
 def read_metadata_value(metadata_file: Path, key: str) -> object:
-    """Return the value of a key in a JSON file; None if key or file is missing or unreadable."""
+    """Return the value of a key in a JSON file; None if the file is unreadable or lacks the key."""
     try:
         values = orjson.loads(metadata_file.read_bytes())
         return values.get(key)

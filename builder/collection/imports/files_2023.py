@@ -14,7 +14,7 @@ from builder.collection.imports.files import (
     NON_DOCUMENT,
     SnapshotFiles,
     parse_month,
-    read_consistent_month,
+    read_and_check_month,
     unknown_month_error,
 )
 
@@ -43,7 +43,7 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
             names_by_folder[language_folder.parent] = _snapshot_month(language_folder)
         name = names_by_folder[language_folder.parent]
         snapshot = snapshots.setdefault(name, SnapshotFiles(name))
-        _assign_file(snapshot, path, language_folder)
+        _add_file(snapshot, path, language_folder)
     months_by_label = {
         language_folder.name.lower(): name for language_folder, name in names_by_folder.items()
     }
@@ -55,7 +55,7 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
                 snapshots[month].qrels.append(path)
     for snapshot in snapshots.values():
         _drop_combined_files(snapshot)
-        snapshot.documents = {k: _prefer_trec(p, root) for k, p in snapshot.documents.items()}
+        snapshot.documents = {k: _prefer_trec_files(p, root) for k, p in snapshot.documents.items()}
     return snapshots
 
 
@@ -79,7 +79,7 @@ def _snapshot_month(language_folder: Path) -> str:
     """
     label = language_folder.parent.name
     metadata_file = language_folder / "etc" / "metadata.json"
-    name = read_consistent_month(language_folder.parent, metadata_file)
+    name = read_and_check_month(language_folder.parent, metadata_file)
     if name is None:
         name = parse_month(label) or KNOWN_MONTHS.get(label.lower())
     if not name:
@@ -87,7 +87,7 @@ def _snapshot_month(language_folder: Path) -> str:
     return name
 
 
-def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> None:
+def _add_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> None:
     language = LANGUAGE_FOLDERS[language_folder.name.lower()]
     parts = [part.lower() for part in path.relative_to(language_folder).parts]
     if parts[0] == "queries" and re.search(rf"\.tsv{COMPRESSION_SUFFIX}$", parts[-1]):
@@ -102,7 +102,7 @@ def _assign_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> 
         snapshot.documents.setdefault(language, []).append(path)
 
 
-def _prefer_trec(paths: list[Path], root: Path) -> list[Path]:
+def _prefer_trec_files(paths: list[Path], root: Path) -> list[Path]:
     """Drop files in `json` folders if there are also TREC files, which have the same content."""
     trec = [path for path in paths if not _is_in_json_folder(path, root)]
     return trec or paths

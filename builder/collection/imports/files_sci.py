@@ -14,7 +14,7 @@ from builder.collection.imports.files import (
     NON_DOCUMENT,
     SnapshotFiles,
     parse_month,
-    read_consistent_month,
+    read_and_check_month,
     relative_name,
     unknown_month_error,
 )
@@ -78,7 +78,9 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
     for snapshot in snapshots.values():
         snapshot.queries += [(path, QUERY_LANGUAGE, "test") for path in shared_query_files]
         snapshot.qrels = _select_qrels_variant(snapshot.qrels)
-        snapshot.documents = {k: _prefer_full_text(p, root) for k, p in snapshot.documents.items()}
+        snapshot.documents = {
+            k: _prefer_full_text_files(p, root) for k, p in snapshot.documents.items()
+        }
         _rename_test_split(snapshot)
     return snapshots
 
@@ -115,19 +117,19 @@ def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> 
         if number[1] == "test":
             return None
         name = month_by_number.get(number[1])
-    recorded = read_consistent_month(folder, folder / "metadata.json")
+    recorded = read_and_check_month(folder, folder / "metadata.json")
     name = name or recorded
     if name is None:
         parents = folder.relative_to(root).parents if folder.is_relative_to(root) else ()
         folders = (folder, *parents)
-        named = (_folder_month(folder.name, month_by_number) for folder in folders)
+        named = (_parse_folder_month(folder.name, month_by_number) for folder in folders)
         name = next(filter(None, named), None)
     if not name:
         raise unknown_month_error(folder, folder.name, "2024-11", "its metadata.json")
     return name
 
 
-def _folder_month(folder_name: str, month_by_number: dict[str, str]) -> str | None:
+def _parse_folder_month(folder_name: str, month_by_number: dict[str, str]) -> str | None:
     known_months = (
         month for start, month in KNOWN_MONTHS.items() if folder_name.lower().startswith(start)
     )
@@ -152,7 +154,7 @@ def _select_qrels_variant(paths: list[Path]) -> list[Path]:
     return [path for path in paths if detect_qrels_variant(path) in (None, selected)]
 
 
-def _prefer_full_text(paths: list[Path], root: Path) -> list[Path]:
+def _prefer_full_text_files(paths: list[Path], root: Path) -> list[Path]:
     """Return the document files with full text; if there are none, return all document files."""
     full = [path for path in paths if FULL_TEXT in relative_name(path, root).lower()]
     return full or paths

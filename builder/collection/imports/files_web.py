@@ -15,7 +15,7 @@ from builder.collection.imports.files import (
     MONTH_PATTERN,
     NON_DOCUMENT,
     SnapshotFiles,
-    read_consistent_month,
+    read_and_check_month,
     relative_name,
 )
 
@@ -49,7 +49,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         if query_file and (month := months_by_label.get(query_file[1])):
             split = "test" if any("test" in part.lower() for part in parts[:-1]) else "train"
             snapshot = snapshots.setdefault(month, SnapshotFiles(month))
-            snapshot.queries.append((path, _query_language(parts), split))
+            snapshot.queries.append((path, _language_from_folder_names(parts), split))
         elif match := QRELS_FILE.fullmatch(path.name):
             qrels_files.setdefault((match[1], (match[2] or "fr").lower()), []).append(path)
         elif (
@@ -61,8 +61,8 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
             qrels_files.setdefault((months_by_label[folder[0]], folder[1]), []).append(path)
     for (name, language), paths in sorted(qrels_files.items(), reverse=True):
         if language == "fr" or (name, "fr") not in qrels_files:
-            snapshots.setdefault(name, SnapshotFiles(name)).qrels = _select_main_qrels(paths)
-    for (name, language), paths in _document_files(root, files, months_by_label).items():
+            snapshots.setdefault(name, SnapshotFiles(name)).qrels = _select_qrels_files(paths)
+    for (name, language), paths in _group_document_files(root, files, months_by_label).items():
         snapshots.setdefault(name, SnapshotFiles(name)).documents[language] = paths
     for snapshot in snapshots.values():
         snapshot.url_database = next((p for p in files if p.name == URL_DATABASE), None)
@@ -86,13 +86,13 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
         labels = [folder[0]] if folder else [query_file[1]] if query_file else []
         months_by_label |= {label: label for label in labels if re.fullmatch(MONTH_PATTERN, label)}
         if folder and path.name == "metadata.json":
-            month = read_consistent_month(path.parent, path)
+            month = read_and_check_month(path.parent, path)
             if month and folder[0] not in months_by_label:
                 months_by_label[folder[0]] = month
     return months_by_label
 
 
-def _document_files(
+def _group_document_files(
     root: Path, files: list[Path], months_by_label: dict[str, str]
 ) -> dict[tuple[str, str], list[Path]]:
     """Return the document files by (month, language); TREC files are preferred to JSON files."""
@@ -105,29 +105,33 @@ def _document_files(
     return {(name, language): paths for (name, language, _), paths in sorted(paths_by_kind.items())}
 
 
-def _parse_snapshot_folder(parts: tuple[str, ...]) -> tuple[str, str, str] | None:
+def _parse_snapshot_folder(path_parts: tuple[str, ...]) -> tuple[str, str, str] | None:
     """Return (label, language, kind) of the snapshot folder in a path, such as `Trec/2022-06_fr`.
 
     Returns:
         None if the path contains no snapshot folder.
     """
-    for index, part in enumerate(parts):
+    for index, part in enumerate(path_parts):
         match = SNAPSHOT_FOLDER.fullmatch(part)
-        kind = parts[index - 1].lower() if index else ""
+        kind = path_parts[index - 1].lower() if index else ""
         if match and kind in FOLDER_KINDS:
             return match[1], match[2], kind
     return None
 
 
-def _select_main_qrels(paths: list[Path]) -> list[Path]:
+def _select_qrels_files(paths: list[Path]) -> list[Path]:
     """Return the qrels files to use; prefer processed files and names without a language."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
 
 
-def _query_language(parts: tuple[str, ...]) -> str:
+def _language_from_folder_names(folder_names: tuple[str, ...]) -> str:
     """Return the language of the innermost French or English folder in a path; default: French."""
     return next(
-        (LANGUAGE_FOLDERS[p.lower()] for p in reversed(parts) if p.lower() in LANGUAGE_FOLDERS),
+        (
+            LANGUAGE_FOLDERS[p.lower()]
+            for p in reversed(folder_names)
+            if p.lower() in LANGUAGE_FOLDERS
+        ),
         "fr",
     )

@@ -44,7 +44,7 @@ class KeyAssigner:
         return self.keys[release_id]
 
 
-def text_keys(texts: Sequence[str]) -> list[str | None]:
+def query_text_keys(texts: Sequence[str]) -> list[str | None]:
     """Fold each query text and return its key, or None if it has no letters or digits."""
     return [query_id(key64(folded)) if folded else None for folded in fold_texts(texts)]
 
@@ -140,7 +140,7 @@ def _query_sqlite(path: Path, sql: str, expected_table: str) -> Iterator[tuple[o
         ) from None
 
 
-def build_release_ids(
+def build_release_ids_table(
     kind: str, keys: dict[str, str], text_keys: dict[str, str | None] | None = None
 ) -> pl.DataFrame:
     """Return a `schemas.ReleaseIds` table with the key of each query or document id."""

@@ -13,8 +13,8 @@ from builder.collection.imports.files import SnapshotFiles, relative_name
 from builder.collection.imports.ids import (
     KeyAssigner,
     fallback_query_keys,
+    query_text_keys,
     read_query_texts,
-    text_keys,
 )
 from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.lines import QUERY_COLUMNS, read_qrels, read_queries
@@ -64,7 +64,7 @@ def read_judged_query_ids(snapshot: SnapshotFiles, root: Path) -> pl.Series:
 def _read_all_qrels(snapshot: SnapshotFiles, root: Path, log: ImportLog) -> pl.DataFrame:
     """Read all qrels files of a snapshot into one frame."""
     frames = [read_qrels(p, relative_name(p, root), log) for p in snapshot.qrels]
-    return pl.concat([empty_qrels(), *frames])
+    return pl.concat([empty_qrels_frame(), *frames])
 
 
 def assign_query_keys(
@@ -83,7 +83,7 @@ def assign_query_keys(
     for query_id, file, line in duplicates.select("query_id", "file", "line").iter_rows():
         log.add_reject("repeated_query_id", file, line, query_id)
     with_keys = unique.with_columns(
-        text_key=pl.Series(text_keys(unique["text"].to_list()), dtype=pl.String)
+        text_key=pl.Series(query_text_keys(unique["text"].to_list()), dtype=pl.String)
     )
     keys = KeyAssigner()
     ordered = with_keys.sort(pl.col("query_id").str.len_bytes(), "query_id")
@@ -95,9 +95,9 @@ def assign_query_keys(
 
 
 def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]:
-    """Return the text key of each query id; an id with several texts gets the key of the first."""
+    """Return the text key of each query id; if an id has several texts, its first text counts."""
     first = queries.unique("query_id", keep="first", maintain_order=True)
-    keys = text_keys(first["text"].to_list())
+    keys = query_text_keys(first["text"].to_list())
     return {
         query_id: key or fallback_query_keys(query_id, id_scope)[-1]
         for query_id, key in zip(first["query_id"], keys, strict=True)
@@ -122,7 +122,7 @@ def read_unique_qrels(
         Columns `query_id`, `doc_id`, `grade`.
     """
     rows = _read_all_qrels(snapshot, root, log)
-    rows = rows.with_columns(doc_id=_map_unique(rows["doc_id"], normalize_doc_id))
+    rows = rows.with_columns(doc_id=_map_distinct_values(rows["doc_id"], normalize_doc_id))
     pair = ["query_id", "doc_id"]
     numbered = rows.with_columns(
         later=pl.len().over(pair) - pl.int_range(pl.len()).over(pair) - 1,
@@ -140,13 +140,13 @@ def read_unique_qrels(
     return unique.select("grade", "query_id", "doc_id")
 
 
-def _map_unique(values: pl.Series, function: Callable[[str], str]) -> pl.Series:
+def _map_distinct_values(values: pl.Series, function: Callable[[str], str]) -> pl.Series:
     """Apply a function to each value of a string series; call it only once per distinct value."""
     mapped = {value: function(value) for value in values.unique().to_list()}
     return pl.Series([mapped[value] for value in values], dtype=pl.String)
 
 
-def empty_qrels() -> pl.DataFrame:
+def empty_qrels_frame() -> pl.DataFrame:
     """Return an empty frame with the columns that `read_qrels` returns."""
     dtypes = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.UInt8}
     return pl.DataFrame(schema={**dtypes, "file": pl.String, "line": pl.UInt64})

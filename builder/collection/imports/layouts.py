@@ -71,7 +71,7 @@ def find_snapshots(
     snapshots = _find_snapshots_in_layout(release.root, files, layout)
     for snapshot in snapshots:
         _drop_duplicate_links(snapshot)
-    _keep_source_language(snapshots)
+    _keep_source_language_queries(snapshots)
     return snapshots
 
 
@@ -127,13 +127,15 @@ def _drop_duplicate_links(snapshot: SnapshotFiles) -> None:
     """Keep only the first of several paths that lead to the same file through links."""
     seen: set[Path] = set()
 
-    def is_first(path: Path) -> bool:
+    def is_new_target(path: Path) -> bool:
         target = path.resolve()
         return not (target in seen or seen.add(target))  # type: ignore[func-returns-value]
 
-    snapshot.queries = [query for query in snapshot.queries if is_first(query[0])]
-    snapshot.qrels = [path for path in snapshot.qrels if is_first(path)]
-    snapshot.documents = {k: [p for p in v if is_first(p)] for k, v in snapshot.documents.items()}
+    snapshot.queries = [query for query in snapshot.queries if is_new_target(query[0])]
+    snapshot.qrels = [path for path in snapshot.qrels if is_new_target(path)]
+    snapshot.documents = {
+        k: [p for p in v if is_new_target(p)] for k, v in snapshot.documents.items()
+    }
 
 
 def _filter_qrels_variant(files: list[Path], qrels_variant: str | None) -> list[Path]:
@@ -165,7 +167,7 @@ def detect_source_language(snapshots: Sequence[SnapshotFiles]) -> str:
     return FRENCH if FRENCH in languages else ENGLISH
 
 
-def _keep_source_language(snapshots: Sequence[SnapshotFiles]) -> None:
+def _keep_source_language_queries(snapshots: Sequence[SnapshotFiles]) -> None:
     """If the source language is English, keep only the English queries, if there are any."""
     if detect_source_language(snapshots) == FRENCH:
         return

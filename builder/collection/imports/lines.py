@@ -58,7 +58,7 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
         Frame with columns `query_id`, `text` (cleaned), `split`, `file`, `line`.
     """
     rows = []
-    for number, line in _numbered_lines(path, name, log):
+    for number, line in _read_numbered_lines(path, name, log):
         query_id, tab, text = line.partition("\t")
         if number == 1 and _HEADER.fullmatch(line):
             log.add_reject("header_line", name, number)
@@ -73,13 +73,13 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
         if faulty.height:
             line, text = faulty.select("line", "text").row(0)
             log.add_irregularity(fault, name, line, text, faulty.height)
-    cleaned = queries.with_columns(text=_clean_text(pl.col("text")))
+    cleaned = queries.with_columns(text=_clean_query_text(pl.col("text")))
     for line in cleaned.filter(text="")["line"]:
         log.add_reject("empty_query", name, line)
     return cleaned.filter(pl.col("text") != "")
 
 
-def _clean_text(text: pl.Expr) -> pl.Expr:
+def _clean_query_text(text: pl.Expr) -> pl.Expr:
     """Remove surrounding quotes, control characters and repeated spaces from a query text."""
     quoted = text.str.contains(r'(?s)^".*"$') & (text.str.len_chars() > 1)
     inner = text.str.slice(1, text.str.len_chars() - 2).str.replace_all('""', '"', literal=True)
@@ -94,7 +94,7 @@ def read_qrels(path: Path, name: str, log: ImportLog) -> pl.DataFrame:
         Frame with columns `query_id`, `doc_id`, `grade`, `file`, `line`.
     """
     rows = []
-    for number, line in _numbered_lines(path, name, log):
+    for number, line in _read_numbered_lines(path, name, log):
         columns = line.split()
         if len(columns) != 4:
             log.add_reject("not_four_columns", name, number)
@@ -118,11 +118,11 @@ def read_qrels(path: Path, name: str, log: ImportLog) -> pl.DataFrame:
     return qrels
 
 
-def _log_control_characters(rows: pl.DataFrame, ids: Sequence[str], log: ImportLog) -> None:
+def _log_control_characters(rows: pl.DataFrame, id_columns: Sequence[str], log: ImportLog) -> None:
     """Log the rows of a file that have a control character in one of the given id columns."""
-    faulty = rows.filter(pl.any_horizontal(pl.col(ids).str.contains(CONTROL_CHARACTER)))
+    faulty = rows.filter(pl.any_horizontal(pl.col(id_columns).str.contains(CONTROL_CHARACTER)))
     if faulty.height:
-        name, line, *found = faulty.select("file", "line", *ids).row(0)
+        name, line, *found = faulty.select("file", "line", *id_columns).row(0)
         log.add_irregularity("control_character_in_id", name, line, " ".join(found), faulty.height)
 
 
@@ -132,7 +132,7 @@ def read_url_list(path: Path, name: str, log: ImportLog) -> Iterator[tuple[str, 
     Only the first URL of a document is used; lines with further URLs are rejected.
     """
     urls: dict[str, str] = {}
-    for number, line in _numbered_lines(path, name, log):
+    for number, line in _read_numbered_lines(path, name, log):
         doc_id, _, url = (part.strip() for part in line.partition("\t"))
         if not (doc_id and url):
             log.add_reject("no_address", name, number)
@@ -144,7 +144,7 @@ def read_url_list(path: Path, name: str, log: ImportLog) -> Iterator[tuple[str, 
             yield doc_id, url
 
 
-def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int, str]]:
+def _read_numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int, str]]:
     """Yield (line number, text) of each valid line of a file; add the other lines to the log."""
     line_end_counts = [0, 0]
     for chunk in read_chunks(Source(path, name), MAX_LINE_BYTES):
@@ -174,11 +174,11 @@ def _numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int
         )
 
 
-def _decode_line(raw: bytes, is_first: bool, is_too_long: bool) -> tuple[str, str | None]:
+def _decode_line(raw: bytes, is_first_line: bool, is_too_long: bool) -> tuple[str, str | None]:
     """Return (text, None) for a valid line, and ("", reject reason) for any other line."""
     if is_too_long:
         return "", "line_too_long"
-    line = (raw.removeprefix(BOM) if is_first else raw).removesuffix(b"\r")
+    line = (raw.removeprefix(BOM) if is_first_line else raw).removesuffix(b"\r")
     if not line.strip():
         return "", "blank_line"
     if b"\r" in line.strip(b"\r"):

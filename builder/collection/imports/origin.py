@@ -32,5 +32,5 @@ class Release:
         return self.layout if is_valid_everywhere else f"{self.layout} {snapshot}"
 
     def to_qrels_doc_id(self, doc_id: str) -> str:
-        """Convert a document id to the form in qrels; `longeval-web` omits the prefix `doc`."""
+        """Convert a document id to its form in qrels; `longeval-web` drops the prefix `doc`."""
         return strip_doc_prefix(doc_id) if LAYOUTS[self.layout].qrels_omit_doc_prefix else doc_id

@@ -84,7 +84,7 @@ def _parse_trec_documents(
         has_content = has_content or bool(chunk.strip())
         buffer = remainder + chunk
         start, scanned = 0, max(0, len(remainder) - len(b"</DOC>"))
-        for end in _find_document_ends(buffer, scanned):
+        for end in _find_document_end_tags(buffer, scanned):
             number += 1
             log.records_read += 1
             document = _parse_trec_document(
@@ -108,7 +108,7 @@ def _parse_trec_documents(
         log.add_reject("unknown_document_format", name, 1)
 
 
-def _find_document_ends(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
+def _find_document_end_tags(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
     """Yield a match for each `</DOC>` tag that is alone on a line or directly after `</TEXT>`."""
     for end in _DOC_END.finditer(buffer, start):
         line_start = buffer.rfind(b"\n", 0, end.start()) + 1
@@ -149,7 +149,7 @@ def _parse_json_documents(
 
 
 def _iter_json_values(chunks: Iterator[bytes]) -> Iterator[Any]:
-    """Yield each value of a JSON array or JSON Lines file; None if the value is damaged."""
+    """Yield each value of a JSON array or JSON Lines file; None for a damaged value."""
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     parse = json.JSONDecoder().raw_decode
     text, offset = "", 0

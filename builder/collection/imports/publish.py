@@ -58,7 +58,7 @@ def publish_release(
     main = {
         f"{kind} {snapshot}": [
             path.relative_to(folder).as_posix()
-            for path in _snapshot_table(folder, snapshot, kind).paths
+            for path in _open_snapshot_table(folder, snapshot, kind).paths
         ]
         for kind in MAIN
         for snapshot in names
@@ -67,19 +67,19 @@ def publish_release(
     write_collection_manifest(folder, definition, {}, tables, {})
 
 
-def _snapshot_table(folder: Path, snapshot: str, name: str) -> Table:
+def _open_snapshot_table(folder: Path, snapshot: str, name: str) -> Table:
     return table_at(collection_layout.snapshot_folder(folder, snapshot), name, TABLES[name])
 
 
 def _has_translations(folder: Path, snapshots: list[str]) -> bool:
     tables = [
-        _snapshot_table(folder, snapshot, kind) for snapshot in snapshots for kind in MAIN[:2]
+        _open_snapshot_table(folder, snapshot, kind) for snapshot in snapshots for kind in MAIN[:2]
     ]
     english = pl.col("text_en").is_not_null().any()
     return any(table.scan().select(english).collect().item() for table in tables if table.paths)
 
 
-KEYED_SQL = {
+STABLE_ID_QUERIES = {
     "documents": """
 SELECT d.* REPLACE (i.key AS doc_id) FROM documents AS d
 JOIN ids AS i ON i.kind = 'document' AND i.id = d.doc_id ORDER BY 1""",
@@ -94,24 +94,26 @@ JOIN ids AS j ON j.kind = 'document' AND j.id = r.doc_id ORDER BY 1, 2""",
 """SQL query for each table; replaces ids with keys that are the same in all snapshots."""
 
 
-def _write_keyed_tables(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
-    """Write the main tables of a snapshot to the scratch folder, with keys instead of ids."""
+def _write_tables_with_stable_ids(folder: Path, snapshot: str, limits: Limits) -> dict[str, Table]:
+    """Write documents, queries and qrels of a snapshot to the scratch folder, with stable keys."""
     snapshot_folder = limits.with_scratch_folder(snapshot).scratch
     tables = {}
     with limits.connect(share=0.5) as connection:
-        _snapshot_table(folder, snapshot, "release_ids").view(connection, "ids")
-        for kind, sql in KEYED_SQL.items():
-            _snapshot_table(folder, snapshot, kind).view(connection, kind)
+        _open_snapshot_table(folder, snapshot, "release_ids").view(connection, "ids")
+        for kind, sql in STABLE_ID_QUERIES.items():
+            _open_snapshot_table(folder, snapshot, kind).view(connection, kind)
             write_query(connection, sql, snapshot_folder / f"{kind}.parquet", TABLES[kind])
             tables[kind] = table_at(snapshot_folder, kind, TABLES[kind])
     return tables
 
 
-def _write_comparisons(folder: Path, names: list[str], limits: Limits, progress: Progress) -> None:
+def _write_comparisons(
+    folder: Path, snapshot_names: list[str], limits: Limits, progress: Progress
+) -> None:
     """Write the id maps, changes between consecutive snapshots, `drift.json` and the report."""
     scratch = limits.with_scratch_folder("compare")
-    keyed = {name: _write_keyed_tables(folder, name, scratch) for name in names}
-    tables = {kind: {name: keyed[name][kind] for name in names} for kind in MAIN}
+    keyed = {name: _write_tables_with_stable_ids(folder, name, scratch) for name in snapshot_names}
+    tables = {kind: {name: keyed[name][kind] for name in snapshot_names} for kind in MAIN}
     series, changes = compare_snapshots(folder, tables, ChangeParameters(), scratch, progress)
     measure_drift(
         folder,
@@ -168,11 +170,11 @@ def _describe_snapshot(snapshot: SnapshotFiles, root: Path) -> dict[str, Any]:
     }
 
 
-def _describe_tables(folder: Path, names: list[str], limits: Limits) -> dict[str, Any]:
+def _describe_tables(folder: Path, snapshot_names: list[str], limits: Limits) -> dict[str, Any]:
     """Return the manifest entry (row count, content hash, schema) of each table, by path."""
     collection = {**collection_layout.COLLECTION_TABLES, **collection_layout.CHANGE_TABLES}
     tables = {table_path: (folder, table_path, name) for name, table_path in collection.items()}
-    for snapshot in names:
+    for snapshot in snapshot_names:
         snapshot_folder = collection_layout.snapshot_folder(folder, snapshot)
         for name in (*MAIN, *collection_layout.RELEASE_TABLES):
             tables[f"snapshots/{snapshot}/{name}"] = (snapshot_folder, name, name)

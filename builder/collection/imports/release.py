@@ -120,9 +120,9 @@ def _write_snapshots(
     limits: Limits,
     progress: Progress,
     ledgers: dict[str, Ledger],
-    rows: dict[str, dict[str, int]],
+    row_counts: dict[str, dict[str, int]],
 ) -> None:
-    """Write the tables of every snapshot to `folder`, and fill in `ledgers` and `rows`.
+    """Write the tables of every snapshot to `folder`, and fill in `ledgers` and `row_counts`.
 
     Both mappings are keyed by snapshot name.
     """
@@ -133,7 +133,7 @@ def _write_snapshots(
         snapshot_folder = collection_layout.snapshot_folder(folder, snapshot.name)
         snapshot_folder.mkdir(parents=True)
         progress.start(f"import {snapshot.name}", None, "documents")
-        ledgers[snapshot.name], rows[snapshot.name] = write_snapshot(
+        ledgers[snapshot.name], row_counts[snapshot.name] = write_snapshot(
             release, snapshot, queries, stable_query_keys, snapshot_folder, limits, progress
         )
         progress.finish()
@@ -142,7 +142,7 @@ def _write_snapshots(
 def _check_tables_not_empty(
     layout: str,
     snapshots: Sequence[SnapshotFiles],
-    rows: Mapping[str, Mapping[str, int]],
+    row_counts: Mapping[str, Mapping[str, int]],
     ledgers: Mapping[str, Ledger],
 ) -> None:
     """Raise an error if a snapshot has no queries, or if no row of a table could be read.
@@ -151,7 +151,7 @@ def _check_tables_not_empty(
         DataError: A snapshot has no queries, or its query, qrels or document files yield no row.
     """
     for snapshot in snapshots:
-        if not (snapshot.queries or rows[snapshot.name]["queries"]):
+        if not (snapshot.queries or row_counts[snapshot.name]["queries"]):
             raise DataError(
                 f"{snapshot.name}: found no query file; expected "
                 f"{LAYOUTS[layout].expected_files}; nothing was published; use --allow-empty if "
@@ -163,7 +163,7 @@ def _check_tables_not_empty(
             "documents": [path for paths in snapshot.documents.values() for path in paths],
         }
         for table, files in files_by_table.items():
-            if files and not rows[snapshot.name][table]:
+            if files and not row_counts[snapshot.name][table]:
                 reasons = ledgers[snapshot.name].rejected
                 counts = ", ".join(
                     f"{count:,} {reason}" for reason, count in sorted(reasons.items())

@@ -9,7 +9,7 @@ import polars as pl
 
 from builder.collection.imports.documents import DocumentImporter
 from builder.collection.imports.files import SnapshotFiles
-from builder.collection.imports.ids import KeyAssigner, build_release_ids, fallback_query_keys
+from builder.collection.imports.ids import KeyAssigner, build_release_ids_table, fallback_query_keys
 from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.judged import (
     assign_query_keys,
@@ -147,8 +147,8 @@ def write_snapshot(
     text_keys = dict(queries.table.select("query_id", "text_key").rows())
     ids = pl.concat(
         [
-            build_release_ids("query", queries.keys.keys, text_keys),
-            build_release_ids("document", documents.keys.keys),
+            build_release_ids_table("query", queries.keys.keys, text_keys),
+            build_release_ids_table("document", documents.keys.keys),
         ]
     )
     write_frame(ids, folder / "release_ids.parquet", ReleaseIds)

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.errors import DataError, UsageError
-from builder.trec.bounded import MAX_BYTES, read_bounded
+from builder.trec.bounded import MAX_BYTES, read_decompressed_bytes
 from builder.trec.lines import RUN, SCORES, first_nonblank_line, parse_trec
 from builder.trec.runs import Run, check_depth
 
@@ -69,7 +69,7 @@ def read_scores(path: Path, *, max_bytes: int = MAX_BYTES) -> pl.DataFrame:
         UsageError: The path is not a readable file.
         FormatError: A line is malformed or repeats a pair.
     """
-    data = read_bounded(path, max_bytes)
+    data = read_decompressed_bytes(path, max_bytes)
     columns = len(first_nonblank_line(data).split())
     return parse_trec(data, RUN if columns == len(RUN.columns) else SCORES, path)
 

@@ -17,7 +17,7 @@ from builder.errors import LongEvalError
 from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.metadata import read_nearest_metadata
 from builder.io import parquet
-from builder.trec.bounded import read_bounded
+from builder.trec.bounded import read_decompressed_bytes
 from builder.trec.released import to_release_ids
 from builder.trec.runs import DEFAULT_DEPTH, read_run
 
@@ -152,7 +152,7 @@ def _check_documents(ranking: pl.DataFrame, documents: pl.Series) -> Iterator[Ru
 
 def _check_ignored_columns(path: Path) -> Iterator[RunFinding]:
     """Check the ranks and tags of a run, which evaluation tools ignore."""
-    text = pl.Series("line", read_bounded(path).decode().splitlines(), dtype=pl.String)
+    text = pl.Series("line", read_decompressed_bytes(path).decode().splitlines(), dtype=pl.String)
     fields = pl.col("line").str.extract_all(r"\S+").list
     rows = pl.DataFrame(text).select(
         query=fields.get(0, null_on_oob=True),

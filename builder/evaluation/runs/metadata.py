@@ -10,7 +10,7 @@ from typing import Any
 
 from builder.errors import FormatError
 from builder.extras import import_optional
-from builder.trec.bounded import read_bounded
+from builder.trec.bounded import read_decompressed_bytes
 
 NAMES = ("ir-metadata.yml", "ir-metadata.yaml", "ir_metadata.yml", "ir_metadata.yaml")
 MAX_BYTES = 2**20
@@ -56,7 +56,7 @@ def read_metadata(path: Path) -> RunMetadata:
     """Read a metadata file in the format of ir-metadata.org."""
     yaml = import_optional("yaml", "ir-metadata.yml", "evaluation")
     try:
-        data = yaml.safe_load(read_bounded(path, MAX_BYTES).decode())
+        data = yaml.safe_load(read_decompressed_bytes(path, MAX_BYTES).decode())
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(f"invalid YAML: {error}", path) from error
     if not isinstance(data, dict):

@@ -7,7 +7,7 @@ import polars as pl
 
 from builder.errors import DataError, UsageError
 from builder.io import parquet
-from builder.trec.bounded import MAX_BYTES, read_bounded
+from builder.trec.bounded import MAX_BYTES, read_decompressed_bytes
 from builder.trec.lines import QRELS, parse_trec
 
 SCHEMA = QRELS.schema()
@@ -38,7 +38,9 @@ def read_qrels(
             raise UsageError(
                 f"{path}: splits are only supported for the qrels.parquet of a snapshot"
             )
-        return parse_trec(read_bounded(path, max_bytes), QRELS, path).sort("query_id", "doc_id")
+        return parse_trec(read_decompressed_bytes(path, max_bytes), QRELS, path).sort(
+            "query_id", "doc_id"
+        )
     qrels = check_qrels(parquet.read(path, list(SCHEMA)), str(path))
     if splits is None:
         return qrels

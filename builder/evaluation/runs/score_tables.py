@@ -17,7 +17,12 @@ from builder.evaluation.measures.effectiveness import RunScorer, RunScores
 from builder.evaluation.measures.registry import parse_measure
 from builder.evaluation.measures.trec_eval import from_trec_name
 from builder.evaluation.runs.delimited import read_delimited
-from builder.trec.bounded import BYTE_ORDER_MARK, MAX_BYTES, detect_compression, read_bounded
+from builder.trec.bounded import (
+    BYTE_ORDER_MARK,
+    MAX_BYTES,
+    detect_compression,
+    read_decompressed_bytes,
+)
 from builder.trec.lines import first_nonblank_line
 
 COLUMNS = {"query_id": pl.String(), "measure": pl.String(), "score": pl.Float64()}
@@ -61,7 +66,7 @@ def read_score_table(path: Path) -> pl.DataFrame:
         UsageError: The path is not a readable file.
         FormatError: A row is malformed, a score is missing, or a query has two scores of a measure.
     """
-    data = read_bounded(path, MAX_BYTES)
+    data = read_decompressed_bytes(path, MAX_BYTES)
     frame = _parse_csv(path) if _is_csv(first_nonblank_line(data)) else _parse_trec_eval(data, path)
     table = frame.sort("query_id", "measure")
     repeated = table.filter(pl.struct("query_id", "measure").is_duplicated())
