@@ -43,7 +43,7 @@ def edited(rows: Rows, hosts: int, text: Any) -> Rows:
     [(10, 5, False), (10, 6, True), (5, 3, True), (4, 4, False), (0, 0, False)],
 )
 def test_most_hosts(hosts: int, changed: int, are_most: bool) -> None:
-    assert HostCount(hosts, changed).is_majority is are_most
+    assert HostCount(hosts, changed).most_hosts_changed is are_most
 
 
 def test_hosts_are_counted_in_the_direction_of_all_pages() -> None:

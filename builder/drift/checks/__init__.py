@@ -59,7 +59,9 @@ def check_snapshot(connection: duckdb.DuckDBPyConnection, snapshot: str) -> list
     ]
 
 
-def check_pair(connection: duckdb.DuckDBPyConnection, pair: Sequence[str]) -> list[dict[str, Any]]:
+def check_snapshot_pair(
+    connection: duckdb.DuckDBPyConnection, pair: Sequence[str]
+) -> list[dict[str, Any]]:
     """Run all checks of two consecutive snapshots; return their records for `drift.json`."""
     return [
         create_outcome_record(check.name, check.question, check.run(connection), pair)
@@ -105,7 +107,7 @@ __all__ = [
     "Outcome",
     "SnapshotParameters",
     "check_inner_snapshots",
-    "check_pair",
     "check_snapshot",
+    "check_snapshot_pair",
     "store_recorded_parameters",
 ]

@@ -49,7 +49,7 @@ class HostCount:
     hosts_changed: int
 
     @property
-    def is_majority(self) -> bool:
+    def most_hosts_changed(self) -> bool:
         """Whether `MIN_HOSTS` or more hosts were compared, and over half of them changed."""
         return self.hosts >= MIN_HOSTS and 2 * self.hosts_changed > self.hosts
 
@@ -92,7 +92,7 @@ def count_changed_hosts(
     comparison: ShareComparison,
     values: dict[str, Any] | None = None,
 ) -> HostCount:
-    """Count the hosts on which a share of pages changed in the same direction as over all hosts.
+    """Count the hosts on which the share of pages with a property moved in the overall direction.
 
     Args:
         connection: Connection with the views of the pair.

@@ -86,9 +86,9 @@ def _check_middle_crawl(connection: duckdb.DuckDBPyConnection) -> Outcome:
         sees = f"{format_share(MAX_MISSING_SHARE)} of pages missing from this crawl only"
         return Outcome(False, says, numbers, sees)
     hosts = HostCount(numbers["hosts"], numbers["hosts_changed"])
-    if partial or (part >= MIN_MISSING_PAGE_SHARE_IF_PARTIAL and hosts.is_majority):
+    if partial or (part >= MIN_MISSING_PAGE_SHARE_IF_PARTIAL and hosts.most_hosts_changed):
         return Outcome(True, f"{says}: the crawl is partial", numbers)
-    if hosts.is_majority:
+    if hosts.most_hosts_changed:
         reason = "either the crawl is partial or pages were out of reach"
         return Outcome(None, f"{says}: {reason}", numbers)
     return hosts.create_undecided_outcome(says, numbers)

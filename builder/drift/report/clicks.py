@@ -37,15 +37,15 @@ def clicks_section(drift: Drift) -> Markup:
         "How well the click model behind the grades predicts held-out impressions. The baseline "
         "knows only the click rate per rank; a model that predicts worse than the baseline does "
         "not describe the users.",
-        _score_table(found),
-        grid(*(_rank_table(snapshot) for snapshot in found)),
+        _model_score_table(found),
+        grid(*(_click_rate_table(snapshot) for snapshot in found)),
         paragraph(LIMIT_OF_SDBN, "note")
         if any(snapshot["model"] == "sdbn" for snapshot in found)
         else None,
     )
 
 
-def _score_table(snapshots: list[Mapping[str, Any]]) -> Markup:
+def _model_score_table(snapshots: list[Mapping[str, Any]]) -> Markup:
     columns = (
         "Snapshot", "Model", "Held-out impressions", "Log-likelihood", "Baseline",
         "Perplexity", "Baseline",
@@ -65,7 +65,7 @@ def _score_table(snapshots: list[Mapping[str, Any]]) -> Markup:
     return table("Log-likelihood is best near 0, perplexity near 1", columns, rows)
 
 
-def _rank_table(snapshot: Mapping[str, Any]) -> Markup:
+def _click_rate_table(snapshot: Mapping[str, Any]) -> Markup:
     most = max(max(row["observed"], row["predicted"]) for row in snapshot["ranks"])
     rows: list[Row] = [
         [
