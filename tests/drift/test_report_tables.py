@@ -148,8 +148,10 @@ def test_notes_below_figures(document: str) -> None:
         "sequences of words and a median Dice coefficient of 0.62 over words; for a tenth of the "
         "pages, they are at most 0.25 and 0.12."
     ) in notes
-    assert "80.0 % kept their grade, 3.0 % flipped, kappa 0.56 (quadratic 0.50)." in notes
-    assert f"75.0 % kept their grade, 3.0 % flipped, kappa {DASH} (quadratic 0.50)." in notes
+    assert "80.0 % kept their grade, 3.0 % flipped, kappa 0.56 (quadratic weighted 0.50)." in notes
+    assert (
+        f"75.0 % kept their grade, 3.0 % flipped, kappa {DASH} (quadratic weighted 0.50)." in notes
+    )
     assert any(note.startswith("Limitation of sDBN:") for note in notes)
     assert "4 checks: 1 found a construction change, 1 did not, 2 cannot tell" in document
 

@@ -37,7 +37,7 @@ WHERE host <> '' AND least(before.pages, after.pages) >= {pages}
 
 
 @dataclass(frozen=True)
-class HostCount:
+class ChangedHostCount:
     """Count of hosts on which the share of pages with a property changed.
 
     Args:
@@ -91,7 +91,7 @@ def count_changed_hosts(
     pages_sql: str,
     comparison: ShareComparison,
     values: dict[str, Any] | None = None,
-) -> HostCount:
+) -> ChangedHostCount:
     """Count the hosts on which the share of pages with a property moved in the overall direction.
 
     Args:
@@ -109,4 +109,4 @@ def count_changed_hosts(
         least=comparison.min_difference,
         pages=MIN_PAGES,
     )
-    return HostCount(**fetch_single_row(connection, sql, values))
+    return ChangedHostCount(**fetch_single_row(connection, sql, values))

@@ -22,7 +22,7 @@ from builder.drift.checks.outcome import Check, Outcome, undecided_outcome
 from builder.drift.checks.parameters import load_recorded_parameters
 
 MIN_DETERMINANT = 1e-9
-"""Minimum determinant of the normal equations for solving them."""
+"""Smallest determinant for which the normal equations are solved."""
 
 MAX_RESIDUAL = 1e-6
 """Maximum residual of the linear sDBN equations, relative to max(1, alpha + beta)."""

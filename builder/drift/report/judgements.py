@@ -104,7 +104,7 @@ def _grade_transition_figure(pair: Mapping[str, Any]) -> Markup:
         f"{numbers.format_percent(qrels['kept_share'])} kept their grade, "
         f"{numbers.format_percent(qrels['flip_rate'])} flipped, "
         f"kappa {numbers.format_decimal(qrels['kappa'], 2)} "
-        f"(quadratic {numbers.format_decimal(qrels['kappa_quadratic'], 2)}).",
+        f"(quadratic weighted {numbers.format_decimal(qrels['kappa_quadratic'], 2)}).",
     )
 
 

@@ -29,7 +29,7 @@ from builder.reporting.parts import (
 )
 
 MAX_PAIRS = 36
-"""Maximum number of pairs in the vocabulary table; if more, only consecutive pairs are listed."""
+"""Maximum number of pairs in the vocabulary table; otherwise, only consecutive pairs are listed."""
 
 
 def words_section(drift: Drift) -> Markup:
