@@ -68,7 +68,7 @@ def test_the_report_says_what_sdbn_cannot_see(tmp_path: Path) -> None:
     }
     assert LIMIT_OF_SDBN in sections["sdbn"]
     assert LIMIT_OF_SDBN not in sections["dbn"]
-    assert "overestimated, by about .1 at rank 9" in LIMIT_OF_SDBN
+    assert "overestimated, by about 0.1 at rank 9" in LIMIT_OF_SDBN
     text = re.sub(r"<[^>]+>", " ", sections["dbn"])
     for shown in ("-0.9000", "1.6000", "-0.8000", "1.5000", "50.0 %", "45.0 %", "30.0 %"):
         assert shown in text.replace("\u2212", "-"), shown

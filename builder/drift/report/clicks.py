@@ -20,7 +20,7 @@ from builder.reporting.parts import (
 
 LIMIT_OF_SDBN = (
     "Limitation of sDBN: it counts a rank as examined only if this or a lower rank is clicked, so "
-    "that the attractiveness of results at low ranks is overestimated, by about .1 at rank 9 for "
+    "that the attractiveness of results at low ranks is overestimated, by about 0.1 at rank 9 for "
     "simulated users; the full DBN model does not have this bias."
 )
 
@@ -62,7 +62,7 @@ def _model_score_table(snapshots: list[Mapping[str, Any]]) -> Markup:
         ]
         for each in snapshots
     ]
-    return table("Log-likelihood is best near 0, perplexity near 1", columns, rows)
+    return table("Log-likelihood is best near 0, perplexity is best near 1", columns, rows)
 
 
 def _click_rate_table(snapshot: Mapping[str, Any]) -> Markup:

@@ -156,7 +156,7 @@ def _similarity_table(pairs: list[Mapping[str, Any]]) -> Markup:
 def _length_table(pairs: list[Mapping[str, Any]]) -> Markup:
     columns = (
         "Snapshots", "Longer", "Shorter", "Words gained", "Only case or punctuation changed",
-        "Moved to another URL", "Other form of the URL",
+        "Moved to another URL", "URL in another form",
     )  # fmt: skip
     rows: list[Row] = [
         [

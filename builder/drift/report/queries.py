@@ -66,7 +66,7 @@ def queries_section(drift: Drift) -> Markup:
             figure(
                 "Judged queries by snapshots",
                 snapshot_upset_plot(
-                    "Judged in exactly these snapshots", names, judged["intersections"]
+                    "Queries judged in exactly these snapshots", names, judged["intersections"]
                 ),
             ),
         ),

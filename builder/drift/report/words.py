@@ -29,7 +29,7 @@ from builder.reporting.parts import (
 )
 
 MAX_PAIRS = 36
-"""Maximum number of pairs in the vocabulary table; otherwise, only consecutive pairs are listed."""
+"""Maximum number of pairs in the vocabulary table; beyond it, only consecutive pairs are listed."""
 
 
 def words_section(drift: Drift) -> Markup:
@@ -46,7 +46,9 @@ def words_section(drift: Drift) -> Markup:
         grid(
             figure(
                 "All pages",
-                _divergence_heat_map("Divergence of words, all pages", names, everything),
+                _divergence_heat_map(
+                    "Divergence of word distributions, all pages", names, everything
+                ),
             ),
             figure(
                 "Pages in every snapshot", _divergence_heat_map("Divergence, core", names, core)
@@ -54,7 +56,7 @@ def words_section(drift: Drift) -> Markup:
         ),
         _vocabulary_table(everything, core),
         nest_tables_if_many(
-            "Words that rose and fell",
+            "Words whose frequency rose or fell",
             [_word_movement_tables(pair) for pair in everything if pair.get("rising")],
         ),
     )
@@ -105,4 +107,6 @@ def _word_movement_tables(pair: Mapping[str, Any]) -> Markup:
             for row in pair[direction]
         ]
         lists.append(table(f"Words that {heading}", columns, rows))
-    return collapsible(f"Words that rose and fell, {format_snapshot_pair(pair)}", grid(*lists))
+    return collapsible(
+        f"Words whose frequency rose or fell, {format_snapshot_pair(pair)}", grid(*lists)
+    )
