@@ -31,7 +31,7 @@ from builder.reporting.charts import (
     format_tick,
     series_color,
 )
-from builder.reporting.parts import Segment, figure, grid, stacked_bars
+from builder.reporting.parts import BarSegment, figure, grid, stacked_bars
 from builder.reporting.render import read_template_file
 
 IMAGES = Path(__file__).parent / "images"
@@ -108,13 +108,13 @@ def funnel_figure(version: Path) -> Markup:
     first = min((version / "snapshots").iterdir())
     steps = builder.open_collection(version).manifest["selection"][first.name]
     start = steps[0]["remaining"] + steps[0]["left_out"]
-    rows = [("distinct queries", [Segment("queries", start, "unchanged")])]
+    rows = [("distinct queries", [BarSegment("queries", start, "unchanged")])]
     rows += [
         (
             step["rule"].replace("_", " "),
             [
-                Segment("kept", step["remaining"], "unchanged"),
-                Segment("removed", step["left_out"], "removed"),
+                BarSegment("kept", step["remaining"], "unchanged"),
+                BarSegment("removed", step["left_out"], "removed"),
             ],
         )
         for step in steps

@@ -14,7 +14,13 @@ from builder.collection.drift_file import read_drift
 from builder.collection.manifest import snapshot_parameters
 from builder.collection.read import Collection, open_collection
 from builder.documents.coverage import NOT_IN_COLLECTION, measure_coverage
-from builder.drift import FORMAT, OptionalInputs, compare_snapshots, measure_series, select_pair
+from builder.drift import (
+    FORMAT,
+    OptionalInputs,
+    compare_snapshots,
+    measure_all_snapshots,
+    select_pair,
+)
 from builder.drift.pair_drift import OPTIONAL_TABLES
 from builder.errors import FormatError, UsageError, suggest
 from builder.io.tables import Table, table_at
@@ -101,7 +107,9 @@ def _compute_pair_drift(
     )
     diagnostics = {name: _open_table(collection, name, "click_diagnostics") for name in pair}
     existing = {name: table for name, table in diagnostics.items() if table.paths}
-    return measure_series(series, params, limits.with_scratch_folder("drift"), progress, existing)
+    return measure_all_snapshots(
+        series, params, limits.with_scratch_folder("drift"), progress, existing
+    )
 
 
 def _open_table(collection: Collection, snapshot: str, name: str) -> Table:

@@ -10,7 +10,7 @@ import polars as pl
 
 from builder.documents.case_tables import NON_ASCII, NOT_IN_TABLE, lowercase_in_place
 from builder.text.replacement import replace_where
-from builder.text.text_bytes import TextBytes, to_bytes
+from builder.text.text_bytes import TextBytes, to_text_bytes
 
 BLOCK = 2**20
 """Number of bytes looked up at a time, chosen so that intermediate results fit in the CPU cache."""
@@ -20,7 +20,7 @@ def to_lowercase(texts: pl.Series) -> pl.Series:
     """Lowercase each string of a series, and keep the name of the series."""
     if texts.null_count() or texts.is_empty():
         return texts.str.to_lowercase()
-    data, ends = to_bytes(texts)
+    data, ends = to_text_bytes(texts)
     lower = np.frombuffer(bytearray(data[ends[0] : ends[-1]]).lower(), np.uint8)
     ends = ends - ends[0]
     is_unknown = np.zeros(len(texts), dtype=np.bool_)

@@ -23,7 +23,7 @@ from builder.documents.case_tables import (
 )
 from builder.documents.tokens import tokens_expr
 from builder.text.replacement import replace_where
-from builder.text.text_bytes import Bytes, Positions, TextBytes, md5_hex_digests, to_bytes
+from builder.text.text_bytes import Bytes, Positions, TextBytes, md5_hex_digests, to_text_bytes
 
 Keys = npt.NDArray[np.uint64]
 
@@ -119,7 +119,7 @@ def tokenize_chunks(texts: pl.Series) -> Iterator[TokenBuffer]:
 
 def _newline_terminated(texts: pl.Series) -> TextBytes:
     """Return the UTF-8 bytes of texts, each followed by LF; nulls count as empty texts."""
-    return to_bytes(texts.fill_null("") + "\n")
+    return to_text_bytes(texts.fill_null("") + "\n")
 
 
 def from_joined_tokens(joined_tokens: pl.Series) -> TokenBuffer:
@@ -128,7 +128,7 @@ def from_joined_tokens(joined_tokens: pl.Series) -> TokenBuffer:
     Args:
         joined_tokens: Tokens of each text in one string, each token followed by a space.
     """
-    data, bounds = to_bytes(joined_tokens)
+    data, bounds = to_text_bytes(joined_tokens)
     ends = bounds[0] + np.flatnonzero(data[bounds[0] : bounds[-1]] == SPACE)
     return TokenBuffer(data, bounds, ends, np.searchsorted(ends, bounds))
 

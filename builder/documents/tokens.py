@@ -8,7 +8,7 @@ import polars as pl
 
 from builder.documents.lowercase import to_lowercase
 from builder.documents.words import JOINERS, WORD
-from builder.text.text_bytes import md5_hex_digests, to_bytes
+from builder.text.text_bytes import md5_hex_digests, to_text_bytes
 
 
 def tokens_expr(text: pl.Expr) -> pl.Expr:
@@ -33,7 +33,7 @@ def document_texts(documents: pl.DataFrame) -> pl.Series:
 
 def md5_hex(texts: pl.Series) -> list[str]:
     """Return the hexadecimal MD5 hash of the UTF-8 bytes of each text."""
-    data, ends = to_bytes(texts)
+    data, ends = to_text_bytes(texts)
     return md5_hex_digests(data, ends[:-1], ends[1:])
 
 

@@ -1,13 +1,14 @@
 """Measures how a collection changes over time, and writes a report.
 
 Reads the tables of a collection, two crawls, or the runs of one system on two snapshots. Writes
-`drift.json` and `report.html`; the same numbers are available as Python values. `attribute_change`
-splits the change of a mean score into contributions of documents, queries and qrels.
+`drift.json` and `report.html`; the same numbers are available as Python values.
+`attribute_score_change` splits the change of a mean score into contributions of documents, queries
+and qrels.
 """
 
-from builder.drift.attribution import Attribution, RunWithQrels, attribute_change
+from builder.drift.attribution import Attribution, RunWithQrels, attribute_score_change
 from builder.drift.crawls import compare_crawls
-from builder.drift.measure import FORMAT, measure_drift, measure_series
+from builder.drift.measure import FORMAT, measure_all_snapshots, measure_drift
 from builder.drift.pair_drift import measure_pair
 from builder.drift.pairs import select_pair
 from builder.drift.report import render_report
@@ -22,16 +23,16 @@ __all__ = [
     "Attribution",
     "OptionalInputs",
     "RunWithQrels",
-    "attribute_change",
+    "attribute_score_change",
     "compare_crawls",
     "compare_snapshots",
     "count_lost_words",
     "count_snapshot_words",
     "list_findings",
     "list_undecided_checks",
+    "measure_all_snapshots",
     "measure_drift",
     "measure_pair",
-    "measure_series",
     "render_report",
     "select_pair",
     "summarize_pairs",

@@ -61,10 +61,10 @@ class RunWithQrels:
 
 @dataclass(frozen=True)
 class AttributionCell:
-    """Mean scores on both snapshots while some of the components are held fixed.
+    """Mean scores of a system on two snapshots while some components are held fixed.
 
     Args:
-        held: Components that are held fixed, that is, made equal for both snapshots.
+        held: Components (documents, queries or judgements) that are made equal for both snapshots.
         mean_from: Mean score on the earlier snapshot; None if no query remains.
         mean_to: Mean score on the later snapshot; None if no query remains.
         n_from: Number of queries averaged on the earlier snapshot.
@@ -78,7 +78,7 @@ class AttributionCell:
     n_to: int
 
     @property
-    def change(self) -> float | None:
+    def score_change(self) -> float | None:
         """Later minus earlier mean score; None if either mean is missing."""
         if self.mean_from is None or self.mean_to is None:
             return None
@@ -107,7 +107,7 @@ class Attribution:
     residual_parts: Mapping[str, float | None] = field(default_factory=dict)
 
 
-def attribute_change(
+def attribute_score_change(
     before: RunWithQrels,
     after: RunWithQrels,
     unchanged_ids: pl.Series,
@@ -128,17 +128,17 @@ def attribute_change(
     Raises:
         DataError: a snapshot has no judgement, or the measure scores no query.
     """
-    for side, evaluated in (("earlier", before), ("later", after)):
-        if evaluated.qrels.is_empty():
+    for side, run_with_qrels in (("earlier", before), ("later", after)):
+        if run_with_qrels.qrels.is_empty():
             raise DataError(
                 f"expected judgements of the {side} snapshot, found none; attribution needs the "
                 "judgements of both snapshots"
             )
     cells = {
-        held: _score_cell(before, after, unchanged_ids, held, score)
+        held: _compute_attribution_cell(before, after, unchanged_ids, held, score)
         for held in _component_subsets()
     }
-    changes = {held: cell.change for held, cell in cells.items()}
+    changes = {held: cell.score_change for held, cell in cells.items()}
     whole = changes[frozenset()]
     if whole is None:
         raise DataError("expected a score for every judged query, found none; check the measure")
@@ -167,7 +167,9 @@ def _split_residual(
 
     `after.run` ranks the later snapshot with the collection statistics of the earlier one.
     """
-    system = _score_cell(before, after, unchanged_ids, frozenset(COMPONENTS), score).change
+    system = _compute_attribution_cell(
+        before, after, unchanged_ids, frozenset(COMPONENTS), score
+    ).score_change
     if residual is None or system is None:
         return dict.fromkeys(RESIDUAL_PARTS)
     return {"statistics": residual - system, "system": system}
@@ -198,7 +200,7 @@ def _component_subsets() -> Iterable[HeldComponents]:
         yield from map(frozenset, combinations(COMPONENTS, size))
 
 
-def _score_cell(
+def _compute_attribution_cell(
     before: RunWithQrels,
     after: RunWithQrels,
     unchanged_ids: pl.Series,
@@ -240,11 +242,11 @@ def freeze_qrels(
     return pl.concat([old, new])
 
 
-def _keep_documents(evaluated: RunWithQrels, doc_ids: pl.Series) -> RunWithQrels:
+def _keep_documents(run_with_qrels: RunWithQrels, doc_ids: pl.Series) -> RunWithQrels:
     kept = pl.col("doc_id").is_in(doc_ids.implode())
-    return RunWithQrels(evaluated.run.filter(kept), evaluated.qrels.filter(kept))
+    return RunWithQrels(run_with_qrels.run.filter(kept), run_with_qrels.qrels.filter(kept))
 
 
-def _keep_queries(evaluated: RunWithQrels, query_ids: pl.Series) -> RunWithQrels:
+def _keep_queries(run_with_qrels: RunWithQrels, query_ids: pl.Series) -> RunWithQrels:
     kept = pl.col("query_id").is_in(query_ids.implode())
-    return RunWithQrels(evaluated.run.filter(kept), evaluated.qrels.filter(kept))
+    return RunWithQrels(run_with_qrels.run.filter(kept), run_with_qrels.qrels.filter(kept))

@@ -16,13 +16,13 @@ MAX_RANKS = 20
 """Maximum number of ranks to list; the table `click_diagnostics` has all ranks."""
 
 
-def snapshot_statistics(diagnostics: Tables) -> list[dict[str, Any]]:
+def click_prediction_statistics(click_diagnostics: Tables) -> list[dict[str, Any]]:
     """Return how well the click model predicts clicks, for each snapshot with held-out impressions.
 
     Args:
-        diagnostics: Tables `click_diagnostics` by snapshot name, in chronological order.
+        click_diagnostics: Tables `click_diagnostics` by snapshot name, in chronological order.
     """
-    found = ((name, table.scan().collect()) for name, table in diagnostics.items())
+    found = ((name, table.scan().collect()) for name, table in click_diagnostics.items())
     return [
         {"snapshot": name} | _prediction_quality(rows)
         for name, rows in found

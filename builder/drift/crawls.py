@@ -91,7 +91,7 @@ def _compare_tables(
     align_documents(connection, changes, *of_both, (), pair, params, limits, progress, crawls)
     parquet.relation(connection, changes).create_view("document_changes")
     connection.execute(document_drift.CREATE_URL_VIEW)
-    counts = document_drift.pair_statistics(connection)
+    counts = document_drift.document_change_statistics(connection)
     common = counts["updated"] + counts["unchanged"]
     before, after = common + counts["removed"], common + counts["added"]
     nothing = pl.LazyFrame(schema={"doc_id": pl.String})
@@ -150,7 +150,7 @@ def _write_documents(
     fingerprinted = ordered_map(
         _fingerprint_row_group, iter_row_groups(fetches, pages), limits.threads
     )
-    for number, rows in enumerate(chain([_fingerprint(NO_PAGES)], fingerprinted)):
+    for number, rows in enumerate(chain([_replace_texts_by_fingerprints(NO_PAGES)], fingerprinted)):
         rows.write_parquet(fingerprints / f"{number:06d}.parquet", compression="lz4")
     with limits.connect() as connection, TableWriter(target, Documents) as writer:
         fetches.view(connection, "fetches")
@@ -161,10 +161,10 @@ def _write_documents(
 
 
 def _fingerprint_row_group(row_group: RowGroup) -> pl.DataFrame:
-    return _fingerprint(row_group.add_texts(row_group.read_pages()))
+    return _replace_texts_by_fingerprints(row_group.add_texts(row_group.read_pages()))
 
 
-def _fingerprint(pages: pl.DataFrame) -> pl.DataFrame:
+def _replace_texts_by_fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
     """Add fingerprints of the page texts, and drop the texts."""
     return drop_texts(fingerprint_texts(pages).pages)
 

@@ -80,32 +80,36 @@ FROM by_host ORDER BY added + removed + not_kept DESC, updated DESC, host
 """
 
 
-def read_presence_patterns(connection: duckdb.DuckDBPyConnection) -> Patterns:
-    """Count documents per presence pattern: the snapshots that contain the document."""
-    return {tuple(names): n for names, n in connection.execute(PATTERNS).fetchall()}
+def count_presence_patterns(connection: duckdb.DuckDBPyConnection) -> Patterns:
+    """Count documents by presence pattern, the set of snapshots that contain a document."""
+    return {
+        tuple(snapshot_names): n for snapshot_names, n in connection.execute(PATTERNS).fetchall()
+    }
 
 
-def series_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+def document_presence_statistics(
+    presence_patterns: Patterns, snapshot_names: Sequence[str]
+) -> dict[str, Any]:
     """Return statistics of all snapshots: overlap, survival, core and returning documents.
 
     The core consists of the documents that are in every snapshot. Returning documents left the
     collection and are in a later snapshot again.
 
     Args:
-        patterns: Number of documents per presence pattern; see `read_presence_patterns`.
-        names: Names of all snapshots in chronological order.
+        presence_patterns: Number of documents per presence pattern; see `count_presence_patterns`.
+        snapshot_names: Names of all snapshots in chronological order.
     """
     return {
-        "ids": sum(patterns.values()),
-        "core": presence.count_core(patterns, names),
-        "returning": presence.count_returning(patterns, names),
-        "overlap": presence.overlap_matrices(patterns, names),
-        "survival": presence.survival_of_first(patterns, names),
-        "intersections": presence.exclusive_intersections(patterns),
+        "ids": sum(presence_patterns.values()),
+        "core": presence.count_core_ids(presence_patterns, snapshot_names),
+        "returning": presence.count_returning_ids(presence_patterns, snapshot_names),
+        "overlap": presence.overlap_matrices(presence_patterns, snapshot_names),
+        "survival": presence.first_snapshot_survival(presence_patterns, snapshot_names),
+        "intersections": presence.exclusive_intersections(presence_patterns),
     }
 
 
-def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+def document_change_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     """Return the document statistics of one pair of snapshots.
 
     Needs the views `document_changes`, `documents_to` and `documents_map`.
@@ -115,25 +119,25 @@ def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     examples: pl.DataFrame = connection.sql(MOST_REWRITTEN).pl()
     return {
         **counts,
-        **summarize_changes(connection.sql(UPDATED).pl()),
+        **summarize_document_updates(connection.sql(UPDATED).pl()),
         "hosts": host_statistics(connection),
         "most_rewritten": examples.to_dicts(),
     }
 
 
-def summarize_changes(updated: pl.DataFrame) -> dict[str, Any]:
+def summarize_document_updates(updated_documents: pl.DataFrame) -> dict[str, Any]:
     """Summarize how much the updated documents changed between two snapshots.
 
     Args:
-        updated: One row per updated document, with the columns `dice`, `shingle_jaccard`, `band`,
-            `tokens_from` and `tokens_to`.
+        updated_documents: One row per updated document, with the columns `dice`,
+            `shingle_jaccard`, `band`, `tokens_from` and `tokens_to`.
     """
-    bands = dict(updated["band"].value_counts().iter_rows())
-    delta = (updated["tokens_to"] - updated["tokens_from"]).sort().to_list()
+    bands = dict(updated_documents["band"].value_counts().iter_rows())
+    delta = (updated_documents["tokens_to"] - updated_documents["tokens_from"]).sort().to_list()
     return {
         "bands": {band: bands.get(band, 0) for band in ("cosmetic", "edited", "rewritten")},
-        "dice": summarize_shares(updated["dice"]),
-        "shingle_jaccard": summarize_shares(updated["shingle_jaccard"]),
+        "dice": summarize_shares(updated_documents["dice"]),
+        "shingle_jaccard": summarize_shares(updated_documents["shingle_jaccard"]),
         "length_delta": {
             "longer": sum(d > 0 for d in delta),
             "shorter": sum(d < 0 for d in delta),

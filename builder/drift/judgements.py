@@ -16,7 +16,7 @@ from builder.statistics.agreement import cohen_kappa
 from schemas import GRADES
 
 EVIDENCE_BOUNDS = (0, 1, 3, 6, 11, 21, 51, 101)
-"""Minimum number of examinations of each class for which label stability is reported."""
+"""Lower bounds of the examination counts of the classes by which label stability is reported."""
 
 GRADE_COUNTS = "SELECT index, grade, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
 
@@ -71,15 +71,15 @@ NUMBER_OF_PAIRS = "SELECT count(grade_from), count(grade_to) FROM qrel_changes"
 TransitionCounts = list[list[int]]
 
 
-def snapshot_statistics(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+def qrel_statistics_by_snapshot(
+    connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return statistics of the grades, queries and examinations in the qrels of each snapshot."""
     grades = connection.execute(GRADE_COUNTS).fetchall()
     queries = connection.execute(PER_QUERY).fetchall()
     shown = connection.execute(EXAMINATIONS).fetchall()
     rows = []
-    for index, name in enumerate(names):
+    for index, name in enumerate(snapshot_names):
         counts = [sum(n for p, g, n in grades if p == index and g == grade) for grade in GRADES]
         judged = [(j, n) for p, j, _, n in queries if p == index]
         relevant = [(r, n) for p, _, r, n in queries if p == index]
@@ -111,15 +111,17 @@ def summarize_counts(value_counts: Iterable[tuple[int, int]]) -> dict[str, Any]:
     }
 
 
-def series_statistics(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+def grade_agreement_between_snapshots(
+    connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return, for every two snapshots, the agreement of the grades of pairs judged in both."""
-    tables = {(a, b): _empty_transitions() for b in range(len(names)) for a in range(b)}
+    """Return, for every two snapshots, how well the grades of pairs judged in both agree."""
+    tables = {
+        (a, b): _empty_transition_counts() for b in range(len(snapshot_names)) for a in range(b)
+    }
     for first, second, before, after, pairs in connection.execute(TRANSITIONS).fetchall():
         tables[first, second][before][after] = pairs
     return [
-        {"from": names[a], "to": names[b]} | label_agreement(table)
+        {"from": snapshot_names[a], "to": snapshot_names[b]} | label_agreement(table)
         for (a, b), table in sorted(tables.items())
     ]
 
@@ -145,14 +147,14 @@ def label_agreement(transitions: TransitionCounts) -> dict[str, Any]:
     }
 
 
-def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+def qrel_change_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     """Return the qrel statistics of one pair of snapshots.
 
     Needs the views `qrel_changes` and `document_changes`.
     """
     pairs_from, pairs_to = connection.execute(NUMBER_OF_PAIRS).fetchall()[0]
     by_evidence = connection.execute(COMMON_BY_EVIDENCE).fetchall()
-    transitions = _empty_transitions()
+    transitions = _empty_transition_counts()
     for _, before, after, pairs in by_evidence:
         transitions[before][after] += pairs
     common = sum(map(sum, transitions))
@@ -161,14 +163,14 @@ def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
         "pairs_to": pairs_to,
         "jaccard": jaccard(common, pairs_from, pairs_to),
         **label_agreement(transitions),
-        "by_evidence": _agreement_by_evidence(by_evidence),
+        "by_evidence": _grade_agreement_by_evidence(by_evidence),
         "by_document": _fetch_dicts(connection, STABILITY_BY_DOCUMENT),
         "relevant_before": _fetch_dicts(connection, FATE_OF_RELEVANT),
     }
 
 
-def _agreement_by_evidence(rows: Sequence[tuple[int, int, int, int]]) -> list[dict[str, Any]]:
-    tables = [_empty_transitions() for _ in EVIDENCE_BOUNDS]
+def _grade_agreement_by_evidence(rows: Sequence[tuple[int, int, int, int]]) -> list[dict[str, Any]]:
+    tables = [_empty_transition_counts() for _ in EVIDENCE_BOUNDS]
     for evidence, before, after, pairs in rows:
         tables[bisect_right(EVIDENCE_BOUNDS, evidence) - 1][before][after] += pairs
     borders = (*EVIDENCE_BOUNDS, None)
@@ -186,7 +188,7 @@ def _agreement_by_evidence(rows: Sequence[tuple[int, int, int, int]]) -> list[di
     ]
 
 
-def _empty_transitions() -> TransitionCounts:
+def _empty_transition_counts() -> TransitionCounts:
     return [[0 for _ in GRADES] for _ in GRADES]
 
 

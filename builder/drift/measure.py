@@ -98,7 +98,7 @@ def measure_drift(
         documents_map,
         queries_map,
     )
-    drift = measure_series(series, params, limits, progress, click_diagnostics or {})
+    drift = measure_all_snapshots(series, params, limits, progress, click_diagnostics or {})
     (out / "drift.json").write_text(to_json(drift), encoding="utf-8")
     (out / "report.html").write_text(render_report(drift), encoding="utf-8")
     tables = series.table_count + len(click_diagnostics or ())
@@ -107,7 +107,7 @@ def measure_drift(
         return ledger
 
 
-def measure_series(
+def measure_all_snapshots(
     series: SnapshotSeries,
     params: ChangeParameters,
     limits: Limits,
@@ -116,7 +116,7 @@ def measure_series(
 ) -> dict[str, Any]:
     """Return the content of `drift.json`, computed from the tables of all snapshots."""
     drift = measure_without_clicks(series, params, limits, progress)
-    return drift | {"clicks": click_drift.snapshot_statistics(click_diagnostics)}
+    return drift | {"clicks": click_drift.click_prediction_statistics(click_diagnostics)}
 
 
 def measure_without_clicks(
@@ -130,13 +130,13 @@ def measure_without_clicks(
     with limits.connect(share=0.5) as connection:
         series.documents_map.view(connection, "documents_map")
         series.queries_map.view(connection, "queries_map")
-        create_stacked_view(
+        create_all_snapshots_view(
             connection, "all_queries", series.queries, "query_id, text, topics, impressions"
         )
-        create_stacked_view(
+        create_all_snapshots_view(
             connection, "all_qrels", series.qrels, "query_id, doc_id, grade, examinations"
         )
-        patterns = document_drift.read_presence_patterns(connection)
+        patterns = document_drift.count_presence_patterns(connection)
         snapshots, checks = _measure_snapshots(connection, series)
         checks += check_inner_snapshots(connection, names)
         pairs = []
@@ -148,9 +148,9 @@ def measure_without_clicks(
             "format": FORMAT,
             "parameters": params.model_dump(mode="json"),
             "snapshots": snapshots,
-            "documents": document_drift.series_statistics(patterns, names),
-            "queries": query_drift.series_statistics(connection, names),
-            "judgements": judgements.series_statistics(connection, names),
+            "documents": document_drift.document_presence_statistics(patterns, names),
+            "queries": query_drift.query_statistics(connection, names),
+            "judgements": judgements.grade_agreement_between_snapshots(connection, names),
             "pairs": pairs,
             "checks": checks,
             "vocabulary": _compare_vocabulary(connection, series, limits.scratch, progress),
@@ -162,7 +162,7 @@ def to_json(drift: Mapping[str, Any]) -> str:
     return json.dumps(drift, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def create_stacked_view(
+def create_all_snapshots_view(
     connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str
 ) -> None:
     """Create a view of the rows of all snapshots, with the 0-based snapshot index as `index`."""
@@ -176,8 +176,8 @@ def create_stacked_view(
 def _measure_snapshots(
     connection: duckdb.DuckDBPyConnection, series: SnapshotSeries
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    rows, checks = judgements.snapshot_statistics(connection, series.names), []
-    listed = query_drift.count_listed_and_judged(connection)
+    rows, checks = judgements.qrel_statistics_by_snapshot(connection, series.names), []
+    listed = query_drift.count_listed_and_judged_queries(connection)
     nothing = {"listed": 0, "judged": 0, "listed_only": 0, "judged_only": 0}
     for index, name in enumerate(series.names):
         series.create_snapshot_views(connection, name)

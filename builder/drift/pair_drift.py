@@ -17,7 +17,7 @@ from builder.definition.model import Workflow
 from builder.drift import documents as document_drift
 from builder.drift import judgements
 from builder.drift import queries as query_drift
-from builder.drift.checks import SnapshotParameters, check_pair, store_recorded_parameters
+from builder.drift.checks import SnapshotParameters, check_snapshot_pair, store_recorded_parameters
 from builder.io.tables import Table, write_frame
 from builder.parameters import Parameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -192,10 +192,10 @@ def create_optional_views(
 def _measure_parts(connection: duckdb.DuckDBPyConnection, pair: tuple[str, str]) -> dict[str, Any]:
     connection.execute(document_drift.CREATE_URL_VIEW)
     return {
-        "documents": document_drift.pair_statistics(connection),
-        "queries": query_drift.pair_statistics(connection),
-        "qrels": judgements.pair_statistics(connection),
-        CHECKS: check_pair(connection, pair),
+        "documents": document_drift.document_change_statistics(connection),
+        "queries": query_drift.query_change_statistics(connection),
+        "qrels": judgements.qrel_change_statistics(connection),
+        CHECKS: check_snapshot_pair(connection, pair),
     }
 
 

@@ -12,17 +12,17 @@ def select_pair(drift: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, An
         pair: Names of the earlier and the later snapshot.
     """
     vocabulary = {
-        label: [entry for entry in entries if _compares_pair(entry, pair)]
+        label: [entry for entry in entries if _is_entry_of_pair(entry, pair)]
         for label, entries in drift["vocabulary"].items()
     }
     return {
         **drift,
-        "pairs": [entry for entry in drift["pairs"] if _compares_pair(entry, pair)],
+        "pairs": [entry for entry in drift["pairs"] if _is_entry_of_pair(entry, pair)],
         "vocabulary": vocabulary,
         "checks": [check for check in drift["checks"] if {*check["snapshots"]} <= {*pair}],
     }
 
 
-def _compares_pair(entry: Mapping[str, Any], pair: tuple[str, str]) -> bool:
+def _is_entry_of_pair(entry: Mapping[str, Any], pair: tuple[str, str]) -> bool:
     """Whether an entry of `drift.json` compares the two snapshots of a pair."""
     return (entry["from"], entry["to"]) == pair

@@ -15,45 +15,55 @@ Patterns = Mapping[tuple[str, ...], int]
 contain the id."""
 
 
-def snapshot_sizes(patterns: Patterns, names: Sequence[str]) -> list[int]:
+def snapshot_sizes(presence_patterns: Patterns, snapshot_names: Sequence[str]) -> list[int]:
     """Return the number of ids in each snapshot."""
-    return [sum(n for pattern, n in patterns.items() if name in pattern) for name in names]
-
-
-def count_shared_ids(patterns: Patterns, names: Sequence[str]) -> list[list[int]]:
-    """Return the number of ids that each two snapshots share (matrix; sizes on the diagonal)."""
     return [
-        [sum(n for pattern, n in patterns.items() if a in pattern and b in pattern) for b in names]
-        for a in names
+        sum(n for pattern, n in presence_patterns.items() if name in pattern)
+        for name in snapshot_names
     ]
 
 
-def overlap_matrices(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+def count_shared_ids(presence_patterns: Patterns, snapshot_names: Sequence[str]) -> list[list[int]]:
+    """Return a matrix with the number of ids that two snapshots share; sizes on the diagonal."""
+    return [
+        [
+            sum(n for pattern, n in presence_patterns.items() if a in pattern and b in pattern)
+            for b in snapshot_names
+        ]
+        for a in snapshot_names
+    ]
+
+
+def overlap_matrices(presence_patterns: Patterns, snapshot_names: Sequence[str]) -> dict[str, Any]:
     """Return matrices of shared ids and of Jaccard coefficients, for every pair of snapshots."""
-    counts = count_shared_ids(patterns, names)
-    of = [counts[i][i] for i in range(len(names))]
+    counts = count_shared_ids(presence_patterns, snapshot_names)
+    of = [counts[i][i] for i in range(len(snapshot_names))]
     return {
-        "snapshots": list(names),
+        "snapshots": list(snapshot_names),
         "common": counts,
         "jaccard": [
-            [jaccard(counts[i][j], of[i], of[j]) for j in range(len(names))]
-            for i in range(len(names))
+            [jaccard(counts[i][j], of[i], of[j]) for j in range(len(snapshot_names))]
+            for i in range(len(snapshot_names))
         ],
     }
 
 
-def survival_of_first(patterns: Patterns, names: Sequence[str]) -> list[dict[str, Any]]:
+def first_snapshot_survival(
+    presence_patterns: Patterns, snapshot_names: Sequence[str]
+) -> list[dict[str, Any]]:
     """Count the ids of the first snapshot that later snapshots still contain.
 
-    `present` counts the ids in the later snapshot; `uninterrupted` counts the ids in every snapshot
-    up to and including it.
+    `present` counts those in the later snapshot; `uninterrupted` counts those in every snapshot up
+    to and including the later one.
     """
-    begun = {pattern: n for pattern, n in patterns.items() if names[0] in pattern}
+    begun = {pattern: n for pattern, n in presence_patterns.items() if snapshot_names[0] in pattern}
     first = sum(begun.values())
     rows = []
-    for index, name in enumerate(names):
+    for index, name in enumerate(snapshot_names):
         present = sum(n for pattern, n in begun.items() if name in pattern)
-        whole = sum(n for pattern, n in begun.items() if {*names[: index + 1]} <= {*pattern})
+        whole = sum(
+            n for pattern, n in begun.items() if {*snapshot_names[: index + 1]} <= {*pattern}
+        )
         rows.append(
             {
                 "snapshot": name,
@@ -66,28 +76,29 @@ def survival_of_first(patterns: Patterns, names: Sequence[str]) -> list[dict[str
     return rows
 
 
-def count_core(patterns: Patterns, names: Sequence[str]) -> int:
+def count_core_ids(presence_patterns: Patterns, snapshot_names: Sequence[str]) -> int:
     """Return the number of ids that are in every snapshot."""
-    return patterns.get(tuple(names), 0)
+    return presence_patterns.get(tuple(snapshot_names), 0)
 
 
-def count_returning(patterns: Patterns, names: Sequence[str]) -> int:
+def count_returning_ids(presence_patterns: Patterns, snapshot_names: Sequence[str]) -> int:
     """Return the number of ids that left the collection and returned in a later snapshot."""
-    index = {name: number for number, name in enumerate(names)}
+    index = {name: number for number, name in enumerate(snapshot_names)}
     return sum(
         n
-        for pattern, n in patterns.items()
+        for pattern, n in presence_patterns.items()
         if index[pattern[-1]] - index[pattern[0]] + 1 > len(pattern)
     )
 
 
-def exclusive_intersections(patterns: Patterns, limit: int = 20) -> list[dict[str, Any]]:
+def exclusive_intersections(presence_patterns: Patterns, limit: int = 20) -> list[dict[str, Any]]:
     """Return the sizes of the largest exclusive intersections of snapshots.
 
-    An exclusive intersection consists of the ids in exactly these snapshots. If there are more than
-    `limit`, a last row without snapshots has the sum of the remaining sizes.
+    An exclusive intersection consists of the ids that are in all snapshots of a set and in no
+    other snapshot. If there are more than `limit` intersections, a last row without snapshots has
+    the sum of the remaining sizes.
     """
-    ordered = sorted(patterns.items(), key=lambda item: (-item[1], item[0]))
+    ordered = sorted(presence_patterns.items(), key=lambda item: (-item[1], item[0]))
     rows = [{"snapshots": list(pattern), "ids": n} for pattern, n in ordered[:limit]]
     rest = sum(n for _, n in ordered[limit:])
     return [*rows, {"snapshots": None, "ids": rest}] if rest else rows

@@ -101,8 +101,8 @@ FROM query_changes
 """
 
 
-def series_statistics(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+def query_statistics(
+    connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> dict[str, Any]:
     """Return statistics of listed and judged queries over all snapshots.
 
@@ -112,27 +112,31 @@ def series_statistics(
         tuple(snapshots): ids for snapshots, ids in connection.execute(LISTED_PATTERNS).fetchall()
     }
     judged = {
-        tuple(names[index] for index in indexes): ids
+        tuple(snapshot_names[index] for index in indexes): ids
         for indexes, ids in connection.execute(JUDGED_PATTERNS).fetchall()
     }
     return {
-        "listed": _overlap_statistics(listed, names),
-        "judged": _overlap_statistics(judged, names),
-        "lengths": _length_statistics(connection, names),
-        "topics": topic_statistics(connection, names),
+        "listed": _overlap_statistics(listed, snapshot_names),
+        "judged": _overlap_statistics(judged, snapshot_names),
+        "lengths": _length_statistics(connection, snapshot_names),
+        "topics": topic_statistics(connection, snapshot_names),
     }
 
 
-def _overlap_statistics(patterns: Patterns, names: Sequence[str]) -> dict[str, Any]:
+def _overlap_statistics(
+    presence_patterns: Patterns, snapshot_names: Sequence[str]
+) -> dict[str, Any]:
     return {
-        "ids": sum(patterns.values()),
-        "core": presence.count_core(patterns, names),
-        "overlap": presence.overlap_matrices(patterns, names),
-        "intersections": presence.exclusive_intersections(patterns),
+        "ids": sum(presence_patterns.values()),
+        "core": presence.count_core_ids(presence_patterns, snapshot_names),
+        "overlap": presence.overlap_matrices(presence_patterns, snapshot_names),
+        "intersections": presence.exclusive_intersections(presence_patterns),
     }
 
 
-def count_listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, dict[str, int]]:
+def count_listed_and_judged_queries(
+    connection: duckdb.DuckDBPyConnection,
+) -> dict[int, dict[str, int]]:
     """Count the listed, judged, only listed and only judged queries of each snapshot."""
     relation = connection.sql(LISTED_AND_JUDGED)
     return {
@@ -140,7 +144,7 @@ def count_listed_and_judged(connection: duckdb.DuckDBPyConnection) -> dict[int, 
     }
 
 
-def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+def query_change_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
     """Return statistics of query changes between two snapshots.
 
     Needs the views `query_changes`, `queries_from` and `queries_to`.
@@ -157,11 +161,11 @@ def pair_statistics(connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
 
 
 def _length_statistics(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+    connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> list[dict[str, Any]]:
     rows = connection.execute(LENGTHS, {"word": WORD_DUCKDB, "joiners": JOINERS}).fetchall()
     result = []
-    for index, name in enumerate(names):
+    for index, name in enumerate(snapshot_names):
         counts = [(words, queries, shown) for p, words, queries, shown in rows if p == index]
         queries = sum(n for _, n, _ in counts)
         shown = sum(n for _, _, n in counts)
@@ -176,7 +180,9 @@ def _length_statistics(
     return result
 
 
-def topic_statistics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> dict[str, Any]:
+def topic_statistics(
+    connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
+) -> dict[str, Any]:
     """Return the queries and impressions per topic and snapshot, and changes of the topic mix.
 
     A query with several topics counts for each of them. `js_bits` is the Jensen-Shannon divergence
@@ -186,15 +192,15 @@ def topic_statistics(connection: duckdb.DuckDBPyConnection, names: Sequence[str]
     table: dict[str, dict[str, list[int]]] = {}
     for topic, index, queries, impressions in connection.execute(TOPICS).fetchall():
         row = table.setdefault(
-            topic, {"queries": [0] * len(names), "impressions": [0] * len(names)}
+            topic, {"queries": [0] * len(snapshot_names), "impressions": [0] * len(snapshot_names)}
         )
         row["queries"][index], row["impressions"][index] = queries, impressions
     ordered = sorted(table.items(), key=lambda item: (-sum(item[1]["queries"]), item[0]))
     return {
-        "snapshots": list(names),
+        "snapshots": list(snapshot_names),
         "mix": [{"topic": topic} | row for topic, row in ordered],
-        "js_bits": _topic_divergences(table, "queries", len(names)),
-        "js_bits_impressions": _topic_divergences(table, "impressions", len(names)),
+        "js_bits": _topic_divergences(table, "queries", len(snapshot_names)),
+        "js_bits_impressions": _topic_divergences(table, "impressions", len(snapshot_names)),
     }
 
 

@@ -1,4 +1,4 @@
-"""Tables from which drift is computed, and their creation outside of a build."""
+"""Defines the tables from which drift is computed, and creates them outside of a build."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -76,7 +76,9 @@ class OptionalInputs:
 
     def alignment_arguments(self, pair: Pair) -> dict[str, Any]:
         """Return the optional keyword arguments of `align_snapshots` for a pair of snapshots."""
-        pages = {f"pages_{side}": self.pages.get(name) for side, name in _names_by_side(pair)}
+        pages = {
+            f"pages_{side}": self.pages.get(name) for side, name in _snapshot_names_by_side(pair)
+        }
         return {**pages, "shown_documents_to": self.shown.get(pair[1]), "sampling": self.sampling}
 
     def drift_arguments(self, pair: Pair) -> dict[str, Any]:
@@ -84,12 +86,12 @@ class OptionalInputs:
         tables = {
             f"{kind}_{side}": self.tables.get(kind, {}).get(name)
             for kind in OPTIONAL_TABLES
-            for side, name in _names_by_side(pair)
+            for side, name in _snapshot_names_by_side(pair)
         }
         return {**tables, "recorded": self.recorded}
 
 
-def _names_by_side(pair: Pair) -> Iterator[tuple[str, str]]:
+def _snapshot_names_by_side(pair: Pair) -> Iterator[tuple[str, str]]:
     return zip(("from", "to"), pair, strict=True)
 
 
@@ -129,25 +131,27 @@ def compare_snapshots(
         pages=optional.pages or None,
     ).check("maps")
 
-    def pair_tables(name: str) -> dict[Pair, Table]:
-        return {pair: table_at(home, name, TABLES[name]) for pair, home in pairs.items()}
+    def tables_by_pair(table_name: str) -> dict[Pair, Table]:
+        return {
+            pair: table_at(home, table_name, TABLES[table_name]) for pair, home in pairs.items()
+        }
 
     series = SnapshotSeries(
         main_tables["documents"],
         main_tables["queries"],
         main_tables["qrels"],
         counts,
-        pair_tables("lost_words"),
-        pair_tables("pair_drift"),
+        tables_by_pair("lost_words"),
+        tables_by_pair("pair_drift"),
         documents_map=table_at(out, "documents_map", TABLES["documents_map"]),
         queries_map=table_at(out, "queries_map", TABLES["queries_map"]),
     )
-    return series, {name: pair_tables(name) for name in CHANGES}
+    return series, {name: tables_by_pair(name) for name in CHANGES}
 
 
 @dataclass(frozen=True)
 class _StageRunner:
-    """Runs stages on single snapshots and on pairs of snapshots, each in its own folder."""
+    """Runner of the drift stages; writes one folder per snapshot and per pair of snapshots."""
 
     main_tables: Mapping[str, Tables]
     params: ChangeParameters
@@ -156,52 +160,52 @@ class _StageRunner:
     optional: OptionalInputs
 
     @property
-    def _documents(self) -> Mapping[str, Table[Documents]]:
+    def _document_tables(self) -> Mapping[str, Table[Documents]]:
         return cast("Mapping[str, Table[Documents]]", self.main_tables["documents"])
 
-    def count_words(self, index: int) -> Table:
+    def count_words(self, snapshot_index: int) -> Table:
         """Write the word counts of a snapshot, and return the table."""
-        limits = self.limits.with_scratch_folder(f"words-{index}")
+        limits = self.limits.with_scratch_folder(f"words-{snapshot_index}")
         home = limits.scratch / "out"
         home.mkdir()
-        documents = list(self._documents.values())
+        documents = list(self._document_tables.values())
         count_snapshot_words(
             home,
-            documents=documents[index],
-            earlier=tuple(documents[:index]),
+            documents=documents[snapshot_index],
+            earlier=tuple(documents[:snapshot_index]),
             limits=limits,
             progress=self.progress,
         ).check("words")
         return table_at(home, "word_counts", TABLES["word_counts"])
 
-    def compare_pair(self, index: int, pair: Pair) -> Path:
+    def compare_pair(self, pair_index: int, pair: Pair) -> Path:
         """Write all tables of a pair of snapshots, and return the folder."""
-        home = self.limits.scratch / f"pair-{index}"
+        home = self.limits.scratch / f"pair-{pair_index}"
         home.mkdir()
         shared: dict[str, Any] = {
             f"{kind}_{side}": tables[name]
             for kind, tables in self.main_tables.items()
-            for side, name in _names_by_side(pair)
+            for side, name in _snapshot_names_by_side(pair)
         }
         shared |= {"from_snapshot": pair[0], "to_snapshot": pair[1], "progress": self.progress}
-        documents = list(self._documents.items())
+        documents = list(self._document_tables.items())
         align_snapshots(
             home,
             **shared,
-            earlier=tuple(table for _, table in documents[:index]),
+            earlier=tuple(table for _, table in documents[:pair_index]),
             params=self.params,
-            limits=self.limits.with_scratch_folder(f"changes-{index}"),
+            limits=self.limits.with_scratch_folder(f"changes-{pair_index}"),
             **self.optional.alignment_arguments(pair),
         ).check("changes")
         count_lost_words(
             home,
-            earlier=dict(documents[: index + 1]),
-            documents_to=documents[index + 1][1],
-            limits=self.limits.with_scratch_folder(f"lost-{index}"),
+            earlier=dict(documents[: pair_index + 1]),
+            documents_to=documents[pair_index + 1][1],
+            limits=self.limits.with_scratch_folder(f"lost-{pair_index}"),
             progress=self.progress,
         ).check("lost_words")
         found: dict[str, Any] = {name: table_at(home, name, TABLES[name]) for name in CHANGES}
         more = self.optional.drift_arguments(pair)
-        limits = self.limits.with_scratch_folder(f"drift-{index}")
+        limits = self.limits.with_scratch_folder(f"drift-{pair_index}")
         measure_pair(home, **shared, **found, **more, limits=limits).check("pair_drift")
         return home

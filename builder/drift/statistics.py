@@ -73,20 +73,24 @@ def jensen_shannon_terms(
     return terms
 
 
-def jensen_shannon_divergence(type_counts: Mapping[tuple[int, int], int]) -> float | None:
+def jensen_shannon_divergence(items_by_count_pair: Mapping[tuple[int, int], int]) -> float | None:
     """Return the Jensen-Shannon divergence between two distributions of counts, in bits (Lin 1991).
 
     Args:
-        type_counts: For each pair (count in the first distribution, count in the second), the
-            number of items, such as words, that have these two counts.
+        items_by_count_pair: For each pair (count in the first distribution, count in the second),
+            the number of items, such as words, that have these two counts.
 
     Returns:
         A number in [0, 1]; None if either distribution is empty.
     """
-    totals = tuple(sum(pair[side] * n for pair, n in type_counts.items()) for side in (0, 1))
+    totals = tuple(
+        sum(pair[side] * n for pair, n in items_by_count_pair.items()) for side in (0, 1)
+    )
     if not all(totals):
         return None
-    keys = sorted(type_counts)
+    keys = sorted(items_by_count_pair)
     terms = jensen_shannon_terms(keys, (totals[0], totals[1]))
-    total = math.fsum(type_counts[key] * term for key, term in zip(keys, terms, strict=True))
+    total = math.fsum(
+        items_by_count_pair[key] * term for key, term in zip(keys, terms, strict=True)
+    )
     return round(min(max(total, 0.0), 1.0), DECIMALS)

@@ -51,7 +51,7 @@ def _summarize_pair(
         " to ".join(names),
         documents["updated"] + documents["unchanged"],
         *(documents[name] for name in ("updated", "added", "removed")),
-        count_not_kept(documents),
+        count_dropped_documents(documents),
         *(queries[name] for name in ("kept", "new", "gone")),
         qrels["pairs_common"],
         format_percent(qrels["kept_share"]),
@@ -61,6 +61,6 @@ def _summarize_pair(
     )
 
 
-def count_not_kept(documents: Mapping[str, Any]) -> int:
+def count_dropped_documents(documents: Mapping[str, Any]) -> int:
     """Count the earlier documents that were crawled again but are not in the later snapshot."""
     return int(sum(documents[name] for name in NOT_KEPT_STATUSES))

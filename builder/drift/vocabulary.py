@@ -95,24 +95,24 @@ def compare_words(
     return result
 
 
-def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, Any]:
+def vocabulary_statistics(types_by_count_pair: dict[tuple[int, int], int]) -> dict[str, Any]:
     """Return vocabulary statistics of two snapshots from their word counts.
 
     Args:
-        type_counts: Number of distinct words for each pair of counts (n_from, n_to).
+        types_by_count_pair: Number of distinct words for each pair of counts (n_from, n_to).
 
     Returns:
         Statistics by name. `oov_share` is the share of later tokens that are absent from the
         earlier snapshot, `oov_share_back` the share of earlier tokens that are absent from the
         later snapshot.
     """
-    types_from = sum(types for (a, _), types in type_counts.items() if a)
-    types_to = sum(types for (_, b), types in type_counts.items() if b)
-    types_common = sum(types for (a, b), types in type_counts.items() if a and b)
-    tokens_from = sum(a * types for (a, _), types in type_counts.items())
-    tokens_to = sum(b * types for (_, b), types in type_counts.items())
-    unknown_before = sum(b * types for (a, b), types in type_counts.items() if not a)
-    unknown_after = sum(a * types for (a, b), types in type_counts.items() if not b)
+    types_from = sum(types for (a, _), types in types_by_count_pair.items() if a)
+    types_to = sum(types for (_, b), types in types_by_count_pair.items() if b)
+    types_common = sum(types for (a, b), types in types_by_count_pair.items() if a and b)
+    tokens_from = sum(a * types for (a, _), types in types_by_count_pair.items())
+    tokens_to = sum(b * types for (_, b), types in types_by_count_pair.items())
+    unknown_before = sum(b * types for (a, b), types in types_by_count_pair.items() if not a)
+    unknown_after = sum(a * types for (a, b), types in types_by_count_pair.items() if not b)
     return {
         "types_from": types_from,
         "types_to": types_to,
@@ -120,36 +120,36 @@ def vocabulary_statistics(type_counts: dict[tuple[int, int], int]) -> dict[str, 
         "tokens_from": tokens_from,
         "tokens_to": tokens_to,
         "jaccard": jaccard(types_common, types_from, types_to),
-        "js_bits": jensen_shannon_divergence(type_counts),
+        "js_bits": jensen_shannon_divergence(types_by_count_pair),
         "oov_share": share(unknown_before, tokens_to),
         "oov_share_back": share(unknown_after, tokens_from),
     }
 
 
-def _rising_and_falling_groups(groups: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the pairs of counts of the words that rose most, and of those that fell most."""
-    pairs = list(groups.select("n_from", "n_to").iter_rows())
-    types = groups["types"].to_list()
+def _rising_and_falling_groups(count_groups: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the count pairs (n_from, n_to) of the words that rose most and that fell most."""
+    pairs = list(count_groups.select("n_from", "n_to").iter_rows())
+    types = count_groups["types"].to_list()
     totals = tuple(
         sum(pair[side] * n for pair, n in zip(pairs, types, strict=True)) for side in (0, 1)
     )
     terms = pl.Series("term", jensen_shannon_terms(pairs, (totals[0], totals[1])))
-    rows = groups.with_columns(terms).filter(pl.col("words") > 0)
+    rows = count_groups.with_columns(terms).filter(pl.col("words") > 0)
     rises = pl.col("n_to") * totals[0] > pl.col("n_from") * totals[1]
     falls = pl.col("n_to") * totals[0] < pl.col("n_from") * totals[1]
     return _top_count_groups(rows.filter(rises)), _top_count_groups(rows.filter(falls))
 
 
-def _top_count_groups(rows: pl.DataFrame) -> pl.DataFrame:
-    ordered = rows.sort(["term", "n_from", "n_to"], descending=[True, False, False])
+def _top_count_groups(count_groups: pl.DataFrame) -> pl.DataFrame:
+    ordered = count_groups.sort(["term", "n_from", "n_to"], descending=[True, False, False])
     enough = ordered.filter(pl.col("words").cum_sum() - pl.col("words") < WORDS_LISTED)
     return enough.select("n_from", "n_to").with_row_index("index")
 
 
-def _list_words(counts: pl.LazyFrame, groups: pl.DataFrame) -> list[dict[str, Any]]:
+def _list_words(word_counts: pl.LazyFrame, count_groups: pl.DataFrame) -> list[dict[str, Any]]:
     return (
-        counts.filter("is_word")
-        .join(groups.lazy(), on=["n_from", "n_to"])
+        word_counts.filter("is_word")
+        .join(count_groups.lazy(), on=["n_from", "n_to"])
         .sort("index", "token")
         .head(WORDS_LISTED)
         .select(pl.col("token").alias("word"), "n_from", "n_to")

@@ -65,7 +65,7 @@ def count_snapshot_words(
     core = limits.scratch / "core.parquet"
     with limits.connect(share=0.5) as connection:
         _write_common_ids(connection, (documents, *earlier), None, core)
-        rows = _report_batches(read_row_groups(documents), ledger, progress)
+        rows = _track_batches(read_row_groups(documents), ledger, progress)
         target = out / "word_counts.parquet"
         write_word_counts(connection, rows, parquet.scan(core), target, limits.threads)
     with RejectWriter(out, "words", ledger):
@@ -103,7 +103,7 @@ def count_lost_words(
         parts: list[duckdb.DuckDBPyRelation] = []
         for index, documents in enumerate(earlier.values()):
             folder = limits.scratch / f"lost-{index}"
-            rows = _report_batches(read_row_groups(documents, parquet.scan(lost)), ledger, progress)
+            rows = _track_batches(read_row_groups(documents, parquet.scan(lost)), ledger, progress)
             _write_partial_counts(rows, parquet.scan(lost), folder, limits.threads)
             counts = parquet.relation(connection, *parquet.list_files(folder))
             parts.append(counts.select(f"{index} AS index, token, n"))
@@ -147,7 +147,7 @@ def count_batch_words(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFra
         core: Sorted `doc_id` of the documents in the core.
     """
     if documents.is_empty():
-        return _empty_counts()
+        return _empty_word_counts()
     near = _filter_id_range(core, documents["doc_id"])
     chunks = (
         documents.select("doc_id", document_chunks(documents).alias("chunk"))
@@ -193,7 +193,7 @@ def read_row_groups(
                 yield rows if wanted is None else rows.filter(wanted)
 
 
-def _report_batches(
+def _track_batches(
     batches: Iterable[pl.DataFrame], ledger: Ledger, progress: Progress
 ) -> Iterator[pl.DataFrame]:
     """Yield the batches unchanged; count their rows in the ledger and on the progress bar."""
@@ -240,11 +240,15 @@ def _write_partial_counts(
     _write_merged_counts(pending, folder / f"{part:05d}.parquet")
 
 
-def _write_merged_counts(pending: list[pl.DataFrame], path: Path) -> None:
-    rows = pl.concat([_empty_counts(), *pending]).group_by("token").agg(pl.col("n", "core").sum())
+def _write_merged_counts(batch_counts: list[pl.DataFrame], path: Path) -> None:
+    rows = (
+        pl.concat([_empty_word_counts(), *batch_counts])
+        .group_by("token")
+        .agg(pl.col("n", "core").sum())
+    )
     rows.write_parquet(path)
-    pending.clear()
+    batch_counts.clear()
 
 
-def _empty_counts() -> pl.DataFrame:
+def _empty_word_counts() -> pl.DataFrame:
     return pl.DataFrame(schema={"token": pl.String, "n": pl.Int64, "core": pl.Int64})

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from builder.drift import Attribution, RunWithQrels, attribute_change
+from builder.drift import Attribution, RunWithQrels, attribute_score_change
 from builder.errors import DataError, UsageError
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import Measure, parse_measures
@@ -204,4 +204,4 @@ def _attribute_measures(
             values = scorer.score(ranked).values[:, 0]
             return dict(zip(scorer.query_ids, values.tolist(), strict=True))
 
-        yield measure, attribute_change(before, after, unchanged, score, earlier_statistics)
+        yield measure, attribute_score_change(before, after, unchanged, score, earlier_statistics)

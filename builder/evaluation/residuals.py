@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from builder.statistics.durbin_watson import DurbinWatsonTest, durbin_watson
-from builder.statistics.regression import Line
+from builder.statistics.regression import FittedLine
 from builder.statistics.significance import AndersonDarlingTest, Floats, anderson_darling
 
 ResidualKind: TypeAlias = Literal["raw", "weighted"]
@@ -19,7 +19,7 @@ its weight, which has constant variance under the model of weighted least square
 
 
 def residual_tests(
-    line: Line, times: Floats, weights: Floats, kind: ResidualKind
+    line: FittedLine, times: Floats, weights: Floats, kind: ResidualKind
 ) -> tuple[AndersonDarlingTest, DurbinWatsonTest]:
     """Test the residuals of a fitted line for normality and independence.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from builder.errors import UsageError
 from builder.evaluation.residuals import ResidualKind, residual_tests
-from builder.statistics.regression import MIN_POINTS, Line, fit_line, slope_test
+from builder.statistics.regression import MIN_POINTS, FittedLine, fit_line, slope_test
 from builder.statistics.significance import Floats
 
 CONSTANT_SCORES = "the scores are constant, so the slope is 0 and tests are undefined"
@@ -117,7 +117,7 @@ def _to_arrays(
 
 
 def _summarize_line(
-    line: Line, times: Floats, weights: Floats, last_time: float, kind: ResidualKind
+    line: FittedLine, times: Floats, weights: Floats, last_time: float, kind: ResidualKind
 ) -> Trend:
     test = slope_test(line)
     trend = Trend(

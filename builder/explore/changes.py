@@ -104,7 +104,7 @@ ORDERS: Mapping[str, Mapping[str, str]] = {
 
 def signed_count_cell(value: int) -> Cell:
     """Return a table cell with the signed difference between two counts."""
-    return Cell(numbers.format_signed(value) if value else "0", value)
+    return Cell(numbers.format_signed_integer(value) if value else "0", value)
 
 
 def changes_page(source: CollectionSource, request: PageRequest) -> Page:

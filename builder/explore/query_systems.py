@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
-from builder.drift.attribution import Attribution, RunWithQrels, attribute_change
+from builder.drift.attribution import Attribution, RunWithQrels, attribute_score_change
 from builder.errors import DataError
 from builder.evaluation import parse_measure
 from builder.evaluation.attribution import unchanged_documents
@@ -199,4 +199,4 @@ def attribute_query_change(
         ranked = Run.from_scores(run.select("query_id", "doc_id", "score"), "run", None)
         return dict(zip(scorer.query_ids, scorer.score(ranked).values[:, 0].tolist(), strict=True))
 
-    return attribute_change(sides[0], sides[1], same, score)
+    return attribute_score_change(sides[0], sides[1], same, score)

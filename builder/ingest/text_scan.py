@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from builder.text.text_bytes import to_bytes
+from builder.text.text_bytes import to_text_bytes
 
 BLOCK = 2**17
 LOOKAHEAD = 2
@@ -47,7 +47,7 @@ Positions = npt.NDArray[np.int64]
 
 def may_need_normalization(texts: pl.Series) -> npt.NDArray[np.bool_]:
     """Return a Boolean mask of the texts that may need normalization."""
-    data, ends = to_bytes(texts)
+    data, ends = to_text_bytes(texts)
     is_unclean = np.zeros(len(texts), dtype=np.bool_)
     for start in range(int(ends[0]), int(ends[-1]), BLOCK):
         stop = min(start + BLOCK, int(ends[-1]))
@@ -70,7 +70,7 @@ def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
     Such texts are in NFC, not empty, and have single spaces as the only white space. The mask is
     False for nulls.
     """
-    data, ends = to_bytes(texts)
+    data, ends = to_text_bytes(texts)
     starts, stops = ends[:-1], ends[1:]
     data = data[: int(ends[-1])]
     before, after = np.roll(data, 1), np.roll(data, -1)

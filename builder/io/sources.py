@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.text.names import to_valid_text
+from builder.text.names import to_valid_unicode
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Source:
     name: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", to_valid_text(self.name))
+        object.__setattr__(self, "name", to_valid_unicode(self.name))
 
 
 @dataclass(frozen=True)

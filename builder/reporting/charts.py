@@ -90,7 +90,7 @@ class Chart:
         """Render the chart as SVG, with its title as the accessible name."""
         return render_macro("drawing", self)
 
-    def render_image(self) -> str:
+    def render_svg_file(self) -> str:
         """Return the text of an SVG file with the chart and its styles."""
         style = Markup(read_template_file("chart.css"))  # noqa: S704 - a file of this package
         return str(render_macro("image", self, style))

@@ -10,7 +10,7 @@ def format_count(value: int | None) -> str:
     return DASH if value is None else f"{value:,}"
 
 
-def format_signed(value: int | None) -> str:
+def format_signed_integer(value: int | None) -> str:
     """Format an integer with its sign, such as `+12`."""
     return DASH if value is None else f"{value:+,}".replace("-", "\N{MINUS SIGN}")
 

@@ -61,7 +61,7 @@ Row: TypeAlias = Sequence["str | Cell"]
 
 
 @dataclass(frozen=True)
-class Segment:
+class BarSegment:
     """Segment of a stacked bar: label, value and color class."""
 
     label: str
@@ -208,7 +208,7 @@ def heat_map(
     return render_macro("heat_map", caption, columns, lines, kind)
 
 
-def stacked_bars(rows: Sequence[tuple[str, Sequence[Segment]]]) -> Markup:
+def stacked_bars(rows: Sequence[tuple[str, Sequence[BarSegment]]]) -> Markup:
     """Render one stacked bar per row on a common scale; empty segments are omitted."""
     longest = max((sum(s.value for s in segments) for _, segments in rows), default=0)
     shown = dict.fromkeys((s.label, s.color) for _, row in rows for s in row if s.value)

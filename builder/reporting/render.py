@@ -59,7 +59,7 @@ def render_page(
     title: str,
     heading: str,
     subtitle: str,
-    contents: Sequence[tuple[str, str]],
+    table_of_contents: Sequence[tuple[str, str]],
     body: Content,
     footer: str,
 ) -> str:
@@ -71,7 +71,7 @@ def render_page(
         title: Window title.
         heading: Page heading.
         subtitle: Line below the heading.
-        contents: Identifier and label of each section, for navigation.
+        table_of_contents: Identifier and label of each section, for navigation.
         body: Markup of the sections.
         footer: Text at the end of the page.
     """
@@ -82,7 +82,7 @@ def render_page(
         title=title,
         heading=heading,
         subtitle=subtitle,
-        contents=contents,
+        contents=table_of_contents,
         body=join_markup(body),
         footer=footer,
     )

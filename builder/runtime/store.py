@@ -32,7 +32,7 @@ from builder.runtime.publisher import (
     temporary_folder,
     write_atomically,
 )
-from builder.text.names import to_valid_text
+from builder.text.names import to_valid_unicode
 from schemas import TableSchema
 
 RECORD = "record.json"
@@ -63,7 +63,7 @@ class InputHashes:
         for file in files:
             stat = file.path.stat()
             state = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
-            name = to_valid_text(str(file.path.resolve()))
+            name = to_valid_unicode(str(file.path.resolve()))
             if self._known.get(name, (None, ""))[0] != state:
                 self._known[name] = new[name] = (state, sha256(file.path))
             found.append(self._known[name][1])

@@ -34,7 +34,7 @@ class QueryScores(Protocol):
         """Scores, shape (queries, systems, measures)."""
 
 
-def draw_counts(units: int, resamples: int, seed: int, stream: int = 0) -> Iterator[Floats]:
+def bootstrap_counts(units: int, resamples: int, seed: int, stream: int = 0) -> Iterator[Floats]:
     """Yield, in blocks of resamples, how often each unit is drawn in each resample.
 
     Args:
@@ -79,7 +79,7 @@ def resampled_means(
     position = {query: index for index, query in enumerate(units)}
     columns = [np.array([position[q] for q in s.query_ids], dtype=np.int64) for s in snapshots]
     start = 0
-    for counts in draw_counts(len(units), resamples, seed, stream):
+    for counts in bootstrap_counts(len(units), resamples, seed, stream):
         stop = start + len(counts)
         for scores, kept, out in zip(snapshots, columns, means, strict=True):
             out[start:stop] = _weighted_means(counts[:, kept], scores.values)
@@ -118,15 +118,17 @@ def percentile_interval(
     n_defined = np.asarray((~np.isnan(samples)).sum(axis=0), dtype=np.int64)
     enough = (n_defined > 0) & (n_defined >= confidence * len(samples))
     tail = (1 - confidence) / 2
-    low, high = (_quantile(ordered, n_defined, share) for share in (tail, 1 - tail))
+    low, high = (_interpolated_quantile(ordered, n_defined, q) for q in (tail, 1 - tail))
     return np.where(enough, low, np.nan), np.where(enough, high, np.nan), n_defined
 
 
-def _quantile(ordered: Floats, n_defined: npt.NDArray[np.int64], share: float) -> Floats:
+def _interpolated_quantile(
+    sorted_samples: Floats, n_defined: npt.NDArray[np.int64], q: float
+) -> Floats:
     """Compute a linearly interpolated quantile of the first `n_defined` values of each column."""
-    position = share * np.maximum(n_defined - 1, 0)
+    position = q * np.maximum(n_defined - 1, 0)
     below = np.floor(position).astype(np.int64)
     above = np.minimum(below + 1, np.maximum(n_defined - 1, 0))
-    first = np.take_along_axis(ordered, below[None], axis=0)[0]
-    second = np.take_along_axis(ordered, above[None], axis=0)[0]
+    first = np.take_along_axis(sorted_samples, below[None], axis=0)[0]
+    second = np.take_along_axis(sorted_samples, above[None], axis=0)[0]
     return np.asarray(first + (position - below) * (second - first), dtype=np.float64)

@@ -21,7 +21,7 @@ MAX_LEVERAGE = 1 - 1e-8
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FittedLine:
     """Fitted line: score = level + slope * (time - center).
 
     Args:
@@ -60,7 +60,7 @@ class SlopeTest:
     reason: str | None = None
 
 
-def fit_line(times: Floats, scores: Floats, weights: Floats) -> Line:
+def fit_line(times: Floats, scores: Floats, weights: Floats) -> FittedLine:
     """Fit a line by weighted least squares.
 
     Args:
@@ -86,10 +86,10 @@ def fit_line(times: Floats, scores: Floats, weights: Floats) -> Line:
     is_exact = bool(np.abs(residuals).max() <= ROUNDING_ERROR * np.abs(scores).max())
     leverage = float((share * (1.0 + offsets**2 / (share @ offsets**2))).max())
     slope_se = error / scale if leverage <= MAX_LEVERAGE else math.nan
-    return Line(level, slope / scale, center, residuals, slope_se, is_exact)
+    return FittedLine(level, slope / scale, center, residuals, slope_se, is_exact)
 
 
-def slope_test(line: Line) -> SlopeTest:
+def slope_test(line: FittedLine) -> SlopeTest:
     """Test whether the slope of a line is zero.
 
     Performs a t-test with n - 2 degrees of freedom (Kenter et al. 2015, equation 3).

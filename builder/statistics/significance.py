@@ -64,14 +64,14 @@ def unpaired_t_test(before: Floats, after: Floats, *, pooled: bool = True) -> tu
     n, m = len(before), len(after)
     min_size = 1 if pooled else 2
     if min(n, m) < min_size or n + m < 3:
-        return _undefined_test(before)
+        return _undefined_test_result(before)
     squares = [((scores - scores.mean(axis=0)) ** 2).sum(axis=0) for scores in (before, after)]
     first, second = (np.sqrt(s / max(k - 1, 1)) for s, k in zip(squares, (n, m), strict=True))
     with np.errstate(all="ignore"):
         test = stats.ttest_ind_from_stats(
             before.mean(axis=0), first, n, after.mean(axis=0), second, m, equal_var=pooled
         )
-    return _mask_constant(test.statistic, test.pvalue, np.sqrt(sum(squares) / (n + m - 2)))
+    return _mask_constant_scores(test.statistic, test.pvalue, np.sqrt(sum(squares) / (n + m - 2)))
 
 
 def paired_t_test(differences: Floats) -> tuple[Floats, Floats]:
@@ -84,36 +84,36 @@ def paired_t_test(differences: Floats) -> tuple[Floats, Floats]:
         t (positive if the system is better) and p, each of shape (...).
     """
     if len(differences) < 2:
-        return _undefined_test(differences)
+        return _undefined_test_result(differences)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # raised for constant scores
         test = stats.ttest_1samp(differences, 0.0, axis=0)
-    return _mask_constant(test.statistic, test.pvalue, differences.std(axis=0, ddof=1))
+    return _mask_constant_scores(test.statistic, test.pvalue, differences.std(axis=0, ddof=1))
 
 
-def _undefined_test(scores: Floats) -> tuple[Floats, Floats]:
+def _undefined_test_result(scores: Floats) -> tuple[Floats, Floats]:
     return np.full(scores.shape[1:], np.nan), np.full(scores.shape[1:], np.nan)
 
 
-def _mask_constant(statistic: object, p: object, deviation: Floats) -> tuple[Floats, Floats]:
+def _mask_constant_scores(statistic: object, p: object, deviation: Floats) -> tuple[Floats, Floats]:
     """Replace the statistic and the p-value by NaN where the scores are constant."""
     varies = deviation > MAX_ROUNDING_DEVIATION
     t, two_sided = (np.asarray(value, dtype=np.float64) for value in (statistic, p))
     return np.where(varies, t, np.nan), np.where(varies, two_sided, np.nan)
 
 
-def holm_adjust(p: Floats) -> Floats:
+def holm_adjust(p_values: Floats) -> Floats:
     """Adjust p-values along the first axis by Holm's step-down method, ignoring NaN.
 
     Args:
-        p: p-values of shape (tests, ...); each family of tests lies along the first axis.
+        p_values: p-values of shape (tests, ...); each family of tests lies along the first axis.
     """
-    order = np.argsort(p, axis=0, kind="stable")
-    ascending = np.take_along_axis(p, order, axis=0)
-    tests = np.sum(~np.isnan(p), axis=0)
-    steps = np.arange(len(p)).reshape(-1, *([1] * (p.ndim - 1)))
+    order = np.argsort(p_values, axis=0, kind="stable")
+    ascending = np.take_along_axis(p_values, order, axis=0)
+    tests = np.sum(~np.isnan(p_values), axis=0)
+    steps = np.arange(len(p_values)).reshape(-1, *([1] * (p_values.ndim - 1)))
     stepped = np.maximum.accumulate(ascending * np.maximum(tests - steps, 1), axis=0)
-    adjusted = np.empty_like(p)
+    adjusted = np.empty_like(p_values)
     np.put_along_axis(adjusted, order, np.minimum(stepped, 1.0), axis=0)
     return adjusted
 
@@ -171,9 +171,11 @@ def anderson_darling(values: Floats) -> AndersonDarlingTest:
     )
 
 
-def _anderson_darling_p_value(adjusted: float) -> float:
+def _anderson_darling_p_value(adjusted_statistic: float) -> float:
     for bound, (constant, linear, square), upper in P_VALUE_SEGMENTS:
-        if adjusted < bound:
-            power = math.exp(constant + linear * adjusted + square * adjusted**2)
+        if adjusted_statistic < bound:
+            power = math.exp(
+                constant + linear * adjusted_statistic + square * adjusted_statistic**2
+            )
             return 1.0 - power if upper else power
     return 0.0

@@ -1,1 +1,1 @@
-"""Normalizes texts and derives ids: folded queries, canonical URLs, keys, ids and valid names."""
+"""Normalizes queries, URLs and names, and derives keys and ids from them."""

@@ -53,10 +53,10 @@ def fold(text: pl.Expr) -> pl.Expr:
     folded = folded.str.normalize("NFKD").str.to_lowercase().str.normalize("NFKD")
     folded = folded.str.replace_all(_ACCENTS, "")
     folded = folded.str.replace_many(list(LIGATURES), list(LIGATURES.values()))
-    return collapse_runs(folded, r"[^\p{L}\p{N}\p{M}]").str.strip_chars(" ")
+    return replace_runs_with_space(folded, r"[^\p{L}\p{N}\p{M}]").str.strip_chars(" ")
 
 
-def collapse_runs(text: pl.Expr, characters: str) -> pl.Expr:
+def replace_runs_with_space(text: pl.Expr, characters: str) -> pl.Expr:
     """Replace every run of certain characters in a text column with one space.
 
     Single spaces are the most frequent runs. Not matching them makes the function three times as
@@ -97,7 +97,7 @@ def keys64(texts: pl.Series) -> npt.NDArray[np.uint64]:
     return np.frombuffer(digests, ">u8")[::2].astype(np.uint64)
 
 
-def _is_tracking(parameter: str) -> bool:
+def _is_tracking_parameter(parameter: str) -> bool:
     """Whether a URL parameter, such as `utm_source=x`, serves only to track visitors."""
     name = parameter.partition("=")[0].lower()
     return name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)
@@ -117,7 +117,7 @@ def url_key(url: str) -> str:
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
         raise ValueError(f"expected an absolute http or https URL, found {url[:80]!r}")
     host = parts.netloc.rpartition("@")[2].removesuffix(DEFAULT_PORTS[parts.scheme])
-    query = "&".join(p for p in parts.query.split("&") if p and not _is_tracking(p))
+    query = "&".join(p for p in parts.query.split("&") if p and not _is_tracking_parameter(p))
     return urlunsplit((parts.scheme, host, parts.path or "/", query, ""))
 
 
@@ -143,11 +143,13 @@ def key_to_id(column: str, prefix: str) -> pl.Expr:
         column: Name of the column.
         prefix: First character of the ids: `d` for documents, `q` for queries.
     """
-    digits = pl.col(column).map_batches(_hexadecimal, return_dtype=pl.String, is_elementwise=True)
+    digits = pl.col(column).map_batches(
+        _hexadecimal_digits, return_dtype=pl.String, is_elementwise=True
+    )
     return pl.lit(prefix) + digits
 
 
-def _hexadecimal(keys: pl.Series) -> pl.Series:
+def _hexadecimal_digits(keys: pl.Series) -> pl.Series:
     big_endian = pa.py_buffer(keys.to_numpy().astype(">u8").tobytes())
     array = pa.Array.from_buffers(pa.binary(8), len(keys), [None, big_endian])
     return pl.Series(keys.name, array.cast(pa.binary())).bin.encode("hex")

@@ -26,7 +26,7 @@ SOURCE_SUFFIX, ENGLISH_SUFFIX = "", "_en"
 """Suffixes of text column names: in the source language, and in English."""
 
 
-def to_valid_text(name: str) -> str:
+def to_valid_unicode(name: str) -> str:
     """Convert a file name to valid Unicode; escape bytes that are not UTF-8.
 
     Python represents such bytes as lone surrogates, which Arrow rejects.

@@ -31,7 +31,7 @@ class TextBytes(NamedTuple):
         return pl.Series(pl.from_arrow(array), dtype=pl.String)
 
 
-def to_bytes(texts: pl.Series) -> TextBytes:
+def to_text_bytes(texts: pl.Series) -> TextBytes:
     """Return the UTF-8 bytes and offsets of a string series, without copying the bytes."""
     array = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
     _, offsets, data = array.buffers()

@@ -12,7 +12,7 @@ from builder.cli.output import escape_unencodable
 from builder.evaluation.runs.assignment import assign_runs
 from builder.io.sources import Source
 from builder.tasks.filtering.kba import system_name
-from builder.text.names import to_valid_text
+from builder.text.names import to_valid_unicode
 from tests.cli.test_cli import run
 
 LATIN = "été".encode("latin-1").decode("utf-8", "surrogateescape")
@@ -30,8 +30,8 @@ def _names(tmp_path: Path) -> None:
 
 
 def test_names_are_texts() -> None:
-    assert to_valid_text("logs/été") == "logs/été"
-    assert to_valid_text(LATIN) == "\\udce9t\\udce9"
+    assert to_valid_unicode("logs/été") == "logs/été"
+    assert to_valid_unicode(LATIN) == "\\udce9t\\udce9"
     assert Source(Path(LATIN), LATIN).name == "\\udce9t\\udce9"
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from builder.documents.fingerprints import fingerprint_texts
 from builder.documents.tokens import md5_hex, tokens_expr
 from builder.documents.words import JOINERS, WORD_DUCKDB
-from builder.text.keys import collapse_runs
+from builder.text.keys import replace_runs_with_space
 
 IN_SQL = """
 SELECT regexp_extract_all(regexp_replace(text, $joiners, '', 'g'), $word) AS words FROM texts
@@ -79,7 +79,7 @@ def test_digests_are_md5_of_the_bytes(texts: list[str], start: int) -> None:
 @given(TEXTS)
 def test_runs_of_characters_are_one_space_each(texts: list[str]) -> None:
     frame = pl.DataFrame({"text": texts}, {"text": pl.String})
-    found = frame.select(collapse_runs(pl.col("text"), r"[\s,.]"))["text"].to_list()
+    found = frame.select(replace_runs_with_space(pl.col("text"), r"[\s,.]"))["text"].to_list()
     white = "".join(map(chr, (*range(9, 14), 32, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B))))
     white += "\u2028\u2029\u202f\u205f\u3000,."
     assert found == [re.sub(f"[{re.escape(white)}]+", " ", text) for text in texts]

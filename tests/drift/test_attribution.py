@@ -11,7 +11,7 @@ import pytest
 from builder.drift.attribution import (
     COMPONENTS,
     RunWithQrels,
-    attribute_change,
+    attribute_score_change,
     freeze_qrels,
     shapley_value,
 )
@@ -93,7 +93,7 @@ def test_only_documents_change(seed: int) -> None:
         ),
     )
     unchanged = world.ids.filter(~world.ids.is_in(gone.implode()))
-    found = attribute_change(world.evaluated, after, unchanged, ndcg)
+    found = attribute_score_change(world.evaluated, after, unchanged, ndcg)
     assert found.change < -0.05
     assert share_of(found.contributions, "documents") > 0.9
     assert abs(found.statistics_and_system or 0.0) < 0.1 * abs(found.change)
@@ -116,7 +116,7 @@ def test_only_queries_change(seed: int) -> None:
             ]
         ),
     )
-    found = attribute_change(world.evaluated, after, world.ids, ndcg)
+    found = attribute_score_change(world.evaluated, after, world.ids, ndcg)
     assert found.change < -0.05
     assert share_of(found.contributions, "queries") > 0.9
     cells = {cell.held: (cell.n_from, cell.n_to) for cell in found.cells}
@@ -128,7 +128,7 @@ def test_only_queries_change(seed: int) -> None:
 def test_only_judgements_change(seed: int) -> None:
     world = World(seed)
     after = world.jitter(0.4)
-    found = attribute_change(world.evaluated, after, world.ids, ndcg)
+    found = attribute_score_change(world.evaluated, after, world.ids, ndcg)
     assert found.change < -0.03
     assert share_of(found.contributions, "judgements") > 0.9
     assert found.statistics_and_system == pytest.approx(0.0, abs=1e-12)
@@ -137,7 +137,7 @@ def test_only_judgements_change(seed: int) -> None:
 def test_a_new_system_is_the_residual() -> None:
     world = World(3)
     after = RunWithQrels(world.run.with_columns(-pl.col("score")), world.qrels)
-    found = attribute_change(world.evaluated, after, world.ids, ndcg)
+    found = attribute_score_change(world.evaluated, after, world.ids, ndcg)
     assert found.statistics_and_system == pytest.approx(found.change)
     assert found.contributions == dict.fromkeys(COMPONENTS, 0.0)
 
@@ -146,11 +146,11 @@ def test_parts_and_residual_add_up() -> None:
     world, other = World(1), World(2)
     unchanged = world.ids.sort().head(400)
     after = RunWithQrels(other.run.filter(pl.col("query_id") != "q1"), other.jitter(0.2).qrels)
-    found = attribute_change(world.evaluated, after, unchanged, ndcg)
+    found = attribute_score_change(world.evaluated, after, unchanged, ndcg)
     parts = [value or 0.0 for value in found.contributions.values()]
     assert sum(parts) + (found.statistics_and_system or 0.0) == pytest.approx(found.change)
     assert len(found.cells) == 8
-    assert found.cells[0].change == found.change
+    assert found.cells[0].score_change == found.change
 
 
 def test_shapley_of_a_known_game() -> None:
@@ -195,7 +195,7 @@ def test_no_common_query_gives_no_parts() -> None:
         world.run.with_columns((pl.lit("n") + pl.col("query_id")).alias("query_id")),
         world.qrels.with_columns((pl.lit("n") + pl.col("query_id")).alias("query_id")),
     )
-    found = attribute_change(world.evaluated, renamed, world.ids, ndcg)
+    found = attribute_score_change(world.evaluated, renamed, world.ids, ndcg)
     assert found.statistics_and_system is None
     assert found.contributions == dict.fromkeys(COMPONENTS)
     assert found.change == pytest.approx(0.0)
@@ -205,7 +205,7 @@ def test_judgements_are_needed() -> None:
     world = World(1)
     nothing = RunWithQrels(world.run, world.qrels.clear())
     with pytest.raises(DataError, match="expected judgements of the later snapshot"):
-        attribute_change(world.evaluated, nothing, world.ids, ndcg)
+        attribute_score_change(world.evaluated, nothing, world.ids, ndcg)
 
 
 def test_a_run_with_earlier_statistics_splits_the_residual() -> None:
@@ -213,15 +213,17 @@ def test_a_run_with_earlier_statistics_splits_the_residual() -> None:
     order = world.run.sort("query_id", "doc_id")
     noise = pl.Series("score", np.random.default_rng(1).normal(0, 1, order.height))
     later = RunWithQrels(order.with_columns(pl.col("score") + noise), world.qrels)
-    same = attribute_change(world.evaluated, later, world.ids, ndcg, world.run)
+    same = attribute_score_change(world.evaluated, later, world.ids, ndcg, world.run)
     assert same.statistics_and_system
     assert same.residual_parts == {"statistics": same.statistics_and_system, "system": 0.0}
-    other = attribute_change(world.evaluated, later, world.ids, ndcg, later.run)
+    other = attribute_score_change(world.evaluated, later, world.ids, ndcg, later.run)
     assert other.residual_parts == {"statistics": 0.0, "system": same.statistics_and_system}
-    assert attribute_change(world.evaluated, later, world.ids, ndcg).residual_parts == {}
+    assert attribute_score_change(world.evaluated, later, world.ids, ndcg).residual_parts == {}
 
 
 def test_a_residual_of_no_query_is_not_split() -> None:
     world = World(3)
-    found = attribute_change(world.evaluated, world.evaluated, world.ids.head(0), ndcg, world.run)
+    found = attribute_score_change(
+        world.evaluated, world.evaluated, world.ids.head(0), ndcg, world.run
+    )
     assert found.residual_parts == {"statistics": None, "system": None}

@@ -22,8 +22,8 @@ from builder.drift.checks import (
 from builder.drift.checks.neighbors import check_missing_pages
 from builder.drift.checks.outcome import Outcome, ShareComparison, compare_shares
 from builder.drift.checks.parameters import check_parameters, store_recorded_parameters
-from builder.drift.checks.scoring import recover_prior
-from builder.drift.checks.thresholds import MinimumCountModel, log10_p_value_of_rise
+from builder.drift.checks.scoring import recover_prior_from_scores
+from builder.drift.checks.thresholds import PoissonCountModel, log10_p_value_of_higher_minimum
 from builder.text.keys import doc_id, key64
 from schemas import (
     Coverage,
@@ -80,7 +80,7 @@ def test_judged_queries_are_listed(listed: range, missing: bool) -> None:
     connection = asking(queries(*listed), [], (judged(*range(100)), []))
     connection.execute("CREATE VIEW queries AS FROM queries_from")
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")
-    outcome = lists.check_judged_queries_listed(connection)
+    outcome = lists.check_judged_queries_are_listed(connection)
     assert outcome.is_construction is missing
     assert (
         f"{100 - len(listed)} of 100 judged queries are missing from the query file"
@@ -92,7 +92,7 @@ def test_listed_queries_are_judged() -> None:
     connection = asking(queries(*range(100)), [], (judged(*range(70)), []))
     connection.execute("CREATE VIEW queries AS FROM queries_from")
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")
-    outcome = lists.check_listed_queries_judged(connection)
+    outcome = lists.check_listed_queries_are_judged(connection)
     assert (outcome.is_construction, outcome.evidence) == (
         True,
         "30 of 100 listed queries have no judgement (30.0 %)",
@@ -101,24 +101,26 @@ def test_listed_queries_are_judged() -> None:
 
 def test_chance_of_a_greatest_value() -> None:
     before = [(5, 60, 30), (10, 40, 0)]
-    assert log10_p_value_of_rise(before, [(5, 9, 0)]) == 0.0
-    assert log10_p_value_of_rise(before, [(10, 100, 0)]) == pytest.approx(100 * -0.15490196)
-    assert log10_p_value_of_rise([(5, 9, 9)], [(6, 1, 1)]) == float("-inf")
+    assert log10_p_value_of_higher_minimum(before, [(5, 9, 0)]) == 0.0
+    assert log10_p_value_of_higher_minimum(before, [(10, 100, 0)]) == pytest.approx(
+        100 * -0.15490196
+    )
+    assert log10_p_value_of_higher_minimum([(5, 9, 9)], [(6, 1, 1)]) == float("-inf")
 
 
 def test_rows_that_should_lie_below_a_raised_threshold() -> None:
     """Under Poisson(5), P(5 <= X < 20) is .5595, P(X in {5, 6}) .3217 and P(X = 5) .1755."""
-    floor = MinimumCountModel([(5, 100, 0), (40, 100, 0)], (1, 1))
+    floor = PoissonCountModel([(5, 100, 0), (40, 100, 0)], (1, 1))
     assert floor.expected_rows_below(20) == pytest.approx(55.97, abs=0.01)
-    half_gone = MinimumCountModel([(5, 100, 0), (40, 100, 50)], (1, 1))
+    half_gone = PoissonCountModel([(5, 100, 0), (40, 100, 50)], (1, 1))
     assert half_gone.expected_rows_below(20) == pytest.approx(55.97 / 2, abs=0.01)
     assert floor.find_smallest_detectable_minimum() == 6
     assert (
-        MinimumCountModel([(5, 60, 0), (40, 100, 0)], (1, 1)).find_smallest_detectable_minimum()
+        PoissonCountModel([(5, 60, 0), (40, 100, 0)], (1, 1)).find_smallest_detectable_minimum()
         == 7
     )
     assert (
-        MinimumCountModel([(5, 10, 0), (40, 9, 0)], (1, 1)).find_smallest_detectable_minimum()
+        PoissonCountModel([(5, 10, 0), (40, 9, 0)], (1, 1)).find_smallest_detectable_minimum()
         is None
     )
 
@@ -283,11 +285,11 @@ def cells(alpha: float, beta: float, most: int = 24) -> list[tuple[int, int, flo
 
 
 def test_priors_are_read_back() -> None:
-    prior = recover_prior(cells(1.2, 3.4))
+    prior = recover_prior_from_scores(cells(1.2, 3.4))
     assert prior is not None
     assert (prior.alpha, prior.beta) == pytest.approx((1.2, 3.4), abs=1e-6)
-    assert recover_prior([(1, 2, 0.5, 1), (1, 3, 0.9, 1), (2, 3, 0.1, 1)]) is None
-    assert recover_prior([]) is None
+    assert recover_prior_from_scores([(1, 2, 0.5, 1), (1, 3, 0.9, 1), (2, 3, 0.1, 1)]) is None
+    assert recover_prior_from_scores([]) is None
 
 
 def scored(alpha: float, beta: float, most: int = 24, **values: Any) -> Rows:
@@ -550,24 +552,24 @@ def test_one_edit_on_many_pages() -> None:
 
 def test_the_keyed_sample() -> None:
     moved = [row | {"sampled": n % 2 == 0} for n, row in enumerate(crawl(10))]
-    outcome = pages.check_sample(holding(crawl(10), moved))
+    outcome = pages.check_sample_membership(holding(crawl(10), moved))
     assert (outcome.is_construction, outcome.numbers) == (
         True,
         {"common": 10, "changed": 5, "outside": 5},
     )
-    assert pages.check_sample(holding(moved, moved)).is_construction is False
-    assert pages.check_sample(holding([], moved)).is_construction is None
+    assert pages.check_sample_membership(holding(moved, moved)).is_construction is False
+    assert pages.check_sample_membership(holding([], moved)).is_construction is None
 
 
 def test_a_release_records_no_sample() -> None:
     """Its documents all count as sampled: it was clear that none entered or left the sample."""
     connection = holding(crawl(10), crawl(10))
-    assert pages.check_sample(connection) == Outcome(
+    assert pages.check_sample_membership(connection) == Outcome(
         None, "every document counts as sampled, as in a release that records no sample"
     )
     for side in ("from", "to"):
         store_recorded_parameters(connection, side, {"documents.sample_share": 1.0})
-    assert pages.check_sample(connection).is_construction is False
+    assert pages.check_sample_membership(connection).is_construction is False
 
 
 @pytest.mark.parametrize(("unchanged", "found"), [(0, None), (1, None), (2, False), (100, False)])

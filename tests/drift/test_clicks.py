@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.drift.clicks import snapshot_statistics
+from builder.drift.clicks import click_prediction_statistics
 from builder.drift.report.clicks import LIMIT_OF_SDBN, clicks_section
 from builder.io.tables import Table, write_frame
 from schemas import ClickDiagnostics
@@ -32,7 +32,7 @@ def _table(folder: Path, model: str) -> Table:
 
 
 def test_statistics_of_a_snapshot_by_hand(tmp_path: Path) -> None:
-    (found,) = snapshot_statistics({"2022-06": _table(tmp_path, "sdbn")})
+    (found,) = click_prediction_statistics({"2022-06": _table(tmp_path, "sdbn")})
     assert found == {
         "snapshot": "2022-06",
         "model": "sdbn",
@@ -54,19 +54,21 @@ def test_snapshots_without_held_out_impressions_have_no_statistics(tmp_path: Pat
     rows = [("click_through", 1, 0, 3, None, None)]
     frame = pl.DataFrame(rows, schema=ClickDiagnostics.dtypes(), orient="row")
     write_frame(frame, path, ClickDiagnostics)
-    assert snapshot_statistics({"2022-06": Table((path,), ClickDiagnostics)}) == []
+    assert click_prediction_statistics({"2022-06": Table((path,), ClickDiagnostics)}) == []
     assert "No impressions were held out" in clicks_section({"clicks": []})
 
 
 def test_the_report_says_what_sdbn_cannot_see(tmp_path: Path) -> None:
     """It conditions on a click at or below; that was said nowhere in a build."""
     sections = {
-        model: clicks_section({"clicks": snapshot_statistics({"x": _table(tmp_path, model)})})
+        model: clicks_section(
+            {"clicks": click_prediction_statistics({"x": _table(tmp_path, model)})}
+        )
         for model in ("sdbn", "dbn")
     }
     assert LIMIT_OF_SDBN in sections["sdbn"]
     assert LIMIT_OF_SDBN not in sections["dbn"]
-    assert "overestimated, by about .1 at rank 9" in LIMIT_OF_SDBN
+    assert "overestimated, by about 0.1 at rank 9" in LIMIT_OF_SDBN
     text = re.sub(r"<[^>]+>", " ", sections["dbn"])
     for shown in ("-0.9000", "1.6000", "-0.8000", "1.5000", "50.0 %", "45.0 %", "30.0 %"):
         assert shown in text.replace("\u2212", "-"), shown

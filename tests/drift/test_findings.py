@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builder.drift.report.findings import Finding, list_findings, list_undecided_checks
-from builder.drift.summary import SUMMARY_COLUMNS, count_not_kept, summarize_pairs
+from builder.drift.summary import SUMMARY_COLUMNS, count_dropped_documents, summarize_pairs
 from tests.drift.handwritten import documents, handwritten, words
 
 SENTENCES = (
@@ -22,7 +22,7 @@ SENTENCES = (
     ),
     (
         "The vocabulary changed most from 2022-07 to 2022-08 (Jensen-Shannon divergence "
-        "0.0250 bits): 0.31 % of later words did not occur before; “mot0”, “mot1”, “mot2” "
+        "0.0250 bits): 0.31 % of the words in the later snapshot are new; “mot0”, “mot1”, “mot2” "
         "rose most."
     ),
     (
@@ -114,7 +114,7 @@ def test_known_words_and_no_rising_ones() -> None:
     (sentence,) = (text for text in facts(drift) if "vocabulary" in text)
     assert sentence == (
         "The vocabulary changed most from 2022-06 to 2022-07 (Jensen-Shannon divergence 0.2500 "
-        "bits): all later words occurred before."
+        "bits): no word of the later snapshot is new."
     )
 
 
@@ -144,4 +144,7 @@ def test_one_row_per_pair() -> None:
     assert second == (
         "2022-07 to 2022-08", 100, 5, 0, 3, 1, 10, 7, 10, 20, "75.0 %", "0.0250", 0, 1,
     )  # fmt: skip
-    assert count_not_kept({"not_sampled": 1, "not_shown": 2, "left_out": 4, "removed": 8}) == 7
+    assert (
+        count_dropped_documents({"not_sampled": 1, "not_shown": 2, "left_out": 4, "removed": 8})
+        == 7
+    )

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from builder.drift.checks import crawling, pages, texts, url_forms
-from builder.drift.checks.hosts import HostCount, count_changed_hosts, is_crawl_partial
+from builder.drift.checks.hosts import ChangedHostCount, count_changed_hosts, is_crawl_partial
 from builder.drift.checks.neighbors import check_missing_pages
 from builder.drift.checks.outcome import Outcome, ShareComparison
 from builder.text.keys import doc_id, key64
@@ -43,7 +43,7 @@ def edited(rows: Rows, hosts: int, text: Any) -> Rows:
     [(10, 5, False), (10, 6, True), (5, 3, True), (4, 4, False), (0, 0, False)],
 )
 def test_most_hosts(hosts: int, changed: int, are_most: bool) -> None:
-    assert HostCount(hosts, changed).is_majority is are_most
+    assert ChangedHostCount(hosts, changed).most_hosts_changed is are_most
 
 
 def test_hosts_are_counted_in_the_direction_of_all_pages() -> None:
@@ -60,8 +60,8 @@ def test_hosts_are_counted_in_the_direction_of_all_pages() -> None:
     rose = ShareComparison((4, 120), (15, 120), 0.05)
     fell = ShareComparison((15, 120), (4, 120), 0.05)
     sql = "SELECT * FROM t_{side}"
-    assert count_changed_hosts(connection, sql, rose) == HostCount(5, 3)
-    assert count_changed_hosts(connection, sql, fell) == HostCount(5, 1)
+    assert count_changed_hosts(connection, sql, rose) == ChangedHostCount(5, 3)
+    assert count_changed_hosts(connection, sql, fell) == ChangedHostCount(5, 1)
 
 
 WALL = "Acceptez les cookies ou abonnez-vous pour lire la suite de cet article"

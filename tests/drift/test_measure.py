@@ -13,7 +13,7 @@ import pytest
 from builder.drift import measure_drift
 from builder.drift.checks import PAIR_CHECKS, SNAPSHOT_CHECKS
 from builder.drift.measure import measure_without_clicks, to_json
-from builder.drift.queries import series_statistics
+from builder.drift.queries import query_statistics
 from builder.drift.series import OptionalInputs, SnapshotSeries
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
@@ -167,7 +167,7 @@ def test_words_of_queries_have_letters_of_all_kinds() -> None:
         nothing = "SELECT 0 AS index, '' AS query_id, [''] AS snapshots LIMIT 0"
         for view in ("all_qrels", "queries_map"):
             connection.execute(f"CREATE VIEW {view} AS {nothing}")
-        lengths = series_statistics(connection, ["2022-06"])["lengths"]
+        lengths = query_statistics(connection, ["2022-06"])["lengths"]
     assert lengths[0]["queries_by_words"] == {"1": 2, "2": 1, "6": 1}
 
 

@@ -22,15 +22,15 @@ def test_sizes_and_overlap() -> None:
 
 
 def test_survival() -> None:
-    rows = presence.survival_of_first(PATTERNS, NAMES)
+    rows = presence.first_snapshot_survival(PATTERNS, NAMES)
     assert [row["present"] for row in rows] == [8, 5, 6]
     assert [row["uninterrupted"] for row in rows] == [8, 5, 5]
     assert rows[2]["present_share"] == 6 / 8
 
 
 def test_core_and_returning() -> None:
-    assert presence.count_core(PATTERNS, NAMES) == 5
-    assert presence.count_returning(PATTERNS, NAMES) == 1
+    assert presence.count_core_ids(PATTERNS, NAMES) == 5
+    assert presence.count_returning_ids(PATTERNS, NAMES) == 1
 
 
 def test_intersections_are_largest_first_and_complete() -> None:
@@ -47,7 +47,7 @@ def test_intersections_are_largest_first_and_complete() -> None:
 
 @pytest.mark.parametrize("names", [NAMES, NAMES[:1]])
 def test_nothing(names: tuple[str, ...]) -> None:
-    assert presence.count_core({}, names) == 0
+    assert presence.count_core_ids({}, names) == 0
     assert presence.exclusive_intersections({}) == []
-    assert presence.survival_of_first({}, names)[0]["present_share"] is None
+    assert presence.first_snapshot_survival({}, names)[0]["present_share"] is None
     assert presence.overlap_matrices({}, names)["jaccard"][0][0] is None

@@ -58,7 +58,7 @@ def connected(
 ) -> tuple[duckdb.DuckDBPyConnection, dict[str, Any]]:
     connection = compare(tables(editions[first]), tables(editions[second]))
     connection.register("document_changes", frame([], DocumentChanges).to_arrow())
-    return connection, judgements.pair_statistics(connection)
+    return connection, judgements.qrel_change_statistics(connection)
 
 
 def test_two_real_months(editions: dict[str, Edition]) -> None:
@@ -86,8 +86,8 @@ def test_half_of_the_listed_queries_have_no_judgement(editions: dict[str, Editio
     for side in ("from", "to"):
         connection.execute(f"CREATE OR REPLACE VIEW queries AS FROM queries_{side}")
         connection.execute(f"CREATE OR REPLACE VIEW qrels AS FROM qrels_{side}")
-        assert lists.check_listed_queries_judged(connection).is_construction is True
-        assert lists.check_judged_queries_listed(connection).is_construction is False
+        assert lists.check_listed_queries_are_judged(connection).is_construction is True
+        assert lists.check_judged_queries_are_listed(connection).is_construction is False
     overlaps = lists.check_query_overlaps(connection)
     assert overlaps.is_construction is True
     assert "the set of judged queries was built differently" in overlaps.evidence
@@ -97,7 +97,7 @@ def test_the_broken_edition_is_found(editions: dict[str, Edition]) -> None:
     connection, _ = connected(editions, "2022-06 _broken_release", "2022-07")
     connection.execute("CREATE VIEW queries AS FROM queries_from")
     connection.execute("CREATE VIEW qrels AS FROM qrels_from")
-    missing = lists.check_judged_queries_listed(connection)
+    missing = lists.check_judged_queries_are_listed(connection)
     assert missing.is_construction is True
     assert "2,667 of" in missing.evidence
     gathered = attachment.check_judgements_per_query(connection)
@@ -113,4 +113,4 @@ def test_the_repaired_edition_is_not(editions: dict[str, Edition]) -> None:
     assert attachment.check_recurring_pairs(connection).is_construction is False
     assert found["kappa"] > 0.4
     connection.register("all_queries", tables(editions["2022-06"])[0].to_arrow())
-    assert queries.pair_statistics(connection)["kept"] > 20000
+    assert queries.query_change_statistics(connection)["kept"] > 20000

@@ -58,7 +58,7 @@ EXPECTED = {
         ["(no title)", "https://a.fr/1", "0.062", "0.188", "1,500", "16"]
     ],
     f"Hosts, {PAIRS[0]}: 3 new, 1 of 12 removed": [["a.fr", "21", "22", "23", "24", "25"]],
-    "Divergence of words, all pages": [
+    "Divergence of word distributions, all pages": [
         ["2022-06", "0", "0.0125", "0.5000"],
         ["2022-07", "0.0125", "0", "0.0250"],
         ["2022-08", "0.5000", "0.0250", "0"],
@@ -106,7 +106,7 @@ EXPECTED = {
         ["relevant", "1 (25 %)", "3 (75 %)", "0 (0 %)"],
         ["highly relevant", "0 (0 %)", "0 (0 %)", "0 (0 %)"],
     ],
-    "Log-likelihood is best near 0, perplexity near 1": [
+    "Log-likelihood is best near 0, perplexity is best near 1": [
         ["2022-06", "sdbn", "4,600", "-2.5000", "-3.5000", "1.2500", "1.5000"]
     ],
     "Click rate by rank, 2022-06": [
@@ -148,8 +148,10 @@ def test_notes_below_figures(document: str) -> None:
         "sequences of words and a median Dice coefficient of 0.62 over words; for a tenth of the "
         "pages, they are at most 0.25 and 0.12."
     ) in notes
-    assert "80.0 % kept their grade, 3.0 % flipped, kappa 0.56 (quadratic 0.50)." in notes
-    assert f"75.0 % kept their grade, 3.0 % flipped, kappa {DASH} (quadratic 0.50)." in notes
+    assert "80.0 % kept their grade, 3.0 % flipped, kappa 0.56 (quadratic weighted 0.50)." in notes
+    assert (
+        f"75.0 % kept their grade, 3.0 % flipped, kappa {DASH} (quadratic weighted 0.50)." in notes
+    )
     assert any(note.startswith("Limitation of sDBN:") for note in notes)
     assert "4 checks: 1 found a construction change, 1 did not, 2 cannot tell" in document
 

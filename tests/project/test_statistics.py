@@ -12,7 +12,7 @@ HOME = ROOT / "statistics"
 NAMES = re.compile(
     r"kappa|krippendorff|(^|_)alpha$|kendall|tau_b|rank_biased|(^|_)rbo|spearman|pearson"
     r"|t_?test|welch|unpaired|holm|bonferroni|anderson|durbin|hc3|(^|_)wls|least_squares|fit_line"
-    r"|resample(d|s)_|draw_counts|percentile_interval|two_sided"
+    r"|resample(d|s)_|bootstrap_counts|percentile_interval|two_sided"
 )
 """Names of functions that compute a statistic."""
 DISTRIBUTIONS = {"poisson"}

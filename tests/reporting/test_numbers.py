@@ -10,7 +10,7 @@ DASH = "\N{EN DASH}"
 def test_missing_numbers_are_dashes() -> None:
     formats = (
         numbers.format_count,
-        numbers.format_signed,
+        numbers.format_signed_integer,
         numbers.format_percent,
         numbers.format_decimal,
     )
@@ -22,7 +22,7 @@ def test_missing_numbers_are_dashes() -> None:
     [(1234567, "+1,234,567"), (-1234, "\N{MINUS SIGN}1,234"), (0, "+0")],
 )
 def test_signed(value: int, text: str) -> None:
-    assert numbers.format_signed(value) == text
+    assert numbers.format_signed_integer(value) == text
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from markupsafe import Markup
 
 from builder.reporting.parts import (
+    BarSegment,
     Cell,
-    Segment,
     bullet_list,
     collapsible,
     decimal_cell,
@@ -63,10 +63,12 @@ def test_a_missing_number_sorts_last() -> None:
 
 
 def test_bars_say_their_numbers() -> None:
-    found = stacked_bars([("2022-06", [Segment("kept", 3, "added"), Segment("new", 1, "removed")])])
+    found = stacked_bars(
+        [("2022-06", [BarSegment("kept", 3, "added"), BarSegment("new", 1, "removed")])]
+    )
     assert "3 kept, 1 new" in found
     assert 'style="width:75.000%" title="kept: 3"' in found
-    assert "nothing" in stacked_bars([("2022-06", [Segment("kept", 0, "added")])])
+    assert "nothing" in stacked_bars([("2022-06", [BarSegment("kept", 0, "added")])])
 
 
 @pytest.mark.parametrize(("columns", "kind"), [(3, "heat "), (9, "heat wide"), (36, "tiny wide")])
@@ -141,8 +143,8 @@ def test_widths_of_intersections(count: int, kind: str) -> None:
 
 def test_bars_share_one_scale_and_legend() -> None:
     rows = [
-        ("a", [Segment("kept", 3, "x"), Segment("new", 1000, "y")]),
-        ("b", [Segment("kept", 0, "x"), Segment("gone", 17, "z")]),
+        ("a", [BarSegment("kept", 3, "x"), BarSegment("new", 1000, "y")]),
+        ("b", [BarSegment("kept", 0, "x"), BarSegment("gone", 17, "z")]),
     ]
     found = stacked_bars(rows)
     assert re.findall(r'swatch (\w)" aria-hidden="true"></span>(\w+)', found) == [

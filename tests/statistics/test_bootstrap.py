@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from builder.evaluation.measures.effectiveness import SnapshotScores
 from builder.statistics import bootstrap
-from builder.statistics.bootstrap import draw_counts, percentile_interval, resampled_means
+from builder.statistics.bootstrap import bootstrap_counts, percentile_interval, resampled_means
 
 
 def snapshot(
@@ -21,22 +21,22 @@ def snapshot(
 
 
 def test_draws_are_pinned() -> None:
-    (counts,) = draw_counts(5, 3, seed=7)
+    (counts,) = bootstrap_counts(5, 3, seed=7)
     assert counts.tolist() == [[1, 1, 2, 0, 1], [1, 1, 0, 3, 0], [0, 0, 2, 1, 2]]
-    (other,) = draw_counts(5, 3, seed=7, stream=1)
+    (other,) = bootstrap_counts(5, 3, seed=7, stream=1)
     assert other.tolist() != counts.tolist()
 
 
 def test_draws_do_not_depend_on_the_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = np.concatenate(list(draw_counts(10, 50, seed=1)))
+    whole = np.concatenate(list(bootstrap_counts(10, 50, seed=1)))
     monkeypatch.setattr(bootstrap, "_BLOCK_CELLS", 70)
-    blocks = list(draw_counts(10, 50, seed=1))
+    blocks = list(bootstrap_counts(10, 50, seed=1))
     assert [len(block) for block in blocks] == [7] * 7 + [1]
     np.testing.assert_array_equal(np.concatenate(blocks), whole)
 
 
 def test_draws_are_uniform_and_complete() -> None:
-    counts = np.concatenate(list(draw_counts(20, 20_000, seed=3)))
+    counts = np.concatenate(list(bootstrap_counts(20, 20_000, seed=3)))
     assert (counts.sum(axis=1) == 20).all()
     # each unit is drawn once per resample on average; its count is Binomial(20, 1/20)
     error = np.sqrt(20 * (1 / 20) * (19 / 20) / 20_000)
@@ -47,7 +47,7 @@ def test_draws_are_uniform_and_complete() -> None:
 def test_means_are_those_of_the_drawn_queries() -> None:
     scores = {"a": 0.1, "b": 0.5, "c": 0.9}
     (means,) = resampled_means([snapshot("t", scores)], resamples=20, seed=2)
-    (counts,) = draw_counts(3, 20, seed=2)
+    (counts,) = bootstrap_counts(3, 20, seed=2)
     np.testing.assert_allclose(means[:, 0, 0], counts @ [0.1, 0.5, 0.9] / 3, atol=1e-15)
     np.testing.assert_array_equal(means[:, 0], means[:, 1])
 

@@ -8,7 +8,7 @@ import re
 
 import polars as pl
 
-from builder.text.keys import collapse_runs
+from builder.text.keys import replace_runs_with_space
 from builder.text.replacement import replace_where
 
 ESCAPING_RULE = (
@@ -90,4 +90,4 @@ def _apply_where(texts: pl.Series, mask: pl.Series, expr: pl.Expr) -> pl.Series:
 
 def collapse_whitespace_expr(text: pl.Expr) -> pl.Expr:
     """Return an expression that replaces each run of whitespace in a text with one space."""
-    return collapse_runs(text, r"[\s\x1c-\x1f]").str.strip_chars()
+    return replace_runs_with_space(text, r"[\s\x1c-\x1f]").str.strip_chars()

@@ -59,7 +59,9 @@ def check_snapshot(connection: duckdb.DuckDBPyConnection, snapshot: str) -> list
     ]
 
 
-def check_pair(connection: duckdb.DuckDBPyConnection, pair: Sequence[str]) -> list[dict[str, Any]]:
+def check_snapshot_pair(
+    connection: duckdb.DuckDBPyConnection, pair: Sequence[str]
+) -> list[dict[str, Any]]:
     """Run all checks of two consecutive snapshots; return their records for `drift.json`."""
     return [
         create_outcome_record(check.name, check.question, check.run(connection), pair)
@@ -68,27 +70,27 @@ def check_pair(connection: duckdb.DuckDBPyConnection, pair: Sequence[str]) -> li
 
 
 def check_inner_snapshots(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+    connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Check the crawl of each snapshot except the first and the last; return the check records.
+    """Check each crawl except the first and the last; return the records for `drift.json`.
 
     Args:
         connection: Connection with the view `documents_map`.
-        names: Names of all snapshots in chronological order.
+        snapshot_names: Names of all snapshots in chronological order.
     """
     question = "Does the crawl contain the pages that both neighbouring crawls contain?"
     return [
         create_outcome_record("pages_stay", question, outcome, (name,))
-        for name, outcome in check_missing_pages(connection, names)
+        for name, outcome in check_missing_pages(connection, snapshot_names)
     ]
 
 
 def create_outcome_record(
-    name: str, question: str, outcome: Outcome, snapshots: Sequence[str]
+    check_name: str, question: str, outcome: Outcome, snapshots: Sequence[str]
 ) -> dict[str, Any]:
     """Convert the outcome of a check to a record of `drift.json`."""
     return {
-        "check": name,
+        "check": check_name,
         "asks": question,
         "snapshots": list(snapshots),
         "verdict": VERDICTS[outcome.is_construction],
@@ -105,7 +107,7 @@ __all__ = [
     "Outcome",
     "SnapshotParameters",
     "check_inner_snapshots",
-    "check_pair",
     "check_snapshot",
+    "check_snapshot_pair",
     "store_recorded_parameters",
 ]

@@ -90,7 +90,7 @@ def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
     numbers = {"from": before, "to": after}
     if comparison.is_changed:
         hosts = count_changed_hosts(connection, COVERAGE_BY_HOST, comparison)
-        if not hosts.is_majority:
+        if not hosts.most_hosts_changed:
             return hosts.create_undecided_outcome(says, numbers)
         if abs(comparison.shares[1] - comparison.shares[0]) < MIN_MISSING_PAGE_SHARE_IF_PARTIAL:
             reason = "either a crawl is partial or pages ended before it"

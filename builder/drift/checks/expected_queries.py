@@ -160,7 +160,7 @@ class ExpectedQueryCounts:
 
     @property
     def missing_rate(self) -> float:
-        """Probability in (0, 1) that an expected query is missing, with Laplace smoothing."""
+        """Probability that an expected query is missing, in (0, 1) due to Laplace smoothing."""
         return (self.missing + 1) / (self.expected + 2)
 
     def subtract(self, part: "ExpectedQueryCounts") -> "ExpectedQueryCounts":
@@ -172,7 +172,7 @@ class ExpectedQueryCounts:
         )
 
 
-def create_expected_queries(
+def create_expected_queries_table(
     connection: duckdb.DuckDBPyConnection, side: str, other_side: str
 ) -> None:
     """Create the table `expected_queries`: queries of one snapshot that the other should contain.
@@ -184,7 +184,7 @@ def create_expected_queries(
         side: Snapshot whose queries are listed: `from` (earlier) or `to` (later).
         other_side: The other snapshot: `to` or `from`.
     """
-    connection.execute(_fill_in_sides(EXPECTED_QUERIES, side, other_side))
+    connection.execute(_format_sql_for_sides(EXPECTED_QUERIES, side, other_side))
 
 
 def find_changed_topics(
@@ -193,12 +193,12 @@ def find_changed_topics(
     """Find the topics of which too many queries are missing from `other_side`.
 
     Only expected queries count: those that unchanged rules would select in both snapshots. Also
-    creates the table `expected_queries`; see `create_expected_queries` for the arguments.
+    creates the table `expected_queries`; see `create_expected_queries_table` for the arguments.
 
     Returns:
         Counts of expected queries, by changed topic.
     """
-    create_expected_queries(connection, side, other_side)
+    create_expected_queries_table(connection, side, other_side)
     overall = count_queries_outside_topics(connection, [])
     topics = {
         row[0]: ExpectedQueryCounts(*row[1:])
@@ -228,9 +228,11 @@ def topic_deletion_detectability(
         side: Snapshot that has the topics: `from` (earlier) or `to` (later).
         other_side: Snapshot that might lack the topics: `to` or `from`.
     """
-    create_expected_queries(connection, side, other_side)
+    create_expected_queries_table(connection, side, other_side)
     rate = count_queries_outside_topics(connection, []).missing_rate
-    rows = connection.execute(_fill_in_sides(EXPECTED_IF_DELETED, side, other_side)).fetchall()
+    rows = connection.execute(
+        _format_sql_for_sides(EXPECTED_IF_DELETED, side, other_side)
+    ).fetchall()
     return {
         topic: expected >= MIN_EXPECTED_IN_TOPIC
         and binomial_p_value(expected, expected, rate) < MAX_P_VALUE
@@ -238,18 +240,21 @@ def topic_deletion_detectability(
     }
 
 
-def _is_outlier(topic: ExpectedQueryCounts, others: ExpectedQueryCounts) -> bool:
+def _is_outlier(topic_counts: ExpectedQueryCounts, other_counts: ExpectedQueryCounts) -> bool:
     """Whether a topic's expected queries are missing far more often than other expected queries."""
-    if topic.expected < MIN_EXPECTED_IN_TOPIC or not topic.has_unexplained_losses:
+    if topic_counts.expected < MIN_EXPECTED_IN_TOPIC or not topic_counts.has_unexplained_losses:
         return False
-    if topic.missing_share < max(
-        MIN_MISSING_SHARE, others.missing_share + MIN_EXCESS_OVER_OTHER_TOPICS
+    if topic_counts.missing_share < max(
+        MIN_MISSING_SHARE, other_counts.missing_share + MIN_EXCESS_OVER_OTHER_TOPICS
     ):
         return False
-    return binomial_p_value(topic.missing, topic.expected, others.missing_rate) < MAX_P_VALUE
+    return (
+        binomial_p_value(topic_counts.missing, topic_counts.expected, other_counts.missing_rate)
+        < MAX_P_VALUE
+    )
 
 
-def _fill_in_sides(sql: str, side: str, other_side: str) -> str:
+def _format_sql_for_sides(sql: str, side: str, other_side: str) -> str:
     values = {
         "here": side,
         "there": other_side,

@@ -37,7 +37,7 @@ WHERE host <> '' AND least(before.pages, after.pages) >= {pages}
 
 
 @dataclass(frozen=True)
-class HostCount:
+class ChangedHostCount:
     """Count of hosts on which the share of pages with a property changed.
 
     Args:
@@ -49,7 +49,7 @@ class HostCount:
     hosts_changed: int
 
     @property
-    def is_majority(self) -> bool:
+    def most_hosts_changed(self) -> bool:
         """Whether `MIN_HOSTS` or more hosts were compared, and over half of them changed."""
         return self.hosts >= MIN_HOSTS and 2 * self.hosts_changed > self.hosts
 
@@ -91,8 +91,8 @@ def count_changed_hosts(
     pages_sql: str,
     comparison: ShareComparison,
     values: dict[str, Any] | None = None,
-) -> HostCount:
-    """Count the hosts on which a share of pages changed in the same direction as over all hosts.
+) -> ChangedHostCount:
+    """Count the hosts on which the share of pages with a property moved in the overall direction.
 
     Args:
         connection: Connection with the views of the pair.
@@ -109,4 +109,4 @@ def count_changed_hosts(
         least=comparison.min_difference,
         pages=MIN_PAGES,
     )
-    return HostCount(**fetch_single_row(connection, sql, values))
+    return ChangedHostCount(**fetch_single_row(connection, sql, values))

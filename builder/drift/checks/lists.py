@@ -72,7 +72,7 @@ def check_query_overlaps(connection: duckdb.DuckDBPyConnection) -> Outcome:
 SIDES = ("from", "to")
 
 
-def check_judged_queries_listed(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def check_judged_queries_are_listed(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Count the judged queries of a snapshot that are missing from its query file."""
     numbers = fetch_single_row(connection, MEMBERSHIP_COUNTS)
     missing = share(numbers["judged_only"], numbers["judged"])
@@ -84,7 +84,7 @@ def check_judged_queries_listed(connection: duckdb.DuckDBPyConnection) -> Outcom
     return Outcome(missing >= MAX_MISSING_SHARE, f"{says} ({format_share(missing)})", numbers, sees)
 
 
-def check_listed_queries_judged(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def check_listed_queries_are_judged(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Count the queries in the query file of a snapshot that have no judgement."""
     numbers = fetch_single_row(connection, MEMBERSHIP_COUNTS)
     without = share(numbers["listed_only"], numbers["listed"])
@@ -99,9 +99,11 @@ def check_listed_queries_judged(connection: duckdb.DuckDBPyConnection) -> Outcom
 
 SNAPSHOT_CHECKS = (
     Check(
-        "judged_are_listed", "Is every judged query in the query file?", check_judged_queries_listed
+        "judged_are_listed",
+        "Is every judged query in the query file?",
+        check_judged_queries_are_listed,
     ),
-    Check("listed_are_judged", "Is every listed query judged?", check_listed_queries_judged),
+    Check("listed_are_judged", "Is every listed query judged?", check_listed_queries_are_judged),
 )
 PAIR_CHECKS = (
     Check(

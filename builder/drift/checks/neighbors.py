@@ -14,7 +14,7 @@ import duckdb
 from builder.drift.checks.hosts import (
     MIN_MISSING_PAGE_SHARE_IF_PARTIAL,
     MIN_PAGES,
-    HostCount,
+    ChangedHostCount,
     is_crawl_partial,
 )
 from builder.drift.checks.outcome import Outcome, fetch_single_row, format_share, undecided_outcome
@@ -51,15 +51,17 @@ SELECT
 
 
 def check_missing_pages(
-    connection: duckdb.DuckDBPyConnection, names: Sequence[str]
+    connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> Iterator[tuple[str, Outcome]]:
-    """Check the crawl of each snapshot except the first and the last; yield names and outcomes.
+    """Check each crawl except the first and the last; yield the snapshot's name and the outcome.
 
     Args:
         connection: Connection with the view `documents_map`.
-        names: Names of all snapshots in chronological order.
+        snapshot_names: Names of all snapshots in chronological order.
     """
-    for before, between, after in zip(names, names[1:], names[2:], strict=False):
+    for before, between, after in zip(
+        snapshot_names, snapshot_names[1:], snapshot_names[2:], strict=False
+    ):
         for name, value in (("before", before), ("between", between), ("after", after)):
             connection.execute(f"SET VARIABLE {name} = ?", [value])
         yield between, _check_middle_crawl(connection)
@@ -85,10 +87,10 @@ def _check_middle_crawl(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if part < MAX_MISSING_SHARE and partial is False:
         sees = f"{format_share(MAX_MISSING_SHARE)} of pages missing from this crawl only"
         return Outcome(False, says, numbers, sees)
-    hosts = HostCount(numbers["hosts"], numbers["hosts_changed"])
-    if partial or (part >= MIN_MISSING_PAGE_SHARE_IF_PARTIAL and hosts.is_majority):
+    hosts = ChangedHostCount(numbers["hosts"], numbers["hosts_changed"])
+    if partial or (part >= MIN_MISSING_PAGE_SHARE_IF_PARTIAL and hosts.most_hosts_changed):
         return Outcome(True, f"{says}: the crawl is partial", numbers)
-    if hosts.is_majority:
+    if hosts.most_hosts_changed:
         reason = "either the crawl is partial or pages were out of reach"
         return Outcome(None, f"{says}: {reason}", numbers)
     return hosts.create_undecided_outcome(says, numbers)

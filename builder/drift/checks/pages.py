@@ -8,7 +8,7 @@ snapshots serve as controls.
 
 import duckdb
 
-from builder.drift.checks.hosts import MIN_PAGES, HostCount, count_changed_hosts
+from builder.drift.checks.hosts import MIN_PAGES, ChangedHostCount, count_changed_hosts
 from builder.drift.checks.outcome import (
     HOST_SQL,
     Check,
@@ -181,7 +181,7 @@ def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     verdict = "boilerplate or duplicates are handled differently"
     if comparison.is_changed:
         hosts = count_changed_hosts(connection, REPEATED_TEXTS_BY_HOST, comparison)
-        if not hosts.is_majority:
+        if not hosts.most_hosts_changed:
             return hosts.create_undecided_outcome(says, numbers)
     return compare_shares(comparison, says, verdict, numbers)
 
@@ -202,13 +202,13 @@ def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if part < MIN_UNIFORM_SHARE:
         return Outcome(False, says, numbers, DETECTABLE_UNIFORM_EDIT)
     sql = UNIFORMLY_EDITED_HOSTS.format(host=HOST_SQL, uniform=MIN_UNIFORM_SHARE, pages=MIN_PAGES)
-    hosts = HostCount(**fetch_single_row(connection, sql, {"delta": numbers["delta"]}))
-    if not hosts.is_majority:
+    hosts = ChangedHostCount(**fetch_single_row(connection, sql, {"delta": numbers["delta"]}))
+    if not hosts.most_hosts_changed:
         return hosts.create_undecided_outcome(says, numbers)
     return Outcome(True, f"{says}: text extraction changed, not the pages", numbers)
 
 
-def check_sample(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def check_sample_membership(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Count the common documents that are in the hash-based sample of only one snapshot."""
     numbers = fetch_single_row(connection, SAMPLE_CHANGES)
     if not numbers["common"]:
@@ -235,5 +235,5 @@ CHECKS = (
         "repeated_texts_stand", "Are repeated texts handled by the same rule?", check_repeated_texts
     ),
     Check("edits_differ", "Were pages edited independently of each other?", check_uniform_edits),
-    Check("sample_stands", "Is the keyed sample the same?", check_sample),
+    Check("sample_stands", "Is the keyed sample the same?", check_sample_membership),
 )

@@ -28,7 +28,7 @@ MAX_SHARE_IF_ABSENT, MIN_SHARE_IF_PRESENT = 0.002, 0.1
 for it to count as present."""
 
 MIN_SHARE_IN_DOUBT = 0.02
-"""Minimum share of impressions without a click in one log that casts doubt on a log without any."""
+"""Minimum share of impressions without a click in one log that casts doubt on a log with none."""
 
 MIN_FULL_LIST_SHARE = 0.5
 """Minimum share of result lists that reach the last rank, if the export cut lists at this rank."""
@@ -82,7 +82,7 @@ class ClicksByRank:
         return self.impressions_without_click / self.impressions
 
     @property
-    def mean_further_clicks(self) -> float:
+    def mean_additional_clicks(self) -> float:
         """Mean number of clicks beyond the first, over the impressions with a click."""
         return (
             sum(self.clicks) / self.impressions_with_click - 1
@@ -91,7 +91,7 @@ class ClicksByRank:
         )
 
     @property
-    def depth(self) -> int:
+    def list_depth(self) -> int:
         """Number of ranks at which more than `MAX_SHARE_IF_ABSENT` of impressions have a result."""
         return sum(shown > MAX_SHARE_IF_ABSENT * self.impressions for shown in self.shown)
 
@@ -105,7 +105,7 @@ class ClicksByRank:
         return self.shown[rank - 1] / self.impressions if rank <= len(self.shown) else 0.0
 
     @property
-    def avoids_first_rank(self) -> bool:
+    def has_few_first_rank_clicks(self) -> bool:
         """Whether the click rate of the first rank is far below that of the most clicked rank."""
         first, *others = zip(self.clicks, self.shown, strict=True)
         most = max(others, key=lambda counts: counts[0] / counts[1], default=first)
@@ -116,9 +116,11 @@ class ClicksByRank:
         )
 
     @property
-    def lacks_first_rank(self) -> bool:
+    def has_almost_no_first_rank_clicks(self) -> bool:
         """Whether rank 1 has almost no clicks, and a far lower click rate than another rank."""
-        return self.avoids_first_rank and self.clicks[0] <= MAX_SHARE_IF_ABSENT * sum(self.clicks)
+        return self.has_few_first_rank_clicks and self.clicks[0] <= MAX_SHARE_IF_ABSENT * sum(
+            self.clicks
+        )
 
 
 def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -129,8 +131,8 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
             f"one of the snapshots has fewer than {MIN_IMPRESSIONS} impressions"
         )
     without = [snapshot.share_without_click for snapshot in both]
-    further = [snapshot.mean_further_clicks for snapshot in both]
-    avoided = [snapshot.avoids_first_rank for snapshot in both]
+    further = [snapshot.mean_additional_clicks for snapshot in both]
+    avoided = [snapshot.has_few_first_rank_clicks for snapshot in both]
     says = (
         f"{format_share(without[0])} of impressions before and {format_share(without[1])} after "
         f"have no click, and those with a click have {further[0]:.2f} and {further[1]:.2f} "
@@ -138,21 +140,21 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     numbers = {"without_click": without, "further_clicks": further, "first_avoided": avoided}
     found = []
-    if _is_in_only_one(without):
+    if _is_pattern_in_only_one_snapshot(without):
         found.append("impressions without a click were left out of one log")
     if min(
         s.impressions_with_click for s in both
-    ) >= MIN_IMPRESSIONS_WITH_CLICK and _is_in_only_one(further):
+    ) >= MIN_IMPRESSIONS_WITH_CLICK and _is_pattern_in_only_one_snapshot(further):
         found.append("clicks after the first one were left out of one log")
     if avoided[0] != avoided[1]:
         when = "before" if avoided[0] else "after"
-        if both[avoided.index(True)].lacks_first_rank:
+        if both[avoided.index(True)].has_almost_no_first_rank_clicks:
             found.append(f"the first rank has no clicks {when}: ranks are numbered differently")
         elif not found:
             reason = "either ranks are numbered differently or the result page changed"
             avoids = f"the first rank is hardly clicked {when}: {reason}"
             return Outcome(None, f"{says}; {avoids}", numbers)
-    if not found and _is_in_only_one(without, MIN_SHARE_IN_DOUBT):
+    if not found and _is_pattern_in_only_one_snapshot(without, MIN_SHARE_IN_DOUBT):
         reason = "either impressions without a click were left out or users clicked in nearly all"
         return Outcome(None, f"{says}: {reason}", numbers)
     sees = "a log without its impressions without clicks, or with other clicked ranks"
@@ -161,17 +163,17 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether the result lists of one snapshot are truncated or half as long as the others.
+    """Check whether the result lists of one snapshot are truncated or much shorter.
 
-    Lists count as half as long if their mean length is at most half that of the other snapshot.
+    Much shorter means a mean length of at most half that of the other snapshot's lists.
     """
     both = [_load_clicks_by_rank(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
         return undecided_outcome(
             f"one of the snapshots has fewer than {MIN_IMPRESSIONS} impressions"
         )
-    short, long = sorted(both, key=lambda snapshot: snapshot.depth)
-    depths = [snapshot.depth for snapshot in both]
+    short, long = sorted(both, key=lambda snapshot: snapshot.list_depth)
+    depths = [snapshot.list_depth for snapshot in both]
     means = [snapshot.mean_list_length for snapshot in both]
     numbers = {"depths": depths, "mean_lengths": means}
     says = (
@@ -179,9 +181,9 @@ def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
         f"{means[0]:.1f} and {means[1]:.1f} results on average"
     )
     is_cut = (
-        short.share_reaching_rank(short.depth) >= MIN_FULL_LIST_SHARE
-        and long.share_reaching_rank(short.depth + 1) >= MIN_SHARE_IF_PRESENT
-        and short.depth < long.depth
+        short.share_reaching_rank(short.list_depth) >= MIN_FULL_LIST_SHARE
+        and long.share_reaching_rank(short.list_depth + 1) >= MIN_SHARE_IF_PRESENT
+        and short.list_depth < long.list_depth
     )
     if is_cut or min(means) <= MAX_HALVED_RATIO * max(means):
         reason = "either the log was cut or the engine shows another number of results"
@@ -190,9 +192,11 @@ def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(False, says, numbers, sees)
 
 
-def _is_in_only_one(shares: Sequence[float], min_present: float = MIN_SHARE_IF_PRESENT) -> bool:
+def _is_pattern_in_only_one_snapshot(
+    shares: Sequence[float], min_share_if_present: float = MIN_SHARE_IF_PRESENT
+) -> bool:
     """Whether a pattern is common in one of two snapshots and absent from the other."""
-    return min(shares) <= MAX_SHARE_IF_ABSENT and max(shares) >= min_present
+    return min(shares) <= MAX_SHARE_IF_ABSENT and max(shares) >= min_share_if_present
 
 
 def _load_clicks_by_rank(connection: duckdb.DuckDBPyConnection, side: str) -> ClicksByRank:

@@ -22,7 +22,7 @@ from builder.drift.checks.outcome import Check, Outcome, undecided_outcome
 from builder.drift.checks.parameters import load_recorded_parameters
 
 MIN_DETERMINANT = 1e-9
-"""Minimum determinant of the normal equations for solving them."""
+"""Smallest determinant for which the normal equations are solved."""
 
 MAX_RESIDUAL = 1e-6
 """Maximum residual of the linear sDBN equations, relative to max(1, alpha + beta)."""
@@ -58,7 +58,7 @@ WHERE source = 'click' AND score IS NOT NULL AND attractiveness < 1 AND satisfac
 SIDES = ("from", "to")
 DETECTABLE_CHANGE = "any change of prior or click model"
 
-CountCell = tuple[int, int, float, int]
+ScoreGroup = tuple[int, int, float, int]
 """Clicks, examinations, attractiveness, and number of query-document pairs with these values."""
 
 
@@ -81,7 +81,7 @@ class BetaPrior:
 
 @dataclass(frozen=True)
 class SnapshotPriors:
-    """Attractiveness prior recovered from a snapshot's scores, and the one its parameters imply.
+    """Attractiveness prior recovered from scores, and the prior that recorded parameters imply.
 
     Args:
         pairs: Number of query-document pairs with an attractiveness score.
@@ -105,17 +105,17 @@ class SnapshotPriors:
         return bool(self.prior and self.implied and not self.prior.is_close(self.implied))
 
 
-def recover_prior(cells: Sequence[CountCell]) -> BetaPrior | None:
-    """Recover the Beta prior of sDBN from click counts and scores by least squares.
+def recover_prior_from_scores(score_groups: Sequence[ScoreGroup]) -> BetaPrior | None:
+    """Recover the Beta prior of sDBN from click counts and scores, by least squares.
 
     Args:
-        cells: Tuples of clicks, examinations, attractiveness, and number of query-document pairs
-            with these values.
+        score_groups: Tuples of clicks, examinations, attractiveness, and number of query-document
+            pairs with these values.
 
     Returns:
         The prior; None if the scores do not follow sDBN or do not determine the prior.
     """
-    rows = [(a - 1, a, c - a * e, n) for c, e, a, n in cells]
+    rows = [(a - 1, a, c - a * e, n) for c, e, a, n in score_groups]
     xx, xy, yy, xz, yz = (
         math.fsum(row[i] * row[j] * row[3] for row in rows)
         for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2))
@@ -132,7 +132,7 @@ def recover_prior(cells: Sequence[CountCell]) -> BetaPrior | None:
 
 
 def check_priors(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the priors recovered from the scores with each other and the recorded parameters."""
+    """Compare the recovered priors with each other and with the recorded parameters."""
     before, after = (_load_snapshot_priors(connection, side) for side in SIDES)
     if not (before.pairs and after.pairs):
         return undecided_outcome("the judgements have no scores from which priors can be recovered")
@@ -172,39 +172,41 @@ def _describe_contradiction(priors: SnapshotPriors, snapshot_label: str) -> str:
 
 def _load_snapshot_priors(connection: duckdb.DuckDBPyConnection, side: str) -> SnapshotPriors:
     """Recover the prior of a snapshot from its click estimates or, if there are none, its qrels."""
-    cells: list[CountCell] = connection.execute(
+    score_groups: list[ScoreGroup] = connection.execute(
         ATTRACTIVENESS_BY_COUNTS.format(view=f"click_estimates_{side}", condition="")
     ).fetchall()
-    has_estimates = bool(cells)
-    if not has_estimates:
+    has_click_estimates = bool(score_groups)
+    if not has_click_estimates:
         sql = ATTRACTIVENESS_BY_COUNTS.format(
             view=f"qrels_{side}", condition="AND source = 'click'"
         )
-        cells = connection.execute(sql).fetchall()
+        score_groups = connection.execute(sql).fetchall()
     parameters = load_recorded_parameters(connection, side)
     fitted = parameters.get("clicks.prior") == "empirical_bayes"
     return SnapshotPriors(
-        sum(n for *_, n in cells),
-        recover_prior(cells),
+        sum(n for *_, n in score_groups),
+        recover_prior_from_scores(score_groups),
         parameters.get("clicks.model"),
-        _implied_prior(connection, side, parameters, has_estimates=has_estimates),
+        _prior_from_parameters(
+            connection, side, parameters, has_click_estimates=has_click_estimates
+        ),
         fitted,
     )
 
 
-def _implied_prior(
+def _prior_from_parameters(
     connection: duckdb.DuckDBPyConnection,
     side: str,
     parameters: dict[str, Any],
     *,
-    has_estimates: bool,
+    has_click_estimates: bool,
 ) -> BetaPrior | None:
     """Return the prior that the recorded parameters imply; None if it cannot be determined."""
     if parameters.get("clicks.model") != "sdbn":
         return None
     if parameters["clicks.prior"] == "beta":
         return BetaPrior(parameters["clicks.prior_alpha"], parameters["clicks.prior_beta"])
-    if not has_estimates:
+    if not has_click_estimates:
         return None
     columns = connection.execute(PAIRS_BY_COUNTS.format(side=side)).fetchnumpy()
     successes, trials, pairs = (

@@ -108,7 +108,7 @@ FROM read GROUP BY host
 
 
 def check_text_lengths(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the largest share of texts with nearly the same length, a sign of truncation."""
+    """Compare how many texts share nearly the same length, which would suggest truncation."""
     outcomes = [_compare_length_peaks(connection, length, unit) for length, unit in LENGTH_UNITS]
     found = [outcome for outcome in outcomes if outcome.is_construction]
     blind = [outcome for outcome in outcomes if outcome.is_construction is None]
@@ -141,7 +141,7 @@ def _compare_length_peaks(
         sql = LENGTH_PEAKS_BY_HOST.format(length=length_sql, heap=LENGTH_TOLERANCE)
         end = {"end": numbers[comparison.side_of_larger_share]["end"]}
         hosts = count_changed_hosts(connection, sql, comparison, end)
-        if not hosts.is_majority:
+        if not hosts.most_hosts_changed:
             return hosts.create_undecided_outcome(says, numbers)
     verdict = "texts are truncated differently"
     return compare_shares(comparison, says, verdict, numbers, max_detectable=0.5)
@@ -177,7 +177,9 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
             sql = DAMAGED_TEXTS_BY_HOST.format(column=column)
             hosts = count_changed_hosts(connection, sql, comparison, values)
             outcome = (
-                outcome if hosts.is_majority else hosts.create_undecided_outcome(says, numbers)
+                outcome
+                if hosts.most_hosts_changed
+                else hosts.create_undecided_outcome(says, numbers)
             )
         outcomes.append(outcome)
     found = [outcome for outcome in outcomes if outcome.is_construction]

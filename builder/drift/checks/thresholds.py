@@ -76,8 +76,8 @@ WORD_COUNT = r"len(regexp_extract_all(text, '\S+'))"
 
 
 @dataclass(frozen=True)
-class MinimumCountModel:
-    """Poisson model of the counts in the other snapshot if both have the same minimum count.
+class PoissonCountModel:
+    """Poisson model that predicts one snapshot's counts from another with the same minimum count.
 
     Args:
         counts: Number of rows of this snapshot by value; see `ValueCounts`.
@@ -146,8 +146,8 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
             continue
         growth = _sum_common_values(connection, table, value)
         forward, backward = (
-            MinimumCountModel(before, growth),
-            MinimumCountModel(after, (growth[1], growth[0])),
+            PoissonCountModel(before, growth),
+            PoissonCountModel(after, (growth[1], growth[0])),
         )
         least = (forward.minimum, backward.minimum)
         numbers[label] = {"least_from": least[0], "least_to": least[1]}
@@ -174,7 +174,7 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def _describe_needed_impressions(
-    connection: duckdb.DuckDBPyConnection, model: MinimumCountModel
+    connection: duckdb.DuckDBPyConnection, model: PoissonCountModel
 ) -> str:
     """Describe how many impressions are needed to detect a rise of the minimum."""
     raised = DETECTABLE_FACTOR * model.minimum
@@ -188,7 +188,7 @@ def _describe_needed_impressions(
     return f"{change} is detectable with about {rounded:,} impressions"
 
 
-def log10_p_value_of_rise(before: ValueCounts, after: ValueCounts) -> float:
+def log10_p_value_of_higher_minimum(before: ValueCounts, after: ValueCounts) -> float:
     """Return log10 of the probability that the smallest value rose by chance.
 
     Args:
@@ -215,17 +215,17 @@ def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return undecided_outcome("a snapshot lists no queries")
     numbers = {"longest_from": -before[0][0], "longest_to": -after[0][0]}
     says = f"the longest query has {-before[0][0]} words before and {-after[0][0]} after"
-    if log10_p_value_of_rise(before, after) < MAX_LOG10_P_VALUE:
+    if log10_p_value_of_higher_minimum(before, after) < MAX_LOG10_P_VALUE:
         return Outcome(True, f"{says}, which chance does not explain: a limit was changed", numbers)
-    if log10_p_value_of_rise(after, before) < MAX_LOG10_P_VALUE:
+    if log10_p_value_of_higher_minimum(after, before) < MAX_LOG10_P_VALUE:
         return Outcome(None, f"{says}: either a limit changed or users write more words", numbers)
-    limit = _find_detectable_limit(before, sum(rows for _, rows, _ in after))
+    limit = _find_detectable_length_limit(before, sum(rows for _, rows, _ in after))
     if limit is None:
         return Outcome(None, says, numbers, "no limit from half the longest query up is detectable")
     return Outcome(False, says, numbers, f"a limit of {limit} words")
 
 
-def _find_detectable_limit(before: ValueCounts, rows_after: int) -> int | None:
+def _find_detectable_length_limit(before: ValueCounts, rows_after: int) -> int | None:
     """Return the largest limit on query length, in words, that would be detected.
 
     Args:

@@ -6,7 +6,7 @@ form of their URL. If a site moves, only its own pages reappear under other URLs
 
 import duckdb
 
-from builder.drift.checks.hosts import MIN_PAGES, HostCount
+from builder.drift.checks.hosts import MIN_PAGES, ChangedHostCount
 from builder.drift.checks.outcome import (
     HOST_SQL,
     Check,
@@ -68,7 +68,7 @@ def check_url_forms(connection: duckdb.DuckDBPyConnection) -> Outcome:
     sql = MOVED_HOSTS.format(host=HOST_SQL, most=MIN_MOVED_SHARE, fewest=MIN_PAGES)
     hosts = fetch_single_row(connection, sql)
     says += f"; {hosts['moved_hosts']:,} of {hosts['hosts']:,} hosts moved most of their pages"
-    if HostCount(hosts["hosts"], hosts["moved_hosts"]).is_majority:
+    if ChangedHostCount(hosts["hosts"], hosts["moved_hosts"]).most_hosts_changed:
         return Outcome(True, f"{says}: the id scheme changed, not the pages", numbers | hosts)
     return Outcome(None, f"{says}: either sites moved or the id scheme changed", numbers | hosts)
 

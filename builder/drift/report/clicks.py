@@ -20,7 +20,7 @@ from builder.reporting.parts import (
 
 LIMIT_OF_SDBN = (
     "Limitation of sDBN: it counts a rank as examined only if this or a lower rank is clicked, so "
-    "that the attractiveness of results at low ranks is overestimated, by about .1 at rank 9 for "
+    "that the attractiveness of results at low ranks is overestimated, by about 0.1 at rank 9 for "
     "simulated users; the full DBN model does not have this bias."
 )
 
@@ -37,15 +37,15 @@ def clicks_section(drift: Drift) -> Markup:
         "How well the click model behind the grades predicts held-out impressions. The baseline "
         "knows only the click rate per rank; a model that predicts worse than the baseline does "
         "not describe the users.",
-        _score_table(found),
-        grid(*(_rank_table(snapshot) for snapshot in found)),
+        _model_score_table(found),
+        grid(*(_click_rate_table(snapshot) for snapshot in found)),
         paragraph(LIMIT_OF_SDBN, "note")
         if any(snapshot["model"] == "sdbn" for snapshot in found)
         else None,
     )
 
 
-def _score_table(snapshots: list[Mapping[str, Any]]) -> Markup:
+def _model_score_table(snapshots: list[Mapping[str, Any]]) -> Markup:
     columns = (
         "Snapshot", "Model", "Held-out impressions", "Log-likelihood", "Baseline",
         "Perplexity", "Baseline",
@@ -62,10 +62,10 @@ def _score_table(snapshots: list[Mapping[str, Any]]) -> Markup:
         ]
         for each in snapshots
     ]
-    return table("Log-likelihood is best near 0, perplexity near 1", columns, rows)
+    return table("Log-likelihood is best near 0, perplexity is best near 1", columns, rows)
 
 
-def _rank_table(snapshot: Mapping[str, Any]) -> Markup:
+def _click_rate_table(snapshot: Mapping[str, Any]) -> Markup:
     most = max(max(row["observed"], row["predicted"]) for row in snapshot["ranks"])
     rows: list[Row] = [
         [

@@ -7,13 +7,13 @@ from markupsafe import Markup
 
 from builder.drift.report.sections import (
     Drift,
-    collapse_if_many,
-    format_pair,
-    nest_if_many,
+    collapse_figures_if_many,
+    format_snapshot_pair,
+    nest_tables_if_many,
     overlap_heat_map,
     status_chart,
 )
-from builder.drift.summary import count_not_kept
+from builder.drift.summary import count_dropped_documents
 from builder.reporting import numbers
 from builder.reporting.charts import LineSeries, histogram, line_chart
 from builder.reporting.parts import (
@@ -38,11 +38,11 @@ STATUS_PARTS = (
     ("added", "added", lambda p: p["documents"]["added"] - p["documents"]["returned"]),
     ("returned", "returned", lambda p: p["documents"]["returned"]),
     ("removed", "removed", lambda p: p["documents"]["removed"]),
-    ("crawled but not kept", "not-kept", lambda p: count_not_kept(p["documents"])),
+    ("crawled but not kept", "not-kept", lambda p: count_dropped_documents(p["documents"])),
 )
 
 
-def missing_pages_reason(drift: Drift) -> str | None:
+def reason_pages_not_comparable(drift: Drift) -> str | None:
     """Return the reason why no pages can be compared; None if pages can be compared."""
     if not drift["pairs"]:
         return "There is only one snapshot, so there is nothing to compare."
@@ -54,7 +54,7 @@ def missing_pages_reason(drift: Drift) -> str | None:
 def pages_section(drift: Drift) -> Markup:
     """Render a report section on added, removed and updated pages, and on how much they changed."""
     pairs = drift["pairs"]
-    if (why := missing_pages_reason(drift)) is not None:
+    if (why := reason_pages_not_comparable(drift)) is not None:
         return section("pages", "Pages", None, empty_note(why))
     return section(
         "pages",
@@ -78,14 +78,18 @@ def pages_section(drift: Drift) -> Markup:
             "text is only rearranged.",
             "note",
         ),
-        collapse_if_many("Degree of change", [_similarity_figure(pair) for pair in pairs]),
+        collapse_figures_if_many("Degree of change", [_similarity_figure(pair) for pair in pairs]),
         _similarity_table(pairs),
         _length_table(pairs),
-        nest_if_many(
+        nest_tables_if_many(
             "Pages that changed most",
-            [_most_changed_table(pair) for pair in pairs if pair["documents"]["most_rewritten"]],
+            [
+                _most_changed_pages_table(pair)
+                for pair in pairs
+                if pair["documents"]["most_rewritten"]
+            ],
         ),
-        nest_if_many(
+        nest_tables_if_many(
             "Hosts",
             [_host_table(pair) for pair in pairs if pair["documents"]["hosts"]["most_changed"]],
         ),
@@ -107,7 +111,9 @@ def _survival_chart(drift: Drift) -> Markup:
 
 def _similarity_figure(pair: Mapping[str, Any]) -> Markup:
     documents = pair["documents"]
-    title = f"{format_pair(pair)}: {numbers.pluralize(documents['updated'], 'updated page')}"
+    title = (
+        f"{format_snapshot_pair(pair)}: {numbers.pluralize(documents['updated'], 'updated page')}"
+    )
     if not documents["updated"]:
         return figure(title, empty_note("No page was updated."))
     jaccard, dice = documents["shingle_jaccard"], documents["dice"]
@@ -131,7 +137,7 @@ def _similarity_table(pairs: list[Mapping[str, Any]]) -> Markup:
     )  # fmt: skip
     rows: list[Row] = [
         [
-            format_pair(pair),
+            format_snapshot_pair(pair),
             *(
                 integer_cell(pair["documents"]["bands"][b])
                 for b in ("cosmetic", "edited", "rewritten")
@@ -150,14 +156,17 @@ def _similarity_table(pairs: list[Mapping[str, Any]]) -> Markup:
 def _length_table(pairs: list[Mapping[str, Any]]) -> Markup:
     columns = (
         "Snapshots", "Longer", "Shorter", "Words gained", "Only case or punctuation changed",
-        "Moved to another URL", "Other form of the URL",
+        "Moved to another URL", "URL in another form",
     )  # fmt: skip
     rows: list[Row] = [
         [
-            format_pair(pair),
+            format_snapshot_pair(pair),
             integer_cell(d["length_delta"]["longer"]),
             integer_cell(d["length_delta"]["shorter"]),
-            Cell(numbers.format_signed(d["length_delta"]["tokens"]), d["length_delta"]["tokens"]),
+            Cell(
+                numbers.format_signed_integer(d["length_delta"]["tokens"]),
+                d["length_delta"]["tokens"],
+            ),
             integer_cell(d["text_changed_only"]),
             integer_cell(d["moved"]),
             integer_cell(d["loose"]),
@@ -168,7 +177,7 @@ def _length_table(pairs: list[Mapping[str, Any]]) -> Markup:
     return table("Length of updated pages, and pages with another URL", columns, rows)
 
 
-def _most_changed_table(pair: Mapping[str, Any]) -> Markup:
+def _most_changed_pages_table(pair: Mapping[str, Any]) -> Markup:
     rows: list[Row] = [
         [
             row["title"] or "(no title)",
@@ -180,7 +189,7 @@ def _most_changed_table(pair: Mapping[str, Any]) -> Markup:
         ]
         for row in pair["documents"]["most_rewritten"]
     ]
-    caption = f"Pages that changed most, {format_pair(pair)}"
+    caption = f"Pages that changed most, {format_snapshot_pair(pair)}"
     columns = ("Title", "URL", "Sequences", "Words", "Words before", "Words after")
     return collapsible(caption, table(caption, columns, rows))
 
@@ -198,7 +207,7 @@ def _host_table(pair: Mapping[str, Any]) -> Markup:
         for row in hosts["most_changed"]
     ]
     caption = (
-        f"Hosts, {format_pair(pair)}: {numbers.format_count(hosts['new'])} new, "
+        f"Hosts, {format_snapshot_pair(pair)}: {numbers.format_count(hosts['new'])} new, "
         f"{numbers.format_count(hosts['gone'])} of {numbers.format_count(hosts['from'])} removed"
     )
     return collapsible(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from builder.drift.summary import NOT_KEPT_STATUSES, count_not_kept
+from builder.drift.summary import NOT_KEPT_STATUSES, count_dropped_documents
 from builder.reporting.numbers import format_count, format_decimal, format_percent, pluralize
 
 Drift = Mapping[str, Any]
@@ -24,11 +24,11 @@ LEFT = (
 
 @dataclass(frozen=True)
 class Finding:
-    """Sentence about the collection.
+    """One-sentence finding about the collection.
 
     Args:
         text: The sentence.
-        is_warning: Whether it reports a change in how the collection was built.
+        is_warning: Whether the sentence reports a change in how the collection was built.
     """
 
     text: str
@@ -60,7 +60,7 @@ def list_findings(drift: Drift) -> list[Finding]:
 
 
 def list_undecided_checks(drift: Drift) -> list[str]:
-    """Return a sentence with the reasons for each question that checks could not decide."""
+    """Return one sentence per question that the checks could not decide, with the reasons."""
     found: dict[str, list[str]] = {}
     for check in drift["checks"]:
         if check["verdict"] == "cannot tell":
@@ -88,18 +88,20 @@ def _survival_finding(drift: Drift) -> Iterator[str]:
 def _departure_finding(drift: Drift) -> Iterator[str]:
     """Yield a sentence on why pages left the collection, for the pair that lost the most pages."""
     pairs = [
-        p for p in drift["pairs"] if p["documents"]["removed"] + count_not_kept(p["documents"])
+        p
+        for p in drift["pairs"]
+        if p["documents"]["removed"] + count_dropped_documents(p["documents"])
     ]
     if not pairs:
         return
 
-    def departed_share(pair: Mapping[str, Any]) -> float:
-        left = int(pair["documents"]["removed"] + count_not_kept(pair["documents"]))
+    def departed_page_share(pair: Mapping[str, Any]) -> float:
+        left = int(pair["documents"]["removed"] + count_dropped_documents(pair["documents"]))
         return left / (left + _count_common_documents(pair))
 
-    most = max(pairs, key=departed_share)
+    most = max(pairs, key=departed_page_share)
     documents = most["documents"]
-    left = documents["removed"] + count_not_kept(documents)
+    left = documents["removed"] + count_dropped_documents(documents)
     if documents["removed_crawl_unknown"]:
         yield (
             f"{pluralize(left, 'page')} of {most['from']} {_is_or_are(left)} not in {most['to']}; "
@@ -159,8 +161,8 @@ def _vocabulary_finding(drift: Drift) -> Iterator[str]:
 
 def _describe_unknown_words(share: float) -> str:
     if not share:
-        return "all later words occurred before"
-    return f"{format_percent(share, 2)} of later words did not occur before"
+        return "no word of the later snapshot is new"
+    return f"{format_percent(share, 2)} of the words in the later snapshot are new"
 
 
 def _query_turnover_finding(drift: Drift) -> Iterator[str]:

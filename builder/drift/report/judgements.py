@@ -7,14 +7,14 @@ from markupsafe import Markup
 
 from builder.drift.report.sections import (
     Drift,
-    collapse_if_many,
-    format_pair,
+    collapse_figures_if_many,
+    format_snapshot_pair,
 )
 from builder.reporting import numbers
 from builder.reporting.parts import (
+    BarSegment,
     Cell,
     Row,
-    Segment,
     decimal_cell,
     empty_note,
     figure,
@@ -41,10 +41,14 @@ def judgements_section(drift: Drift) -> Markup:
         "How many judgements have each grade, and how often a grade changed, by the number of "
         "examinations of its query-document pair.",
         figure("Grades", stacked_bars([_grade_bar(s) for s in drift["snapshots"]])),
-        _per_query_table(drift["snapshots"]),
-        collapse_if_many("Grades of common pairs", [_transition_figure(pair) for pair in compared]),
-        collapse_if_many("Label stability", [_stability_table(pair) for pair in compared]),
-        collapse_if_many(
+        _judgement_count_table(drift["snapshots"]),
+        collapse_figures_if_many(
+            "Grades of common pairs", [_grade_transition_figure(pair) for pair in compared]
+        ),
+        collapse_figures_if_many(
+            "Label stability", [_label_stability_table(pair) for pair in compared]
+        ),
+        collapse_figures_if_many(
             "Fate of relevant pages",
             [
                 _relevant_pages_table(pair)
@@ -55,14 +59,14 @@ def judgements_section(drift: Drift) -> Markup:
     )
 
 
-def _grade_bar(snapshot: Mapping[str, Any]) -> tuple[str, Sequence[Segment]]:
+def _grade_bar(snapshot: Mapping[str, Any]) -> tuple[str, Sequence[BarSegment]]:
     return snapshot["snapshot"], [
-        Segment(name, value, color)
+        BarSegment(name, value, color)
         for name, value, color in zip(GRADE_NAMES, snapshot["grades"], GRADE_COLORS, strict=True)
     ]
 
 
-def _per_query_table(snapshots: Sequence[Mapping[str, Any]]) -> Markup:
+def _judgement_count_table(snapshots: Sequence[Mapping[str, Any]]) -> Markup:
     columns = (
         "Snapshot", "Judged per query, mean", "median", "maximum", "Relevant per query, mean",
         "median", "Examinations, median", "p10", "p90",
@@ -82,7 +86,7 @@ def _per_query_table(snapshots: Sequence[Mapping[str, Any]]) -> Markup:
     return table("Judged documents per query and examinations per judgement", columns, rows)
 
 
-def _transition_figure(pair: Mapping[str, Any]) -> Markup:
+def _grade_transition_figure(pair: Mapping[str, Any]) -> Markup:
     qrels = pair["qrels"]
     counts = qrels["transitions"]
     totals = [max(sum(row), 1) for row in counts]
@@ -95,16 +99,16 @@ def _transition_figure(pair: Mapping[str, Any]) -> Markup:
         for i, row in enumerate(counts)
     ]
     return figure(
-        f"Grades of common pairs, {format_pair(pair)}",
+        f"Grades of common pairs, {format_snapshot_pair(pair)}",
         heat_map("Rows: grade before; columns: after", GRADE_NAMES, GRADE_NAMES, shades, texts),
         f"{numbers.format_percent(qrels['kept_share'])} kept their grade, "
         f"{numbers.format_percent(qrels['flip_rate'])} flipped, "
         f"kappa {numbers.format_decimal(qrels['kappa'], 2)} "
-        f"(quadratic {numbers.format_decimal(qrels['kappa_quadratic'], 2)}).",
+        f"(quadratic weighted {numbers.format_decimal(qrels['kappa_quadratic'], 2)}).",
     )
 
 
-def _stability_table(pair: Mapping[str, Any]) -> Markup:
+def _label_stability_table(pair: Mapping[str, Any]) -> Markup:
     rows: list[Row] = []
     for row in pair["qrels"]["by_evidence"]:
         if row["pairs_common"]:
@@ -121,7 +125,7 @@ def _stability_table(pair: Mapping[str, Any]) -> Markup:
                 ]
             )
     return table(
-        f"Label stability by evidence, {format_pair(pair)}",
+        f"Label stability by evidence, {format_snapshot_pair(pair)}",
         ("Examinations", "Pairs", "Grade kept", "Flipped"),
         rows,
     )
@@ -139,7 +143,7 @@ def _relevant_pages_table(pair: Mapping[str, Any]) -> Markup:
         for row in pair["qrels"]["relevant_before"]
     ]
     return table(
-        f"Fate of relevant pages, {format_pair(pair)}",
+        f"Fate of relevant pages, {format_snapshot_pair(pair)}",
         ("Page", "Relevant", "Judged again", "Same grade", "Now grade 0"),
         rows,
     )

@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from builder.drift.report.sections import (
     Drift,
-    format_pair,
-    nest_if_many,
+    format_snapshot_pair,
+    nest_tables_if_many,
     overlap_heat_map,
     snapshot_upset_plot,
     status_chart,
@@ -66,14 +66,18 @@ def queries_section(drift: Drift) -> Markup:
             figure(
                 "Judged queries by snapshots",
                 snapshot_upset_plot(
-                    "Judged in exactly these snapshots", names, judged["intersections"]
+                    "Queries judged in exactly these snapshots", names, judged["intersections"]
                 ),
             ),
         ),
         _frequency_table(drift),
-        nest_if_many(
+        nest_tables_if_many(
             "Queries that changed most",
-            [shown for pair in drift["pairs"] if (shown := _mover_tables(pair)) is not None],
+            [
+                shown
+                for pair in drift["pairs"]
+                if (shown := _most_changed_query_tables(pair)) is not None
+            ],
         ),
     )
 
@@ -85,7 +89,7 @@ def _frequency_table(drift: Drift) -> Markup:
         q = pair["queries"]
         rows.append(
             [
-                format_pair(pair),
+                format_snapshot_pair(pair),
                 integer_cell(q["kept"]),
                 decimal_cell(q["frequency_spearman"]),
                 share_cell(q["impressions_kept_from"] / q["impressions_from"])
@@ -102,7 +106,7 @@ def _frequency_table(drift: Drift) -> Markup:
     return table("Frequency and length of queries", columns, rows)
 
 
-def _mover_tables(pair: Mapping[str, Any]) -> Markup | None:
+def _most_changed_query_tables(pair: Mapping[str, Any]) -> Markup | None:
     movers = pair["queries"]["movers"]
     lists = []
     for movement, heading in MOVERS:
@@ -118,4 +122,4 @@ def _mover_tables(pair: Mapping[str, Any]) -> Markup | None:
             lists.append(table(f"{heading} queries", ("Query", "Shown before", "After"), rows))
     if not lists:
         return None
-    return collapsible(f"Queries that changed most, {format_pair(pair)}", grid(*lists))
+    return collapsible(f"Queries that changed most, {format_snapshot_pair(pair)}", grid(*lists))

@@ -9,9 +9,9 @@ from markupsafe import Markup
 from builder.drift.report.findings import list_findings, list_undecided_checks
 from builder.reporting import numbers
 from builder.reporting.parts import (
+    BarSegment,
     Cell,
     Row,
-    Segment,
     bullet_list,
     collapsible,
     empty_note,
@@ -46,7 +46,7 @@ NOTHING_FOUND = (
 )
 
 
-def format_pair(pair: Mapping[str, Any]) -> str:
+def format_snapshot_pair(pair: Mapping[str, Any]) -> str:
     """Format a pair of snapshots as two names with an arrow between them."""
     return f"{pair['from']} \N{RIGHTWARDS ARROW} {pair['to']}"
 
@@ -185,8 +185,8 @@ def status_chart(title: str, pairs: Sequence[Mapping[str, Any]], statuses: Seque
     """
     rows = [
         (
-            format_pair(pair),
-            [Segment(label, count(pair), color) for label, color, count in statuses],
+            format_snapshot_pair(pair),
+            [BarSegment(label, count(pair), color) for label, color, count in statuses],
         )
         for pair in pairs
     ]
@@ -200,17 +200,19 @@ MAX_OPEN_ROWS = 36
 """Maximum number of rows of a table that is initially expanded; longer tables are collapsed."""
 
 
-def collapse_if_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
+def collapse_figures_if_many(summary: str, figures: Sequence[Markup]) -> Markup | None:
     """Render figures in a grid, collapsed if there are more than `MAX_OPEN_FIGURES`."""
-    return _collapse_if_many(summary, figures, grid(*figures))
+    return _collapse_content_if_many(summary, figures, grid(*figures))
 
 
-def nest_if_many(summary: str, tables: Sequence[Markup]) -> Markup | None:
-    """Join collapsible tables; nest them in one if there are more than `MAX_OPEN_FIGURES`."""
-    return _collapse_if_many(summary, tables, join_markup(tables))
+def nest_tables_if_many(summary: str, tables: Sequence[Markup]) -> Markup | None:
+    """Join collapsible tables; nest more than `MAX_OPEN_FIGURES` tables in one collapsible."""
+    return _collapse_content_if_many(summary, tables, join_markup(tables))
 
 
-def _collapse_if_many(summary: str, figures: Sequence[Markup], content: Markup) -> Markup | None:
+def _collapse_content_if_many(
+    summary: str, figures: Sequence[Markup], content: Markup
+) -> Markup | None:
     if not figures:
         return None
     if len(figures) <= MAX_OPEN_FIGURES:
@@ -218,7 +220,7 @@ def _collapse_if_many(summary: str, figures: Sequence[Markup], content: Markup) 
     return collapsible(f"{summary}: {len(figures)} pairs of snapshots", content)
 
 
-def collapse_if_long(caption: str, columns: Sequence[str], rows: Sequence[Row]) -> Markup:
+def collapse_table_if_long(caption: str, columns: Sequence[str], rows: Sequence[Row]) -> Markup:
     """Render a table, collapsed if it has more than `MAX_OPEN_ROWS` rows."""
     content = table(caption, columns, rows)
     return collapsible(caption, content) if len(rows) > MAX_OPEN_ROWS else content

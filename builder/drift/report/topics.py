@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.drift.report.sections import Drift, collapse_if_long, format_pair
+from builder.drift.report.sections import Drift, collapse_table_if_long, format_snapshot_pair
 from builder.reporting import numbers
 from builder.reporting.parts import (
     Row,
@@ -30,7 +30,7 @@ def topics_section(drift: Drift) -> Markup:
     if not mix["mix"]:
         return section("topics", "Topics", None, empty_note("No query has a topic."))
     names = mix["snapshots"]
-    chosen = _select_snapshots(len(names))
+    chosen = _select_snapshot_indexes(len(names))
     shares = _topic_shares(mix, "impressions")
     most = max(value or 0.0 for row in shares for value in row)
     rows: list[Row] = [
@@ -59,7 +59,7 @@ def topics_section(drift: Drift) -> Markup:
 def _divergence_table(mix: Mapping[str, Any]) -> Markup:
     rows: list[Row] = [
         [
-            format_pair({"from": before, "to": after}),
+            format_snapshot_pair({"from": before, "to": after}),
             decimal_cell(shown, 4),
             decimal_cell(listed, 4),
         ]
@@ -68,10 +68,10 @@ def _divergence_table(mix: Mapping[str, Any]) -> Markup:
         )
     ]
     columns = ("Snapshots", "By impressions", "By queries")
-    return collapse_if_long("Divergence of the topic mix", columns, rows)
+    return collapse_table_if_long("Divergence of the topic mix", columns, rows)
 
 
-def _select_snapshots(n_snapshots: int) -> list[int]:
+def _select_snapshot_indexes(n_snapshots: int) -> list[int]:
     """Return the indexes of the snapshots in the table: the first and the most recent ones."""
     if n_snapshots <= SNAPSHOTS_SHOWN:
         return list(range(n_snapshots))

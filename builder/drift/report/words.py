@@ -6,12 +6,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.drift.report.documents import missing_pages_reason
+from builder.drift.report.documents import reason_pages_not_comparable
 from builder.drift.report.sections import (
     Drift,
-    collapse_if_long,
-    format_pair,
-    nest_if_many,
+    collapse_table_if_long,
+    format_snapshot_pair,
+    nest_tables_if_many,
 )
 from builder.reporting import numbers
 from builder.reporting.parts import (
@@ -29,13 +29,13 @@ from builder.reporting.parts import (
 )
 
 MAX_PAIRS = 36
-"""Maximum number of pairs in the vocabulary table; if more, only consecutive pairs are listed."""
+"""Maximum number of pairs in the vocabulary table; beyond it, only consecutive pairs are listed."""
 
 
 def words_section(drift: Drift) -> Markup:
     """Render a report section on vocabulary differences, and on the words that changed most."""
     everything, core = drift["vocabulary"]["all"], drift["vocabulary"]["core"]
-    if (why := missing_pages_reason(drift)) is not None:
+    if (why := reason_pages_not_comparable(drift)) is not None:
         return section("words", "Words", None, empty_note(why))
     names = [s["snapshot"] for s in drift["snapshots"]]
     return section(
@@ -46,15 +46,17 @@ def words_section(drift: Drift) -> Markup:
         grid(
             figure(
                 "All pages",
-                _divergence_heat_map("Divergence of words, all pages", names, everything),
+                _divergence_heat_map(
+                    "Divergence of word distributions, all pages", names, everything
+                ),
             ),
             figure(
                 "Pages in every snapshot", _divergence_heat_map("Divergence, core", names, core)
             ),
         ),
         _vocabulary_table(everything, core),
-        nest_if_many(
-            "Words that rose and fell",
+        nest_tables_if_many(
+            "Words whose frequency rose or fell",
             [_word_movement_tables(pair) for pair in everything if pair.get("rising")],
         ),
     )
@@ -76,7 +78,7 @@ def _vocabulary_table(
 ) -> Markup:
     rows: list[Row] = [
         [
-            f"{format_pair(pair)}{label}",
+            f"{format_snapshot_pair(pair)}{label}",
             integer_cell(pair["types_from"]),
             integer_cell(pair["types_to"]),
             decimal_cell(pair["jaccard"]),
@@ -93,7 +95,7 @@ def _vocabulary_table(
         "Unknown before", "Unknown after",
     )  # fmt: skip
     of = "all pairs of snapshots" if len(all_pairs) <= MAX_PAIRS else "consecutive snapshots"
-    return collapse_if_long(f"Vocabulary of {of}", columns, rows)
+    return collapse_table_if_long(f"Vocabulary of {of}", columns, rows)
 
 
 def _word_movement_tables(pair: Mapping[str, Any]) -> Markup:
@@ -105,4 +107,6 @@ def _word_movement_tables(pair: Mapping[str, Any]) -> Markup:
             for row in pair[direction]
         ]
         lists.append(table(f"Words that {heading}", columns, rows))
-    return collapsible(f"Words that rose and fell, {format_pair(pair)}", grid(*lists))
+    return collapsible(
+        f"Words whose frequency rose or fell, {format_snapshot_pair(pair)}", grid(*lists)
+    )

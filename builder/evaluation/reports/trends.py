@@ -40,7 +40,7 @@ def trend_chart(report: TrendReport) -> str:
         row["system"]: _line_ends(row, times[-1] - times[0]) for row in best.iter_rows(named=True)
     }
     _draw_trends(drawing, scores, lines, times)
-    return drawing.render_image()
+    return drawing.render_svg_file()
 
 
 def _line_ends(trend: dict[str, float | None], seconds: int) -> tuple[float, float] | None:

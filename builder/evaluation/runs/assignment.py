@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from builder.errors import UsageError
-from builder.text.names import to_valid_text
+from builder.text.names import to_valid_unicode
 
 _EXTENSIONS = re.compile(r"(\.(txt|run|trec|res|eval|csv|tsv|gz|zst|zstd))+$", re.IGNORECASE)
 _SEPARATORS = " ._-+"
@@ -118,7 +118,7 @@ def _contains_folder(folder: Path, other: Path) -> bool:
 
 
 def _assign_run(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
-    stem = _EXTENSIONS.sub("", to_valid_text(path.name))
+    stem = _EXTENSIONS.sub("", to_valid_unicode(path.name))
     parts = [stem, *reversed(path.parts[:-1])]
     for part in parts:
         named = [name for name, pattern in patterns.items() if pattern.search(part)]
@@ -177,7 +177,7 @@ def _system_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
 
 
 def _strip_snapshot(pattern: re.Pattern[str], name: str) -> str:
-    parts = (part.strip(_SEPARATORS) for part in pattern.split(to_valid_text(name)))
+    parts = (part.strip(_SEPARATORS) for part in pattern.split(to_valid_unicode(name)))
     return "_".join(part for part in parts if part)
 
 

@@ -23,7 +23,7 @@ from builder.tasks.classification.scores import (
     weighted_f1,
 )
 from builder.tasks.classification.table_schemas import POLARITIES
-from builder.text.names import to_valid_text
+from builder.text.names import to_valid_unicode
 
 HEADER = ["id", "label"]
 DEFAULT_WEIGHTS = {"short": 0.5, "long": 0.5}
@@ -139,7 +139,7 @@ def read_predictions(path: Path) -> dict[str, str]:
 
 
 def _system_name(path: Path) -> str:
-    return Path(to_valid_text(path.name).removesuffix(".gz")).stem
+    return Path(to_valid_unicode(path.name).removesuffix(".gz")).stem
 
 
 def _read_labels(collection: Path, split: str) -> dict[str, str]:

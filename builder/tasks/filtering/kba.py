@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from builder.evaluation.textlines import check_lines, line_blocks
-from builder.text.names import to_valid_text
+from builder.text.names import to_valid_unicode
 
 MIN_FIELDS, MAX_FIELDS = 6, 12
 MAX_CONFIDENCE = 1000.0
@@ -107,7 +107,7 @@ def read_filtering_run(path: Path, relevance: int = 2) -> FilteringRun:
 
 def system_name(path: Path) -> str:
     """Return the system name of a run file: its name without `.gz`, `.txt`, `.tsv` or `.run`."""
-    name = to_valid_text(path.name).removesuffix(".gz")
+    name = to_valid_unicode(path.name).removesuffix(".gz")
     return Path(name).stem if Path(name).suffix in {".txt", ".tsv", ".run"} else name
 
 
