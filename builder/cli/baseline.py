@@ -24,7 +24,7 @@ FEEDBACK_SOURCES = {
 
 
 class Expansion(StrEnum):
-    """Methods of query expansion."""
+    """Query expansion method."""
 
     RM3 = "rm3"
     KEYQUERY = "keyquery"
@@ -40,8 +40,8 @@ def baseline(
     expand: Annotated[
         Expansion | None,
         typer.Option(
-            help="Expand queries by this method, with documents judged relevant in earlier "
-            "snapshots."
+            help="Query expansion method; the feedback documents are those judged relevant in "
+            "earlier snapshots."
         ),
     ] = None,
     fb_docs: Annotated[
@@ -57,8 +57,8 @@ def baseline(
         bool,
         typer.Option(
             "--earlier-statistics",
-            help="Search every snapshot but the first with the collection statistics of the "
-            "preceding snapshot, for `longeval attribute`.",
+            help="Rank the documents of every snapshot except the first with the collection "
+            "statistics of the preceding snapshot, as input for `longeval attribute`.",
         ),
     ] = False,
     quiet: Quiet = False,
@@ -124,9 +124,9 @@ def _search(
 
     Args:
         snapshot: Snapshot to search.
-        statistics_source: Snapshot whose collection statistics are used; None: `snapshot` itself.
+        statistics_source: Snapshot whose collection statistics are used; default: `snapshot`.
         parameters: Parameters of BM25.
-        suffix: Suffix of the names of the text columns in the search language.
+        suffix: Suffix of the text columns in the search language, such as `_en`.
     """
     from builder.evaluation import search_snapshot, snapshot_statistics
 
@@ -170,7 +170,7 @@ def _search_expanded(
 
 
 def _check_earlier_statistics(snapshots: Sequence[str], expand: Expansion | None) -> None:
-    """Check that `--earlier-statistics` is valid for these snapshots and this expansion.
+    """Check that `--earlier-statistics` can be combined with the snapshots and `--expand`.
 
     Raises:
         UsageError: Queries are expanded, or there are fewer than two snapshots.

@@ -15,7 +15,7 @@ from builder.reporting.numbers import pluralize
 
 
 class FindingFormat(StrEnum):
-    """Output formats of `longeval validate`."""
+    """Output format of `longeval validate`."""
 
     TEXT = "text"
     JSON = "json"

@@ -148,7 +148,8 @@ def attribute(
         list[Path] | None,
         typer.Option(
             help="Runs of the same systems, ranked with the collection statistics of the preceding "
-            "snapshot, to split the residual; see `longeval baseline --earlier-statistics`."
+            "snapshot; they split the residual into the effects of collection statistics and of "
+            "the system. See `longeval baseline --earlier-statistics`."
         ),
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option

@@ -71,7 +71,7 @@ def pool(
         return
     drawn = report.pool
     typer.echo(
-        f"{drawn.pairs.height:,} of {drawn.eligible:,} eligible pairs to judge; excluded: "
+        f"{drawn.pairs.height:,} of {drawn.eligible:,} eligible pairs sampled for judging; excluded: "
         f"{drawn.unknown_queries:,} with an unknown query, {drawn.unknown_documents:,} with an "
         f"unknown document, {drawn.judged:,} already judged"
     )
@@ -94,7 +94,7 @@ def import_sheets(
     ],
     out: Annotated[
         Path,
-        typer.Option(help="Output file (Parquet), for `judgements` in a `[[snapshots]]` section."),
+        typer.Option(help="Output file (Parquet); list it under `judgements` in a `[[snapshots]]` section."),
     ],
     quiet: Quiet = False,
 ) -> None:

@@ -26,7 +26,7 @@ MAX_THREADS = 1024
 
 
 class OutputFormat(StrEnum):
-    """Output formats of most commands."""
+    """Output format of most commands."""
 
     TEXT = "text"
     JSON = "json"

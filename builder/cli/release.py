@@ -27,7 +27,7 @@ MAX_LISTED_FILES = 10
 
 
 class ExportLayout(StrEnum):
-    """Layouts supported by `longeval export`."""
+    """Layout in which `longeval export` writes a collection."""
 
     TREC = "trec"
     LONGEVAL_2023 = "longeval-2023"
@@ -72,7 +72,7 @@ def export(
 
 
 class ImportLayout(StrEnum):
-    """Layouts supported by `longeval import`."""
+    """Layout of a release that `longeval import` can read."""
 
     LONGEVAL_2023 = "longeval-2023"
     LONGEVAL_SCI = "longeval-sci"
@@ -202,7 +202,7 @@ def _format_file_counts(counts: Mapping[str, int]) -> str:
 
 
 class DiffFormat(StrEnum):
-    """Output formats of `longeval diff`."""
+    """Output format of `longeval diff`."""
 
     TEXT = "text"
     MARKDOWN = "markdown"

@@ -50,8 +50,8 @@ def boost(
         float,
         typer.Option(
             min=0,
-            help="Amount added to the score of a document per unit of its mean grade in "
-            "earlier snapshots.",
+            help="Weight of the mean grade of a document in earlier snapshots; the weighted grade "
+            "is added to the score, which is scaled to 0-1 per query.",
         ),
     ] = 1.0,
     tag: Tag = "boost",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CrawlFormat(StrEnum):
-    """File formats of simulated crawls."""
+    """File format of simulated crawls."""
 
     JSONL = "jsonl"
     QWANT = "qwant"
@@ -32,7 +32,7 @@ class CrawlFormat(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """File formats of simulated query logs."""
+    """File format of simulated query logs."""
 
     JSONL = "jsonl"
     PARQUET = "parquet"
@@ -122,7 +122,7 @@ def simulate(
 
 
 def _print_sanity(rows: "list[SanityRow] | None") -> None:
-    """Print the BM25 scores of the demo collection; without scores, name the extras to install."""
+    """Print the BM25 scores of the demo collection, or which extras to install to compute them."""
     from builder.cli.evaluation import format_sanity_rows
 
     if rows is None:

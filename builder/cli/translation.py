@@ -35,7 +35,7 @@ ComputeType = Annotated[str, typer.Option(help="CTranslate2 compute type, such a
 
 
 class InputKind(StrEnum):
-    """Kinds of text to translate."""
+    """Kind of text to translate."""
 
     TEXT = "text"
     QUERY = "query"
@@ -109,7 +109,7 @@ def run_translation(
 def _translate_standard_input(
     out: Path | None, params: "TranslateParameters", limits: "Limits", kind: InputKind
 ) -> "list[Translation]":
-    """Translate lines of standard input as they arrive; if `out` is None, to standard output."""
+    """Translate lines of standard input as they arrive; write to `out`, or to standard output if None."""
     from builder.translation import translate_stream
 
     translations = []

@@ -172,7 +172,7 @@ def compare_rankings(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare the ranking of systems by F1 with their ranking by the end points of their trends.
+    """Compare two rankings of the systems: by F1, and by the end points of the trends.
 
     Reproduces table 1 of Kenter et al. (2015).
 
@@ -194,7 +194,7 @@ def compare_granularities(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare the trend slopes of the first batch length with those of each other batch length.
+    """Compare trend slopes for the first batch length with those for all other batch lengths.
 
     Reproduces table 2 of Kenter et al. (2015).
 
@@ -266,7 +266,7 @@ def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Pat
 def _create_trend_parameters(
     granularity: str, cutoffs: list[float] | None, relevance: int, zeta: float
 ) -> "FilteringTrendParameters":
-    """Create trend parameters from options; default of `cutoffs`: 50, 100, ..., 1000."""
+    """Create trend parameters from options; the default cutoffs are 50, 100, ..., 1000."""
     from builder.tasks.filtering import FilteringTrendParameters
 
     filtering = create_filtering_parameters(

@@ -92,7 +92,7 @@ def _check_disks(folder: Path) -> Iterator[Diagnosis]:
 
 
 def _required_packages(extra: str | None) -> list[str]:
-    """Return the names of the packages that an extra requires, or that the core requires (None)."""
+    """Return the names of the packages that an extra requires; None: the required packages."""
     names = []
     for line in requires(PACKAGE) or ():
         requirement, _, condition = line.partition(";")

@@ -132,11 +132,10 @@ def _missing_shown_documents(
 ) -> Table[ShownDocuments] | None:
     """Return the documents that were shown to users but are missing from a snapshot.
 
-    The list is taken from the rejects of the snapshot. Shown documents that are in the snapshot are
-    not needed.
+    The documents are read from the rejects of the snapshot.
 
     Returns:
-        Table with one row per document; None if the rejects do not contain all document ids.
+        Table with one row per document; None if the rejects lack some document ids.
     """
     rejects = collection.snapshot(snapshot).rejects
     left_out = rejects.filter(stage=measure_coverage.name, reason=NOT_IN_COLLECTION).collect()

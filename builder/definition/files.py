@@ -50,7 +50,9 @@ def _read_toml(path: Path, not_found_message: str = FILE_NOT_FOUND) -> dict[str,
         hint = f"did you mean {path / inside}?" if inside else "it contains no TOML file"
         raise DefinitionError(f"expected a definition file, found a folder; {hint}", path) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"cannot be read as UTF-8 text: {error}", path) from None
+        raise DefinitionError(
+                f"cannot be read as UTF-8 text: {error}; check the encoding and permissions", path
+            ) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DefinitionError(f"not valid TOML: {error}", path) from None
 

@@ -130,7 +130,7 @@ class SnapshotDefinition(Section):
 
 
 def _to_unix_seconds(day: date) -> int:
-    """Convert a date (midnight UTC) or a timestamp (by default in UTC) to Unix seconds."""
+    """Convert a date (midnight UTC) or a timestamp (UTC unless it has an offset) to Unix seconds."""
     time = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
     return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
 
@@ -146,7 +146,7 @@ class Workflow(Parameters):
         return next(s for s in self.snapshots if s.name == name)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """Return a parameter section; overrides of the given snapshot, if any, are applied."""
+        """Return a parameter section, with the overrides of the given snapshot, if any, applied."""
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]
@@ -310,7 +310,8 @@ def _resolve_defaults(workflow: Workflow, file: Path) -> Workflow:
     if model is None and languages[1:]:
         if languages[0] != FRENCH:
             message = (
-                f"expected a model, found none; the bundled model does not support {languages[0]!r}"
+                f"expected a model, found none; the bundled model does not support "
+                f"{languages[0]!r}, so set translate.model to the folder of another model"
             )
             raise DefinitionError(message, file, "translate.model")
         model = Path(BUNDLED)

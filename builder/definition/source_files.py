@@ -49,12 +49,12 @@ def expand_pattern(folder: Path, pattern: str) -> list[Source]:
 
 
 def find_sources(file: Path, patterns: Sequence[str], key: str) -> tuple[Source, ...]:
-    """Return the files that match the patterns under a key of a definition, without duplicates.
+    """Return the files that match the patterns of one definition key, without duplicates.
 
     Args:
         file: Path of the definition file; patterns are relative to its folder.
-        patterns: Paths, folders and globs, in the order in which their files are returned.
-        key: Key of the list of patterns, for error messages.
+        patterns: Paths, folders and globs; files are returned in this order.
+        key: Definition key with the patterns, such as `documents.deny`; used in error messages.
 
     Raises:
         DefinitionError: A pattern matches no file or a broken link, or the same file is present
@@ -96,7 +96,7 @@ def find_pattern_files(file: Path, pattern: str, key: str) -> list[Source]:
 
 
 def find_compressed_copies(sources: Iterable[Source]) -> tuple[Source, Source] | None:
-    """Return a pair of files whose paths differ only in the compression suffix; None if none do."""
+    """Return two files whose paths differ only in the compression suffix; None if there are none."""
     files = sorted(
         (_strip_compression_suffix(source.path), source.name, source) for source in sources
     )
@@ -153,5 +153,5 @@ def _is_skipped(name: str) -> bool:
 
 
 def _source_name(path: Path, folder: Path) -> str:
-    """Return a path as text; it is relative to `folder` if it is inside `folder`."""
+    """Return a path as text, relative to `folder` if it is inside that folder."""
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

@@ -66,7 +66,7 @@ class ClickParameters(Section):
     )
     prior: Literal["empirical_bayes", "beta"] = Field(
         default="empirical_bayes",
-        description="Beta priors of attractiveness and satisfaction. empirical_bayes: fitted to "
+        description="Beta priors on attractiveness and satisfaction. empirical_bayes: fitted to "
         "the snapshot; beta: given by `prior_alpha` and `prior_beta`",
     )
     prior_alpha: float = Field(

@@ -143,11 +143,11 @@ class LogParameters(RawParameters):
     )
     max_query_chars: Positive = Field(
         default=500,
-        description="Maximum number of characters of a query; longer queries are rejected",
+        description="Maximum number of characters in a query; longer queries are rejected",
     )
     max_results: Positive = Field(
         default=1000,
-        description="Maximum number of results of an impression; longer lists are rejected",
+        description="Maximum number of results in an impression; longer lists are rejected",
     )
     max_line_bytes: Positive = Field(
         default=8 * 2**20,

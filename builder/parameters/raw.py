@@ -31,7 +31,7 @@ class RawParameters(TimeParameters):
     @field_validator("scheme", mode="before")
     @classmethod
     def _read_none(cls, value: object) -> object:
-        """Read `none` as None, which TOML cannot express."""
+        """Convert the string `none` to None, because TOML has no null value."""
         return None if value == "none" else value
 
     @field_validator("address")

@@ -20,7 +20,7 @@ class Section(BaseModel):
     """Keys that may be overridden for a single snapshot."""
 
     def override(self, other: Self) -> Self:
-        """Return a copy with the values that were set explicitly in `other` and its subsections."""
+        """Return a copy in which the values set explicitly in `other` replace those of this section."""
         update = {}
         for name in other.model_fields_set:
             old, new = getattr(self, name), getattr(other, name)
