@@ -33,8 +33,8 @@ from builder.cli import (
     trends,
 )
 from builder.cli.arguments import expand_arguments
-from builder.cli.help import SectionedGroup
-from builder.cli.output import escape_control, escape_unencodable
+from builder.cli.help import SectionedCommandGroup
+from builder.cli.output import escape_control_characters, escape_unencodable_characters
 from builder.errors import LongEvalError
 from builder.io.disk import to_user_error
 
@@ -42,7 +42,7 @@ NEWLINE = "\n"
 
 app = typer.Typer(
     name="longeval",
-    cls=SectionedGroup,
+    cls=SectionedCommandGroup,
     help="Build, validate and analyze longitudinal test collections for information retrieval.",
     no_args_is_help=True,
     add_completion=True,
@@ -128,7 +128,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         handler.install()
         for stream in (sys.stdout, sys.stderr):
-            escape_unencodable(stream)
+            escape_unencodable_characters(stream)
         app(args=expand_arguments(arguments), prog_name="longeval")
     except BaseException as error:
         exit_code = _report_error(error, handler, debug="--debug" in arguments)
@@ -155,5 +155,5 @@ def _report_error(error: BaseException, handler: _SignalHandler, *, debug: bool)
     user_error = error if isinstance(error, LongEvalError) else to_user_error(error)
     if user_error is None or debug:
         return None
-    typer.echo(f"longeval: {escape_control(str(user_error), keep=NEWLINE)}", err=True)
+    typer.echo(f"longeval: {escape_control_characters(str(user_error), keep=NEWLINE)}", err=True)
     return user_error.exit_code

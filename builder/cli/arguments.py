@@ -13,7 +13,7 @@ from builder.cli.help import CommandGroup
 from builder.errors import UsageError
 
 
-class DefaultGroup(CommandGroup):
+class DefaultCommandGroup(CommandGroup):
     """Command group that runs its first command if the arguments name no command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -23,7 +23,7 @@ FEEDBACK_SOURCES = {
 }
 
 
-class Expansion(StrEnum):
+class ExpansionMethod(StrEnum):
     """Query expansion method."""
 
     RM3 = "rm3"
@@ -38,7 +38,7 @@ def baseline(
     ] = None,
     depth: RunDepth = 1000,
     expand: Annotated[
-        Expansion | None,
+        ExpansionMethod | None,
         typer.Option(
             help="Query expansion method; the feedback documents are those judged relevant in "
             "earlier snapshots."
@@ -85,14 +85,14 @@ def baseline(
         path, note = out / f"{snapshot.name}.txt.gz", ""
         if expansion is None:
             statistics_source = earlier[-1] if earlier_statistics else None
-            run = _search(snapshot, statistics_source, parameters, suffix)
+            run = _search_snapshot(snapshot, statistics_source, parameters, suffix)
         else:
-            run, note = _search_expanded(snapshot, earlier, expansion, parameters, suffix)
+            run, note = _search_with_expansion(snapshot, earlier, expansion, parameters, suffix)
         write_run_file(run, path, note, quiet=quiet)
 
 
 def _parse_expansion(
-    expand: Expansion | None, fb_docs: int, fb_terms: int, original_weight: float
+    expand: ExpansionMethod | None, fb_docs: int, fb_terms: int, original_weight: float
 ) -> "Rm3Parameters | KeyQueryParameters | None":
     """Return the parameters of the query expansion; None if queries are not expanded.
 
@@ -107,14 +107,14 @@ def _parse_expansion(
             "--fb-docs, --fb-terms, --original-weight: expected --expand rm3 or --expand keyquery "
             "with these options, found no --expand"
         )
-    if expand == Expansion.KEYQUERY and original_weight != defaults.original_weight:
+    if expand == ExpansionMethod.KEYQUERY and original_weight != defaults.original_weight:
         raise UsageError("--original-weight: expected --expand rm3, found --expand keyquery")
-    if expand == Expansion.KEYQUERY:
+    if expand == ExpansionMethod.KEYQUERY:
         return KeyQueryParameters(fb_docs, fb_terms)
     return rm3 if expand else None
 
 
-def _search(
+def _search_snapshot(
     snapshot: "Snapshot",
     statistics_source: "Snapshot | None",
     parameters: "Bm25Parameters",
@@ -145,7 +145,7 @@ def _search(
     )
 
 
-def _search_expanded(
+def _search_with_expansion(
     snapshot: "Snapshot",
     earlier: Sequence["Snapshot"],
     expansion: "Rm3Parameters | KeyQueryParameters",
@@ -169,7 +169,7 @@ def _search_expanded(
     return run, f" (queries with {counts})"
 
 
-def _check_earlier_statistics(snapshots: Sequence[str], expand: Expansion | None) -> None:
+def _check_earlier_statistics(snapshots: Sequence[str], expand: ExpansionMethod | None) -> None:
     """Check that `--earlier-statistics` can be combined with the snapshots and `--expand`.
 
     Raises:

@@ -45,7 +45,7 @@ class VoteUnit(StrEnum):
     USER = "user"
 
 
-class ResultPageRule(StrEnum):
+class ResultPageGrouping(StrEnum):
     """Treatment of a user's consecutive result pages for the same query: separate or joined."""
 
     SEPARATE = "separate"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.json_output import print_json, sanity_to_json
+from builder.cli.json_output import print_json, sanity_rows_to_json
 from builder.cli.options import (
     CollectionFolder,
     EvaluationDepth,
@@ -20,7 +20,12 @@ from builder.cli.options import (
     ScoredRuns,
     Splits,
 )
-from builder.cli.output import escape_control, format_table, print_frames, print_rows
+from builder.cli.output import (
+    escape_control_characters,
+    format_table,
+    print_data_frames,
+    print_rows,
+)
 from builder.errors import UsageError
 from builder.io.disk import check_output_is_no_input
 
@@ -91,7 +96,7 @@ def evaluate(
     with extract_archives(runs) as files:
         evaluation = evaluate_paths(find_qrels(collection), files, parameters)
     for warning in zero_score_warnings(evaluation):
-        typer.echo(f"warning: {escape_control(warning)}", err=True)
+        typer.echo(f"warning: {escape_control_characters(warning)}", err=True)
     if per_query is not None:
         write_query_scores(evaluation, per_query)
     if html is not None:
@@ -211,7 +216,7 @@ def reproducibility(
             depth=depth,
             rbo_p=rbo_p,
         )
-    print_frames(format, reproducibility=comparisons)
+    print_data_frames(format, reproducibility=comparisons)
 
 
 def sanity(
@@ -231,7 +236,7 @@ def sanity(
     snapshots = [opened.snapshot(name) for name in opened.snapshots]
     rows = sanity_table(snapshots, opened.languages)
     if format is OutputFormat.JSON:
-        print_json(sanity_to_json(rows))
+        print_json(sanity_rows_to_json(rows))
     else:
         typer.echo(format_sanity_rows(rows))
 

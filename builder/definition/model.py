@@ -13,10 +13,10 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from builder.definition.files import read_definition
-from builder.definition.source_files import expand_patterns, find_pattern_files, find_sources
+from builder.definition.source_files import expand_patterns, find_matching_files, find_sources
 from builder.errors import DefinitionError
 from builder.io.sources import Interval, Source
-from builder.models import BUNDLED, bundled_model, is_bundled
+from builder.models import BUNDLED, bundled_model_folder, is_bundled
 from builder.parameters import CrawlParameters, LogParameters, Parameters, Section
 from builder.text.names import ENGLISH, FRENCH, LANGUAGE_PATTERN, NAME_PATTERN, VERSION_PATTERN
 from schemas import SNAPSHOT_PATTERN
@@ -77,7 +77,7 @@ class SnapshotOverrides(Section):
 
     @field_validator("log", "crawl")
     @classmethod
-    def _reject_rule_overrides(cls, value: Section, info: ValidationInfo) -> Section:
+    def _check_overridden_keys(cls, value: Section, info: ValidationInfo) -> Section:
         """Reject overrides of keys that determine which records are kept."""
         rules = sorted(value.model_fields_set - value.overridable)
         if rules:
@@ -129,9 +129,11 @@ class SnapshotDefinition(Section):
         return Interval(_to_unix_seconds(self.start), _to_unix_seconds(self.end))
 
 
-def _to_unix_seconds(day: date) -> int:
-    """Convert a date (midnight UTC) or a timestamp (UTC unless it has an offset) to Unix seconds."""
-    time = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
+def _to_unix_seconds(date_or_timestamp: date) -> int:
+    """Convert a date (midnight UTC) or a timestamp (default: UTC) to Unix seconds."""
+    time = date_or_timestamp
+    if not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day, tzinfo=UTC)
     return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
 
 
@@ -150,7 +152,7 @@ class Workflow(Parameters):
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]
-        return section.override(overrides[0]) if overrides and overrides[0] else section
+        return section.with_overrides(overrides[0]) if overrides and overrides[0] else section
 
     @property
     def log_formats(self) -> tuple[str, ...]:
@@ -191,7 +193,9 @@ class Definition(BaseModel):
         path = Path(file)
         definition = cls(
             file=path,
-            workflow=_resolve_defaults(read_definition(path, Workflow, FILE_NOT_FOUND), path),
+            workflow=_derive_languages_and_model(
+                read_definition(path, Workflow, FILE_NOT_FOUND), path
+            ),
         )
         definition._check_snapshots()
         definition._check_files()
@@ -203,7 +207,7 @@ class Definition(BaseModel):
         The pattern `embedded` expands to the files of the bundled translation model.
         """
         if list(patterns) == [BUNDLED]:
-            model = sorted(path for path in bundled_model().iterdir() if path.is_file())
+            model = sorted(path for path in bundled_model_folder().iterdir() if path.is_file())
             return tuple(Source(path, f"{BUNDLED}/{path.name}") for path in model)
         return expand_patterns(self.file.parent, patterns)
 
@@ -216,7 +220,7 @@ class Definition(BaseModel):
         """
         section = self.workflow.section(name, snapshot)
         paths = {
-            field: bundled_model() if is_bundled(value) else self.resolve_path(value)
+            field: bundled_model_folder() if is_bundled(value) else self.resolve_path(value)
             for field, value in section
             if isinstance(value, Path)
         }
@@ -256,7 +260,7 @@ class Definition(BaseModel):
                 )
 
     def _check_files(self) -> None:
-        found = find_pattern_files(self.file, self.workflow.collection.topics, "collection.topics")
+        found = find_matching_files(self.file, self.workflow.collection.topics, "collection.topics")
         if len(found) > 1:
             names = ", ".join(source.name for source in found)
             message = (
@@ -286,7 +290,7 @@ class Definition(BaseModel):
         raise DefinitionError(message, self.file, f"snapshots[{index}].{key}")
 
 
-def _resolve_defaults(workflow: Workflow, file: Path) -> Workflow:
+def _derive_languages_and_model(workflow: Workflow, file: Path) -> Workflow:
     """Derive a missing `collection.languages` or `translate.model` from the other key.
 
     Raises:

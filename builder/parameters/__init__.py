@@ -26,7 +26,7 @@ from builder.parameters.queries import (
     SplitParameters,
     VariantParameters,
     VerdictFilter,
-    VerdictParameters,
+    VerdictFilterParameters,
 )
 from builder.parameters.section import Section
 from builder.parameters.times import TimeParameters
@@ -54,7 +54,7 @@ __all__ = [
     "TranslateParameters",
     "VariantParameters",
     "VerdictFilter",
-    "VerdictParameters",
+    "VerdictFilterParameters",
     "validate_votes_and_pages",
 ]
 
@@ -65,7 +65,7 @@ class Parameters(Section):
     log: LogParameters = LogParameters()
     crawl: CrawlParameters = CrawlParameters()
     select: SelectParameters = SelectParameters()
-    verdicts: VerdictParameters = VerdictParameters()
+    verdicts: VerdictFilterParameters = VerdictFilterParameters()
     variants: VariantParameters = VariantParameters()
     clicks: ClickParameters = ClickParameters()
     documents: DocumentParameters = DocumentParameters()

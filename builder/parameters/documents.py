@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from builder.parameters.raw import RawParameters
+from builder.parameters.raw import RawDataParameters
 from builder.parameters.section import Positive, Section, Share
 
 
@@ -27,10 +27,10 @@ class PageFields(Section):
     )
 
 
-class CrawlParameters(RawParameters):
+class CrawlParameters(RawDataParameters):
     """Section `[crawl]`: how crawled pages are read."""
 
-    format_keys = RawParameters.format_keys | {"fields", "format"}
+    format_keys = RawDataParameters.format_keys | {"fields", "format"}
     overridable = format_keys | {"text_format", "undated"}
 
     format: Literal["auto", "jsonl", "parquet", "warc", "csv", "tsv"] = Field(
@@ -124,5 +124,7 @@ class ChangeParameters(Section):
     def _validate_change_thresholds(self) -> "ChangeParameters":
         """Reject a `rewritten` threshold that is greater than the `cosmetic` threshold."""
         if self.rewritten > self.cosmetic:
-            raise ValueError("expected the threshold `rewritten` to be at most the threshold `cosmetic`")
+            raise ValueError(
+                "expected the threshold `rewritten` to be at most the threshold `cosmetic`"
+            )
         return self

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 
 from builder.errors import suggest
 from builder.parameters.encodings import extends_ascii
-from builder.parameters.raw import RawParameters
+from builder.parameters.raw import RawDataParameters
 from builder.parameters.section import Positive, Section
 from builder.plugins import find_plugins
 
@@ -65,10 +65,10 @@ class LogFields(Section):
         return {"rank": self.rank, "url": self.url, "time": self.click_time}
 
 
-class LogParameters(RawParameters):
+class LogParameters(RawDataParameters):
     """Section `[log]`: how query logs are read and filtered."""
 
-    format_keys = RawParameters.format_keys | {
+    format_keys = RawDataParameters.format_keys | {
         *("format", "fields", "click_form", "encoding", "columns", "list_separator"),
         "session_start",
     }

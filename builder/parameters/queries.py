@@ -81,7 +81,7 @@ class VerdictFilter(Section):
     )
 
 
-class VerdictParameters(Section):
+class VerdictFilterParameters(Section):
     """Section `[verdicts]`: verdicts (labels) of queries, users and documents."""
 
     files: tuple[str, ...] = Field(default=(), description="TSV files with verdicts")
@@ -94,7 +94,7 @@ class VerdictParameters(Section):
     )
 
     @model_validator(mode="after")
-    def _validate_filter_names(self) -> "VerdictParameters":
+    def _validate_filter_names(self) -> "VerdictFilterParameters":
         """Reject two filters with the same name."""
         names = [verdict_filter.name for verdict_filter in self.filters]
         if len(set(names)) < len(names):

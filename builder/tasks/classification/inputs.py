@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.definition.source_files import find_pattern_files, find_sources
+from builder.definition.source_files import find_matching_files, find_sources
 from builder.errors import DefinitionError
 from builder.io.sources import Source
 from builder.runtime.publisher import sha256
@@ -38,7 +38,7 @@ class InputFiles:
         labels = definition.labels
         markers = []
         if labels.markers is not None:
-            markers = find_pattern_files(definition_file, labels.markers, "labels.markers")
+            markers = find_matching_files(definition_file, labels.markers, "labels.markers")
         if len(markers) > 1:
             names = ", ".join(source.name for source in markers)
             message = f"expected one marker list, found {names}"
