@@ -69,7 +69,7 @@ def describe_package(entry_point: EntryPoint) -> str:
 
 
 def plugin_packages(group: str, names: Iterable[str]) -> dict[str, str]:
-    """Return the package name and version of each plug-in among `names`, by plug-in name."""
+    """Return a dict from plug-in name to package name and version, for the plug-ins in `names`."""
     known = find_plugins(group)
     return {name: describe_package(known[name]) for name in names if name in known}
 

@@ -139,19 +139,21 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(exit_code)
 
 
-def _report_error(error: BaseException, handler: _SignalHandler, *, debug: bool) -> int | None:
+def _report_error(
+    error: BaseException, signal_handler: _SignalHandler, *, debug: bool
+) -> int | None:
     """Print an error for the user and return its exit code.
 
     Returns:
         The exit code; None if the caller must re-raise the error, because the error is
         unexpected or `debug` is true.
     """
-    if handler.received_signal:
+    if signal_handler.received_signal:
         typer.echo(
             "longeval: interrupted; finished stages are kept, run the command again to resume",
             err=True,
         )
-        return 128 + handler.received_signal
+        return 128 + signal_handler.received_signal
     user_error = error if isinstance(error, LongEvalError) else to_user_error(error)
     if user_error is None or debug:
         return None

@@ -118,7 +118,7 @@ def _search_snapshot(
     snapshot: "Snapshot",
     statistics_source: "Snapshot | None",
     parameters: "Bm25Parameters",
-    suffix: str,
+    column_suffix: str,
 ) -> "Run":
     """Search a snapshot with BM25.
 
@@ -126,20 +126,20 @@ def _search_snapshot(
         snapshot: Snapshot to search.
         statistics_source: Snapshot whose collection statistics are used; default: `snapshot`.
         parameters: Parameters of BM25.
-        suffix: Suffix of the text columns in the search language, such as `_en`.
+        column_suffix: Suffix of the text columns in the search language, such as `_en`.
     """
     from builder.evaluation import search_snapshot, snapshot_statistics
 
     statistics = None
     if statistics_source is not None:
         statistics = snapshot_statistics(
-            statistics_source.document_files(), parameters, suffix=suffix
+            statistics_source.document_files(), parameters, suffix=column_suffix
         )
     return search_snapshot(
         snapshot.document_files(),
         snapshot.folder / "queries.parquet",
         parameters,
-        suffix=suffix,
+        suffix=column_suffix,
         tag=f"bm25-{parameters.language}",
         statistics=statistics,
     )
@@ -150,7 +150,7 @@ def _search_with_expansion(
     earlier: Sequence["Snapshot"],
     expansion: "Rm3Parameters | KeyQueryParameters",
     parameters: "Bm25Parameters",
-    suffix: str,
+    column_suffix: str,
 ) -> "tuple[Run, str]":
     """Search a snapshot with expanded queries.
 
@@ -162,7 +162,7 @@ def _search_with_expansion(
     method = type(expansion).__name__.lower()
     tag = f"bm25-{parameters.language}-{method}"
     run, expanded = search_snapshot_expanded(
-        snapshot, earlier, expansion, parameters, suffix=suffix, tag=tag
+        snapshot, earlier, expansion, parameters, suffix=column_suffix, tag=tag
     )
     sources = expanded["source"].to_list()
     counts = ", ".join(f"{text}: {sources.count(s):,}" for s, text in FEEDBACK_SOURCES.items())

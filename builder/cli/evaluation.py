@@ -109,10 +109,10 @@ def evaluate(
 
 
 def find_qrels(folder: Path) -> dict[str, Path]:
-    """Return the path of the qrels file of each snapshot, by snapshot name.
+    """Return a dict from snapshot name to the path of its qrels file.
 
     Args:
-        folder: Folder of a collection, or of qrels files such as `2022-06.qrels` (or `.qrels.gz`).
+        folder: Folder of a collection, or folder of files such as `2022-06.qrels` or `.qrels.gz`.
 
     Raises:
         UsageError: Two files contain the qrels of the same snapshot.
@@ -133,13 +133,13 @@ def find_qrels(folder: Path) -> dict[str, Path]:
 
 
 def qrels_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the path of each snapshot's qrels file in a collection, by snapshot name."""
+    """Return a dict from the names of a collection's snapshots to the paths of their qrels."""
     folders = folders_by_snapshot(collection)
     return {name: folder / "qrels.parquet" for name, folder in folders.items()}
 
 
 def folders_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the folder of each snapshot in a collection, by snapshot name."""
+    """Return a dict from the names of a collection's snapshots to their folders."""
     return {name: collection.snapshot(name).folder for name in collection.snapshots}
 
 

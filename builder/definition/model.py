@@ -13,11 +13,11 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from builder.definition.files import read_definition
-from builder.definition.source_files import expand_patterns, find_matching_files, find_sources
+from builder.definition.source_files import expand_patterns, find_matching_files, find_source_files
 from builder.errors import DefinitionError
 from builder.io.sources import Interval, Source
 from builder.models import BUNDLED, bundled_model_folder, is_bundled
-from builder.parameters import CrawlParameters, LogParameters, Parameters, Section
+from builder.parameters import CrawlParameters, LogParameters, Section, StageParameters
 from builder.text.names import ENGLISH, FRENCH, LANGUAGE_PATTERN, NAME_PATTERN, VERSION_PATTERN
 from schemas import SNAPSHOT_PATTERN
 
@@ -137,7 +137,7 @@ def _to_unix_seconds(date_or_timestamp: date) -> int:
     return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
 
 
-class Workflow(Parameters):
+class Workflow(StageParameters):
     """Content of a definition file: the collection, its snapshots and all stage parameters."""
 
     collection: CollectionDefinition
@@ -270,7 +270,7 @@ class Definition(BaseModel):
             raise DefinitionError(message, self.file, "collection.topics")
         for index, snapshot in enumerate(self.workflow.snapshots):
             for kind in ("log", "crawl", "judgements"):
-                find_sources(self.file, getattr(snapshot, kind), f"snapshots[{index}].{kind}")
+                find_source_files(self.file, getattr(snapshot, kind), f"snapshots[{index}].{kind}")
         for key in (
             "select.stop_lists",
             "verdicts.files",
@@ -279,7 +279,7 @@ class Definition(BaseModel):
             "documents.allow",
         ):
             section, field = key.split(".")
-            find_sources(self.file, getattr(self.section(section), field), key)
+            find_source_files(self.file, getattr(self.section(section), field), key)
         model = self.workflow.translate.model
         if model is not None and not is_bundled(model) and not self.resolve_path(model).is_dir():
             raise DefinitionError(

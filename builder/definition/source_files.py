@@ -48,7 +48,9 @@ def expand_pattern(folder: Path, pattern: str) -> list[Source]:
     return [Source(file, _source_name(file, folder)) for file in files]
 
 
-def find_sources(definition_file: Path, patterns: Sequence[str], key: str) -> tuple[Source, ...]:
+def find_source_files(
+    definition_file: Path, patterns: Sequence[str], key: str
+) -> tuple[Source, ...]:
     """Return the files that match the patterns of one definition key, without duplicates.
 
     Args:

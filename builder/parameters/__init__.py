@@ -45,11 +45,11 @@ __all__ = [
     "LogFields",
     "LogParameters",
     "PageFields",
-    "Parameters",
     "QrelParameters",
     "Section",
     "SelectParameters",
     "SplitParameters",
+    "StageParameters",
     "TimeParameters",
     "TranslateParameters",
     "VariantParameters",
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 
-class Parameters(Section):
+class StageParameters(Section):
     """Parameters of all stages; each attribute is a section of a workflow definition."""
 
     log: LogParameters = LogParameters()
@@ -76,7 +76,7 @@ class Parameters(Section):
     export: ExportParameters = ExportParameters()
 
     @model_validator(mode="after")
-    def _validate_grading(self) -> "Parameters":
+    def _validate_grading(self) -> "StageParameters":
         """Reject unsupported combinations of score, grading policy and click model."""
         validate_grading(self.clicks, self.qrels)
         return self

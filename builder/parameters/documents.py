@@ -56,7 +56,8 @@ class CrawlParameters(RawDataParameters):
     )
     max_text_chars: Positive = Field(
         default=1_000_000,
-        description="Maximum number of characters in a text; longer texts are cut and flagged",
+        description="Maximum number of characters in a text; longer texts are truncated and "
+        "flagged",
     )
     max_record_bytes: Positive = Field(
         default=64 * 2**20,

@@ -56,12 +56,12 @@ class LogFields(Section):
 
     @property
     def result_fields(self) -> dict[str, str]:
-        """Field names of a result in the log, by standard name (`url`, `rank`, `clicked`)."""
+        """Names of result fields in the log, keyed by standard name (`url`, `rank`, `clicked`)."""
         return {"url": self.url, "rank": self.rank, "clicked": self.clicked}
 
     @property
     def click_fields(self) -> dict[str, str]:
-        """Field names of a click in the log, by standard name (`rank`, `url`, `time`)."""
+        """Names of click fields in the log, keyed by standard name (`rank`, `url`, `time`)."""
         return {"rank": self.rank, "url": self.url, "time": self.click_time}
 
 
@@ -173,7 +173,7 @@ class LogParameters(RawDataParameters):
 
     @field_validator("format")
     @classmethod
-    def _validate_format(cls, value: str) -> str:
+    def _validate_log_format(cls, value: str) -> str:
         """Reject a name that is neither a built-in log format nor an installed plug-in."""
         if value not in (*LOG_FORMATS, *LOG_READERS):
             plugins = find_plugins("log_readers")

@@ -72,7 +72,7 @@ class TranslateParameters(Section):
         default="source", description="Treatment of sentences for which the model returns no output"
     )
     on_truncated: Outcome = Field(
-        default="source", description="Treatment of translations cut at the maximum length"
+        default="source", description="Treatment of translations truncated at the maximum length"
     )
     on_repetition: Outcome = Field(
         default="source", description="Treatment of translations that repeat a phrase endlessly"
@@ -90,5 +90,5 @@ class TranslateParameters(Section):
     )
     on_unknown_characters: Outcome = Field(
         default="keep",
-        description="Treatment of translations of sentences with tokens unknown to the model",
+        description="Treatment of translations of sentences with out-of-vocabulary tokens",
     )
