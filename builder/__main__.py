@@ -1,4 +1,4 @@
-"""Run the `longeval` command with `python -m builder`."""
+"""Runs the `longeval` command for `python -m builder`."""
 
 from builder.cli import main
 

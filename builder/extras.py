@@ -6,7 +6,7 @@ from typing import Any
 from builder.errors import MissingExtraError
 
 
-def import_optional(module: str, feature: str, extra: str) -> Any:
+def import_optional_module(module: str, feature: str, extra: str) -> Any:
     """Import and return a module of an optional dependency.
 
     Args:

@@ -51,12 +51,12 @@ def _folder_with_mtime(folder: str) -> tuple[str, int]:
 
 @lru_cache(maxsize=len(GROUPS))
 def _cached_entry_points(
-    find: Callable[..., EntryPoints],
+    find_entry_points: Callable[..., EntryPoints],
     group: str,
     folders: tuple[tuple[str, int], ...],  # noqa: ARG001 - cache key: a new package changes it
 ) -> EntryPoints:
     """Return the entry points of a group from a cache, because scanning all packages is slow."""
-    return find(group=GROUP_PREFIX + group)
+    return find_entry_points(group=GROUP_PREFIX + group)
 
 
 def describe_package(entry_point: EntryPoint) -> str:
@@ -69,7 +69,7 @@ def describe_package(entry_point: EntryPoint) -> str:
 
 
 def plugin_packages(group: str, names: Iterable[str]) -> dict[str, str]:
-    """Return the package name and version of each plug-in among `names`, by plug-in name."""
+    """Return a dict from plug-in name to package name and version, for the plug-ins in `names`."""
     known = find_plugins(group)
     return {name: describe_package(known[name]) for name in names if name in known}
 

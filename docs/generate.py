@@ -20,7 +20,7 @@ from builder.definition.model import CollectionDefinition, SnapshotDefinition
 from builder.evaluation.measures.registry import ALIASES, FAMILIES
 from builder.evaluation.tables.persistence import QUANTITIES
 from builder.explore.glossary import TERMS
-from builder.parameters import Parameters, Section
+from builder.parameters import Section, StageParameters
 from builder.pipeline import STAGES
 from schemas.describe import describe
 
@@ -65,7 +65,7 @@ def definition() -> str:
     text += "## `[collection]`\n\n" + _fields(CollectionDefinition, "collection.")
     text += "## `[[snapshots]]`\n\nIn order of time; intervals are disjoint.\n\n"
     text += _fields(SnapshotDefinition, "snapshots.")
-    for name, field in Parameters.model_fields.items():
+    for name, field in StageParameters.model_fields.items():
         section: Any = field.annotation
         summary = (section.__doc__ or "").partition(": ")[2]
         text += f"## `[{name}]`\n\n{summary[:1].upper()}{summary[1:]}\n\n"

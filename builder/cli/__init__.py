@@ -33,8 +33,8 @@ from builder.cli import (
     trends,
 )
 from builder.cli.arguments import expand_arguments
-from builder.cli.help import SectionedGroup
-from builder.cli.output import escape_control, escape_unencodable
+from builder.cli.help import SectionedCommandGroup
+from builder.cli.output import escape_control_characters, escape_unencodable_characters
 from builder.errors import LongEvalError
 from builder.io.disk import to_user_error
 
@@ -42,7 +42,7 @@ NEWLINE = "\n"
 
 app = typer.Typer(
     name="longeval",
-    cls=SectionedGroup,
+    cls=SectionedCommandGroup,
     help="Build, validate and analyze longitudinal test collections for information retrieval.",
     no_args_is_help=True,
     add_completion=True,
@@ -128,7 +128,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         handler.install()
         for stream in (sys.stdout, sys.stderr):
-            escape_unencodable(stream)
+            escape_unencodable_characters(stream)
         app(args=expand_arguments(arguments), prog_name="longeval")
     except BaseException as error:
         exit_code = _report_error(error, handler, debug="--debug" in arguments)
@@ -139,21 +139,23 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(exit_code)
 
 
-def _report_error(error: BaseException, handler: _SignalHandler, *, debug: bool) -> int | None:
+def _report_error(
+    error: BaseException, signal_handler: _SignalHandler, *, debug: bool
+) -> int | None:
     """Print an error for the user and return its exit code.
 
     Returns:
         The exit code; None if the caller must re-raise the error, because the error is
         unexpected or `debug` is true.
     """
-    if handler.received_signal:
+    if signal_handler.received_signal:
         typer.echo(
             "longeval: interrupted; finished stages are kept, run the command again to resume",
             err=True,
         )
-        return 128 + handler.received_signal
+        return 128 + signal_handler.received_signal
     user_error = error if isinstance(error, LongEvalError) else to_user_error(error)
     if user_error is None or debug:
         return None
-    typer.echo(f"longeval: {escape_control(str(user_error), keep=NEWLINE)}", err=True)
+    typer.echo(f"longeval: {escape_control_characters(str(user_error), keep=NEWLINE)}", err=True)
     return user_error.exit_code

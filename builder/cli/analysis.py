@@ -15,7 +15,7 @@ from builder.cli.options import (
     OutputFormat,
     limits_with_temporary_folder,
 )
-from builder.cli.output import escape_control, format_table
+from builder.cli.output import escape_control_characters, format_table
 from builder.runtime.limits import DEFAULT_MEMORY
 
 
@@ -42,7 +42,7 @@ def changes(
     if format is OutputFormat.JSON:
         typer.echo(json.dumps(comparison, ensure_ascii=False, indent=1, sort_keys=True))
     else:
-        typer.echo(format_table(list(_flatten(comparison)), ("statistic", "value")))
+        typer.echo(format_table(list(_flatten_dict(comparison)), ("statistic", "value")))
 
 
 def drift(
@@ -89,16 +89,16 @@ def drift(
         )
         for finding in list_findings(report):
             mark = "! " if finding.is_warning else "- "
-            typer.echo(mark + escape_control(finding.text))
+            typer.echo(mark + escape_control_characters(finding.text))
         for text in list_undecided_checks(report):
-            typer.echo(escape_control(f"? cannot tell: {text}"))
+            typer.echo(escape_control_characters(f"? cannot tell: {text}"))
 
 
-def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten_dict(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the dotted path and value of each scalar in nested dictionaries, skipping lists."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _flatten(item, f"{path}.{key}".lstrip("."))
+            yield from _flatten_dict(item, f"{path}.{key}".lstrip("."))
     elif isinstance(value, float):
         yield path, f"{value:.6g}"
     elif not isinstance(value, list):

@@ -13,7 +13,7 @@ from builder.cli.help import CommandGroup
 from builder.errors import UsageError
 
 
-class DefaultGroup(CommandGroup):
+class DefaultCommandGroup(CommandGroup):
     """Command group that runs its first command if the arguments name no command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -25,7 +25,7 @@ class DefaultGroup(CommandGroup):
 
 _MEASURE = re.compile(r"(ir_measures:)?[A-Za-z]\w*(\([^()/]*\))?(@[\d.]+)?(\([^()/]*\))?")
 _COMMA = re.compile(r",(?![^()]*\))")
-"""Pattern of a comma outside parentheses; it does not match in `nDCG(rel=1,max=4)`."""
+"""Matches a comma outside parentheses, so not the one in `nDCG(rel=1,max=4)`."""
 
 
 def _is_measure_list(argument: str) -> bool:
@@ -37,7 +37,7 @@ VARIADIC_OPTIONS: dict[str, Callable[[str], bool]] = {
     "--measures": _is_measure_list,
     "--over": lambda argument: Path(argument).is_file(),
 }
-"""Options with one or more values, and a test of whether a further argument is also a value."""
+"""Options that take one or more values, each with a test that recognizes further values."""
 
 COMMA_SEPARATED_OPTIONS = {
     *("--measures", "--split", "--cutoff", "--granularity", "--snapshot"),
@@ -47,7 +47,7 @@ COMMA_SEPARATED_OPTIONS = {
 
 
 def expand_arguments(arguments: list[str]) -> list[str]:
-    """Repeat an option with several values before each of these values.
+    """Repeat an option before each of its values: `--over a b` becomes `--over a --over b`.
 
     Raises:
         UsageError: An option in `VARIADIC_OPTIONS` has no value.
@@ -86,7 +86,7 @@ def _repeat_option(option: str, argument: str) -> list[str]:
 
 
 def _split_values(option: str, argument: str) -> list[str]:
-    """Split an argument at commas, unless it is an existing path or the option takes no list."""
+    """Split an argument at commas, unless it is a path that exists or the option takes no list."""
     if option not in COMMA_SEPARATED_OPTIONS or Path(argument).exists():
         return [argument]
     return [value for value in _COMMA.split(argument) if value] or [argument]

@@ -23,8 +23,8 @@ FEEDBACK_SOURCES = {
 }
 
 
-class Expansion(StrEnum):
-    """Methods of query expansion."""
+class ExpansionMethod(StrEnum):
+    """Query expansion method."""
 
     RM3 = "rm3"
     KEYQUERY = "keyquery"
@@ -38,10 +38,10 @@ def baseline(
     ] = None,
     depth: RunDepth = 1000,
     expand: Annotated[
-        Expansion | None,
+        ExpansionMethod | None,
         typer.Option(
-            help="Expand queries by this method, with documents judged relevant in earlier "
-            "snapshots."
+            help="Query expansion method; the feedback documents are those judged relevant in "
+            "earlier snapshots."
         ),
     ] = None,
     fb_docs: Annotated[
@@ -57,8 +57,8 @@ def baseline(
         bool,
         typer.Option(
             "--earlier-statistics",
-            help="Search every snapshot but the first with the collection statistics of the "
-            "preceding snapshot, for `longeval attribute`.",
+            help="Rank the documents of every snapshot except the first with the collection "
+            "statistics of the preceding snapshot, as input for `longeval attribute`.",
         ),
     ] = False,
     quiet: Quiet = False,
@@ -85,14 +85,14 @@ def baseline(
         path, note = out / f"{snapshot.name}.txt.gz", ""
         if expansion is None:
             statistics_source = earlier[-1] if earlier_statistics else None
-            run = _search(snapshot, statistics_source, parameters, suffix)
+            run = _search_snapshot(snapshot, statistics_source, parameters, suffix)
         else:
-            run, note = _search_expanded(snapshot, earlier, expansion, parameters, suffix)
+            run, note = _search_with_expansion(snapshot, earlier, expansion, parameters, suffix)
         write_run_file(run, path, note, quiet=quiet)
 
 
 def _parse_expansion(
-    expand: Expansion | None, fb_docs: int, fb_terms: int, original_weight: float
+    expand: ExpansionMethod | None, fb_docs: int, fb_terms: int, original_weight: float
 ) -> "Rm3Parameters | KeyQueryParameters | None":
     """Return the parameters of the query expansion; None if queries are not expanded.
 
@@ -107,50 +107,50 @@ def _parse_expansion(
             "--fb-docs, --fb-terms, --original-weight: expected --expand rm3 or --expand keyquery "
             "with these options, found no --expand"
         )
-    if expand == Expansion.KEYQUERY and original_weight != defaults.original_weight:
+    if expand == ExpansionMethod.KEYQUERY and original_weight != defaults.original_weight:
         raise UsageError("--original-weight: expected --expand rm3, found --expand keyquery")
-    if expand == Expansion.KEYQUERY:
+    if expand == ExpansionMethod.KEYQUERY:
         return KeyQueryParameters(fb_docs, fb_terms)
     return rm3 if expand else None
 
 
-def _search(
+def _search_snapshot(
     snapshot: "Snapshot",
     statistics_source: "Snapshot | None",
     parameters: "Bm25Parameters",
-    suffix: str,
+    column_suffix: str,
 ) -> "Run":
     """Search a snapshot with BM25.
 
     Args:
         snapshot: Snapshot to search.
-        statistics_source: Snapshot whose collection statistics are used; None: `snapshot` itself.
+        statistics_source: Snapshot whose collection statistics are used; default: `snapshot`.
         parameters: Parameters of BM25.
-        suffix: Suffix of the names of the text columns in the search language.
+        column_suffix: Suffix of the text columns in the search language, such as `_en`.
     """
     from builder.evaluation import search_snapshot, snapshot_statistics
 
     statistics = None
     if statistics_source is not None:
         statistics = snapshot_statistics(
-            statistics_source.document_files(), parameters, suffix=suffix
+            statistics_source.document_files(), parameters, suffix=column_suffix
         )
     return search_snapshot(
         snapshot.document_files(),
         snapshot.folder / "queries.parquet",
         parameters,
-        suffix=suffix,
+        suffix=column_suffix,
         tag=f"bm25-{parameters.language}",
         statistics=statistics,
     )
 
 
-def _search_expanded(
+def _search_with_expansion(
     snapshot: "Snapshot",
     earlier: Sequence["Snapshot"],
     expansion: "Rm3Parameters | KeyQueryParameters",
     parameters: "Bm25Parameters",
-    suffix: str,
+    column_suffix: str,
 ) -> "tuple[Run, str]":
     """Search a snapshot with expanded queries.
 
@@ -162,15 +162,15 @@ def _search_expanded(
     method = type(expansion).__name__.lower()
     tag = f"bm25-{parameters.language}-{method}"
     run, expanded = search_snapshot_expanded(
-        snapshot, earlier, expansion, parameters, suffix=suffix, tag=tag
+        snapshot, earlier, expansion, parameters, suffix=column_suffix, tag=tag
     )
     sources = expanded["source"].to_list()
     counts = ", ".join(f"{text}: {sources.count(s):,}" for s, text in FEEDBACK_SOURCES.items())
     return run, f" (queries with {counts})"
 
 
-def _check_earlier_statistics(snapshots: Sequence[str], expand: Expansion | None) -> None:
-    """Check that `--earlier-statistics` is valid for these snapshots and this expansion.
+def _check_earlier_statistics(snapshots: Sequence[str], expand: ExpansionMethod | None) -> None:
+    """Check that `--earlier-statistics` can be combined with the snapshots and `--expand`.
 
     Raises:
         UsageError: Queries are expanded, or there are fewer than two snapshots.

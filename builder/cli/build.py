@@ -13,10 +13,10 @@ from builder.cli.options import (
     OutputFormat,
     Quiet,
     Threads,
-    create_progress,
+    create_progress_bar,
 )
 from builder.cli.output import (
-    escape_control,
+    escape_control_characters,
     format_table,
     join_reasons,
     print_step,
@@ -79,7 +79,7 @@ def build(
 
     is_json = format is OutputFormat.JSON
     quiet = quiet or is_json
-    progress = create_progress(quiet)
+    progress = create_progress_bar(quiet)
     say = print_step_warning if quiet else print_step
     if verify is not None:
         differing = verify_version(
@@ -155,15 +155,15 @@ def _print_result(report: "BuildReport") -> None:
     if report.version is None:
         typer.echo(f"a partial build publishes nothing; its tables are in {report.root}")
     elif report.published:
-        print_summary(report)
+        print_snapshot_statistics(report)
         for note in report.topic_changes:
-            typer.echo(escape_control(f"differs from the replaced draft: {note}"))
+            typer.echo(escape_control_characters(f"differs from the replaced draft: {note}"))
         typer.echo(f"published {report.version}")
     else:
         typer.echo(f"nothing to do: {report.version} is up to date")
 
 
-def print_summary(report: "BuildReport") -> None:
+def print_snapshot_statistics(report: "BuildReport") -> None:
     """Print the table sizes, click statistics and crawl coverage of every snapshot."""
     from builder.collection.evidence import click_crawl_and_translation_shares, format_percent
     from builder.collection.read import open_collection

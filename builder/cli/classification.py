@@ -7,7 +7,7 @@ import typer
 
 from builder.cli.help import CommandGroup
 from builder.cli.options import Format, OutputFormat, Quiet
-from builder.cli.output import print_frames, print_rows
+from builder.cli.output import print_data_frames, print_rows
 from builder.reporting.numbers import pluralize
 
 VersionFolder = Annotated[
@@ -86,7 +86,7 @@ def evaluate_predictions(
     from builder.tasks.classification import evaluate_classification
 
     report = evaluate_classification(collection, predictions)
-    print_frames(format, summary=report.summary, scores=report.scores)
+    print_data_frames(format, summary=report.summary, scores=report.scores)
 
 
 @classification.command("agreement")

@@ -45,7 +45,7 @@ class VoteUnit(StrEnum):
     USER = "user"
 
 
-class ResultPageRule(StrEnum):
+class ResultPageGrouping(StrEnum):
     """Treatment of a user's consecutive result pages for the same query: separate or joined."""
 
     SEPARATE = "separate"
@@ -61,7 +61,7 @@ NoClick = Annotated[
 ]
 Prior = Annotated[
     PriorKind,
-    typer.Option(help="Prior of the estimates: fitted to the log, or a fixed beta prior."),
+    typer.Option(help="Prior on the estimates: fitted to the log, or a fixed beta prior."),
 ]
 PriorAlpha = Annotated[float, typer.Option(help="Number of pseudo-clicks, for --prior beta.")]
 PriorBeta = Annotated[float, typer.Option(help="Number of pseudo-skips, for --prior beta.")]

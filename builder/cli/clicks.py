@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from builder.cli.arguments import DefaultGroup
+from builder.cli.arguments import DefaultCommandGroup
 from builder.cli.click_model_options import (
     Iterations,
     LastClick,
@@ -19,7 +19,7 @@ from builder.cli.click_model_options import (
     PriorAlpha,
     PriorBeta,
     PriorKind,
-    ResultPageRule,
+    ResultPageGrouping,
     VoteUnit,
     create_click_model_parameters,
     read_log_parameters,
@@ -32,7 +32,7 @@ from builder.cli.options import (
     Quiet,
     limits_with_temporary_folder,
 )
-from builder.cli.output import escape_control, format_table
+from builder.cli.output import escape_control_characters, format_table
 from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 clicks = typer.Typer(
     name="clicks",
-    cls=DefaultGroup,
+    cls=DefaultCommandGroup,
     help="Run or compare click models on a query log.\n\n"
     "Without a subcommand, runs `longeval clicks run`.\n\n"
     "Example: longeval clicks log.jsonl.gz --model sdbn --out pairs.tsv",
@@ -50,7 +50,7 @@ clicks = typer.Typer(
 
 
 @clicks.command("run")
-def run_model(
+def run_click_model(
     log: LogFile,
     out: Annotated[Path, typer.Option(help="Output file (.parquet or .tsv).")],
     model: Annotated[str, typer.Option(help="Name of the click model.")] = "sdbn",
@@ -64,9 +64,9 @@ def run_model(
         typer.Option(help="Count every impression, or each user once per query and result."),
     ] = VoteUnit.IMPRESSION,
     pages: Annotated[
-        ResultPageRule,
+        ResultPageGrouping,
         typer.Option(help="Keep a user's result pages for the same query separate, or join them."),
-    ] = ResultPageRule.SEPARATE,
+    ] = ResultPageGrouping.SEPARATE,
     iterations: Iterations = 50,
     memory: Memory = DEFAULT_MEMORY,
     definition: DefinitionFile = None,
@@ -127,11 +127,11 @@ def _print_log_summary(log: "LogSummary") -> None:
     rejects = ", ".join(f"{reason} {n:,}" for reason, n in sorted(log.rejected.items()))
     typer.echo(f"{log.impressions:,} impressions; rejected: {rejects or 'none'}")
     for note in log.notes:
-        typer.echo(f"note: {escape_control(note)}")
+        typer.echo(f"note: {escape_control_characters(note)}")
 
 
 @clicks.command("compare")
-def compare_models(
+def compare_click_models(
     log: LogFile,
     test: Annotated[
         Path | None, typer.Option(help="Query log to test on; default: the last part of LOG.")
@@ -171,13 +171,12 @@ def compare_models(
 
     Example: longeval clicks compare log.jsonl.gz --held-out 0.25
     """
-    from builder.clicks import DEFAULT_MODELS
-    from builder.clicks import compare_models as score_models
+    from builder.clicks import DEFAULT_MODELS, compare_models
     from builder.clicks.standalone import check_model
 
     check_model(chosen_model)
     with limits_with_temporary_folder(memory) as limits:
-        comparison = score_models(
+        comparison = compare_models(
             log,
             tuple(model or DEFAULT_MODELS),
             test=test,

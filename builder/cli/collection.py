@@ -9,13 +9,13 @@ import typer
 
 from builder.cli.json_output import print_json
 from builder.cli.options import CollectionFolder, Format, OutputFormat
-from builder.cli.output import escape_control, format_table
+from builder.cli.output import escape_control_characters, format_table
 from builder.errors import UsageError, suggest
 from builder.reporting.numbers import pluralize
 
 
 class FindingFormat(StrEnum):
-    """Output formats of `longeval validate`."""
+    """Output format of `longeval validate`."""
 
     TEXT = "text"
     JSON = "json"
@@ -69,7 +69,7 @@ def validate(
     else:
         render = checks.format_github if format is FindingFormat.GITHUB else checks.format_text
         for finding in findings:
-            typer.echo(escape_control(render(finding)))
+            typer.echo(escape_control_characters(render(finding)))
         if format is FindingFormat.TEXT:
             typer.echo(pluralize(len(findings), "finding") if findings else "no findings")
     if any(finding.severity == "error" for finding in findings):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.json_output import print_json, sanity_to_json
+from builder.cli.json_output import print_json, sanity_rows_to_json
 from builder.cli.options import (
     CollectionFolder,
     EvaluationDepth,
@@ -20,7 +20,12 @@ from builder.cli.options import (
     ScoredRuns,
     Splits,
 )
-from builder.cli.output import escape_control, format_table, print_frames, print_rows
+from builder.cli.output import (
+    escape_control_characters,
+    format_table,
+    print_data_frames,
+    print_rows,
+)
 from builder.errors import UsageError
 from builder.io.disk import check_output_is_no_input
 
@@ -91,7 +96,7 @@ def evaluate(
     with extract_archives(runs) as files:
         evaluation = evaluate_paths(find_qrels(collection), files, parameters)
     for warning in zero_score_warnings(evaluation):
-        typer.echo(f"warning: {escape_control(warning)}", err=True)
+        typer.echo(f"warning: {escape_control_characters(warning)}", err=True)
     if per_query is not None:
         write_query_scores(evaluation, per_query)
     if html is not None:
@@ -104,10 +109,10 @@ def evaluate(
 
 
 def find_qrels(folder: Path) -> dict[str, Path]:
-    """Return the path of the qrels file of each snapshot, by snapshot name.
+    """Return a dict from snapshot name to the path of its qrels file.
 
     Args:
-        folder: Folder of a collection, or of qrels files such as `2022-06.qrels` (or `.qrels.gz`).
+        folder: Folder of a collection, or folder of files such as `2022-06.qrels` or `.qrels.gz`.
 
     Raises:
         UsageError: Two files contain the qrels of the same snapshot.
@@ -128,13 +133,13 @@ def find_qrels(folder: Path) -> dict[str, Path]:
 
 
 def qrels_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the path of each snapshot's qrels file in a collection, by snapshot name."""
+    """Return a dict from the names of a collection's snapshots to the paths of their qrels."""
     folders = folders_by_snapshot(collection)
     return {name: folder / "qrels.parquet" for name, folder in folders.items()}
 
 
 def folders_by_snapshot(collection: "Collection") -> dict[str, Path]:
-    """Return the folder of each snapshot in a collection, by snapshot name."""
+    """Return a dict from the names of a collection's snapshots to their folders."""
     return {name: collection.snapshot(name).folder for name in collection.snapshots}
 
 
@@ -148,7 +153,8 @@ def attribute(
         list[Path] | None,
         typer.Option(
             help="Runs of the same systems, ranked with the collection statistics of the preceding "
-            "snapshot, to split the residual; see `longeval baseline --earlier-statistics`."
+            "snapshot; they split the residual into the effects of collection statistics and of "
+            "the system. See `longeval baseline --earlier-statistics`."
         ),
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
@@ -210,7 +216,7 @@ def reproducibility(
             depth=depth,
             rbo_p=rbo_p,
         )
-    print_frames(format, reproducibility=comparisons)
+    print_data_frames(format, reproducibility=comparisons)
 
 
 def sanity(
@@ -230,7 +236,7 @@ def sanity(
     snapshots = [opened.snapshot(name) for name in opened.snapshots]
     rows = sanity_table(snapshots, opened.languages)
     if format is OutputFormat.JSON:
-        print_json(sanity_to_json(rows))
+        print_json(sanity_rows_to_json(rows))
     else:
         typer.echo(format_sanity_rows(rows))
 

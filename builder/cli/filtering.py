@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from builder.cli.options import Format, OutputFormat
-from builder.cli.output import escape_control, print_frames
+from builder.cli.output import escape_control_characters, print_data_frames
 
 if TYPE_CHECKING:
     from builder.tasks.filtering import FilteringParameters
@@ -126,8 +126,8 @@ def filtering(
     )
     report = evaluate_filtering(truth, runs, replace(parameters, min_positives=min_positives))
     for warning in match_warnings(report):
-        typer.echo(f"warning: {escape_control(warning)}", err=True)
-    print_frames(
+        typer.echo(f"warning: {escape_control_characters(warning)}", err=True)
+    print_data_frames(
         format,
         whole=report.whole,
         official=report.official,

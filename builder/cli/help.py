@@ -31,10 +31,10 @@ class CommandGroup(TyperGroup):
         """Write a list of all commands and their summaries."""
         self.write_section(ctx, formatter, "Commands", self.list_commands(ctx))
 
-    def write_section(self, ctx: Any, formatter: Any, title: str, names: list[str]) -> None:
+    def write_section(self, ctx: Any, formatter: Any, title: str, command_names: list[str]) -> None:
         """Write a titled list of commands and their summaries."""
         width = max(map(len, self.list_commands(ctx)))
-        commands = {name: self.get_command(ctx, name) for name in names}
+        commands = {name: self.get_command(ctx, name) for name in command_names}
         rows = [
             (name.ljust(width), command.get_short_help_str(limit=MAX_SUMMARY_CHARS))
             for name, command in commands.items()
@@ -44,7 +44,7 @@ class CommandGroup(TyperGroup):
             formatter.write_dl(rows)
 
 
-class SectionedGroup(CommandGroup):
+class SectionedCommandGroup(CommandGroup):
     """Command group whose help lists the commands by section."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - signature of the base class

@@ -59,7 +59,7 @@ def verification_to_json(
     }
 
 
-def import_to_json(report: "ImportReport") -> dict[str, Any]:
+def import_report_to_json(report: "ImportReport") -> dict[str, Any]:
     """Return the output of `longeval import --format json`: imported rows and skipped files."""
     accounts = {snapshot: _ledger_to_json(ledger) for snapshot, ledger in report.ledgers.items()}
     return {
@@ -88,7 +88,7 @@ def _skipped_files_to_json(plan: "ImportPlan") -> dict[str, Any]:
     }
 
 
-def sanity_to_json(rows: "list[SanityRow]") -> list[dict[str, Any]]:
+def sanity_rows_to_json(rows: "list[SanityRow]") -> list[dict[str, Any]]:
     """Return the output of `longeval sanity --format json`: one object per row."""
     return [asdict(row) for row in rows]
 

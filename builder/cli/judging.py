@@ -71,9 +71,9 @@ def pool(
         return
     drawn = report.pool
     typer.echo(
-        f"{drawn.pairs.height:,} of {drawn.eligible:,} eligible pairs to judge; excluded: "
-        f"{drawn.unknown_queries:,} with an unknown query, {drawn.unknown_documents:,} with an "
-        f"unknown document, {drawn.judged:,} already judged"
+        f"{drawn.pairs.height:,} of {drawn.eligible:,} eligible pairs selected for judging; "
+        f"excluded: {drawn.unknown_queries:,} with an unknown query, "
+        f"{drawn.unknown_documents:,} with an unknown document, {drawn.judged:,} already judged"
     )
     for path in report.files:
         typer.echo(f"wrote {path}")
@@ -94,7 +94,9 @@ def import_sheets(
     ],
     out: Annotated[
         Path,
-        typer.Option(help="Output file (Parquet), for `judgements` in a `[[snapshots]]` section."),
+        typer.Option(
+            help="Output file (Parquet); list it under `judgements` in a `[[snapshots]]` section."
+        ),
     ],
     quiet: Quiet = False,
 ) -> None:
@@ -113,7 +115,7 @@ def import_sheets(
 
 
 @assess.command("agreement")
-def agreement(
+def measure_assessor_agreement(
     judgements: Annotated[Path, typer.Argument(help="Manual judgements (Parquet).")],
     collection: Annotated[
         Path | None,

@@ -26,7 +26,7 @@ MAX_THREADS = 1024
 
 
 class OutputFormat(StrEnum):
-    """Output formats of most commands."""
+    """Output format of most commands."""
 
     TEXT = "text"
     JSON = "json"
@@ -111,7 +111,7 @@ def limits_with_temporary_folder(memory: str) -> "Iterator[Limits]":
         yield Limits(Path(scratch), memory=parse_memory(memory))
 
 
-def create_progress(quiet: bool) -> "Progress":
+def create_progress_bar(quiet: bool) -> "Progress":
     """Return a progress bar for the terminal, or one that prints nothing if `quiet` is true."""
     from builder.runtime.progress import NoProgress, ProgressBar
 

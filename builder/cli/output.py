@@ -39,14 +39,14 @@ def format_table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> str
 def _format_cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int) else escape_control(str(value))
+    return f"{value:,}" if isinstance(value, int) else escape_control_characters(str(value))
 
 
 def _is_number_or_none(value: object) -> bool:
     return value is None or isinstance(value, int | float)
 
 
-def escape_control(text: str, keep: str = "") -> str:
+def escape_control_characters(text: str, keep: str = "") -> str:
     r"""Escape control characters as `repr` does: ESC becomes `\x1b`.
 
     Args:
@@ -59,13 +59,13 @@ def escape_control(text: str, keep: str = "") -> str:
     )
 
 
-def escape_unencodable(stream: TextIO) -> None:
+def escape_unencodable_characters(stream: TextIO) -> None:
     """Configure a text stream to escape unencodable characters instead of raising an error."""
     if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
         stream.reconfigure(errors="backslashreplace")
 
 
-def print_frames(output_format: OutputFormat, **frames: "pl.DataFrame") -> None:
+def print_data_frames(output_format: OutputFormat, **frames: "pl.DataFrame") -> None:
     """Print named data frames as one JSON object, or as consecutive text tables."""
     if output_format is OutputFormat.JSON:
         rows = {name: frame.to_dicts() for name, frame in frames.items()}
@@ -111,21 +111,21 @@ def print_step(step: "Step") -> None:
     rejected = sum(ledger.rejected.values())
     if rejected:
         counts += f" + {rejected:,} rejected ({reasons})"
-    if warning := _empty_warning(step):
+    if warning := _empty_step_warning(step):
         counts += f"; {warning}"
     cause = "" if step.reasons == ("not built yet",) else f"  [{join_reasons(step)}]"
     typer.echo(f"{step.unit!s:<24} {counts}  {step.seconds:.1f} s{cause}")
     for note in ledger.notes:
-        typer.echo(f"{'':<24} note: {escape_control(note)}")
+        typer.echo(f"{'':<24} note: {escape_control_characters(note)}")
 
 
 def print_step_warning(step: "Step") -> None:
     """Print a warning to standard error if a unit of a build ran but produced no rows."""
-    if step.ran and (warning := _empty_warning(step)):
+    if step.ran and (warning := _empty_step_warning(step)):
         typer.echo(f"{step.unit!s:<24} {warning}", err=True)
 
 
-def _empty_warning(step: "Step") -> str | None:
+def _empty_step_warning(step: "Step") -> str | None:
     """Return a warning if a unit of a build kept no rows or read empty raw data; otherwise None."""
     ledger = step.ledger
     if ledger is None or ledger.rows_out:

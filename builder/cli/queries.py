@@ -19,7 +19,7 @@ QUERY_FILE_HELP = "Query file: Parquet, or lines of query id, tab and text."
 
 
 class StabilityMeasure(StrEnum):
-    """Measures of the long-term stability of a topic's popularity."""
+    """Measure of the long-term stability of a topic's popularity."""
 
     CV = "cv"
     EVENNESS = "evenness"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.json_output import import_plan_to_json, import_to_json, print_json
+from builder.cli.json_output import import_plan_to_json, import_report_to_json, print_json
 from builder.cli.options import (
     CollectionFolder,
     Format,
@@ -15,7 +15,7 @@ from builder.cli.options import (
     OutputFormat,
     limits_with_temporary_folder,
 )
-from builder.cli.output import escape_control, format_table
+from builder.cli.output import escape_control_characters, format_table
 from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ MAX_LISTED_FILES = 10
 
 
 class ExportLayout(StrEnum):
-    """Layouts supported by `longeval export`."""
+    """Layout in which `longeval export` writes a collection."""
 
     TREC = "trec"
     LONGEVAL_2023 = "longeval-2023"
@@ -72,7 +72,7 @@ def export(
 
 
 class ImportLayout(StrEnum):
-    """Layouts supported by `longeval import`."""
+    """Layout of a release that `longeval import` can read."""
 
     LONGEVAL_2023 = "longeval-2023"
     LONGEVAL_SCI = "longeval-sci"
@@ -120,7 +120,7 @@ def import_(
     from builder.runtime.progress import ProgressBar
 
     if explain:
-        _print_plan(plan_import(release, layout.value, out / version, qrels), format)
+        _print_import_plan(plan_import(release, layout.value, out / version, qrels), format)
         return
     with limits_with_temporary_folder(memory) as limits:
         report = import_release(
@@ -135,12 +135,12 @@ def import_(
             progress=ProgressBar(),
         )
     if format is OutputFormat.JSON:
-        print_json(import_to_json(report))
+        print_json(import_report_to_json(report))
     else:
-        _print_import(report)
+        _print_import_report(report)
 
 
-def _print_import(report: "ImportReport") -> None:
+def _print_import_report(report: "ImportReport") -> None:
     """Print how many rows an import wrote, and which records and files it skipped."""
     rows = [
         (name, *report.rows[name].values(), ledger.rows_in, ledger.rows_out)
@@ -159,7 +159,7 @@ def _print_import(report: "ImportReport") -> None:
     typer.echo(f"wrote {report.version}; check it with: longeval validate {report.version}")
 
 
-def _print_plan(plan: "ImportPlan", output_format: OutputFormat) -> None:
+def _print_import_plan(plan: "ImportPlan", output_format: OutputFormat) -> None:
     """Print how many files an import would read, and which files it would skip."""
     if output_format is OutputFormat.JSON:
         print_json(import_plan_to_json(plan))
@@ -187,14 +187,16 @@ def _print_skipped_files(plan: "ImportPlan") -> None:
 def _format_names(names: Sequence[str]) -> str:
     """List up to `MAX_LISTED_FILES` names, then the number of omitted names: `a, b and 3 more`."""
     remaining = len(names) - MAX_LISTED_FILES
-    listed = ", ".join(escape_control(name) for name in names[:MAX_LISTED_FILES])
+    listed = ", ".join(escape_control_characters(name) for name in names[:MAX_LISTED_FILES])
     return listed + (f" and {remaining:,} more" if remaining > 0 else "")
 
 
 def _format_file_counts(counts: Mapping[str, int]) -> str:
     """List up to `MAX_LISTED_FILES` paths with file counts, then the number of omitted paths."""
     listed = [
-        f"{escape_control(name)} ({count:,} files)" if count > 1 else escape_control(name)
+        f"{escape_control_characters(name)} ({count:,} files)"
+        if count > 1
+        else escape_control_characters(name)
         for name, count in list(counts.items())[:MAX_LISTED_FILES]
     ]
     remaining = len(counts) - len(listed)
@@ -202,7 +204,7 @@ def _format_file_counts(counts: Mapping[str, int]) -> str:
 
 
 class DiffFormat(StrEnum):
-    """Output formats of `longeval diff`."""
+    """Output format of `longeval diff`."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -246,9 +248,9 @@ def diff(
         if rows:
             typer.echo(format_table(rows, ("table", "added", "removed", "changed", "first")))
         for line in summary_lines(comparison):
-            typer.echo(escape_control(line))
+            typer.echo(escape_control_characters(line))
         for line in comparison.lost:
-            typer.echo(escape_control(f"not compared: {line}"))
+            typer.echo(escape_control_characters(f"not compared: {line}"))
         typer.echo("rows differ" if rows else "no row differs")
     if exit_code and not comparison.is_empty:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ import typer
 
 from builder.cli.help import CommandGroup
 from builder.cli.options import CollectionFolder, Format, OutputFormat, RunDepth
-from builder.cli.output import print_frames
+from builder.cli.output import print_data_frames
 from builder.io.disk import check_output_is_no_input
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def boost(
         float,
         typer.Option(
             min=0,
-            help="Amount added to the score of a document per unit of its mean grade in "
-            "earlier snapshots.",
+            help="Weight of the mean grade of a document in earlier snapshots; the weighted grade "
+            "is added to the score, which is scaled to 0-1 per query.",
         ),
     ] = 1.0,
     tag: Tag = "boost",
@@ -156,7 +156,7 @@ def check_runs(
     with extract_archives(files) as paths:
         checked = check_submissions([opened.snapshot(name) for name in opened.snapshots], paths)
     run_table = checked.runs.with_columns(pl.col("run").str.replace(EXTRACTED_PREFIX, ""))
-    print_frames(format, runs=run_table, findings=checked.findings)
+    print_data_frames(format, runs=run_table, findings=checked.findings)
     if checked.findings.filter(level="error").height:
         raise typer.Exit(1)
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.build import print_summary
+from builder.cli.build import print_snapshot_statistics
 from builder.cli.options import (
     MAX_THREADS,
     Quiet,
     Threads,
-    create_progress,
+    create_progress_bar,
     parse_options,
 )
 from builder.cli.output import print_step, print_step_warning
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CrawlFormat(StrEnum):
-    """File formats of simulated crawls."""
+    """File format of simulated crawls."""
 
     JSONL = "jsonl"
     QWANT = "qwant"
@@ -32,7 +32,7 @@ class CrawlFormat(StrEnum):
 
 
 class LogFormat(StrEnum):
-    """File formats of simulated query logs."""
+    """File format of simulated query logs."""
 
     JSONL = "jsonl"
     PARQUET = "parquet"
@@ -50,10 +50,10 @@ def demo(
     from builder.commands.demo import demo as run_demo
 
     say = print_step_warning if quiet else print_step
-    report = run_demo(folder, threads=threads, progress=create_progress(quiet), on_unit=say)
+    report = run_demo(folder, threads=threads, progress=create_progress_bar(quiet), on_unit=say)
     if not quiet:
-        print_summary(report.build)
-        _print_sanity(report.sanity)
+        print_snapshot_statistics(report.build)
+        _print_sanity_scores(report.sanity)
         typer.echo(_format_next_steps(report.world, report.build))
     if report.findings:
         typer.echo(f"longeval validate: {pluralize(len(report.findings), 'finding')}", err=True)
@@ -121,8 +121,8 @@ def simulate(
         typer.echo(f"wrote {folder}; build it with: longeval build {folder / 'workflow.toml'}")
 
 
-def _print_sanity(rows: "list[SanityRow] | None") -> None:
-    """Print the BM25 scores of the demo collection; without scores, name the extras to install."""
+def _print_sanity_scores(rows: "list[SanityRow] | None") -> None:
+    """Print the BM25 scores of the demo collection, or which extras to install to compute them."""
     from builder.cli.evaluation import format_sanity_rows
 
     if rows is None:

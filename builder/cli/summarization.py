@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from builder.cli.options import Format, OutputFormat
-from builder.cli.output import print_frames
+from builder.cli.output import print_data_frames
 
 
 def summarization(
@@ -58,7 +58,7 @@ def summarization(
         taus=tuple(tau or ()),
     )
     report = evaluate_summaries(nuggets, updates, matches, runs, events, parameters)
-    print_frames(
+    print_data_frames(
         format,
         official_means=report.official_means,
         official=report.official,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from builder.cli.arguments import DefaultGroup
+from builder.cli.arguments import DefaultCommandGroup
 from builder.cli.help import CommandGroup
 from builder.cli.json_output import print_json
 from builder.cli.options import (
@@ -35,7 +35,7 @@ ComputeType = Annotated[str, typer.Option(help="CTranslate2 compute type, such a
 
 
 class InputKind(StrEnum):
-    """Kinds of text to translate."""
+    """Kind of text to translate."""
 
     TEXT = "text"
     QUERY = "query"
@@ -43,7 +43,7 @@ class InputKind(StrEnum):
 
 translate = typer.Typer(
     name="translate",
-    cls=DefaultGroup,
+    cls=DefaultCommandGroup,
     help="Translate files from French to English, and check translation models.\n\n"
     "Without a subcommand, runs `longeval translate run`.\n\n"
     "Example: longeval translate notes.txt --out notes.en.txt",
@@ -109,7 +109,7 @@ def run_translation(
 def _translate_standard_input(
     out: Path | None, params: "TranslateParameters", limits: "Limits", kind: InputKind
 ) -> "list[Translation]":
-    """Translate lines of standard input as they arrive; if `out` is None, to standard output."""
+    """Translate lines of standard input as they arrive, to `out` or else to standard output."""
     from builder.translation import translate_stream
 
     translations = []
@@ -153,7 +153,7 @@ def check_model(
     params = TranslateParameters(model=folder, compute_type=compute_type)
     with limits_with_temporary_folder(DEFAULT_MEMORY) as limits:
         properties = load_and_check(params, limits)
-    _print_model(properties, format)
+    _print_model_properties(properties, format)
 
 
 @model_group.command("add")
@@ -179,10 +179,10 @@ def add_model(
 
     with limits_with_temporary_folder(DEFAULT_MEMORY) as limits:
         properties = convert_and_check(folder, limits, out=out, compute_type=compute_type)
-    _print_model(properties, format)
+    _print_model_properties(properties, format)
 
 
-def _print_model(properties: dict[str, Any], output_format: OutputFormat) -> None:
+def _print_model_properties(properties: dict[str, Any], output_format: OutputFormat) -> None:
     """Print a model's properties, the settings that select it, and sample translations."""
     if output_format is OutputFormat.JSON:
         print_json(properties)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from builder.cli.arguments import DefaultGroup
+from builder.cli.arguments import DefaultCommandGroup
 from builder.cli.evaluation import qrels_by_snapshot
 from builder.cli.filtering import (
     AssessorRule,
@@ -21,7 +21,7 @@ from builder.cli.filtering import (
     create_filtering_parameters,
 )
 from builder.cli.options import CollectionFolder, Format, Measures, OutputFormat, ScoredRuns
-from builder.cli.output import print_frames
+from builder.cli.output import print_data_frames
 from builder.io.disk import check_output_is_no_input
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 trend = typer.Typer(
     name="trend",
-    cls=DefaultGroup,
+    cls=DefaultCommandGroup,
     help="Fit and compare linear trends of scores over time.\n\n"
     "Implements Kenter et al. (2015). Without a subcommand, runs `longeval trend filtering`.\n\n"
     "Example: longeval trend truth.tsv run-a.gz run-b.gz --granularity week",
@@ -172,7 +172,7 @@ def compare_rankings(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare the ranking of systems by F1 with their ranking by the end points of their trends.
+    """Compare two rankings of the systems: by F1, and by the end points of the trends.
 
     Reproduces table 1 of Kenter et al. (2015).
 
@@ -181,7 +181,7 @@ def compare_rankings(
     from builder.tasks.filtering import compare_rankings as compare
 
     parameters = _create_trend_parameters(granularity, cutoff, relevance, zeta)
-    print_frames(format, rankings=compare(truth, runs, parameters))
+    print_data_frames(format, rankings=compare(truth, runs, parameters))
 
 
 @trend.command("granularities")
@@ -194,7 +194,7 @@ def compare_granularities(
     zeta: Zeta = 1.0,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option
 ) -> None:
-    """Compare the trend slopes of the first batch length with those of each other batch length.
+    """Compare trend slopes for the first batch length with those for all other batch lengths.
 
     Reproduces table 2 of Kenter et al. (2015).
 
@@ -205,7 +205,7 @@ def compare_granularities(
 
     parameters = _create_trend_parameters("day", cutoff, relevance, zeta)
     differences = compare(truth, runs, parameters, granularity or GRANULARITIES)
-    print_frames(format, slope_differences=differences)
+    print_data_frames(format, slope_differences=differences)
 
 
 @trend.command("assumptions")
@@ -230,7 +230,7 @@ def check_assumptions(
 
     parameters = _create_trend_parameters("day", cutoff, relevance, zeta)
     assumptions = check(truth, runs, parameters, granularity or GRANULARITIES, level)
-    print_frames(format, assumptions=assumptions)
+    print_data_frames(format, assumptions=assumptions)
 
 
 def _check_chart_path(chart: Path | None, *inputs: Path) -> None:
@@ -255,7 +255,7 @@ def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Pat
     trends = report.trends
     if output_format is OutputFormat.TEXT:
         trends = trends.drop(*JSON_ONLY)
-    print_frames(
+    print_data_frames(
         output_format,
         trends=trends,
         ranking=report.ranking,
@@ -266,7 +266,7 @@ def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Pat
 def _create_trend_parameters(
     granularity: str, cutoffs: list[float] | None, relevance: int, zeta: float
 ) -> "FilteringTrendParameters":
-    """Create trend parameters from options; default of `cutoffs`: 50, 100, ..., 1000."""
+    """Create trend parameters from options; the default cutoffs are 50, 100, ..., 1000."""
     from builder.tasks.filtering import FilteringTrendParameters
 
     filtering = create_filtering_parameters(

@@ -64,11 +64,11 @@ def demo(
     report = build(
         definition, Path(folder) / "collection", threads=threads, progress=progress, on_unit=on_unit
     )
-    return DemoReport(world, report, validate(report.root), _sanity_rows(report.root))
+    return DemoReport(world, report, validate(report.root), _compute_sanity_scores(report.root))
 
 
-def _sanity_rows(root: Path) -> list[SanityRow] | None:
-    collection = open_collection(root)
+def _compute_sanity_scores(collection_folder: Path) -> list[SanityRow] | None:
+    collection = open_collection(collection_folder)
     try:
         return sanity_table(
             [collection.snapshot(name) for name in collection.snapshots], collection.languages

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from builder.errors import LongEvalError
-from builder.models import bundled_model
+from builder.models import bundled_model_folder
 from builder.plugins import GROUPS, describe_package, find_plugins, load_plugin
 from builder.runtime.limits import Limits, usable_cores, usable_memory
 
@@ -47,7 +47,7 @@ def doctor(folder: Path | str = ".") -> list[Diagnosis]:
     """
     return [
         _check_python(),
-        _check_machine(),
+        _check_cores_and_memory(),
         *_check_disks(Path(folder)),
         *_check_packages(),
         _check_bundled_model(),
@@ -62,7 +62,7 @@ def _check_python() -> Diagnosis:
     return Diagnosis("python", "good" if good else "bad", detail)
 
 
-def _check_machine() -> Diagnosis:
+def _check_cores_and_memory() -> Diagnosis:
     cores = usable_cores()
     memory = usable_memory()
     if memory is None:
@@ -92,7 +92,7 @@ def _check_disks(folder: Path) -> Iterator[Diagnosis]:
 
 
 def _required_packages(extra: str | None) -> list[str]:
-    """Return the names of the packages that an extra requires, or that the core requires (None)."""
+    """Return the names of the packages that an extra requires; None: the required packages."""
     names = []
     for line in requires(PACKAGE) or ():
         requirement, _, condition = line.partition(";")
@@ -126,7 +126,7 @@ def _check_bundled_model() -> Diagnosis:
 
     try:
         with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
-            params = TranslateParameters(model=bundled_model(), compute_type="int8")
+            params = TranslateParameters(model=bundled_model_folder(), compute_type="int8")
             found = check_model(params, Limits(Path(scratch), threads=1))
     except (LongEvalError, RuntimeError, OSError) as error:
         return Diagnosis("bundled model", "bad", f"{error}")

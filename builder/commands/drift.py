@@ -140,11 +140,10 @@ def _missing_shown_documents(
 ) -> Table[ShownDocuments] | None:
     """Return the documents that were shown to users but are missing from a snapshot.
 
-    The list is taken from the rejects of the snapshot. Shown documents that are in the snapshot are
-    not needed.
+    The documents are read from the rejects of the snapshot.
 
     Returns:
-        Table with one row per document; None if the rejects do not contain all document ids.
+        Table with one row per document; None if the rejects lack some document ids.
     """
     rejects = collection.snapshot(snapshot).rejects
     left_out = rejects.filter(stage=measure_coverage.name, reason=NOT_IN_COLLECTION).collect()
@@ -158,7 +157,7 @@ def _missing_shown_documents(
 def _crawled_documents(
     collection: Collection, pair: tuple[str, str], scratch: Path
 ) -> dict[str, Table[Pages]]:
-    """Return one table per snapshot with the documents in its crawl, by snapshot name.
+    """Return a dict from snapshot name to a table of the documents in its crawl.
 
     The result is empty if the collection does not record which crawls contained a document.
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import UsageError
-from builder.parameters import Parameters, Section
+from builder.parameters import Section, StageParameters
 from builder.text.names import NAME_PATTERN
 
 WORKFLOW = "workflow.toml"
@@ -115,7 +115,7 @@ def _definition_text(
     text = _HEAD.format(file=file, name=name, topics=TOPICS)
     for snapshot, (start, end) in zip(snapshots, intervals, strict=True):
         text += _SNAPSHOT.format(name=snapshot, start=start, end=end)
-    for section, field in Parameters.model_fields.items():
+    for section, field in StageParameters.model_fields.items():
         kind: Any = field.annotation
         summary = (kind.__doc__ or "").partition(": ")[2].strip()
         text += f"\n[{section}]  # {summary}\n"

@@ -25,7 +25,7 @@ def read_definition(path: Path, model: type[M], not_found_message: str = FILE_NO
     Raises:
         DefinitionError: The file is missing or not TOML, or has an unknown or invalid key.
     """
-    return _validate(_read_toml(path, not_found_message), path, model, ())
+    return _validate_toml(_read_toml(path, not_found_message), path, model, ())
 
 
 def read_section(path: Path, model: type[M], name: str) -> M:
@@ -37,7 +37,7 @@ def read_section(path: Path, model: type[M], name: str) -> M:
     data = _read_toml(path)
     if name not in data:
         raise DefinitionError(f"missing section [{name}]", path)
-    return _validate(data[name], path, model, (name,))
+    return _validate_toml(data[name], path, model, (name,))
 
 
 def _read_toml(path: Path, not_found_message: str = FILE_NOT_FOUND) -> dict[str, Any]:
@@ -50,12 +50,14 @@ def _read_toml(path: Path, not_found_message: str = FILE_NOT_FOUND) -> dict[str,
         hint = f"did you mean {path / inside}?" if inside else "it contains no TOML file"
         raise DefinitionError(f"expected a definition file, found a folder; {hint}", path) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise DefinitionError(f"cannot be read as UTF-8 text: {error}", path) from None
+        raise DefinitionError(
+            f"cannot be read as UTF-8 text: {error}; check the encoding and permissions", path
+        ) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DefinitionError(f"not valid TOML: {error}", path) from None
 
 
-def _validate(data: Any, path: Path, model: type[M], prefix: tuple[str, ...]) -> M:
+def _validate_toml(data: Any, path: Path, model: type[M], prefix: tuple[str, ...]) -> M:
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -88,12 +90,14 @@ def _known_keys(location: tuple[int | str, ...], model: type[BaseModel]) -> list
     for part in location:
         if isinstance(part, str):
             annotation = model.model_fields[part].annotation
-            kinds = [kind for kind in (annotation, *get_args(annotation)) if _is_model(kind)]
+            kinds = [
+                kind for kind in (annotation, *get_args(annotation)) if _is_pydantic_model(kind)
+            ]
             if not kinds:
                 return []
             model = kinds[0]
     return list(model.model_fields)
 
 
-def _is_model(annotation: Any) -> bool:
+def _is_pydantic_model(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -13,11 +13,11 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from builder.definition.files import read_definition
-from builder.definition.source_files import expand_patterns, find_pattern_files, find_sources
+from builder.definition.source_files import expand_patterns, find_matching_files, find_source_files
 from builder.errors import DefinitionError
 from builder.io.sources import Interval, Source
-from builder.models import BUNDLED, bundled_model, is_bundled
-from builder.parameters import CrawlParameters, LogParameters, Parameters, Section
+from builder.models import BUNDLED, bundled_model_folder, is_bundled
+from builder.parameters import CrawlParameters, LogParameters, Section, StageParameters
 from builder.text.names import ENGLISH, FRENCH, LANGUAGE_PATTERN, NAME_PATTERN, VERSION_PATTERN
 from schemas import SNAPSHOT_PATTERN
 
@@ -77,7 +77,7 @@ class SnapshotOverrides(Section):
 
     @field_validator("log", "crawl")
     @classmethod
-    def _reject_rule_overrides(cls, value: Section, info: ValidationInfo) -> Section:
+    def _check_overridden_keys(cls, value: Section, info: ValidationInfo) -> Section:
         """Reject overrides of keys that determine which records are kept."""
         rules = sorted(value.model_fields_set - value.overridable)
         if rules:
@@ -129,13 +129,15 @@ class SnapshotDefinition(Section):
         return Interval(_to_unix_seconds(self.start), _to_unix_seconds(self.end))
 
 
-def _to_unix_seconds(day: date) -> int:
-    """Convert a date (midnight UTC) or a timestamp (by default in UTC) to Unix seconds."""
-    time = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001
+def _to_unix_seconds(date_or_timestamp: date) -> int:
+    """Convert a date (midnight UTC) or a timestamp (default: UTC) to Unix seconds."""
+    time = date_or_timestamp
+    if not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day, tzinfo=UTC)
     return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp())
 
 
-class Workflow(Parameters):
+class Workflow(StageParameters):
     """Content of a definition file: the collection, its snapshots and all stage parameters."""
 
     collection: CollectionDefinition
@@ -146,11 +148,11 @@ class Workflow(Parameters):
         return next(s for s in self.snapshots if s.name == name)
 
     def section(self, name: str, snapshot: str | None = None) -> Section:
-        """Return a parameter section; overrides of the given snapshot, if any, are applied."""
+        """Return a parameter section, with the overrides of the given snapshot, if any, applied."""
         section: Section = getattr(self, name)
         named = [s for s in self.snapshots if s.name == snapshot and s.overrides is not None]
         overrides = [getattr(s.overrides, name, None) for s in named]
-        return section.override(overrides[0]) if overrides and overrides[0] else section
+        return section.with_overrides(overrides[0]) if overrides and overrides[0] else section
 
     @property
     def log_formats(self) -> tuple[str, ...]:
@@ -191,7 +193,9 @@ class Definition(BaseModel):
         path = Path(file)
         definition = cls(
             file=path,
-            workflow=_resolve_defaults(read_definition(path, Workflow, FILE_NOT_FOUND), path),
+            workflow=_derive_languages_and_model(
+                read_definition(path, Workflow, FILE_NOT_FOUND), path
+            ),
         )
         definition._check_snapshots()
         definition._check_files()
@@ -203,7 +207,7 @@ class Definition(BaseModel):
         The pattern `embedded` expands to the files of the bundled translation model.
         """
         if list(patterns) == [BUNDLED]:
-            model = sorted(path for path in bundled_model().iterdir() if path.is_file())
+            model = sorted(path for path in bundled_model_folder().iterdir() if path.is_file())
             return tuple(Source(path, f"{BUNDLED}/{path.name}") for path in model)
         return expand_patterns(self.file.parent, patterns)
 
@@ -216,7 +220,7 @@ class Definition(BaseModel):
         """
         section = self.workflow.section(name, snapshot)
         paths = {
-            field: bundled_model() if is_bundled(value) else self.resolve_path(value)
+            field: bundled_model_folder() if is_bundled(value) else self.resolve_path(value)
             for field, value in section
             if isinstance(value, Path)
         }
@@ -256,7 +260,7 @@ class Definition(BaseModel):
                 )
 
     def _check_files(self) -> None:
-        found = find_pattern_files(self.file, self.workflow.collection.topics, "collection.topics")
+        found = find_matching_files(self.file, self.workflow.collection.topics, "collection.topics")
         if len(found) > 1:
             names = ", ".join(source.name for source in found)
             message = (
@@ -266,7 +270,7 @@ class Definition(BaseModel):
             raise DefinitionError(message, self.file, "collection.topics")
         for index, snapshot in enumerate(self.workflow.snapshots):
             for kind in ("log", "crawl", "judgements"):
-                find_sources(self.file, getattr(snapshot, kind), f"snapshots[{index}].{kind}")
+                find_source_files(self.file, getattr(snapshot, kind), f"snapshots[{index}].{kind}")
         for key in (
             "select.stop_lists",
             "verdicts.files",
@@ -275,7 +279,7 @@ class Definition(BaseModel):
             "documents.allow",
         ):
             section, field = key.split(".")
-            find_sources(self.file, getattr(self.section(section), field), key)
+            find_source_files(self.file, getattr(self.section(section), field), key)
         model = self.workflow.translate.model
         if model is not None and not is_bundled(model) and not self.resolve_path(model).is_dir():
             raise DefinitionError(
@@ -286,7 +290,7 @@ class Definition(BaseModel):
         raise DefinitionError(message, self.file, f"snapshots[{index}].{key}")
 
 
-def _resolve_defaults(workflow: Workflow, file: Path) -> Workflow:
+def _derive_languages_and_model(workflow: Workflow, file: Path) -> Workflow:
     """Derive a missing `collection.languages` or `translate.model` from the other key.
 
     Raises:
@@ -310,7 +314,8 @@ def _resolve_defaults(workflow: Workflow, file: Path) -> Workflow:
     if model is None and languages[1:]:
         if languages[0] != FRENCH:
             message = (
-                f"expected a model, found none; the bundled model does not support {languages[0]!r}"
+                f"expected a model, found none; the bundled model does not support "
+                f"{languages[0]!r}, so set translate.model to the folder of another model"
             )
             raise DefinitionError(message, file, "translate.model")
         model = Path(BUNDLED)

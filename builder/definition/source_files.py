@@ -41,62 +41,66 @@ def expand_pattern(folder: Path, pattern: str) -> list[Source]:
     try:
         found: Iterable[Path] = [path] if path.exists() else ()
         if not found and any(character in pattern for character in WILDCARDS):
-            found = _match_parts(base, path.relative_to(base).parts)
+            found = _match_pattern_parts(base, path.relative_to(base).parts)
         files = sorted({file for match in found for file in _list_files(match)})
     except (OSError, ValueError):  # not a valid name, or the folder cannot be read
         return []
     return [Source(file, _source_name(file, folder)) for file in files]
 
 
-def find_sources(file: Path, patterns: Sequence[str], key: str) -> tuple[Source, ...]:
-    """Return the files that match the patterns under a key of a definition, without duplicates.
+def find_source_files(
+    definition_file: Path, patterns: Sequence[str], key: str
+) -> tuple[Source, ...]:
+    """Return the files that match the patterns of one definition key, without duplicates.
 
     Args:
-        file: Path of the definition file; patterns are relative to its folder.
-        patterns: Paths, folders and globs, in the order in which their files are returned.
-        key: Key of the list of patterns, for error messages.
+        definition_file: Path of the definition file; patterns are relative to its folder.
+        patterns: Paths, folders and globs; files are returned in this order.
+        key: Definition key with the patterns, such as `documents.deny`; used in error messages.
 
     Raises:
         DefinitionError: A pattern matches no file or a broken link, or the same file is present
             both plain and compressed.
     """
     for number, pattern in enumerate(patterns):
-        find_pattern_files(file, pattern, f"{key}[{number}]")
-    sources = expand_patterns(file.parent, patterns)
-    copies = find_compressed_copies(sources)
-    if copies is not None:
-        first, second = (source.name for source in copies)
+        find_matching_files(definition_file, pattern, f"{key}[{number}]")
+    sources = expand_patterns(definition_file.parent, patterns)
+    duplicate = find_compressed_duplicate(sources)
+    if duplicate is not None:
+        first, second = (source.name for source in duplicate)
         raise DefinitionError(
             f"expected each file once, found {first} and {second}, which are probably the same "
             "file, plain and compressed; list one of them, or move the other to another folder",
-            file,
+            definition_file,
             key,
         )
     return sources
 
 
-def find_pattern_files(file: Path, pattern: str, key: str) -> list[Source]:
+def find_matching_files(definition_file: Path, pattern: str, key: str) -> list[Source]:
     """Return the files that match one pattern in a definition.
 
     Raises:
         DefinitionError: No file matches, or a broken link matches.
     """
-    sources = expand_pattern(file.parent, pattern)
+    sources = expand_pattern(definition_file.parent, pattern)
     if not sources:
-        raise DefinitionError(f"no such file: {file.parent / pattern}", file, key)
+        raise DefinitionError(
+            f"no such file: {definition_file.parent / pattern}", definition_file, key
+        )
     for source in sources:
         if not source.path.exists():
             raise DefinitionError(
                 f"{source.name} is a link to a file that does not exist; restore the file or "
                 "remove the link",
-                file,
+                definition_file,
                 key,
             )
     return sources
 
 
-def find_compressed_copies(sources: Iterable[Source]) -> tuple[Source, Source] | None:
-    """Return a pair of files whose paths differ only in the compression suffix; None if none do."""
+def find_compressed_duplicate(sources: Iterable[Source]) -> tuple[Source, Source] | None:
+    """Return two files whose paths differ only in the compression suffix, or None if all differ."""
     files = sorted(
         (_strip_compression_suffix(source.path), source.name, source) for source in sources
     )
@@ -110,28 +114,28 @@ def _strip_compression_suffix(path: Path) -> Path:
     return path.with_suffix("") if path.suffix in COMPRESSION_SUFFIXES else path
 
 
-def _match_parts(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
+def _match_pattern_parts(folder: Path, parts: Sequence[str]) -> Iterator[Path]:
     """Yield the files and folders below a folder that match the parts of a glob pattern."""
     if not parts:
         yield folder
     elif parts[0] == "**":
-        for subfolder, _ in _walk(folder):
-            yield from _match_parts(subfolder, parts[1:])
+        for subfolder, _ in _walk_folder(folder):
+            yield from _match_pattern_parts(subfolder, parts[1:])
     else:
         for path in folder.glob(parts[0]):
-            if _is_skipped(parts[0]) or not _is_skipped(path.name):
-                yield from _match_parts(path, parts[1:])
+            if _is_hidden_or_backup(parts[0]) or not _is_hidden_or_backup(path.name):
+                yield from _match_pattern_parts(path, parts[1:])
 
 
 def _list_files(path: Path) -> Iterator[Path]:
     """Yield the given file, or all files below the given folder except hidden ones and backups."""
     found: Iterable[Path] = [path]
     if path.is_dir():
-        found = (folder / name for folder, names in _walk(path) for name in names)
+        found = (folder / name for folder, names in _walk_folder(path) for name in names)
     yield from (file for file in found if file.is_file() or file.is_symlink())
 
 
-def _walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
+def _walk_folder(folder: Path) -> Iterator[tuple[Path, list[str]]]:
     """Yield a folder and its subfolders, each with the names of its files.
 
     Links are followed, but each folder is entered only once, because links may form a loop.
@@ -143,15 +147,15 @@ def _walk(folder: Path) -> Iterator[tuple[Path, list[str]]]:
             folders.clear()
             continue
         entered.add(real)
-        folders[:] = sorted(name for name in folders if not _is_skipped(name))
-        yield Path(path), [name for name in files if not _is_skipped(name)]
+        folders[:] = sorted(name for name in folders if not _is_hidden_or_backup(name))
+        yield Path(path), [name for name in files if not _is_hidden_or_backup(name)]
 
 
-def _is_skipped(name: str) -> bool:
+def _is_hidden_or_backup(name: str) -> bool:
     """Return whether a name belongs to a hidden file or folder, or to a backup."""
     return name.startswith((".", "_")) or name.endswith("~")
 
 
 def _source_name(path: Path, folder: Path) -> str:
-    """Return a path as text; it is relative to `folder` if it is inside `folder`."""
+    """Return a path as text, relative to `folder` if it is inside that folder."""
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else path.as_posix()

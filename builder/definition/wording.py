@@ -1,4 +1,4 @@
-"""Rewrites Pydantic's validation errors for users who edit TOML definitions."""
+"""Rewrites Pydantic validation errors for users who edit TOML definitions."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
-from builder.parameters import VerdictParameters
+from builder.parameters import VerdictFilterParameters
 from builder.plugins import plugin_packages
 from builder.queries.plugins import load_plugins, run_plugin
 from builder.queries.verdict_files import read_verdicts
@@ -43,7 +43,7 @@ def collect_page_verdicts(
     out: Path,
     *,
     pages: Same[Pages],
-    params: VerdictParameters,
+    params: VerdictFilterParameters,
     limits: Limits,
     progress: Progress,
     files: Annotated[Sequence[Source], Files(lambda w, _: w.verdicts.files)] = (),

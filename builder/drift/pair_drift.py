@@ -19,7 +19,7 @@ from builder.drift import judgements
 from builder.drift import queries as query_drift
 from builder.drift.checks import SnapshotParameters, check_snapshot_pair, store_recorded_parameters
 from builder.io.tables import Table, write_frame
-from builder.parameters import Parameters
+from builder.parameters import StageParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -56,7 +56,7 @@ def _recorded_parameters(workflow: Workflow, pair_key: str) -> dict[str, Any]:
     return {
         name: {
             f"{section}.{parameter}": value
-            for section in Parameters.model_fields
+            for section in StageParameters.model_fields
             for parameter, value in workflow.section(section, name).model_dump(mode="json").items()
         }
         for name in split_pair_key(pair_key)

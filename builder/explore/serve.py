@@ -13,7 +13,7 @@ from typing import Any
 
 from builder.errors import UsageError
 from builder.explore.source import open_collection_source
-from builder.extras import import_optional
+from builder.extras import import_optional_module
 
 HOST = "127.0.0.1"
 PORTS_TO_TRY = 100
@@ -40,8 +40,8 @@ def serve(
         UsageError: The folder has no published collection, or the port is in use.
         MissingExtraError: The extra [explore] is not installed.
     """
-    uvicorn = import_optional("uvicorn", "longeval explore", "explore")
-    import_optional("starlette", "longeval explore", "explore")
+    uvicorn = import_optional_module("uvicorn", "longeval explore", "explore")
+    import_optional_module("starlette", "longeval explore", "explore")
     from builder.explore.application import create_application
 
     source = open_collection_source(collection)

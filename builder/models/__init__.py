@@ -13,7 +13,7 @@ def is_bundled(model: Path) -> bool:
     return str(model) == BUNDLED
 
 
-def bundled_model() -> Path:
+def bundled_model_folder() -> Path:
     """Return the folder of the bundled French-English model (CTranslate2 format).
 
     Raises:

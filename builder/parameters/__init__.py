@@ -26,7 +26,7 @@ from builder.parameters.queries import (
     SplitParameters,
     VariantParameters,
     VerdictFilter,
-    VerdictParameters,
+    VerdictFilterParameters,
 )
 from builder.parameters.section import Section
 from builder.parameters.times import TimeParameters
@@ -45,27 +45,27 @@ __all__ = [
     "LogFields",
     "LogParameters",
     "PageFields",
-    "Parameters",
     "QrelParameters",
     "Section",
     "SelectParameters",
     "SplitParameters",
+    "StageParameters",
     "TimeParameters",
     "TranslateParameters",
     "VariantParameters",
     "VerdictFilter",
-    "VerdictParameters",
+    "VerdictFilterParameters",
     "validate_votes_and_pages",
 ]
 
 
-class Parameters(Section):
+class StageParameters(Section):
     """Parameters of all stages; each attribute is a section of a workflow definition."""
 
     log: LogParameters = LogParameters()
     crawl: CrawlParameters = CrawlParameters()
     select: SelectParameters = SelectParameters()
-    verdicts: VerdictParameters = VerdictParameters()
+    verdicts: VerdictFilterParameters = VerdictFilterParameters()
     variants: VariantParameters = VariantParameters()
     clicks: ClickParameters = ClickParameters()
     documents: DocumentParameters = DocumentParameters()
@@ -76,7 +76,7 @@ class Parameters(Section):
     export: ExportParameters = ExportParameters()
 
     @model_validator(mode="after")
-    def _validate_grading(self) -> "Parameters":
+    def _validate_grading(self) -> "StageParameters":
         """Reject unsupported combinations of score, grading policy and click model."""
         validate_grading(self.clicks, self.qrels)
         return self

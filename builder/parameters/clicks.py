@@ -66,7 +66,7 @@ class ClickParameters(Section):
     )
     prior: Literal["empirical_bayes", "beta"] = Field(
         default="empirical_bayes",
-        description="Beta priors of attractiveness and satisfaction. empirical_bayes: fitted to "
+        description="Beta priors on attractiveness and satisfaction. empirical_bayes: fitted to "
         "the snapshot; beta: given by `prior_alpha` and `prior_beta`",
     )
     prior_alpha: float = Field(
@@ -84,7 +84,7 @@ class ClickParameters(Section):
 
     @field_validator("model")
     @classmethod
-    def _validate_model(cls, value: str) -> str:
+    def _validate_click_model(cls, value: str) -> str:
         """Reject a name that is neither a built-in click model nor an installed plug-in."""
         if value not in CLICK_MODELS and value not in (plugins := find_plugins("click_models")):
             raise ValueError(f"unknown click model; {suggest(value, (*CLICK_MODELS, *plugins))}")
@@ -116,8 +116,8 @@ class QrelParameters(Section):
     policy: Literal["fixed", "target_shares", "credible"] = Field(
         default="fixed",
         description="fixed: grade by `cuts`; target_shares: choose cuts that yield `shares` on the "
-        "first snapshot and reuse them later; credible: grade by `cuts`, but assign grade 2 only "
-        "with posterior probability of at least `credibility`",
+        "first snapshot and reuse these cuts for later snapshots; credible: grade by `cuts`, but "
+        "assign grade 2 only with posterior probability of at least `credibility`",
     )
     cuts: tuple[float, float] = Field(
         default=(0.15, 0.4), description="Minimum scores of grade 1 and of grade 2"
@@ -145,8 +145,8 @@ class QrelParameters(Section):
     )
     manual: Literal["wins", "fills_gaps"] = Field(
         default="wins",
-        description="Treatment of pairs that have a manual and a click grade. wins: use the manual "
-        "grade; fills_gaps: use the click grade",
+        description="Treatment of pairs with both a manual and a click-based grade. wins: use the "
+        "manual grade; fills_gaps: use the click-based grade",
     )
 
     @model_validator(mode="after")

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from builder.parameters.raw import RawParameters
+from builder.parameters.raw import RawDataParameters
 from builder.parameters.section import Positive, Section, Share
 
 
@@ -27,10 +27,10 @@ class PageFields(Section):
     )
 
 
-class CrawlParameters(RawParameters):
+class CrawlParameters(RawDataParameters):
     """Section `[crawl]`: how crawled pages are read."""
 
-    format_keys = RawParameters.format_keys | {"fields", "format"}
+    format_keys = RawDataParameters.format_keys | {"fields", "format"}
     overridable = format_keys | {"text_format", "undated"}
 
     format: Literal["auto", "jsonl", "parquet", "warc", "csv", "tsv"] = Field(
@@ -56,7 +56,8 @@ class CrawlParameters(RawParameters):
     )
     max_text_chars: Positive = Field(
         default=1_000_000,
-        description="Maximum number of characters of a text; longer texts are cut and flagged",
+        description="Maximum number of characters in a text; longer texts are truncated and "
+        "flagged",
     )
     max_record_bytes: Positive = Field(
         default=64 * 2**20,
@@ -72,7 +73,7 @@ class DocumentParameters(Section):
         description="Fraction of the crawled pages to sample, by a keyed hash of the document id",
     )
     sample_seed: str = Field(
-        default="longeval-builder", description="Key of the hash that samples pages"
+        default="longeval-builder", description="Key of the keyed hash that samples pages"
     )
     deny: tuple[str, ...] = Field(
         default=(), description="Files with hosts and URLs whose pages are excluded"
@@ -96,7 +97,8 @@ class DocumentParameters(Section):
         default=0.9,
         ge=0.5,
         le=1,
-        description="Minimum Jaccard coefficient of the 5-token shingles of near-duplicates",
+        description="Minimum Jaccard coefficient between the sets of 5-token shingles of two texts "
+        "that count as near-duplicates",
     )
 
 
@@ -112,16 +114,18 @@ class ChangeParameters(Section):
     )
     moved: Share = Field(
         default=0.9,
-        description="Minimum shingle Jaccard coefficient for a removed and an added page to be "
-        "matched as moved",
+        description="Minimum shingle Jaccard coefficient at which a removed and an added page are "
+        "treated as one page that moved",
     )
     moved_tokens: Positive = Field(
-        default=20, description="Minimum number of tokens for a page to be matched as moved"
+        default=20, description="Minimum number of tokens of a page that is treated as moved"
     )
 
     @model_validator(mode="after")
     def _validate_change_thresholds(self) -> "ChangeParameters":
         """Reject a `rewritten` threshold that is greater than the `cosmetic` threshold."""
         if self.rewritten > self.cosmetic:
-            raise ValueError("expected a value of rewritten that is not greater than cosmetic")
+            raise ValueError(
+                "expected the threshold `rewritten` to be at most the threshold `cosmetic`"
+            )
         return self

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 
 from builder.errors import suggest
 from builder.parameters.encodings import extends_ascii
-from builder.parameters.raw import RawParameters
+from builder.parameters.raw import RawDataParameters
 from builder.parameters.section import Positive, Section
 from builder.plugins import find_plugins
 
@@ -56,19 +56,19 @@ class LogFields(Section):
 
     @property
     def result_fields(self) -> dict[str, str]:
-        """Field names of a result in the log, by standard name (`url`, `rank`, `clicked`)."""
+        """Names of result fields in the log, keyed by standard name (`url`, `rank`, `clicked`)."""
         return {"url": self.url, "rank": self.rank, "clicked": self.clicked}
 
     @property
     def click_fields(self) -> dict[str, str]:
-        """Field names of a click in the log, by standard name (`rank`, `url`, `time`)."""
+        """Names of click fields in the log, keyed by standard name (`rank`, `url`, `time`)."""
         return {"rank": self.rank, "url": self.url, "time": self.click_time}
 
 
-class LogParameters(RawParameters):
+class LogParameters(RawDataParameters):
     """Section `[log]`: how query logs are read and filtered."""
 
-    format_keys = RawParameters.format_keys | {
+    format_keys = RawDataParameters.format_keys | {
         *("format", "fields", "click_form", "encoding", "columns", "list_separator"),
         "session_start",
     }
@@ -143,11 +143,11 @@ class LogParameters(RawParameters):
     )
     max_query_chars: Positive = Field(
         default=500,
-        description="Maximum number of characters of a query; longer queries are rejected",
+        description="Maximum number of characters in a query; longer queries are rejected",
     )
     max_results: Positive = Field(
         default=1000,
-        description="Maximum number of results of an impression; longer lists are rejected",
+        description="Maximum number of results in an impression; longer lists are rejected",
     )
     max_line_bytes: Positive = Field(
         default=8 * 2**20,
@@ -173,7 +173,7 @@ class LogParameters(RawParameters):
 
     @field_validator("format")
     @classmethod
-    def _validate_format(cls, value: str) -> str:
+    def _validate_log_format(cls, value: str) -> str:
         """Reject a name that is neither a built-in log format nor an installed plug-in."""
         if value not in (*LOG_FORMATS, *LOG_READERS):
             plugins = find_plugins("log_readers")

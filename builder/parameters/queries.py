@@ -27,8 +27,8 @@ class SelectParameters(Section):
     min_clicks: int = Field(
         default=0, ge=0, strict=True, description="Minimum number of clicked results of a query"
     )
-    max_words: Positive = Field(default=15, description="Maximum number of words of a query")
-    max_chars: Positive = Field(default=150, description="Maximum number of characters of a query")
+    max_words: Positive = Field(default=15, description="Maximum number of words in a query")
+    max_chars: Positive = Field(default=150, description="Maximum number of characters in a query")
     operators: Literal["drop", "keep"] = Field(
         default="drop",
         description="Whether to drop or keep queries with search operators such as site: or inurl:",
@@ -71,7 +71,9 @@ class VerdictFilter(Section):
     label: str = Field(
         pattern=LABEL_PATTERN, description="Label of the verdicts, such as adult or bot"
     )
-    min_score: Share = Field(default=0.5, description="Minimum score at which a verdict excludes")
+    min_score: Share = Field(
+        default=0.5, description="Minimum score of the verdicts to which the filter applies"
+    )
     source: str | None = Field(
         default=None,
         description="Source of the verdicts: a value of the column `source` of the files, or a "
@@ -79,7 +81,7 @@ class VerdictFilter(Section):
     )
 
 
-class VerdictParameters(Section):
+class VerdictFilterParameters(Section):
     """Section `[verdicts]`: verdicts (labels) of queries, users and documents."""
 
     files: tuple[str, ...] = Field(default=(), description="TSV files with verdicts")
@@ -92,7 +94,7 @@ class VerdictParameters(Section):
     )
 
     @model_validator(mode="after")
-    def _validate_filter_names(self) -> "VerdictParameters":
+    def _validate_filter_names(self) -> "VerdictFilterParameters":
         """Reject two filters with the same name."""
         names = [verdict_filter.name for verdict_filter in self.filters]
         if len(set(names)) < len(names):
@@ -134,7 +136,10 @@ class SplitParameters(Section):
         description="Fraction of the queries of training snapshots to hold out, by a keyed hash "
         "of the query id",
     )
-    seed: str = Field(default="longeval-builder", description="Key of the hash that splits queries")
+    seed: str = Field(
+        default="longeval-builder",
+        description="Key of the keyed hash that assigns queries to splits",
+    )
     near: Literal["together", "listed"] = Field(
         default="together",
         description="Treatment of queries with near-identical spelling (see `variants.threshold`). "

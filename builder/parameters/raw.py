@@ -11,7 +11,7 @@ ID_PLACEHOLDER = "{id}"
 """Placeholder for the document id in the parameter `address`."""
 
 
-class RawParameters(TimeParameters):
+class RawDataParameters(TimeParameters):
     """Parameters shared by `[log]` and `[crawl]`: document URLs and time formats."""
 
     format_keys = frozenset({"address", "scheme", "time_zone", "time_unit", "time_format"})
@@ -30,8 +30,8 @@ class RawParameters(TimeParameters):
 
     @field_validator("scheme", mode="before")
     @classmethod
-    def _read_none(cls, value: object) -> object:
-        """Read `none` as None, which TOML cannot express."""
+    def _convert_none_string(cls, value: object) -> object:
+        """Convert the string `none` to None, because TOML has no null value."""
         return None if value == "none" else value
 
     @field_validator("address")

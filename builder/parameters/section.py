@@ -19,10 +19,10 @@ class Section(BaseModel):
     overridable: ClassVar[frozenset[str]] = frozenset()
     """Keys that may be overridden for a single snapshot."""
 
-    def override(self, other: Self) -> Self:
-        """Return a copy with the values that were set explicitly in `other` and its subsections."""
+    def with_overrides(self, overrides: Self) -> Self:
+        """Return a copy in which the values set explicitly in `overrides` replace the old ones."""
         update = {}
-        for name in other.model_fields_set:
-            old, new = getattr(self, name), getattr(other, name)
-            update[name] = old.override(new) if isinstance(old, Section) else new
+        for name in overrides.model_fields_set:
+            old, new = getattr(self, name), getattr(overrides, name)
+            update[name] = old.with_overrides(new) if isinstance(old, Section) else new
         return self.model_copy(update=update)

@@ -28,10 +28,10 @@ class TranslateParameters(Section):
     compute_type: str = Field(default="int8", description="CTranslate2 compute type")
     device: Literal["cpu", "cuda"] = Field(default="cpu", description="Device that runs the model")
     source_prefix: str | None = Field(
-        default=None, description="First source token of a multilingual model, such as fra_Latn"
+        default=None, description="Source-language token of a multilingual model, such as fra_Latn"
     )
     target_prefix: str | None = Field(
-        default=None, description="First target token of a multilingual model, such as eng_Latn"
+        default=None, description="Target-language token of a multilingual model, such as eng_Latn"
     )
     beam_size: int = Field(
         default=1, ge=1, le=64, description="Beam size; 1 selects greedy decoding"
@@ -72,7 +72,7 @@ class TranslateParameters(Section):
         default="source", description="Treatment of sentences for which the model returns no output"
     )
     on_truncated: Outcome = Field(
-        default="source", description="Treatment of translations cut at the maximum length"
+        default="source", description="Treatment of translations truncated at the maximum length"
     )
     on_repetition: Outcome = Field(
         default="source", description="Treatment of translations that repeat a phrase endlessly"
@@ -90,5 +90,5 @@ class TranslateParameters(Section):
     )
     on_unknown_characters: Outcome = Field(
         default="keep",
-        description="Treatment of translations of sentences with tokens unknown to the model",
+        description="Treatment of translations of sentences with out-of-vocabulary tokens",
     )

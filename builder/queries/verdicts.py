@@ -14,7 +14,7 @@ import polars as pl
 
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
-from builder.parameters import SelectParameters, VerdictFilter, VerdictParameters
+from builder.parameters import SelectParameters, VerdictFilter, VerdictFilterParameters
 from builder.plugins import plugin_packages
 from builder.queries.anonymous import open_anonymous_queries
 from builder.queries.plugins import VerdictPlugin, load_plugins, run_plugin
@@ -56,7 +56,7 @@ def collect_verdicts(
     impressions: Same[Impressions],
     log_queries: Same[LogQueries],
     log_urls: Same[LogUrls],
-    params: VerdictParameters,
+    params: VerdictFilterParameters,
     select: Annotated[SelectParameters, Setting(lambda w, _: w.select)],
     limits: Limits,
     progress: Progress,

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from builder.definition.model import Workflow
 from builder.io.sources import Interval
 from builder.io.tables import SchemaType, Table
-from builder.parameters import Parameters, VerdictFilter
+from builder.parameters import StageParameters, VerdictFilter
 from builder.runtime.scope import Scope, split_pair_key
 from schemas import TableSchema
 
@@ -214,7 +214,7 @@ def _find_schema(kind: Any) -> type[TableSchema]:
 
 def _find_section(kind: Any) -> str:
     """Return the name of the definition's section whose parameters have the given type."""
-    for name, field in Parameters.model_fields.items():
+    for name, field in StageParameters.model_fields.items():
         if field.annotation is kind:
             return name
-    raise TypeError(f"{kind!r} is not a section of builder.parameters.Parameters")
+    raise TypeError(f"{kind!r} is not a section of builder.parameters.StageParameters")

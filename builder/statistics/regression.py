@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.extras import import_optional
+from builder.extras import import_optional_module
 from builder.statistics.significance import Floats, normal_p_value, student_t_p_value
 
 MIN_POINTS = 3
@@ -71,7 +71,7 @@ def fit_line(times: Floats, scores: Floats, weights: Floats) -> FittedLine:
     Raises:
         MissingExtraError: statsmodels is not installed.
     """
-    models = import_optional("statsmodels.regression.linear_model", "a trend", "evaluation")
+    models = import_optional_module("statsmodels.regression.linear_model", "a trend", "evaluation")
     share = weights / weights.sum()
     center = float(share @ times)
     offsets = times - center

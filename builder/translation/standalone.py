@@ -12,7 +12,7 @@ import polars as pl
 from builder.errors import FormatError, UsageError
 from builder.io import parquet
 from builder.io.disk import check_output_is_no_input
-from builder.models import bundled_model, is_bundled
+from builder.models import bundled_model_folder, is_bundled
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.translation.engine import CTranslate2Engine
@@ -70,7 +70,7 @@ def model_folder(params: TranslateParameters) -> Path:
     """
     if params.model is None:
         raise UsageError("expected a translation model, found none; use --model DIR")
-    folder = bundled_model() if is_bundled(params.model) else params.model
+    folder = bundled_model_folder() if is_bundled(params.model) else params.model
     if not folder.is_dir():
         raise UsageError(
             f"--model: {folder}: no such folder; expected the folder of a translation model"

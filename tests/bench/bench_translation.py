@@ -15,7 +15,7 @@ import ctranslate2
 import polars as pl
 
 from builder.io.tables import Table, write_frame
-from builder.models import bundled_model
+from builder.models import bundled_model_folder
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
@@ -61,9 +61,9 @@ def _documents(urls: list[str], texts: list[str]) -> pl.DataFrame:
 
 
 def _throughput(folder: Path, first: pl.DataFrame, second: pl.DataFrame) -> list[Row]:
-    params = TranslateParameters(model=bundled_model(), retry=False)
+    params = TranslateParameters(model=bundled_model_folder(), retry=False)
     limits = Limits(scratch=folder, threads=THREADS, memory=2 * 2**30)
-    engine = CTranslate2Engine.load(bundled_model(), params, THREADS)
+    engine = CTranslate2Engine.load(bundled_model_folder(), params, THREADS)
     sentences = {s.text for text in first["text"] for s in split_text(text).segments}
     seconds = _stage(folder, "first", first, params, limits)
     decoded = _decoded(engine, sorted(sentences), params)
@@ -146,7 +146,7 @@ def _quality() -> list[Row]:
     from workflows.train_translator.evaluate import evaluate
 
     start = time.perf_counter()
-    found = evaluate(bundled_model(), tests)
+    found = evaluate(bundled_model_folder(), tests)
     seconds = time.perf_counter() - start
     return [
         {

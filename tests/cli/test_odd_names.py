@@ -8,7 +8,7 @@ import pytest
 
 import builder
 from builder import BuildReport, Simulation
-from builder.cli.output import escape_unencodable
+from builder.cli.output import escape_unencodable_characters
 from builder.evaluation.runs.assignment import assign_runs
 from builder.io.sources import Source
 from builder.tasks.filtering.kba import system_name
@@ -73,8 +73,8 @@ def test_streams_show_what_their_encoding_lacks() -> None:
     for encoding, text in (("latin-1", "é \\u20ac"), ("ascii", "\\xe9 \\u20ac"), ("utf-8", "é €")):
         written_to = io.BytesIO()
         stream = io.TextIOWrapper(written_to, encoding=encoding)
-        escape_unencodable(stream)
+        escape_unencodable_characters(stream)
         stream.write("é €")
         stream.flush()
         assert written_to.getvalue() == text.encode(encoding)
-    escape_unencodable(io.StringIO())
+    escape_unencodable_characters(io.StringIO())

@@ -13,7 +13,7 @@ from builder.commands.doctor import doctor
 from builder.commands.new import default_collection_name, new, to_toml
 from builder.definition.model import Definition
 from builder.errors import UsageError
-from builder.parameters import Parameters
+from builder.parameters import StageParameters
 from builder.runtime import limits as resources
 from tests.cli.test_cli import run
 
@@ -64,7 +64,7 @@ def test_a_new_definition_builds(world: Path, tmp_path: Path, capsys: Captured) 
 def test_a_new_definition_has_every_key_and_no_other_value(tmp_path: Path) -> None:
     (path, _) = new(tmp_path, "mine", ["2022-06"])
     text = path.read_text("utf-8")
-    for section, field in Parameters.model_fields.items():
+    for section, field in StageParameters.model_fields.items():
         assert f"[{section}]" in text
         for key in field.default.model_dump():
             assert f"{key}" in text
@@ -72,7 +72,7 @@ def test_a_new_definition_has_every_key_and_no_other_value(tmp_path: Path) -> No
     (tmp_path / "crawls/2022-06.jsonl").write_text("")
     workflow = Definition.load(path).workflow
     changed = workflow.model_dump(mode="json", exclude={"collection", "snapshots"})
-    defaults = Parameters().model_dump(mode="json")
+    defaults = StageParameters().model_dump(mode="json")
     assert changed["translate"].pop("model") == "embedded"
     defaults["translate"].pop("model")
     assert changed == defaults

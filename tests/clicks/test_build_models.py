@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from builder.clicks import estimate_from_log
 from builder.definition.model import Definition
 from builder.errors import DefinitionError, UsageError
-from builder.parameters import CLICK_MODELS, ClickParameters, Parameters, QrelParameters
+from builder.parameters import CLICK_MODELS, ClickParameters, QrelParameters, StageParameters
 from builder.parameters.clicks import NO_ATTRACTIVENESS, NO_SATISFACTION
 from schemas import ClickEstimates
 from tests.clicks.conftest import Impression
@@ -122,7 +122,7 @@ def test_definitions_reject_unsupported_model_options(
     section: dict[str, str], qrels: dict[str, str], message: str
 ) -> None:
     with pytest.raises(ValidationError, match=message):
-        Parameters.model_validate({"clicks": section, "qrels": qrels})
+        StageParameters.model_validate({"clicks": section, "qrels": qrels})
 
 
 def test_a_definition_says_what_to_change(world: Path, tmp_path: Path) -> None:

@@ -3,14 +3,14 @@
 import re
 from pathlib import Path
 
-from builder.models import bundled_model
+from builder.models import bundled_model_folder
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
 from builder.translation.standalone import translate_texts
 
 PAGE = (Path(__file__).parents[2] / "docs/translation.md").read_text("utf-8")
 PROSE = " ".join(PAGE.split())
-CARD = (bundled_model() / "README.md").read_text("utf-8")
+CARD = (bundled_model_folder() / "README.md").read_text("utf-8")
 
 
 def read_table(text: str, header: str) -> list[list[str]]:
@@ -25,7 +25,7 @@ def test_translations_are_those_of_the_bundled_model(tmp_path: Path) -> None:
     quoted = re.search(r"it is worse: \*([^*]+)\* becomes \"([^\"]+)\"\.", PROSE)
     assert quoted is not None
     shown = [*((french, english) for french, english in rows), quoted.groups()]
-    params = TranslateParameters(model=bundled_model())
+    params = TranslateParameters(model=bundled_model_folder())
     found = translate_texts([french for french, _ in shown], params, Limits(tmp_path, threads=1))
     assert [translation.text for translation in found] == [english for _, english in shown]
 

@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 
 import builder
 from builder import LongEvalError, Simulation
-from builder.parameters import Parameters
+from builder.parameters import StageParameters
 
 SKIPPED = {"verdicts", "translate"}
 """Sections that need files, or take long."""
@@ -48,7 +48,7 @@ Sections = dict[str, dict[str, Any]]
 def draw_definition(draw: random.Random) -> Sections:
     """Sections with some of their parameters."""
     found: Sections = {}
-    for section, field in Parameters.model_fields.items():
+    for section, field in StageParameters.model_fields.items():
         if section in SKIPPED:
             continue
         for name, inner in type(field.default).model_fields.items():

@@ -32,10 +32,10 @@ min_impressions = {VALUE}
 STAGE = "queries/selection.py select_queries"
 WAY = (
     "definition/files.py _read_toml",
-    "parameters/__init__.py Parameters._validate_grading",
-    "definition/files.py _validate",
+    "parameters/__init__.py StageParameters._validate_grading",
+    "definition/files.py _validate_toml",
     "definition/files.py read_definition",
-    "definition/model.py _resolve_defaults",
+    "definition/model.py _derive_languages_and_model",
     "definition/model.py Workflow.section",
     "definition/model.py Definition.section",
     "definition/model.py Definition.load",

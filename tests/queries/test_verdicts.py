@@ -5,7 +5,7 @@ import pytest
 
 from builder.errors import FormatError, SchemaError, UsageError
 from builder.io.tables import Table, table_at
-from builder.parameters import SelectParameters, VerdictFilter, VerdictParameters
+from builder.parameters import SelectParameters, VerdictFilter, VerdictFilterParameters
 from builder.queries import collect_verdicts, excluded_keys, verdict_coverage
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger
@@ -30,7 +30,7 @@ def run(room, files=(), plugins=()) -> tuple[Table, Ledger]:  # type: ignore[no-
         out,
         **log,
         log_urls=room.table("log_urls", urls),
-        params=VerdictParameters(plugins=plugins),
+        params=VerdictFilterParameters(plugins=plugins),
         select=SelectParameters(),
         limits=room.limits,
         progress=NoProgress(),

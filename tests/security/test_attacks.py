@@ -17,7 +17,7 @@ import zstandard
 import builder
 from builder import BuildReport, Simulation
 from builder.cli import main
-from builder.cli.output import escape_control, format_table
+from builder.cli.output import escape_control_characters, format_table
 from builder.collection.card_tables import input_file_table
 from builder.collection.compare.changelog import format_changelog
 from builder.collection.export import export
@@ -288,7 +288,7 @@ def test_a_document_cannot_end_another(tmp_path: Path) -> None:
 
 def test_terminals_get_no_commands(tmp_path: Path, capsys: Captured) -> None:
     hostile = "a\x1b[2J\x07\u202e\x9b31m"
-    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202e]", escape_control(hostile))
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u202e]", escape_control_characters(hostile))
     assert "\x1b" not in format_table([(hostile, 1)], ("text", "count"))
     with pytest.raises(SystemExit):
         main(["validate", str(tmp_path / hostile)])

@@ -10,7 +10,7 @@ from builder import BuildReport, Simulation
 from builder.evaluation import Bm25Parameters, sanity_table, search_snapshot
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
-from builder.models import bundled_model
+from builder.models import bundled_model_folder
 from builder.text.keys import doc_id, fold_texts, key64, query_id, url_key
 
 WORLD = Simulation(
@@ -33,7 +33,7 @@ def bilingual(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, BuildRepo
 
 
 def test_the_model_is_small_and_says_what_it_is() -> None:
-    folder = bundled_model()
+    folder = bundled_model_folder()
     assert sum(path.stat().st_size for path in folder.iterdir()) <= 20_000_000
     card = (folder / "README.md").read_text("utf-8")
     for test_set in ("newstest2014", "flores_devtest", "ntrex", "tico19"):

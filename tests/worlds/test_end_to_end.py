@@ -262,11 +262,11 @@ def test_checksums_can_be_checked_without_us(built: BuildReport) -> None:
 
 
 def test_manifest_records_every_parameter(built: BuildReport) -> None:
-    from builder.parameters import Parameters
+    from builder.parameters import StageParameters
 
     manifest: dict[str, Any] = builder.open_collection(built.root).manifest
     recorded = manifest["definition"]["parameters"]
-    defaults = Parameters().model_dump(mode="json")
+    defaults = StageParameters().model_dump(mode="json")
     assert {s: sorted(v) for s, v in recorded.items()} == {
         s: sorted(v) for s, v in defaults.items()
     }

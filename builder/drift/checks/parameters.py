@@ -14,13 +14,13 @@ import polars as pl
 
 from builder.drift.checks.outcome import Check, Outcome, undecided_outcome
 from builder.io.engine import append_rows
-from builder.parameters import Parameters
+from builder.parameters import StageParameters
 
 SnapshotParameters = Mapping[str, Any]
 """Parameters recorded for a snapshot: values by dotted key, such as `clicks.prior`."""
 
 FORMAT_KEYS = frozenset(
-    f"{name}.{key}" for name, section in Parameters() for key in section.format_keys
+    f"{name}.{key}" for name, section in StageParameters() for key in section.format_keys
 )
 """Dotted keys of the parameters that describe the format of raw files."""
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from builder.evaluation.baselines.stopwords import STOP_WORDS
-from builder.extras import import_optional
+from builder.extras import import_optional_module
 from builder.text.keys import strip_accents
 
 _STEMMERS = {
@@ -107,6 +107,6 @@ class Analyzer:
 
 
 def _create_stemmer(name: str) -> Callable[[str], str]:
-    stemmer = import_optional("Stemmer", "the BM25 baseline", "baseline").Stemmer(name)
+    stemmer = import_optional_module("Stemmer", "the BM25 baseline", "baseline").Stemmer(name)
     stem: Callable[[str], str] = stemmer.stemWord
     return stem

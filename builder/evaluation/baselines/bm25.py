@@ -19,7 +19,7 @@ from builder.evaluation.baselines.collection_statistics import (
     CollectionStatistics,
     statistics_from_term_ids,
 )
-from builder.extras import import_optional
+from builder.extras import import_optional_module
 from builder.runtime.progress import NoProgress, Progress
 from builder.trec.runs import DEFAULT_DEPTH, Run, check_depth
 
@@ -235,7 +235,7 @@ def _build_model(
     statistics: CollectionStatistics | None,
 ) -> Any:
     """Build the bm25s index; return None if no document has an index term."""
-    bm25s = import_optional("bm25s", "the BM25 baseline", "baseline")
+    bm25s = import_optional_module("bm25s", "the BM25 baseline", "baseline")
     if not analyzer.vocabulary:
         return None
     own = statistics_from_term_ids(terms, analyzer.vocabulary) if statistics else None

@@ -14,7 +14,7 @@ import polars as pl
 
 from builder.errors import DataError, UsageError
 from builder.evaluation.measures.family import Floats
-from builder.extras import import_optional
+from builder.extras import import_optional_module
 from builder.trec.runs import Run
 
 PREFIX = "ir_measures:"
@@ -28,7 +28,7 @@ def parse_ir_measure(name: str) -> Any:
         UsageError: ir_measures does not know the measure or has no installed provider for it.
         MissingExtraError: ir_measures is not installed.
     """
-    package = import_optional("ir_measures", f"the measure {name}", "ir-measures")
+    package = import_optional_module("ir_measures", f"the measure {name}", "ir-measures")
     try:
         measure = package.parse_measure(name.removeprefix(PREFIX))
         is_supported = any(
@@ -63,7 +63,7 @@ def ir_measures_scores(
     ranking = run.ranking.join(numbers, on="query_id", maintain_order="left")
     if not names or ranking.is_empty():
         return values
-    package = import_optional("ir_measures", "measures of ir_measures", "ir-measures")
+    package = import_optional_module("ir_measures", "measures of ir_measures", "ir-measures")
     measures = [parse_ir_measure(name) for name in names]
     judged = qrels.join(numbers, on="query_id").select("number", "doc_id", "grade")
     truth = [package.Qrel(str(query), *row) for query, *row in judged.iter_rows()]

@@ -15,7 +15,7 @@ from builder.errors import DataError
 from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.hits import Hits, judged_queries
 from builder.evaluation.measures.registry import Measure
-from builder.extras import import_optional
+from builder.extras import import_optional_module
 
 _TREC_NAMES = {
     "nDCG": ("ndcg", "ndcg_cut"),
@@ -61,7 +61,7 @@ class TrecEvalScorer:
         truth: dict[str, dict[str, int]] = {query: {} for query in self._queries}
         for query, document, grade in qrels.select("query_id", "doc_id", "grade").iter_rows():
             truth[query][document] = grade
-        engine = import_optional("pytrec_eval", "the evaluation of runs", "evaluation")
+        engine = import_optional_module("pytrec_eval", "the evaluation of runs", "evaluation")
         names_by_level: dict[int, set[str]] = {}
         for measure in measures:
             names_by_level.setdefault(_relevance_level(measure), set()).add(_trec_name(measure))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import FormatError
-from builder.extras import import_optional
+from builder.extras import import_optional_module
 from builder.trec.bounded import read_decompressed_bytes
 
 NAMES = ("ir-metadata.yml", "ir-metadata.yaml", "ir_metadata.yml", "ir_metadata.yaml")
@@ -54,7 +54,7 @@ def read_nearest_metadata(run: Path) -> RunMetadata | None:
 
 def read_metadata(path: Path) -> RunMetadata:
     """Read a metadata file in the format of ir-metadata.org."""
-    yaml = import_optional("yaml", "ir-metadata.yml", "evaluation")
+    yaml = import_optional_module("yaml", "ir-metadata.yml", "evaluation")
     try:
         data = yaml.safe_load(read_decompressed_bytes(path, MAX_BYTES).decode())
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:

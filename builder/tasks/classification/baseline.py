@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from builder.evaluation.checks import require
-from builder.extras import import_optional
+from builder.extras import import_optional_module
 from builder.io import parquet
 from builder.tasks.classification.definition import TEST_SPLITS
 
@@ -50,7 +50,7 @@ def run_classification_baseline(
 def _create_model(regularization: float) -> Any:
     """Return an untrained scikit-learn pipeline of TF-IDF and logistic regression."""
     text, linear, pipeline = (
-        import_optional(f"sklearn.{module}", "the classification baseline", "classification")
+        import_optional_module(f"sklearn.{module}", "the classification baseline", "classification")
         for module in ("feature_extraction.text", "linear_model", "pipeline")
     )
     return pipeline.make_pipeline(

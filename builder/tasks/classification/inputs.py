@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.definition.source_files import find_pattern_files, find_sources
+from builder.definition.source_files import find_matching_files, find_source_files
 from builder.errors import DefinitionError
 from builder.io.sources import Source
 from builder.runtime.publisher import sha256
@@ -38,15 +38,15 @@ class InputFiles:
         labels = definition.labels
         markers = []
         if labels.markers is not None:
-            markers = find_pattern_files(definition_file, labels.markers, "labels.markers")
+            markers = find_matching_files(definition_file, labels.markers, "labels.markers")
         if len(markers) > 1:
             names = ", ".join(source.name for source in markers)
             message = f"expected one marker list, found {names}"
             raise DefinitionError(message, definition_file, "labels.markers")
         return cls(
-            find_sources(definition_file, definition.posts, "posts"),
+            find_source_files(definition_file, definition.posts, "posts"),
             tuple(markers),
-            find_sources(definition_file, labels.annotations, "labels.annotations"),
+            find_source_files(definition_file, labels.annotations, "labels.annotations"),
         )
 
     def sha256_by_name(self) -> dict[str, str]:
