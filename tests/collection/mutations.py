@@ -381,6 +381,16 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
         in_table(f"{FIRST}/documents", every(text="<div><p>Un.</p><p>Deux.</p></div>" * 2)),
     ),
     "a tag in an export": ("LB219", _trec_file(_trec)),
+    "a changed grade in an export": (
+        "LB219",
+        in_bytes(
+            "trec/2022-06/qrels.txt", lambda data: data.replace(b" 0\n", b" 2\n", 1), sealed=True
+        ),
+    ),
+    "a topic less in an export": (
+        "LB219",
+        in_bytes("trec/2022-07/fr/topics.tsv", lambda data: data.partition(b"\n")[2], sealed=True),
+    ),
     "labels that flip": (
         "LB220",
         in_table("changes/qrels", every(grade_from=0, grade_to=2), "qrel_changes"),

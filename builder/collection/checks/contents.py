@@ -58,22 +58,6 @@ def _create_text_fault_finder(
     return find_text_faults
 
 
-def _find_incomplete_exports(context: ValidationContext) -> Iterator[Defect]:
-    """Report TREC exports whose document count differs from the table `documents`."""
-    for name in context.collection.snapshots:
-        documents = context.table_summaries.get(f"snapshots/{name}/documents")
-        for folder in sorted((context.collection.path / "trec" / name).glob("*/documents")):
-            found = sum(path.read_bytes().count(b"<DOC>\n") for path in folder.iterdir())
-            if documents and documents.is_readable and found != documents.rows:
-                where = folder.relative_to(context.collection.path).as_posix()
-                yield (
-                    where,
-                    f"the export has {found} documents, but the table has {documents.rows}",
-                    1,
-                    (),
-                )
-
-
 CHECKS = (
     Check(
         "LB215",
@@ -107,14 +91,6 @@ CHECKS = (
         'the word "leg" repeated 108 times',
         'translate again with `translate.beam_size = 4` and `translate.on_repetition = "source"`',
         _create_text_fault_finder("runaway_english"),
-    ),
-    Check(
-        "LB219",
-        "TREC exports contain the same documents as the tables",
-        "error",
-        "document texts with <DOC> or </TEXT>, which TREC parsers cannot read",
-        "export the version again",
-        _find_incomplete_exports,
     ),
     Check(
         "LB222",

@@ -214,10 +214,14 @@ def write_queries(path: Path, queries: pl.DataFrame, id_column: str = "query_id"
         queries: Frame with an id column and the column `text`.
         id_column: Name of the id column.
     """
-    rows = queries.select(
-        pl.concat_str(pl.col(id_column), collapse_whitespace_expr(pl.col("text")), separator="\t")
+    write_lines(path, queries.select(query_line(id_column)).to_series())
+
+
+def query_line(id_column: str = "query_id") -> pl.Expr:
+    """Return an expression for the line of a query, `id<TAB>text`, with spaces in its text only."""
+    return pl.concat_str(
+        pl.col(id_column), collapse_whitespace_expr(pl.col("text")), separator="\t"
     )
-    write_lines(path, rows.to_series())
 
 
 def write_longeval_topics(path: Path, queries: pl.DataFrame, id_column: str = "query_id") -> None:
@@ -255,8 +259,12 @@ def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
         path: Output file.
         qrels: Frame with columns `query_id`, `doc_id`, `grade`.
     """
-    rows = qrels.select(pl.format("{} 0 {} {}", "query_id", "doc_id", "grade"))
-    write_lines(path, rows.to_series())
+    write_lines(path, qrels.select(qrel_line()).to_series())
+
+
+def qrel_line() -> pl.Expr:
+    """Return an expression for the line of a judgement, `query_id 0 doc_id grade`."""
+    return pl.format("{} 0 {} {}", "query_id", "doc_id", "grade")
 
 
 def write_urls(path: Path, documents: Table) -> None:
