@@ -2,9 +2,9 @@
 
 Input: the tables `removed_texts` and `added_texts` of a DuckDB connection (see
 `builder.alignment.moved_pages`), and the documents of both snapshots. Output: the table
-`candidates` of id pairs. Texts are sketched (`builder.documents.sketch`). Pages that share a band
-are paired, and pairs whose estimated similarity is below half the threshold are dropped. Thus, only
-a few texts are read and compared in full, even if many pages moved.
+`candidates` of id pairs. Texts are sketched (MinHash; see `builder.documents.sketch`). Pages that
+share a band are paired, and pairs whose estimated similarity is below half the threshold are
+dropped. Thus, only a few texts are read and compared in full, even if many pages moved.
 """
 
 from collections.abc import Iterator
@@ -101,7 +101,7 @@ def find_candidates(
 def _similar_pairs(
     connection: duckdb.DuckDBPyConnection, min_similarity: float, folder: Path
 ) -> Iterator[pl.DataFrame]:
-    """Yield the page numbers of pairs of a removed and an added page with similar sketches.
+    """Yield pairs of a removed and an added page with similar sketches, as page numbers.
 
     Args:
         connection: DuckDB connection with the tables `removed_bands` and `added_bands`.

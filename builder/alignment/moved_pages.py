@@ -127,7 +127,7 @@ def similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.Data
         shingle sets.
     """
     versions = EncodedVersions.from_texts(candidates["removed_text"], candidates["added_text"])
-    similarity = pl.Series("similarity", versions.overlap(params.shingle).jaccard())
+    similarity = pl.Series("similarity", versions.ngram_overlap(params.shingle).jaccard())
     return candidates.select("removed_id", "added_id", similarity).filter(
         pl.col("similarity") >= params.moved
     )

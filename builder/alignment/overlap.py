@@ -25,7 +25,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SetSizes:
+class NgramSetSizes:
     """Sizes of the n-gram sets of two versions of n documents, and of their intersection.
 
     Args:
@@ -74,7 +74,7 @@ class EncodedVersions:
         number = document * len(words.dictionary) + _dictionary_indices(words)
         return cls(_dictionary_encode(number), tokens.token_counts)
 
-    def overlap(self, ngram_size: int) -> SetSizes:
+    def ngram_overlap(self, ngram_size: int) -> NgramSetSizes:
         """Return the sizes of the n-gram sets of the two versions, and of their intersection."""
         words, lengths = _pad_short_texts(self.words, self.lengths, ngram_size)
         counts = np.maximum(lengths - ngram_size + 1, 0)
@@ -92,15 +92,15 @@ class EncodedVersions:
             np.bincount(owner[chosen], minlength=documents).astype(np.int64)
             for chosen in (in_first, in_second, in_first & in_second)
         )
-        return SetSizes(first, second, common)
+        return NgramSetSizes(first, second, common)
 
 
 def _token_codes(tokens: TokenBuffer) -> npt.NDArray[np.uint64]:
-    """Return an integer code for each token; two tokens have the same code only if they are equal.
+    """Return an integer code for each token; equal tokens have equal codes.
 
-    The code of a token of up to eight bytes consists of its bytes, none of which is 0. Longer
-    tokens are numbered, and the code is the number shifted by eight bits, so that its lowest byte
-    is 0.
+    Different tokens have different codes: the code of a token of up to eight bytes consists of its
+    bytes, none of which is 0; longer tokens are numbered, and the number is shifted by eight bits,
+    so that the lowest byte is 0.
     """
     starts = tokens.starts
     sizes = tokens.ends - starts

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from builder.clicks.held_out import evaluate_held_out
+from builder.clicks.held_out import evaluate_on_held_out_impressions
 from builder.io.tables import write_query
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
@@ -105,13 +105,13 @@ def write_diagnostics(
 
     Args:
         connection: DuckDB connection with `used_impressions`, `pages` and `pair_counts`; see
-            `count_pairs`.
+            `create_pair_counts`.
         path: Parquet file to write (schema `ClickDiagnostics`).
         params: Click model and its options.
         limits: Memory limit for arrays.
     """
     predictions = pl.DataFrame(
-        evaluate_held_out(connection, params, limits),
+        evaluate_on_held_out_impressions(connection, params, limits),
         schema=ClickDiagnostics.dtypes(),
         orient="row",
     )

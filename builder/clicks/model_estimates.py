@@ -31,7 +31,8 @@ def create_model_estimates(
     """Train a click model, and create the unsorted view `estimates` with one row per pair.
 
     Args:
-        connection: DuckDB connection with the tables `pages` and `pair_counts`; see `count_pairs`.
+        connection: DuckDB connection with the tables `pages` and `pair_counts`; see
+            `create_pair_counts`.
         params: Click model and its options.
         limits: Memory limit for arrays.
 
@@ -46,7 +47,7 @@ def create_model_estimates(
 
 
 def _estimates_column(trained: TrainedModel, name: str, pairs: int) -> pa.Array:
-    """Return one estimate per pair; null if not estimated, or if the pair has no evidence."""
+    """Return one estimate per pair; null for pairs without evidence and unmodeled quantities."""
     values = getattr(trained, name)
     if values is None:
         return pa.nulls(pairs, pa.float64())

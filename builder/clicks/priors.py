@@ -1,8 +1,8 @@
 """Beta priors of click model parameters: fixed, or fitted to the snapshot by empirical Bayes.
 
 The fit maximizes the beta-binomial likelihood (Minka 2000, "Estimating a Dirichlet distribution",
-section 3) times a weak log-normal prior on alpha + beta, which matters if there are few pairs or
-most were examined only once.
+section 3) times a weak log-normal prior on alpha + beta, which matters if there are few pairs, or
+if most pairs were examined only once.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ SIGNIFICANT_DIGITS = 6
 
 
 @dataclass(frozen=True)
-class Beta:
+class BetaPrior:
     """A Beta prior, given by its pseudo-counts.
 
     Args:
@@ -51,7 +51,7 @@ class Beta:
         return self.alpha / (self.alpha + self.beta)
 
 
-UNIFORM = Beta()
+UNIFORM = BetaPrior()
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Priors:
         satisfaction: Prior on the satisfaction s.
     """
 
-    attractiveness: Beta = UNIFORM
-    satisfaction: Beta = UNIFORM
+    attractiveness: BetaPrior = UNIFORM
+    satisfaction: BetaPrior = UNIFORM
 
 
 class _RisingFactorials:
@@ -144,7 +144,7 @@ def _shape_parameters(point: Floats) -> tuple[float, float]:
     return float(mean * strength), float((1 - mean) * strength)
 
 
-def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
+def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> BetaPrior:
     """Fit a Beta prior to counts by maximum a posteriori estimation.
 
     Args:
@@ -172,11 +172,11 @@ def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
             break
         point = moved
     alpha, beta = _shape_parameters(point)
-    return Beta(_round_significant(alpha), _round_significant(beta))
+    return BetaPrior(_round_significant(alpha), _round_significant(beta))
 
 
 def _newton_step(model: _BetaBinomial, point: Floats) -> Floats:
-    """Return the next point: a Newton step with Levenberg damping that never decreases the density.
+    """Return the point after a damped Newton step (Levenberg), which never decreases the density.
 
     Coordinates at a bound stay fixed if the gradient points outwards.
     """

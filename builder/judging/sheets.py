@@ -125,6 +125,6 @@ def _escape_json(data: str) -> Markup:
 
 
 def _pool_id(rows: pl.DataFrame) -> str:
-    """Return a hash of the pairs, under which the browser stores the judgements of the pool."""
+    """Return a hash of the pairs, the key under which the browser stores the judgements."""
     lines = [f"{query} {doc}" for query, doc in rows.select(PAIR).rows()]
     return f"{key64('|'.join(lines)):016x}"

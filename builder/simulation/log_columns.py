@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from builder.ingest.lists import build_list_array
-from builder.simulation.needs import Query
+from builder.simulation.needs import SimulatedQuery
 from builder.simulation.rng import hash_arrays
 
 IntArray = npt.NDArray[np.int64]
@@ -57,7 +57,7 @@ class ImpressionBatch(NamedTuple):
 class QueryStrings:
     """Texts and result URLs of all queries, as flat Arrow arrays with an offset per query."""
 
-    def __init__(self, queries: Sequence[Query]) -> None:
+    def __init__(self, queries: Sequence[SimulatedQuery]) -> None:
         forms = [query.forms for query in queries]
         urls = [query.urls for query in queries]
         flat_urls = list(chain.from_iterable(urls))
@@ -67,7 +67,7 @@ class QueryStrings:
         self.urls = pa.array([*flat_urls, *tracked_urls], pa.string())
         self.url_offsets = _list_offsets(urls)
         self.tracked_offset = len(flat_urls)
-        """Index offset in `urls` from a URL to the same URL with a tracking parameter."""
+        """Distance in `urls` between a URL and its copy with a tracking parameter."""
         self.result_counts = np.array([len(results) for results in urls], dtype=np.int64)
 
 

@@ -81,7 +81,7 @@ def nth_page_about(subject: int, n: int) -> int:
 
 
 def page_url(params: Simulation, page: int, moves: int) -> str:
-    """Return the URL of a page after `moves` changes of its URL."""
+    """Return the URL of a page whose URL has changed `moves` times."""
     subject = page_subject(page)
     site = SITES[(hash_integers(params.seed, page) + moves) % len(SITES)]
     slug = normalize_text(f"{subject.noun.french} {subject.qualifier[0]}").replace(" ", "-")

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from builder import Simulation, UsageError, simulate, simulate_over_crawls
 from builder.queries.personal import detect_personal_data
-from builder.simulation import sentence_pairs
+from builder.simulation import generate_sentence_pairs
 from builder.simulation.lexicon import Noun, domains, subjects
 from builder.simulation.pages import generate_page, nth_page_about, page_subject
-from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_query
+from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_data_query
 from builder.simulation.rng import (
     Rng,
     hash_arrays,
@@ -234,7 +234,7 @@ def test_sentences_are_french_and_english() -> None:
     wrong = re.compile(
         r"[{}]|  |\bde le\b|\bà le\b|\bde les\b|\bque il|\b(le|la|de|que) [aeiouéèêà]|\ba [aeio]"
     )
-    pairs = list(sentence_pairs(5, 20_000))
+    pairs = list(generate_sentence_pairs(5, 20_000))
     assert len(set(pairs)) > 5_000
     for french, english in pairs:
         assert not wrong.search(french.replace("la un", "")), french
@@ -252,7 +252,7 @@ def test_there_are_many_subjects_and_pages_are_about_them() -> None:
 
 
 def test_personal_data_has_valid_check_digits() -> None:
-    texts = [create_personal_query(3, number) for number in range(300)]
+    texts = [create_personal_data_query(3, number) for number in range(300)]
     found = detect_personal_data(pl.Series([text for text, _ in texts]))
     assert [kind for _, kind in texts] == found.to_list()
     assert set(found) == set(PERSONAL_DATA_KINDS)
