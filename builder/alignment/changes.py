@@ -142,8 +142,8 @@ def align_snapshots(
 
 
 def _create_snapshot_views(
-    connection: duckdb.DuckDBPyConnection, name: str, before: Table, after: Table
+    connection: duckdb.DuckDBPyConnection, table_name: str, before: Table, after: Table
 ) -> None:
-    """Create the views `<name>_from` (earlier snapshot) and `<name>_to` (later snapshot)."""
-    before.view(connection, f"{name}_from")
-    after.view(connection, f"{name}_to")
+    """Create the views `<table>_from` (earlier snapshot) and `<table>_to` (later snapshot)."""
+    before.view(connection, f"{table_name}_from")
+    after.view(connection, f"{table_name}_to")

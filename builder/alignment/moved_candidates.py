@@ -71,7 +71,7 @@ JOIN added_sketched AS a ON a.number = added
 """
 
 
-def find_candidates(
+def find_candidate_pairs(
     connection: duckdb.DuckDBPyConnection,
     documents_from: Table,
     documents_to: Table,
@@ -91,14 +91,18 @@ def find_candidates(
     """
     for status, documents in (("removed", documents_from), ("added", documents_to)):
         _sketch_pages(connection, status, documents, params.shingle, limits, progress)
-    batches = list(_similar_pairs(connection, params.moved * MIN_SIMILARITY_SHARE, limits.scratch))
+    batches = list(
+        _pairs_with_similar_sketches(
+            connection, params.moved * MIN_SIMILARITY_SHARE, limits.scratch
+        )
+    )
     connection.execute(SIMILAR)
     for pairs in batches:
         append_rows(connection, "similar_pairs", pairs)
     connection.execute(CANDIDATES)
 
 
-def _similar_pairs(
+def _pairs_with_similar_sketches(
     connection: duckdb.DuckDBPyConnection, min_similarity: float, folder: Path
 ) -> Iterator[pl.DataFrame]:
     """Yield pairs of a removed and an added page with similar sketches, as page numbers.

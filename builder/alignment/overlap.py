@@ -79,7 +79,7 @@ class EncodedVersions:
         words, lengths = _pad_short_texts(self.words, self.lengths, ngram_size)
         counts = np.maximum(lengths - ngram_size + 1, 0)
         begin = np.arange(int(counts.sum())) + np.repeat(
-            _offsets(lengths) - _offsets(counts), counts
+            _start_offsets(lengths) - _start_offsets(counts), counts
         )
         ngrams = _encode_ngrams(words, ngram_size)[begin]
         documents, border = len(lengths) // 2, int(counts[: len(counts) // 2].sum())
@@ -122,7 +122,7 @@ def _dictionary_indices(encoded: pa.DictionaryArray) -> Integers:
     return codes
 
 
-def _offsets(lengths: Integers) -> Integers:
+def _start_offsets(lengths: Integers) -> Integers:
     """Return the start offset of each group, given the lengths of consecutive groups."""
     return np.cumsum(lengths) - lengths
 
@@ -141,7 +141,9 @@ def _pad_short_texts(words: Integers, lengths: Integers, size: int) -> tuple[Int
     padded = np.where(lengths > 0, np.maximum(lengths, size), 0)
     if padded.sum() == lengths.sum():
         return words, lengths
-    target = np.arange(len(words)) + np.repeat(_offsets(padded) - _offsets(lengths), lengths)
+    target = np.arange(len(words)) + np.repeat(
+        _start_offsets(padded) - _start_offsets(lengths), lengths
+    )
     filled = np.full(int(padded.sum()), int(words.max(initial=-1)) + 1, dtype=np.int64)
     filled[target] = words
     return filled, padded

@@ -86,7 +86,7 @@ def check_scores(
         )
 
 
-def grade_by_clicks(
+def create_click_grades(
     connection: duckdb.DuckDBPyConnection,
     priors: Priors | None,
     params: QrelParameters,
@@ -125,15 +125,15 @@ def grade_by_clicks(
 
 
 def _choose_cuts(
-    posterior: ScorePosterior | PointEstimates, pairs: np.ndarray, params: QrelParameters
+    posterior: ScorePosterior | PointEstimates, pair_counts: np.ndarray, params: QrelParameters
 ) -> GradeThresholds:
     """Return the minimum score of each grade: fitted under `target_shares`, otherwise fixed."""
     if params.policy == "target_shares":
-        return fit_cuts(posterior.mean(), pairs, target_grade_shares(params))
+        return fit_cuts(posterior.mean(), pair_counts, target_grade_shares(params))
     return GradeThresholds(*params.cuts)
 
 
-def _read_cuts(cuts: Sequence[Table]) -> GradeThresholds:
+def _read_cuts(grade_cuts: Sequence[Table]) -> GradeThresholds:
     """Return the minimum score of each grade from the table `grade_cuts`."""
-    values = cuts[0].scan().sort("grade").collect()["cut"].to_list()
+    values = grade_cuts[0].scan().sort("grade").collect()["cut"].to_list()
     return GradeThresholds(*values)

@@ -98,7 +98,7 @@ ORDER BY measure, rank
 """
 
 
-def write_diagnostics(
+def write_click_diagnostics(
     connection: duckdb.DuckDBPyConnection, path: Path, params: ClickParameters, limits: Limits
 ) -> None:
     """Write click-through rates, sparsity and model quality to the table `click_diagnostics`.

@@ -1,6 +1,7 @@
-"""The stage `clicks`: estimates click-model parameters for every pair shown for a candidate query.
+"""The stage `clicks`: estimates click model parameters for documents shown for candidate queries.
 
-Attractiveness a and satisfaction s of a pair under sDBN (Chapelle & Zhang 2009, algorithm 1):
+Attractiveness a and satisfaction s of a query-document pair under sDBN (Chapelle & Zhang 2009,
+algorithm 1):
 a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
 s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s.
 A pair that was never examined has no estimate. Models other than sDBN are trained on the distinct
@@ -13,7 +14,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.clicks.diagnostics import write_diagnostics
+from builder.clicks.diagnostics import write_click_diagnostics
 from builder.clicks.model_estimates import create_model_estimates
 from builder.clicks.priors import BetaPrior, Priors, fit_beta
 from builder.clicks.selection import ImpressionSelection
@@ -123,7 +124,7 @@ def estimate_relevance(
             create_model_estimates(connection, params, limits)
         rows = SDBN_ESTIMATES if params.model == "sdbn" else MODEL_ESTIMATES
         write_query(connection, rows, out / "click_estimates.parquet", ClickEstimates)
-        write_diagnostics(connection, out / "click_diagnostics.parquet", params, limits)
+        write_click_diagnostics(connection, out / "click_diagnostics.parquet", params, limits)
     return ledger
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import duckdb
 import polars as pl
 
-from builder.clicks.click_grades import check_scores, grade_by_clicks, read_priors
+from builder.clicks.click_grades import check_scores, create_click_grades, read_priors
 from builder.clicks.policies import GradeThresholds
 from builder.clicks.sensitivity import write_grade_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE
@@ -178,7 +178,7 @@ def grade_pairs(
         check_scores(connection, priors, params)
         connection.execute(PAIRS)
         ledger = _write_rejects(connection, out)
-        used = grade_by_clicks(connection, priors, params, cuts)
+        used = create_click_grades(connection, priors, params, cuts)
         _write_cuts(out, used, params)
         connection.execute(QRELS)
         write_query(connection, ORDERED_QRELS, out / "graded_pairs.parquet", Qrels)

@@ -9,7 +9,7 @@ MAX_EXAMPLES = 3
 
 @dataclass
 class LogSummary:
-    """Numbers of records read from a log and rejected, with examples of rejected records.
+    """Numbers of read and of rejected records of a log, with examples of rejected records.
 
     Args:
         file: Path of the log.

@@ -1,4 +1,4 @@
-"""Estimates of the click models other than sDBN, which are trained on distinct result pages.
+"""Trains click models other than sDBN on distinct result pages, and returns their estimates.
 
 Pages are kept in arrays during training; `encode_pages` checks that they fit in memory. Clicks and
 examinations are counted as for sDBN, so that the minimum number of examinations has the same

@@ -57,7 +57,7 @@ def target_grade_shares(params: QrelParameters) -> tuple[float, float, float]:
 
 
 def fit_cuts(
-    scores: Floats, pairs: Integers, shares: tuple[float, float, float]
+    scores: Floats, pair_counts: Integers, shares: tuple[float, float, float]
 ) -> GradeThresholds:
     """Return the cuts for which the proportions of grades are closest to the targets.
 
@@ -66,13 +66,13 @@ def fit_cuts(
 
     Args:
         scores: Scores of n groups of query-document pairs, float64[n].
-        pairs: Number of pairs with each score, int64[n].
+        pair_counts: Number of pairs with each score, int64[n].
         shares: Target proportions of grades 0, 1 and 2.
     """
     values, inverse = np.unique(scores, return_inverse=True)
     if not len(values):
         return GradeThresholds(ABOVE_ALL, ABOVE_ALL)
-    counts = np.bincount(inverse, weights=pairs)
+    counts = np.bincount(inverse, weights=pair_counts)
     above = np.append(np.cumsum(counts[::-1])[::-1], 0) / counts.sum()
     candidates = np.concatenate(
         [values[:1], (values[:-1] + values[1:]) / 2, [np.nextafter(values[-1], np.inf)]]

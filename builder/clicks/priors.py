@@ -101,11 +101,11 @@ class _RisingFactorials:
 class _BetaBinomial:
     """Log posterior density of the parameters of a Beta prior, given beta-binomial counts."""
 
-    def __init__(self, successes: Integers, trials: Integers, pairs: Integers) -> None:
+    def __init__(self, successes: Integers, trials: Integers, pair_counts: Integers) -> None:
         self._factorials = (
-            _RisingFactorials(successes, pairs),
-            _RisingFactorials(trials - successes, pairs),
-            _RisingFactorials(trials, pairs),
+            _RisingFactorials(successes, pair_counts),
+            _RisingFactorials(trials - successes, pair_counts),
+            _RisingFactorials(trials, pair_counts),
         )
 
     def value(self, point: Floats) -> float:
@@ -144,14 +144,14 @@ def _shape_parameters(point: Floats) -> tuple[float, float]:
     return float(mean * strength), float((1 - mean) * strength)
 
 
-def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> BetaPrior:
+def fit_beta(successes: Integers, trials: Integers, pair_counts: Integers) -> BetaPrior:
     """Fit a Beta prior to counts by maximum a posteriori estimation.
 
     Args:
         successes: int64[n]; clicks (for attractiveness) or last clicks (for satisfaction).
         trials: int64[n], at least `successes`; examinations (for attractiveness) or clicks (for
             satisfaction).
-        pairs: int64[n]; number of query-document pairs with these counts.
+        pair_counts: int64[n]; number of query-document pairs with these counts.
 
     Returns:
         The prior, rounded to six significant digits for reproducibility across processors. It is
@@ -159,11 +159,11 @@ def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> BetaPrio
         failed, because the likelihood then has no maximum.
     """
     seen = trials > 0
-    successes, trials, pairs = successes[seen], trials[seen], pairs[seen]
-    total, won = int(trials @ pairs), int(successes @ pairs)
-    if int(pairs.sum()) < MIN_PAIRS or won in {0, total}:
+    successes, trials, pair_counts = successes[seen], trials[seen], pair_counts[seen]
+    total, won = int(trials @ pair_counts), int(successes @ pair_counts)
+    if int(pair_counts.sum()) < MIN_PAIRS or won in {0, total}:
         return UNIFORM
-    model = _BetaBinomial(successes, trials, pairs)
+    model = _BetaBinomial(successes, trials, pair_counts)
     mean = won / total
     point = np.array([np.log(mean / (1 - mean)), np.log(2.0)])
     for _ in range(MAX_ITERATIONS):

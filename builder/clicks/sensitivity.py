@@ -78,7 +78,7 @@ def write_grade_sensitivity(
 
 
 def _refit_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Priors:
-    """Return the priors under the other value of `no_click`: refitted, unless they are fixed."""
+    """Return the priors under the other value of `no_click`; fitted priors are refitted."""
     columns = _fetch_columns(connection, HISTOGRAM)
     counts = {name: values.astype(np.int64) for name, values in columns.items()}
     fitted, refitted = (

@@ -108,7 +108,7 @@ def estimate_from_log(
         rows = ROWS if model == "sdbn" else ORDERED_ROWS
         batches = iter(connection.sql(rows).to_arrow_reader(ROWS_PER_GROUP))
         totals: Counter[str] = Counter()
-        _write_atomically(_accumulate_totals(batches, totals), out)
+        _write_file_atomically(_accumulate_totals(batches, totals), out)
     return ModelReport(summary, totals["pairs"], totals["never_examined"], totals["clicks"], priors)
 
 
@@ -165,7 +165,7 @@ def _accumulate_totals(
         yield batch
 
 
-def _write_atomically(batches: Iterator[pa.RecordBatch], out: Path) -> None:
+def _write_file_atomically(batches: Iterator[pa.RecordBatch], out: Path) -> None:
     """Write all batches to a temporary file next to `out`, then rename the file to `out`."""
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part")

@@ -53,7 +53,7 @@ def write_sheet(
     Raises:
         UsageError: The file suffix is unsupported, or the query or document of a pair has no text.
     """
-    writers = {".tsv": _write_tsv, ".html": _write_page}
+    writers = {".tsv": _write_tsv, ".html": _write_judging_page}
     if out.suffix not in writers:
         raise UsageError(f"--out: expected a file name ending in .tsv or .html, found {out}")
     rows = _join_texts(pairs, queries, documents)
@@ -100,7 +100,7 @@ def _escape_for_spreadsheet(text: pl.Expr) -> pl.Expr:
     return pl.when(flat.str.head(1).is_in(FORMULA_STARTS)).then("'" + flat).otherwise(flat)
 
 
-def _write_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
+def _write_judging_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
     """Write the judging web page: an HTML template with the pool as embedded JSON."""
     pool = json.dumps(
         {

@@ -54,7 +54,7 @@ class ImpressionBatch(NamedTuple):
     clicks: BoolArray
 
 
-class QueryStrings:
+class QueryArrays:
     """Texts and result URLs of all queries, as flat Arrow arrays with an offset per query."""
 
     def __init__(self, queries: Sequence[SimulatedQuery]) -> None:
@@ -76,21 +76,23 @@ def _list_offsets(lists: Sequence[Sequence[str]]) -> IntArray:
     return np.array([0, *accumulate(map(len, lists))][:-1], dtype=np.int64)
 
 
-def to_arrow_table(strings: QueryStrings, batch: ImpressionBatch) -> pa.Table:
+def to_arrow_table(query_arrays: QueryArrays, batch: ImpressionBatch) -> pa.Table:
     """Convert a batch of impressions to an Arrow table with the schema `LOG_SCHEMA`."""
-    shown = batch.order < strings.result_counts[batch.query][:, np.newaxis]
-    url_indexes = strings.url_offsets[batch.query][:, np.newaxis] + batch.order
+    shown = batch.order < query_arrays.result_counts[batch.query][:, np.newaxis]
+    url_indexes = query_arrays.url_offsets[batch.query][:, np.newaxis] + batch.order
     first_shown = shown.argmax(axis=1)
-    offsets = np.where(batch.tracked, strings.tracked_offset, 0)
+    offsets = np.where(batch.tracked, query_arrays.tracked_offset, 0)
     url_indexes[np.arange(len(url_indexes)), first_shown] += offsets
-    form_indexes = strings.form_offsets[batch.query] + batch.form
+    form_indexes = query_arrays.form_offsets[batch.query] + batch.form
     clicked_ranks = pa.array((np.nonzero(batch.clicks)[1] + 1).astype(np.uint16))
     return pa.table(
         [
             pa.array(batch.time),
             _to_user_ids(batch),
-            strings.forms.take(pa.array(form_indexes)),
-            build_list_array(shown.sum(axis=1), strings.urls.take(pa.array(url_indexes[shown]))),
+            query_arrays.forms.take(pa.array(form_indexes)),
+            build_list_array(
+                shown.sum(axis=1), query_arrays.urls.take(pa.array(url_indexes[shown]))
+            ),
             build_list_array(batch.clicks.sum(axis=1), clicked_ranks),
         ],
         schema=LOG_SCHEMA,

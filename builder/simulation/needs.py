@@ -144,7 +144,7 @@ def _retrieval_score(params: Simulation, need: int, page: int, grade: int) -> fl
     return 0.5 * grade + 1.5 * hash_to_uniform(params.seed, need, page, 5)
 
 
-def create_need_query(params: Simulation, need: int, snapshot: int) -> SimulatedQuery:
+def create_query_for_need(params: Simulation, need: int, snapshot: int) -> SimulatedQuery:
     """Return the query of an information need, with its results in a snapshot."""
     candidates = rank_candidates(params, need, snapshot)
     pages = np.array([page for page, _ in candidates], dtype=np.uint64)

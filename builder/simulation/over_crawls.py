@@ -24,7 +24,7 @@ from builder.simulation import truth
 from builder.simulation.calendar import Month, consecutive_months
 from builder.simulation.definition import write_definition, write_topics
 from builder.simulation.faults import Fault
-from builder.simulation.files import write_truth_table
+from builder.simulation.files import write_ground_truth_table
 from builder.simulation.needs import (
     ATTRACTIVENESS_RANGES,
     SATISFACTION_RANGES,
@@ -35,7 +35,11 @@ from builder.simulation.parameters import Simulation
 from builder.simulation.personal import create_personal_data_query
 from builder.simulation.rng import Rng, hash_integers, hash_to_uniform_array
 from builder.simulation.text_variants import add_typo, normalize_text
-from builder.simulation.world import FIRST_UNWANTED_QUERY, query_probabilities, write_user_truth
+from builder.simulation.world import (
+    FIRST_UNWANTED_QUERY,
+    query_probabilities,
+    write_user_ground_truth,
+)
 from builder.simulation.write_log import log_path, write_log
 
 MIN_WORD_CHARS = 4
@@ -86,10 +90,10 @@ def simulate_over_crawls(out: Path | str, crawls: Sequence[Path], params: Simula
         write_log(out, params, queries, probabilities, month, faults, lambda _: None)
         relevance_rows += truth.create_relevance_rows(month, queries)
         query_rows += truth.create_query_rows(month, queries, probabilities)
-    write_truth_table(out / "truth", "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
-    write_truth_table(out / "truth", "queries", query_rows, truth.QUERY_SCHEMA)
+    write_ground_truth_table(out / "truth", "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
+    write_ground_truth_table(out / "truth", "queries", query_rows, truth.QUERY_SCHEMA)
     truth.write_faults(out, faults)
-    write_user_truth(out, params)
+    write_user_ground_truth(out, params)
     write_topics(out, [(word, word, "") for word in topics])
     paths = [path.resolve().as_posix() for path in crawls]
     rows = [(m, log_path(params, m), path) for m, path in zip(months, paths, strict=True)]

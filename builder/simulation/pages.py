@@ -1,7 +1,7 @@
 """Pages of the simulated web: URL, title and text, in French and English.
 
 A page has one subject. Its text is a pure function of the parameters, the page number, the number
-of rewrites and the number of edits since; an edit replaces one sentence.
+of rewrites and the number of edits since the last rewrite; an edit replaces one sentence.
 """
 
 from dataclasses import dataclass

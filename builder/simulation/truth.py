@@ -9,7 +9,7 @@ import polars as pl
 from builder.simulation.calendar import Month
 from builder.simulation.evolution import PageStates, count_added_pages, page_states
 from builder.simulation.faults import Fault
-from builder.simulation.files import write_truth_table
+from builder.simulation.files import write_ground_truth_table
 from builder.simulation.needs import SimulatedQuery
 from builder.simulation.pages import page_url
 from builder.simulation.parameters import Simulation
@@ -76,7 +76,7 @@ def write_page_changes(out: Path, params: Simulation, snapshot: int, month: Mont
             change = _describe_change(params, before, after, index)
             if change is not None:
                 rows.append((month.name, *change))
-    write_truth_table(out / "truth" / "pages", month.name, rows, PAGE_CHANGE_SCHEMA)
+    write_ground_truth_table(out / "truth" / "pages", month.name, rows, PAGE_CHANGE_SCHEMA)
 
 
 def _describe_change(
@@ -111,4 +111,4 @@ def _describe_change(
 
 def write_faults(out: Path, faults: list[Fault]) -> None:
     """Write the file, line number and kind of each malformed line to `truth/malformed.parquet`."""
-    write_truth_table(out / "truth", "malformed", list(faults), FAULT_SCHEMA)
+    write_ground_truth_table(out / "truth", "malformed", list(faults), FAULT_SCHEMA)

@@ -14,12 +14,12 @@ from builder.simulation import truth
 from builder.simulation.calendar import consecutive_months
 from builder.simulation.definition import write_definition, write_topics
 from builder.simulation.faults import Fault
-from builder.simulation.files import write_truth_table
+from builder.simulation.files import write_ground_truth_table
 from builder.simulation.needs import (
     NAVIGATIONAL_QUERIES,
     OFF_TOPIC_QUERIES,
     SimulatedQuery,
-    create_need_query,
+    create_query_for_need,
     create_topics,
 )
 from builder.simulation.parameters import Simulation
@@ -75,7 +75,7 @@ def _simulate(
     months = consecutive_months(params.snapshots)
     for snapshot, month in enumerate(months):
         queries = [
-            *create_need_queries(params, snapshot),
+            *create_queries_for_needs(params, snapshot),
             *create_unwanted_queries(params, snapshot),
         ]
         probabilities = query_probabilities(params, queries, snapshot)
@@ -93,10 +93,10 @@ def _simulate(
         relevance_rows += truth.create_relevance_rows(month, queries)
         query_rows += truth.create_query_rows(month, queries, probabilities)
     truth_folder = out / "truth"
-    write_truth_table(truth_folder, "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
-    write_truth_table(truth_folder, "queries", query_rows, truth.QUERY_SCHEMA)
+    write_ground_truth_table(truth_folder, "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
+    write_ground_truth_table(truth_folder, "queries", query_rows, truth.QUERY_SCHEMA)
     truth.write_faults(out, faults)
-    write_user_truth(out, params)
+    write_user_ground_truth(out, params)
     write_topics(out, create_topics())
     write_definition(
         out,
@@ -106,9 +106,9 @@ def _simulate(
     )
 
 
-def create_need_queries(params: Simulation, snapshot: int) -> list[SimulatedQuery]:
+def create_queries_for_needs(params: Simulation, snapshot: int) -> list[SimulatedQuery]:
     """Return the query of each information need; queries without results are omitted."""
-    queries = (create_need_query(params, need, snapshot) for need in range(params.queries))
+    queries = (create_query_for_need(params, need, snapshot) for need in range(params.queries))
     return [query for query in queries if query.urls]
 
 
@@ -122,7 +122,7 @@ def create_unwanted_queries(params: Simulation, snapshot: int) -> list[Simulated
     ]
     queries = []
     for number, (kind, text) in enumerate(texts, FIRST_UNWANTED_QUERY):
-        need = create_need_query(params, number, snapshot)
+        need = create_query_for_need(params, number, snapshot)
         if need.urls:
             queries.append(
                 SimulatedQuery(
@@ -190,7 +190,7 @@ def _progress_callback(
     return advance_progress
 
 
-def write_user_truth(out: Path, params: Simulation) -> None:
+def write_user_ground_truth(out: Path, params: Simulation) -> None:
     """Write the ids of simulated bots, and the query texts that contain personal data."""
     users = max(10, params.impressions // params.impressions_per_user)
     bots = [
@@ -198,7 +198,7 @@ def write_user_truth(out: Path, params: Simulation) -> None:
         for number in range(max(1, users // USERS_PER_BOT))
     ]
     folder = out / "truth"
-    write_truth_table(folder, "bots", bots, {"user": pl.String()})
+    write_ground_truth_table(folder, "bots", bots, {"user": pl.String()})
     texts = [create_personal_data_query(params.seed, index) for index in range(PERSONAL_QUERIES)]
     schema = {"text": pl.String(), "kind": pl.String()}
-    write_truth_table(folder, "personal", list(texts), schema)
+    write_ground_truth_table(folder, "personal", list(texts), schema)

@@ -26,7 +26,7 @@ EXTENSIONS = {"jsonl": "jsonl.gz", "qwant": "jsonl.gz", "warc": "warc.gz"}
 
 
 class FetchedPage(NamedTuple):
-    """Version of a page that the crawler fetched.
+    """Page version that the crawler fetched.
 
     Args:
         page: Number of the page.
@@ -90,7 +90,7 @@ def _generate_fetched_pages(
     on_progress: Callable[[int], None],
     limits: Limits,
 ) -> Iterator[FetchedPage]:
-    """Generate the fetched pages of a snapshot in parallel; yield them by page number."""
+    """Generate the fetched pages of a snapshot in parallel; yield them in order of page number."""
     count = count_added_pages(params, snapshot)
     ranges = [
         (start, min(start + PAGES_PER_TASK, count)) for start in range(0, count, PAGES_PER_TASK)

@@ -16,7 +16,7 @@ from builder.simulation.log_columns import (
     LOG_SCHEMA,
     TRACKING_PARAMETER,
     ImpressionBatch,
-    QueryStrings,
+    QueryArrays,
     to_arrow_table,
 )
 from builder.simulation.needs import SimulatedQuery
@@ -227,8 +227,8 @@ def _write_parquet(
     path: Path, queries: Sequence[SimulatedQuery], batches: Iterator[ImpressionBatch]
 ) -> None:
     """Write impressions to a Parquet file, with one row group per batch."""
-    strings = QueryStrings(queries)
+    query_arrays = QueryArrays(queries)
     path.parent.mkdir(parents=True, exist_ok=True)
     with pq.ParquetWriter(path, LOG_SCHEMA, compression="zstd") as writer:
         for batch in batches:
-            writer.write_table(to_arrow_table(strings, batch))
+            writer.write_table(to_arrow_table(query_arrays, batch))

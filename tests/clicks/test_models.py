@@ -11,14 +11,14 @@ from builder.clicks.models.browsing import BrowsingClickProbabilities
 from builder.clicks.models.cascade import CascadeChain
 from builder.clicks.models.ccm import (
     ContinuationProbabilities,
-    examination_chain,
+    create_examination_chain,
     posterior_satisfaction,
 )
 from builder.clicks.models.dbn_pyclick import (
     _expected_continuations,
-    click_at_or_below_probability,
     is_below_last_click,
-    no_click_from_top_probability,
+    probability_of_click_at_or_below,
+    probability_of_no_click_from_top,
 )
 from builder.clicks.models.inference import infer_examination
 from builder.clicks.models.probabilities import ExaminationChain, IndependentClickProbabilities
@@ -98,7 +98,7 @@ def test_posterior_equals_enumeration(name: str) -> None:
         content = np.where(pages.is_deepest_click, s[pages.pair] / hidden.evidence, 0.0)
         joint = chains(4, A, S, (G, G, 0.0))
     else:
-        hidden = infer_examination(pages, examination_chain(pages, a, GOING_ON))
+        hidden = infer_examination(pages, create_examination_chain(pages, a, GOING_ON))
         content = posterior_satisfaction(pages, a[pages.pair], GOING_ON, hidden)
         joint = chains(4, A, A, GOING_ON)
     for page, clicks in enumerate(ALL_CLICKS):
@@ -120,7 +120,7 @@ def test_chain_probabilities_equal_enumeration(name: str) -> None:
         chain = ExaminationChain(a[pages.pair], G * (1 - np.array(S))[pages.pair], G)
         joint = chains(4, A, S, (G, G, 0.0))
     else:
-        chain = examination_chain(pages, a, GOING_ON)
+        chain = create_examination_chain(pages, a, GOING_ON)
         joint = chains(4, A, A, GOING_ON)
     clicks: dict[tuple[int, ...], float] = {}
     for key, p in joint.items():
@@ -349,16 +349,16 @@ def test_ranks_beyond_training_get_the_prior_mean(name: str) -> None:
 
 def test_probabilities_of_dbn_pyclick_by_hand() -> None:
     pages, a = encoded([([0, 1, 2], [])]), np.array([0.3, 0.6, 0.15])
-    here, below = click_at_or_below_probability(pages, a, 0.8)
+    here, below = probability_of_click_at_or_below(pages, a, 0.8)
     second = 0.6 + 0.4 * 0.8 * 0.15
     assert here == pytest.approx([0.3 + 0.7 * 0.8 * second, second, 0.15])
     assert below == pytest.approx([second, 0.15, 0])
     # ranks 1 and 2, rank 1, no rank: as many as there are below the result
     expected = [0.7 * (0.8 * 0.4 + 0.2), 0.7, 1]
-    assert no_click_from_top_probability(pages, a, 0.8) == pytest.approx(expected)
+    assert probability_of_no_click_from_top(pages, a, 0.8) == pytest.approx(expected)
     # the same on a page after others, of which one is longer
     several = encoded([([2], []), ([1, 0, 2, 1], []), ([0, 1, 2], [])])
-    assert no_click_from_top_probability(several, a[several.pair], 0.8)[-3:] == pytest.approx(
+    assert probability_of_no_click_from_top(several, a[several.pair], 0.8)[-3:] == pytest.approx(
         expected
     )
     assert is_below_last_click(encoded([([0, 1, 2], [2]), ([0], [])])).tolist() == [

@@ -31,7 +31,7 @@ from builder.simulation.rng import (
 from builder.simulation.text_variants import add_typo, normalize_text, pluralize
 from builder.simulation.user_model import simulate_clicks
 from builder.simulation.world import (
-    create_need_queries,
+    create_queries_for_needs,
     create_unwanted_queries,
     query_probabilities,
 )
@@ -305,7 +305,7 @@ def test_no_query_finds_a_document(tmp_path: Path) -> None:
 
 def test_shares_of_queries_are_never_negative() -> None:
     params = Simulation(documents=200, queries=5, off_topic=1.0, personal_rate=0.5)
-    queries = [*create_need_queries(params, 0), *create_unwanted_queries(params, 0)]
+    queries = [*create_queries_for_needs(params, 0), *create_unwanted_queries(params, 0)]
     popularity = query_probabilities(params, queries, 0)
     kinds = np.array([query.kind for query in queries])
     assert popularity.min() >= 0

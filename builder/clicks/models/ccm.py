@@ -43,7 +43,7 @@ def fit_ccm(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     clicks = pages.sum_by_pair(weights * pages.clicked)
     a, continuation = np.full(pages.pairs, 0.5), ContinuationProbabilities()
     for _ in range(training.iterations):
-        posterior = infer_examination(pages, examination_chain(pages, a, continuation))
+        posterior = infer_examination(pages, create_examination_chain(pages, a, continuation))
         satisfied = posterior_satisfaction(pages, a[pages.pair], continuation, posterior)
         successes = clicks + pages.sum_by_pair(weights * satisfied)
         trials = pages.sum_by_pair(weights * posterior.examined) + clicks
@@ -51,10 +51,10 @@ def fit_ccm(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
             pages, weights, a[pages.pair], continuation, posterior, training
         )
         a = np.minimum(posterior_mean(successes, trials, training.fixed_prior), MAX_PROBABILITY)
-    return TrainedModel(lambda p: examination_chain(p, a, continuation), a, a, a * a)
+    return TrainedModel(lambda p: create_examination_chain(p, a, continuation), a, a, a * a)
 
 
-def examination_chain(
+def create_examination_chain(
     pages: ResultPages, a: Floats, continuation: ContinuationProbabilities
 ) -> ExaminationChain:
     """Return the examination chain of result pages, given the attractiveness a of each pair."""

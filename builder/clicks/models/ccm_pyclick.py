@@ -8,11 +8,11 @@ the exact procedure, see `ccm`.
 
 import numpy as np
 
-from builder.clicks.models.ccm import ContinuationProbabilities, examination_chain
+from builder.clicks.models.ccm import ContinuationProbabilities, create_examination_chain
 from builder.clicks.models.dbn_pyclick import (
-    click_at_or_below_probability,
     is_below_last_click,
-    no_click_from_top_probability,
+    probability_of_click_at_or_below,
+    probability_of_no_click_from_top,
 )
 from builder.clicks.models.pages import Floats, ResultPages
 from builder.clicks.models.probabilities import ExaminationChain
@@ -31,8 +31,10 @@ def fit_ccm_pyclick(pages: ResultPages, training: TrainingOptions) -> TrainedMod
     below = is_below_last_click(pages)
     a, continuation = np.full(pages.pairs, 0.5), ContinuationProbabilities()
     for _ in range(training.iterations):
-        chain = examination_chain(pages, a, continuation)
-        ahead, after = click_at_or_below_probability(pages, chain.attractiveness, continuation.skip)
+        chain = create_examination_chain(pages, a, continuation)
+        ahead, after = probability_of_click_at_or_below(
+            pages, chain.attractiveness, continuation.skip
+        )
         examined = chain.marginal_click_probabilities(pages) / chain.attractiveness
         missed = (1 - examined) * chain.attractiveness / (1 - examined * ahead)
         content = chain.attractiveness / (1 - chain.after_click * after)
@@ -42,7 +44,7 @@ def fit_ccm_pyclick(pages: ResultPages, training: TrainingOptions) -> TrainedMod
             clicks + pages.sum_by_pair(weights * hidden), shown + clicks, training.fixed_prior
         )
         a = np.minimum(a, MAX_PROBABILITY)
-    return TrainedModel(lambda p: examination_chain(p, a, continuation), a, a, a * a)
+    return TrainedModel(lambda p: create_examination_chain(p, a, continuation), a, a, a * a)
 
 
 def _update_continuation(
@@ -54,7 +56,7 @@ def _update_continuation(
 ) -> ContinuationProbabilities:
     """Return the posterior means of the continuation probabilities, estimated from all ranks."""
     a, examined = chain.attractiveness, chain.forward_pass(pages)[1]
-    tail = no_click_from_top_probability(pages, a, continuation.skip)
+    tail = probability_of_no_click_from_top(pages, a, continuation.skip)
     last = pages.deepest_click_rank[pages.page_index]
     is_certain = (last == 0) | (pages.rank < last)
     silence = [1 - going + going * tail for going in continuation]

@@ -24,7 +24,7 @@ def fit_dbn(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     inner = weights * (pages.rank < pages.lengths[pages.page_index])
     a, s, persistence = np.full(pages.pairs, 0.5), np.full(pages.pairs, 0.5), 0.5
     for _ in range(training.iterations):
-        chain = _examination_chain(pages, a, s, persistence)
+        chain = _create_examination_chain(pages, a, s, persistence)
         hidden = infer_examination(pages, chain)
         satisfied = np.where(pages.is_deepest_click, s[pages.pair] / hidden.evidence, 0.0)
         examinations = pages.sum_by_pair(weights * hidden.examined)
@@ -36,10 +36,10 @@ def fit_dbn(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
         persistence = training.estimate_global_probability(
             weights * hidden.continued, inner * (hidden.examined - satisfied)
         )
-    return TrainedModel(lambda p: _examination_chain(p, a, s, persistence), a, s, a * s)
+    return TrainedModel(lambda p: _create_examination_chain(p, a, s, persistence), a, s, a * s)
 
 
-def _examination_chain(
+def _create_examination_chain(
     pages: ResultPages, a: Floats, s: Floats, persistence: float
 ) -> ExaminationChain:
     """Return the examination chain of the pages, given the parameters of all pairs."""

@@ -37,7 +37,7 @@ def fit_dbn_pyclick(pages: ResultPages, training: TrainingOptions) -> TrainedMod
     for _ in range(training.iterations):
         a_shown, s_shown = a[pages.pair], s[pages.pair]
         chain = ExaminationChain(a_shown, persistence * (1 - s_shown), persistence)
-        ahead, after = click_at_or_below_probability(pages, a_shown, persistence)
+        ahead, after = probability_of_click_at_or_below(pages, a_shown, persistence)
         examined = chain.marginal_click_probabilities(pages) / a_shown
         hidden = np.where(below, (1 - examined) * a_shown / (1 - examined * ahead), 0.0)
         content = s_shown / (1 - (1 - s_shown) * persistence * after)
@@ -63,7 +63,7 @@ def is_below_last_click(pages: ResultPages) -> Flags:
     return np.asarray((last > 0) & (pages.rank > last))
 
 
-def click_at_or_below_probability(
+def probability_of_click_at_or_below(
     pages: ResultPages, a: Floats, persistence: float
 ) -> tuple[Floats, Floats]:
     """Return P(click at or below | examined) of each result and of the next, float64[m] each."""
@@ -84,7 +84,7 @@ def _expected_continuations(
     last, rank = pages.deepest_click_rank[pages.page_index], pages.rank
     on_last = rank == last
     unsatisfied = np.where(on_last, 1 - s, 1.0)
-    on = persistence * no_click_from_top_probability(pages, chain.attractiveness, persistence)
+    on = persistence * probability_of_no_click_from_top(pages, chain.attractiveness, persistence)
     stop = 1 - persistence
     rest = np.where(on_last, s, (1 - examined) / examined)
     total = unsatisfied * (on + stop) + rest
@@ -94,7 +94,7 @@ def _expected_continuations(
     return continued, could
 
 
-def no_click_from_top_probability(pages: ResultPages, a: Floats, persistence: float) -> Floats:
+def probability_of_no_click_from_top(pages: ResultPages, a: Floats, persistence: float) -> Floats:
     """Return P(no click at ranks 1..k | rank 1 examined), float64[m].
 
     k is the number of results below each result. PyClick uses this value as the probability of
