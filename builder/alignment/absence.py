@@ -82,7 +82,7 @@ class CrawlTables:
 
 
 def classify_absences(connection: duckdb.DuckDBPyConnection, crawls: CrawlTables) -> None:
-    """Create the table `absences`: the reason why each document is not in the later snapshot.
+    """Create the table `absences`, with the reason why each missing document is absent.
 
     Args:
         connection: DuckDB connection with the views `documents_from` and `documents_to`.

@@ -117,7 +117,7 @@ def align_documents(
 def _create_earlier_documents_view(
     connection: duckdb.DuckDBPyConnection, tables: Sequence[Table]
 ) -> None:
-    """Create the view `documents_earlier` with all document ids in the tables; may be empty."""
+    """Create the view `documents_earlier`, with the document ids of all given tables."""
     paths = [path for table in tables for path in table.paths]
     if paths:
         parquet.relation(connection, *paths).select("doc_id").create_view("documents_earlier")

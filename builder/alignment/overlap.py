@@ -96,11 +96,11 @@ class EncodedVersions:
 
 
 def _token_codes(tokens: TokenBuffer) -> npt.NDArray[np.uint64]:
-    """Return an integer code for each token; equal tokens have equal codes.
+    """Return an integer code per token; equal tokens, and only those, have equal codes.
 
-    Different tokens have different codes: the code of a token of up to eight bytes consists of its
-    bytes, none of which is 0; longer tokens are numbered, and the number is shifted by eight bits,
-    so that the lowest byte is 0.
+    The code of a token of up to eight bytes consists of its bytes, none of which is 0. Longer
+    tokens are numbered, and the code is the number shifted by eight bits, so that its lowest byte
+    is 0.
     """
     starts = tokens.starts
     sizes = tokens.ends - starts

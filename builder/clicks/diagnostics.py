@@ -1,4 +1,4 @@
-"""Click diagnostics: click-through rates, sparsity, share of top users, and model quality.
+"""Click diagnostics: click-through rates, sparsity, share of the most active users, model quality.
 
 The table `click_diagnostics` has one row per measure and rank, with an integer count and total, so
 that proportions can be pooled over snapshots. Measures of predictions for held-out impressions also

@@ -47,7 +47,7 @@ def create_model_estimates(
 
 
 def _estimates_column(trained: TrainedModel, name: str, pairs: int) -> pa.Array:
-    """Return one estimate per pair; null for pairs without evidence and unmodeled quantities."""
+    """Return one estimate per pair; null if the pair has no evidence or the model gives none."""
     values = getattr(trained, name)
     if values is None:
         return pa.nulls(pairs, pa.float64())

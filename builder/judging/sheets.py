@@ -75,7 +75,7 @@ def _join_texts(
     )
     if rows.height != pairs.height:
         raise UsageError(
-            f"expected texts for all {pairs.height} pairs, found them for {rows.height}; use the "
+            f"expected texts for all {pairs.height} pairs, found texts for {rows.height}; use the "
             "queries and documents of the snapshot from which the pool was drawn"
         )
     shuffled = [key64(f"{query} {doc}") for query, doc in rows.select(PAIR).rows()]

@@ -1,4 +1,4 @@
-"""Writes a topic table and a collection definition, from which simulated data can be built."""
+"""Writes the topic table and the definition of a collection that is built from simulated data."""
 
 from collections.abc import Sequence
 from pathlib import Path

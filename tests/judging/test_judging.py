@@ -269,7 +269,7 @@ def test_sheets_need_texts_and_a_known_suffix(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.tsv or \.html"):
         write_sheet(PAIRS, tmp_path / "a.csv", queries=QUERIES, documents=DOCUMENTS)
     few = DOCUMENTS.filter(pl.col("doc_id") != doc_id(10))
-    with pytest.raises(UsageError, match="for all 3 pairs, found them for 2"):
+    with pytest.raises(UsageError, match="for all 3 pairs, found texts for 2"):
         write_sheet(PAIRS, tmp_path / "a.tsv", queries=QUERIES, documents=few)
 
 

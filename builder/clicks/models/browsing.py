@@ -1,4 +1,4 @@
-"""Click probabilities of models in which examination depends on rank and previous clicked rank.
+"""Click probabilities of models in which examination depends on rank and previous click.
 
 Conditional: P(click) = a gamma(rank, previous click). Marginal: the sum over all ranks of the
 previous click (Dupret & Piwowarski 2008, equation 9), computed from the top down.
