@@ -5,8 +5,8 @@ The signature of each stage function declares the tables that it reads. The runn
 or once per collection.
 """
 
-from builder.alignment import align_snapshots, build_maps
-from builder.clicks import estimate, grade
+from builder.alignment import align_snapshots, build_id_maps
+from builder.clicks import estimate_relevance, grade_pairs
 from builder.collection.export.trec import export_trec
 from builder.collection.layout import PUBLISHED
 from builder.documents import (
@@ -39,14 +39,14 @@ STAGES = (
     select_queries,
     find_variants,
     # clicks to estimates
-    estimate,
+    estimate_relevance,
     # documents: pages shown in the log, and a sample of the other pages
     collect_shown,
     collect_page_verdicts,
     build_documents,
     measure_coverage,
     # estimates to graded qrels, training and test queries
-    grade,
+    grade_pairs,
     merge_labels,
     split_judged_queries,
     find_leaks,
@@ -58,7 +58,7 @@ STAGES = (
     count_snapshot_words,
     count_lost_words,
     measure_pair,
-    build_maps,
+    build_id_maps,
     measure_drift,
 )
 

@@ -2,8 +2,8 @@
 
 Input: the crawled pages of both snapshots, and the shown documents and sampling parameters of the
 later snapshot. Output: the table `absences` of a DuckDB connection, with one row per document of
-the earlier snapshot that is missing from the later snapshot but not from the later crawl. Its
-status is one of:
+the earlier snapshot that is missing from the later snapshot but not from the later crawl. The
+column `status` is one of:
 
 - `not_sampled`: in the sample of the earlier snapshot, but not in that of the later snapshot, which
   has a different share or seed;
@@ -51,7 +51,7 @@ class CrawlTables:
         pages_from: Pages of the earlier crawl.
         pages_to: Pages of the later crawl.
         shown_to: Documents shown for selected queries of the later snapshot.
-        sampling: Section `[documents]` of the later snapshot, with its sampling parameters.
+        sampling: Parameters in the section `[documents]` for the later snapshot.
     """
 
     pages_from: Table | None = None
@@ -60,9 +60,10 @@ class CrawlTables:
     sampling: DocumentParameters | None = None
 
     def create_views(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Create the views `crawled_from`, `crawled_to` and `shown_to`; if unknown, empty tables.
+        """Create the views `crawled_from`, `crawled_to` and `shown_to`.
 
-        Also set the variables `crawl_from_known` and `crawl_to_known`.
+        Create an empty table instead of a view if the data are unknown. Also set the variables
+        `crawl_from_known` and `crawl_to_known`.
         """
         for name, table in (
             ("crawled_from", self.pages_from),
@@ -81,7 +82,7 @@ class CrawlTables:
 
 
 def classify_absences(connection: duckdb.DuckDBPyConnection, crawls: CrawlTables) -> None:
-    """Create the table `absences`, with the reasons why documents are not in the later snapshot.
+    """Create the table `absences`, with the reason why each missing document is absent.
 
     Args:
         connection: DuckDB connection with the views `documents_from` and `documents_to`.

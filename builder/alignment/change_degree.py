@@ -64,7 +64,7 @@ def measure_change_degrees(
 def compare_texts(
     documents_from: Table, documents_to: Table, ids: pl.Series, shingle_size: int
 ) -> pl.DataFrame:
-    """Compute how similar the two versions of each document are, by words and by shingles.
+    """Compute the word and shingle similarity of the two versions of each document.
 
     Args:
         documents_from: Documents of the earlier snapshot.
@@ -92,12 +92,12 @@ def compare_texts(
 
 
 def _compare_batch(texts: pl.DataFrame, shingle_size: int) -> pl.DataFrame:
-    """Compute how similar the two versions of each document in a batch are.
+    """Compute the similarities of the two versions of each document in a batch.
 
     Args:
         texts: Data frame with `doc_id`, `text` (earlier version) and `later` (later version).
         shingle_size: Number of words per shingle.
     """
     versions = EncodedVersions.from_texts(texts["text"], texts["later"])
-    measured = (versions.overlap(1).dice(), versions.overlap(shingle_size).jaccard())
+    measured = (versions.ngram_overlap(1).dice(), versions.ngram_overlap(shingle_size).jaccard())
     return texts.select("doc_id", *map(pl.Series, DEGREE_COLUMNS, measured))

@@ -92,7 +92,7 @@ def align_snapshots(
     ]
     | None = None,
 ) -> Ledger:
-    """Write three tables of the changes in documents, queries and qrels between two snapshots.
+    """Write the tables of changes in documents, queries and qrels between two snapshots.
 
     Args:
         out: Output folder for the three tables and `rejects` (always empty); must exist.
@@ -133,17 +133,17 @@ def align_snapshots(
             progress,
             CrawlTables(pages_from, pages_to, shown_documents_to, sampling),
         )
-        _create_views(connection, "queries", queries_from, queries_to)
-        _create_views(connection, "qrels", qrels_from, qrels_to)
+        _create_snapshot_views(connection, "queries", queries_from, queries_to)
+        _create_snapshot_views(connection, "qrels", qrels_from, qrels_to)
         write_query(connection, QUERY_CHANGES, out / "query_changes.parquet", QueryChanges)
         write_query(connection, QREL_CHANGES, out / "qrel_changes.parquet", QrelChanges)
     with RejectWriter(out, "changes", ledger):
         return ledger
 
 
-def _create_views(
-    connection: duckdb.DuckDBPyConnection, name: str, before: Table, after: Table
+def _create_snapshot_views(
+    connection: duckdb.DuckDBPyConnection, table_name: str, before: Table, after: Table
 ) -> None:
-    """Create the views `<name>_from` and `<name>_to` over a table of two snapshots."""
-    before.view(connection, f"{name}_from")
-    after.view(connection, f"{name}_to")
+    """Create the views `<table>_from` (earlier snapshot) and `<table>_to` (later snapshot)."""
+    before.view(connection, f"{table_name}_from")
+    after.view(connection, f"{table_name}_to")

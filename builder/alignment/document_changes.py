@@ -69,7 +69,7 @@ def align_documents(
     target: Path,
     documents_from: Table,
     documents_to: Table,
-    earlier: Sequence[Table],
+    earlier_documents: Sequence[Table],
     snapshot_names: tuple[str, str],
     params: ChangeParameters,
     limits: Limits,
@@ -83,7 +83,7 @@ def align_documents(
         target: Parquet file to write.
         documents_from: Documents of the earlier snapshot.
         documents_to: Documents of the later snapshot.
-        earlier: Documents of all snapshots before `documents_from`.
+        earlier_documents: Documents of all snapshots before `documents_from`.
         snapshot_names: Names of the earlier and the later snapshot.
         params: Shingle size, thresholds for the degree of change, and criteria for moved pages.
         limits: Number of threads and scratch folder.
@@ -103,7 +103,7 @@ def align_documents(
     )
     documents_from.view(connection, "documents_from")
     documents_to.view(connection, "documents_to")
-    _create_earlier_view(connection, earlier)
+    _create_earlier_documents_view(connection, earlier_documents)
     ids = int(connection.execute(IDS_IN_EITHER).fetchall()[0][0])
     classify_absences(connection, crawls or CrawlTables())
     pair_documents(connection)
@@ -114,8 +114,10 @@ def align_documents(
     return ids, write_query(connection, DOCUMENT_CHANGES, target, DocumentChanges)
 
 
-def _create_earlier_view(connection: duckdb.DuckDBPyConnection, tables: Sequence[Table]) -> None:
-    """Create the view `documents_earlier` of document ids; it is empty if there are no tables."""
+def _create_earlier_documents_view(
+    connection: duckdb.DuckDBPyConnection, tables: Sequence[Table]
+) -> None:
+    """Create the view `documents_earlier`, with the document ids of all given tables."""
     paths = [path for table in tables for path in table.paths]
     if paths:
         parquet.relation(connection, *paths).select("doc_id").create_view("documents_earlier")

@@ -61,7 +61,7 @@ ORDER BY query_id
 
 
 @stage("maps", version="2", scope=Scope.COLLECTION, writes=(DocumentsMap, QueriesMap))
-def build_maps(
+def build_id_maps(
     out: Path,
     *,
     documents: All[Documents],
@@ -127,7 +127,7 @@ def write_documents_map(
     scratch: Path,
     progress: Progress,
 ) -> tuple[int, int]:
-    """Write `documents_map`; return the numbers of distinct ids and of rows written.
+    """Write `documents_map`; return the number of distinct ids and the number of rows.
 
     Args:
         connection: DuckDB connection that no other caller uses.
@@ -138,8 +138,10 @@ def write_documents_map(
         progress: Advances by one per range of ids.
     """
     connection.execute(LOOSE_KEY)
-    _write_presence(scratch, documents, "doc_id", ("url", "url_key"), progress)
-    return _write_map(connection, target, documents, scratch, "doc_id", DOCUMENTS_MAP, DocumentsMap)
+    _write_snapshot_presence(scratch, documents, "doc_id", ("url", "url_key"), progress)
+    return _write_id_map(
+        connection, target, documents, scratch, "doc_id", DOCUMENTS_MAP, DocumentsMap
+    )
 
 
 def collect_aliases(variants: Mapping[str, Table]) -> pl.DataFrame:
@@ -166,32 +168,32 @@ def _write_queries_map(
     scratch: Path,
     progress: Progress,
 ) -> tuple[int, int]:
-    """Write `queries_map`; return the numbers of distinct ids and of rows written."""
-    _write_presence(scratch, queries, "query_id", ("text",), progress, ("impressions",))
-    return _write_map(connection, target, queries, scratch, "query_id", QUERIES_MAP, QueriesMap)
+    """Write `queries_map`; return the number of distinct ids and the number of rows."""
+    _write_snapshot_presence(scratch, queries, "query_id", ("text",), progress, ("impressions",))
+    return _write_id_map(connection, target, queries, scratch, "query_id", QUERIES_MAP, QueriesMap)
 
 
-def _write_map(
+def _write_id_map(
     connection: duckdb.DuckDBPyConnection,
     target: Path,
     tables: Mapping[str, Table],
     presence_folder: Path,
-    column: str,
+    id_column: str,
     sql: str,
     schema: type[TableSchema],
 ) -> tuple[int, int]:
-    """Write a map from ids to snapshots; return the numbers of distinct ids and of rows written.
+    """Write a map from ids to snapshots; return the number of distinct ids and the number of rows.
 
     Args:
         connection: DuckDB connection that no other caller uses.
         target: Parquet file to write.
         tables: Tables by snapshot name.
-        presence_folder: Folder with the files of `_write_presence`.
-        column: Name of the id column.
+        presence_folder: Folder with the files of `_write_snapshot_presence`.
+        id_column: Name of the id column.
         sql: SQL query for the map, which reads the view `snapshot_presence`.
         schema: Schema of the map.
     """
-    ids = _count_distinct(connection, tables, column)
+    ids = _count_distinct_ids(connection, tables, id_column)
     parquet.relation(connection, *parquet.list_files(presence_folder)).create_view(
         "snapshot_presence"
     )
@@ -202,24 +204,24 @@ def _write_map(
 
 def snapshot_presence(
     snapshots: Mapping[str, pl.LazyFrame],
-    column: str,
-    last_columns: tuple[str, ...],
-    list_columns: tuple[str, ...] = (),
+    id_column: str,
+    keep_last: tuple[str, ...],
+    collect_lists: tuple[str, ...] = (),
 ) -> pl.LazyFrame:
     """Return one row per id, with the list of the snapshots that contain it.
 
     Args:
         snapshots: Rows by snapshot name, in chronological order; ids are unique per snapshot.
-        column: Name of the id column.
-        last_columns: Columns for which the value from the last snapshot with the id is returned.
-        list_columns: Columns for which the values from all snapshots with the id are returned as a
+        id_column: Name of the id column.
+        keep_last: Columns for which the value from the last snapshot with the id is returned.
+        collect_lists: Columns for which the values from all snapshots with the id are returned as a
             list.
     """
     rows = [
         frame.select(
-            column,
-            *last_columns,
-            *list_columns,
+            id_column,
+            *keep_last,
+            *collect_lists,
             pl.lit(name).alias("snapshots"),
             pl.lit(snapshot_index).alias("snapshot_index"),
         )
@@ -227,62 +229,62 @@ def snapshot_presence(
     ]
     return (
         pl.concat(rows)
-        .sort(column, "snapshot_index")
-        .group_by(column, maintain_order=True)
-        .agg(pl.col(*last_columns).last(), pl.col("snapshots", *list_columns))
+        .sort(id_column, "snapshot_index")
+        .group_by(id_column, maintain_order=True)
+        .agg(pl.col(*keep_last).last(), pl.col("snapshots", *collect_lists))
     )
 
 
-def _write_presence(
+def _write_snapshot_presence(
     folder: Path,
     tables: Mapping[str, Table],
-    column: str,
-    last_columns: tuple[str, ...],
+    id_column: str,
+    keep_last: tuple[str, ...],
     progress: Progress,
-    list_columns: tuple[str, ...] = (),
+    collect_lists: tuple[str, ...] = (),
 ) -> None:
-    """Write one file per range of ids, with the snapshots that contain each id.
+    """Write one file per range of ids, with the list of snapshots that contain each id.
 
     Args:
         folder: Output folder, which is created.
         tables: Tables by snapshot name, in chronological order.
-        column: Name of the id column.
-        last_columns: See `snapshot_presence`.
+        id_column: Name of the id column.
+        keep_last: See `snapshot_presence`.
         progress: Advances by one per range.
-        list_columns: See `snapshot_presence`.
+        collect_lists: See `snapshot_presence`.
     """
     folder.mkdir()
-    ranges = list(id_ranges(tables, column))
-    progress.start(f"{column} of all snapshots", len(ranges), "ranges")
+    ranges = list(id_ranges(tables, id_column))
+    progress.start(f"{id_column} of all snapshots", len(ranges), "ranges")
     for number, (low, high) in enumerate(ranges):
-        within = pl.col(column).is_between(pl.lit(low), pl.lit(high))
+        within = pl.col(id_column).is_between(pl.lit(low), pl.lit(high))
         frames = {name: table.scan().filter(within) for name, table in tables.items()}
-        rows = snapshot_presence(frames, column, last_columns, list_columns).collect()
+        rows = snapshot_presence(frames, id_column, keep_last, collect_lists).collect()
         rows.write_parquet(folder / f"part-{number:05d}.parquet")
         progress.advance(1)
     progress.finish()
 
 
-def id_ranges(tables: Mapping[str, Table], column: str) -> Iterator[tuple[str, str]]:
+def id_ranges(tables: Mapping[str, Table], id_column: str) -> Iterator[tuple[str, str]]:
     """Split the id space into equal ranges; yield the first and last id of each range.
 
-    A range has at most about `ROWS_PER_RANGE` rows, as ids are evenly distributed: an id is a
+    Ids are evenly distributed, so a range has about `ROWS_PER_RANGE` rows or fewer: an id is a
     letter followed by 16 hexadecimal digits of an MD5 hash.
     """
     rows = sum(pq.read_metadata(path).num_rows for t in tables.values() for path in t.paths)
     count = max(1, -(-rows // ROWS_PER_RANGE))
     borders = [2**64 * number // count for number in range(count + 1)]
     for low, high in pairwise(borders):
-        yield f"{column[0]}{low:016x}", f"{column[0]}{high - 1:016x}"
+        yield f"{id_column[0]}{low:016x}", f"{id_column[0]}{high - 1:016x}"
 
 
-def _count_distinct(
-    connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], column: str
+def _count_distinct_ids(
+    connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], id_column: str
 ) -> int:
     """Return the number of distinct ids in all tables."""
     paths = (path for table in tables.values() for path in table.paths)
     parquet.relation(connection, *paths).create_view("all_ids")
-    sql = f"SELECT count(DISTINCT ('0x' || {column}[2:])::UBIGINT) FROM all_ids"  # noqa: S608
+    sql = f"SELECT count(DISTINCT ('0x' || {id_column}[2:])::UBIGINT) FROM all_ids"  # noqa: S608
     (count,) = connection.execute(sql).fetchall()[0]
     connection.execute("DROP VIEW all_ids")
     return int(count)

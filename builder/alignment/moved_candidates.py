@@ -2,9 +2,9 @@
 
 Input: the tables `removed_texts` and `added_texts` of a DuckDB connection (see
 `builder.alignment.moved_pages`), and the documents of both snapshots. Output: the table
-`candidates` of id pairs. Texts are sketched (`builder.documents.sketch`). Pages that share a band
-are paired, and pairs whose estimated similarity is below half the threshold are dropped. Thus, only
-a few texts are read and compared in full, even if many pages moved.
+`candidates` of id pairs. Texts are sketched (MinHash; see `builder.documents.sketch`). Pages that
+share a band are paired, and pairs whose estimated similarity is below half the threshold are
+dropped. Thus, only a few texts are read and compared in full, even if many pages moved.
 """
 
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ JOIN added_sketched AS a ON a.number = added
 """
 
 
-def find_candidates(
+def find_candidate_pairs(
     connection: duckdb.DuckDBPyConnection,
     documents_from: Table,
     documents_to: Table,
@@ -91,17 +91,21 @@ def find_candidates(
     """
     for status, documents in (("removed", documents_from), ("added", documents_to)):
         _sketch_pages(connection, status, documents, params.shingle, limits, progress)
-    batches = list(_similar_pairs(connection, params.moved * MIN_SIMILARITY_SHARE, limits.scratch))
+    batches = list(
+        _pairs_with_similar_sketches(
+            connection, params.moved * MIN_SIMILARITY_SHARE, limits.scratch
+        )
+    )
     connection.execute(SIMILAR)
     for pairs in batches:
         append_rows(connection, "similar_pairs", pairs)
     connection.execute(CANDIDATES)
 
 
-def _similar_pairs(
+def _pairs_with_similar_sketches(
     connection: duckdb.DuckDBPyConnection, min_similarity: float, folder: Path
 ) -> Iterator[pl.DataFrame]:
-    """Yield the page numbers of pairs of a removed and an added page with similar sketches.
+    """Yield pairs of a removed and an added page with similar sketches, as page numbers.
 
     Args:
         connection: DuckDB connection with the tables `removed_bands` and `added_bands`.

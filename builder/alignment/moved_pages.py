@@ -15,7 +15,7 @@ from functools import partial
 import duckdb
 import polars as pl
 
-from builder.alignment.moved_candidates import find_candidates
+from builder.alignment.moved_candidates import find_candidate_pairs
 from builder.alignment.overlap import EncodedVersions
 from builder.io.engine import append_rows
 from builder.io.tables import Table
@@ -106,16 +106,16 @@ def match_moved_pages(
             DISTINCTIVE_TEXTS.format(side=side, documents=view, moved_tokens=params.moved_tokens)
         )
     connection.execute(EQUAL_TOKENS)
-    find_candidates(connection, documents_from, documents_to, params, limits, progress)
+    find_candidate_pairs(connection, documents_from, documents_to, params, limits, progress)
     texts = map(pl.DataFrame, connection.sql(CANDIDATE_TEXTS).to_arrow_reader(PAIRS_PER_BATCH))
-    similar = list(ordered_map(partial(similar_pairs, params=params), texts, limits.threads))
+    similar = list(ordered_map(partial(filter_similar_pairs, params=params), texts, limits.threads))
     connection.execute(SIMILARITIES)
     for rows in similar:
         append_rows(connection, "similarities", rows)
     connection.execute(NEAREST)
 
 
-def similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
+def filter_similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.DataFrame:
     """Return the candidate pairs whose similarity is at least the threshold for moved pages.
 
     Args:
@@ -127,7 +127,7 @@ def similar_pairs(candidates: pl.DataFrame, params: ChangeParameters) -> pl.Data
         shingle sets.
     """
     versions = EncodedVersions.from_texts(candidates["removed_text"], candidates["added_text"])
-    similarity = pl.Series("similarity", versions.overlap(params.shingle).jaccard())
+    similarity = pl.Series("similarity", versions.ngram_overlap(params.shingle).jaccard())
     return candidates.select("removed_id", "added_id", similarity).filter(
         pl.col("similarity") >= params.moved
     )

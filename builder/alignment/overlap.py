@@ -25,7 +25,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SetSizes:
+class NgramSetSizes:
     """Sizes of the n-gram sets of two versions of n documents, and of their intersection.
 
     Args:
@@ -74,12 +74,12 @@ class EncodedVersions:
         number = document * len(words.dictionary) + _dictionary_indices(words)
         return cls(_dictionary_encode(number), tokens.token_counts)
 
-    def overlap(self, ngram_size: int) -> SetSizes:
+    def ngram_overlap(self, ngram_size: int) -> NgramSetSizes:
         """Return the sizes of the n-gram sets of the two versions, and of their intersection."""
         words, lengths = _pad_short_texts(self.words, self.lengths, ngram_size)
         counts = np.maximum(lengths - ngram_size + 1, 0)
         begin = np.arange(int(counts.sum())) + np.repeat(
-            _offsets(lengths) - _offsets(counts), counts
+            _start_offsets(lengths) - _start_offsets(counts), counts
         )
         ngrams = _encode_ngrams(words, ngram_size)[begin]
         documents, border = len(lengths) // 2, int(counts[: len(counts) // 2].sum())
@@ -92,11 +92,11 @@ class EncodedVersions:
             np.bincount(owner[chosen], minlength=documents).astype(np.int64)
             for chosen in (in_first, in_second, in_first & in_second)
         )
-        return SetSizes(first, second, common)
+        return NgramSetSizes(first, second, common)
 
 
 def _token_codes(tokens: TokenBuffer) -> npt.NDArray[np.uint64]:
-    """Return an integer code for each token; two tokens have the same code only if they are equal.
+    """Return an integer code per token; equal tokens, and only those, have equal codes.
 
     The code of a token of up to eight bytes consists of its bytes, none of which is 0. Longer
     tokens are numbered, and the code is the number shifted by eight bits, so that its lowest byte
@@ -122,7 +122,7 @@ def _dictionary_indices(encoded: pa.DictionaryArray) -> Integers:
     return codes
 
 
-def _offsets(lengths: Integers) -> Integers:
+def _start_offsets(lengths: Integers) -> Integers:
     """Return the start offset of each group, given the lengths of consecutive groups."""
     return np.cumsum(lengths) - lengths
 
@@ -141,7 +141,9 @@ def _pad_short_texts(words: Integers, lengths: Integers, size: int) -> tuple[Int
     padded = np.where(lengths > 0, np.maximum(lengths, size), 0)
     if padded.sum() == lengths.sum():
         return words, lengths
-    target = np.arange(len(words)) + np.repeat(_offsets(padded) - _offsets(lengths), lengths)
+    target = np.arange(len(words)) + np.repeat(
+        _start_offsets(padded) - _start_offsets(lengths), lengths
+    )
     filled = np.full(int(padded.sum()), int(words.max(initial=-1)) + 1, dtype=np.int64)
     filled[target] = words
     return filled, padded

@@ -76,13 +76,13 @@ LastClick = Annotated[
 
 def read_log_parameters(definition: Path | None) -> "LogParameters":
     """Return the `[log]` section of a definition file, or the defaults if no file is given."""
-    from builder.clicks.log import STANDALONE, standalone_parameters
+    from builder.clicks.log import STANDALONE, standalone_log_parameters
     from builder.definition.files import read_section
     from builder.parameters import LogParameters
 
     if definition is None:
         return STANDALONE
-    return standalone_parameters(read_section(definition, LogParameters, "log"))
+    return standalone_log_parameters(read_section(definition, LogParameters, "log"))
 
 
 def create_click_model_parameters(**options: StrEnum | float) -> "ClickParameters":

@@ -36,7 +36,7 @@ from builder.cli.output import escape_control_characters, format_table
 from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
-    from builder.clicks import Comparison, ModelReport
+    from builder.clicks import ModelComparison, ModelReport
     from builder.clicks.log_summary import LogSummary
 
 clicks = typer.Typer(
@@ -172,9 +172,9 @@ def compare_click_models(
     Example: longeval clicks compare log.jsonl.gz --held-out 0.25
     """
     from builder.clicks import DEFAULT_MODELS, compare_models
-    from builder.clicks.standalone import check_model
+    from builder.clicks.standalone import check_model_name
 
-    check_model(chosen_model)
+    check_model_name(chosen_model)
     with limits_with_temporary_folder(memory) as limits:
         comparison = compare_models(
             log,
@@ -196,7 +196,7 @@ def compare_click_models(
         typer.echo(json.dumps(asdict(comparison), ensure_ascii=False, indent=1, default=str))
     else:
         _print_comparison(comparison, by_rank=by_rank)
-    if chosen_model in comparison.worse_than_baseline():
+    if chosen_model in comparison.models_worse_than_baseline():
         typer.echo(
             f"warning: {chosen_model} predicts held-out clicks worse than the click rate per rank; "
             "do not derive grades from it",
@@ -204,7 +204,7 @@ def compare_click_models(
         )
 
 
-def _print_comparison(comparison: "Comparison", *, by_rank: bool) -> None:
+def _print_comparison(comparison: "ModelComparison", *, by_rank: bool) -> None:
     """Print one table of scores per scoring convention, with one row per click model.
 
     The conventions are `pyclick` and `per_rank`.

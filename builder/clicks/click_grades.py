@@ -16,10 +16,10 @@ from builder.clicks.policies import (
     fit_cuts,
     grade_stability,
     score_distribution,
-    target_shares,
+    target_grade_shares,
 )
-from builder.clicks.posterior import Evidence, Posterior
-from builder.clicks.priors import Beta, Priors
+from builder.clicks.posterior import ClickEvidence, ScorePosterior
+from builder.clicks.priors import BetaPrior, Priors
 from builder.errors import DataError, UsageError
 from builder.io.tables import Table
 from builder.parameters import QrelParameters
@@ -63,7 +63,7 @@ def read_priors(connection: duckdb.DuckDBPyConnection) -> Priors | None:
             f"click estimates: expected the same prior in every row, found {found}; to merge the "
             "estimates of several logs, add their counts instead of concatenating the tables"
         )
-    return Priors(Beta(*found[0][:2]), Beta(*found[0][2:]))
+    return Priors(BetaPrior(*found[0][:2]), BetaPrior(*found[0][2:]))
 
 
 def check_scores(
@@ -86,7 +86,7 @@ def check_scores(
         )
 
 
-def grade_by_clicks(
+def create_click_grades(
     connection: duckdb.DuckDBPyConnection,
     priors: Priors | None,
     params: QrelParameters,
@@ -103,13 +103,13 @@ def grade_by_clicks(
     """
     counts = connection.execute(EVIDENCE).fetchnumpy()
     columns = ("examinations", "clicks", "last_clicks")
-    evidence = Evidence(*(np.asarray(counts[name], dtype=np.int64) for name in columns))
+    evidence = ClickEvidence(*(np.asarray(counts[name], dtype=np.int64) for name in columns))
     score = np.asarray(counts["score"], dtype=np.float64)
     posterior = score_distribution(evidence, priors, score, params)
     pairs = np.asarray(counts["pairs"], dtype=np.int64)
     used = _read_cuts(cuts) if cuts else _choose_cuts(posterior, pairs, params)
     grades = assign_grades(posterior, used, params)
-    low, high = posterior.interval(params.credibility)
+    low, high = posterior.credible_interval(params.credibility)
     frame = pl.DataFrame(
         {
             **{name: getattr(evidence, name) for name in columns},
@@ -125,15 +125,15 @@ def grade_by_clicks(
 
 
 def _choose_cuts(
-    posterior: Posterior | PointEstimates, pairs: np.ndarray, params: QrelParameters
+    posterior: ScorePosterior | PointEstimates, pair_counts: np.ndarray, params: QrelParameters
 ) -> GradeThresholds:
-    """Return the minimum score of each grade: configured, or fitted under `target_shares`."""
+    """Return the minimum score of each grade: fitted under `target_shares`, otherwise fixed."""
     if params.policy == "target_shares":
-        return fit_cuts(posterior.mean(), pairs, target_shares(params))
+        return fit_cuts(posterior.mean(), pair_counts, target_grade_shares(params))
     return GradeThresholds(*params.cuts)
 
 
-def _read_cuts(cuts: Sequence[Table]) -> GradeThresholds:
+def _read_cuts(grade_cuts: Sequence[Table]) -> GradeThresholds:
     """Return the minimum score of each grade from the table `grade_cuts`."""
-    values = cuts[0].scan().sort("grade").collect()["cut"].to_list()
+    values = grade_cuts[0].scan().sort("grade").collect()["cut"].to_list()
     return GradeThresholds(*values)

@@ -11,11 +11,11 @@ from pathlib import Path
 import duckdb
 
 from builder.clicks.encoding import EncodedLog, encode_pages
-from builder.clicks.log import STANDALONE, add_rejects, open_log
+from builder.clicks.log import STANDALONE, add_rejects_to_summary, open_log
 from builder.clicks.log_summary import LogSummary
 from builder.clicks.models import TrainingOptions, get_fit_function
-from builder.clicks.scores import ClickModelScore, evaluate
-from builder.clicks.standalone import check_model, limits_or_default
+from builder.clicks.scores import ClickModelScore, evaluate_predictions
+from builder.clicks.standalone import check_model_name, limits_or_default
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import DataError, UsageError
 from builder.io.engine import set_variables
@@ -53,7 +53,7 @@ class ModelScores:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ModelComparison:
     """Scores of several models on the same held-out pages.
 
     Args:
@@ -71,7 +71,7 @@ class Comparison:
     logs: tuple[LogSummary, ...]
     scores: tuple[ModelScores, ...]
 
-    def worse_than_baseline(self) -> tuple[str, ...]:
+    def models_worse_than_baseline(self) -> tuple[str, ...]:
         """Return the models with a lower log-likelihood than the baseline `rank-ctr`."""
         limit = self.scores[-1].per_rank.log_likelihood
         return tuple(s.model for s in self.scores if s.per_rank.log_likelihood < limit)
@@ -118,7 +118,7 @@ def compare_models(
     limits: Limits | None = None,
     progress: Progress | None = None,
     log_params: LogParameters = STANDALONE,
-) -> Comparison:
+) -> ModelComparison:
     """Train click models on a log, and score their predictions on held-out result pages.
 
     Args:
@@ -130,7 +130,7 @@ def compare_models(
         params: Model options: `no_click`, `last`, prior, iterations.
         limits: Limits for threads, memory and scratch space.
         progress: Receives the number of records read.
-        log_params: Section `[log]` of the definition; see `standalone_parameters`.
+        log_params: Section `[log]` of the definition; see `standalone_log_parameters`.
 
     Raises:
         UsageError: unknown model, invalid fraction, or a log too large for the memory limit.
@@ -138,19 +138,19 @@ def compare_models(
         DataError: a log has no valid impressions, or no test page has a query seen in training.
     """
     for name in models:
-        check_model(name)
+        check_model_name(name)
     if not 0 < held_out < 1:
         raise UsageError(f"held-out fraction: expected a number between 0 and 1, found {held_out}")
     training = TrainingOptions(params or ClickParameters())
     with limits_or_default(limits) as allowed:
         opener = partial(open_log, progress=progress or NoProgress(), log_params=log_params)
-        encoded, sizes, logs = _load_and_encode(log, test, held_out, allowed, opener)
+        encoded, sizes, logs = _load_and_encode_logs(log, test, held_out, allowed, opener)
     names = [name for name in dict.fromkeys(models) if name != BASELINE]
     scores = tuple(_score_model(name, encoded, training) for name in [*names, BASELINE])
-    return Comparison(sizes[0], sizes[1], sizes[2] - sizes[1], logs, scores)
+    return ModelComparison(sizes[0], sizes[1], sizes[2] - sizes[1], logs, scores)
 
 
-def _load_and_encode(
+def _load_and_encode_logs(
     log: Path, test: Path | None, held_out: float, limits: Limits, opener: LogOpener
 ) -> tuple[EncodedLog, tuple[int, int, int], tuple[LogSummary, ...]]:
     """Load the training and test logs, and encode their pages.
@@ -180,11 +180,19 @@ def _load_log(
     limits: Limits,
     opener: LogOpener,
 ) -> LogSummary:
-    """Append a log to the table `logged`; records after the training share become test records."""
+    """Append a log to the table `logged`: first training records, then test records.
+
+    Args:
+        connection: DuckDB connection with the table `logged`.
+        log: Log in any format.
+        train_share: Fraction of the records that are training records.
+        limits: Limits for threads, memory and scratch space.
+        opener: Function that opens the log.
+    """
     summary = opener(connection, log, limits)
-    set_variables(connection, first_test=int(train_share * summary.valid_records))
+    set_variables(connection, first_test=int(train_share * summary.num_valid_records))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
-    add_rejects(connection, summary, used)
+    add_rejects_to_summary(connection, summary, used)
     connection.execute(DROP_VIEWS)
     return summary
 
@@ -192,4 +200,4 @@ def _load_log(
 def _score_model(name: str, log: EncodedLog, training: TrainingOptions) -> ModelScores:
     """Train a click model, and score its predictions on the test pages."""
     predicted = get_fit_function(name)(log.train, training).predict(log.test)
-    return ModelScores(name, *evaluate(predicted, log.test))
+    return ModelScores(name, *evaluate_predictions(predicted, log.test))

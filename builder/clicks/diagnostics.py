@@ -1,4 +1,4 @@
-"""Click diagnostics: click-through rates, sparsity, share of top users, and model quality.
+"""Click diagnostics: click-through rates, sparsity, share of the most active users, model quality.
 
 The table `click_diagnostics` has one row per measure and rank, with an integer count and total, so
 that proportions can be pooled over snapshots. Measures of predictions for held-out impressions also
@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from builder.clicks.held_out import evaluate_held_out
+from builder.clicks.held_out import evaluate_on_held_out_impressions
 from builder.io.tables import write_query
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
@@ -98,20 +98,20 @@ ORDER BY measure, rank
 """
 
 
-def write_diagnostics(
+def write_click_diagnostics(
     connection: duckdb.DuckDBPyConnection, path: Path, params: ClickParameters, limits: Limits
 ) -> None:
     """Write click-through rates, sparsity and model quality to the table `click_diagnostics`.
 
     Args:
         connection: DuckDB connection with `used_impressions`, `pages` and `pair_counts`; see
-            `count_pairs`.
+            `create_pair_counts`.
         path: Parquet file to write (schema `ClickDiagnostics`).
         params: Click model and its options.
         limits: Memory limit for arrays.
     """
     predictions = pl.DataFrame(
-        evaluate_held_out(connection, params, limits),
+        evaluate_on_held_out_impressions(connection, params, limits),
         schema=ClickDiagnostics.dtypes(),
         orient="row",
     )

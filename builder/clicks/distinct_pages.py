@@ -75,7 +75,7 @@ GROUP BY query, results, clicks, deepest, latest
 """
 
 
-def create_pages(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> None:
+def create_distinct_pages(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> None:
     """Create the table of distinct result pages, `pages`, and the view `read_pages`.
 
     Args:

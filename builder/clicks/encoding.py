@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 
-from builder.clicks.models import Pages
+from builder.clicks.models import ResultPages
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
 from builder.runtime.limits import Limits
@@ -64,8 +64,8 @@ class EncodedLog:
         test: Test pages; empty if there is no test set.
     """
 
-    train: Pages
-    test: Pages
+    train: ResultPages
+    test: ResultPages
 
 
 def encode_pages(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits) -> EncodedLog:
@@ -81,12 +81,12 @@ def encode_pages(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits
         UsageError: the arrays would exceed the memory limit.
     """
     connection.execute(ENCODED_PAGES.format(pages=sql))
-    _check_size(connection, int(limits.memory * (1 - ENGINE_SHARE)))
+    _check_encoded_size(connection, int(limits.memory * (1 - ENGINE_SHARE)))
     connection.execute(ENCODED_PAIRS)
     number = connection.execute(NUMBER_OF_PAIRS).fetchall()[0][0]
     rows = connection.execute(PAGE_ROWS).fetchnumpy()
     results = connection.execute(RESULT_ROWS).fetchnumpy()
-    everything = Pages(
+    everything = ResultPages(
         pair=np.asarray(results["pair"], dtype=np.int64),
         clicked=np.asarray(results["clicked"], dtype=np.bool_),
         start=np.concatenate([[0], np.cumsum(rows["length"])]).astype(np.int64),
@@ -99,7 +99,7 @@ def encode_pages(connection: duckdb.DuckDBPyConnection, sql: str, limits: Limits
     )
 
 
-def _check_size(connection: duckdb.DuckDBPyConnection, available_bytes: int) -> None:
+def _check_encoded_size(connection: duckdb.DuckDBPyConnection, available_bytes: int) -> None:
     """Raise a UsageError if the encoded pages would need more memory than is available."""
     shown = connection.execute(NUMBER_OF_RESULTS).fetchall()[0][0]
     needed = shown * BYTES_PER_RESULT

@@ -1,6 +1,7 @@
-"""The stage `clicks`: estimates click-model parameters for every pair shown for a candidate query.
+"""The stage `clicks`: estimates click model parameters for documents shown for candidate queries.
 
-Attractiveness a and satisfaction s of a pair under sDBN (Chapelle & Zhang 2009, algorithm 1):
+Attractiveness a and satisfaction s of a query-document pair under sDBN (Chapelle & Zhang 2009,
+algorithm 1):
 a = (clicks + alpha_a) / (examinations + alpha_a + beta_a),
 s = (last clicks + alpha_s) / (clicks + alpha_s + beta_s), relevance = a s.
 A pair that was never examined has no estimate. Models other than sDBN are trained on the distinct
@@ -13,15 +14,15 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from builder.clicks.diagnostics import write_diagnostics
+from builder.clicks.diagnostics import write_click_diagnostics
 from builder.clicks.model_estimates import create_model_estimates
-from builder.clicks.priors import Beta, Priors, fit_beta
-from builder.clicks.selection import Selection
+from builder.clicks.priors import BetaPrior, Priors, fit_beta
+from builder.clicks.selection import ImpressionSelection
 from builder.clicks.statistics import (
     ENGINE_SHARE,
     SDBN_ENGINE_SHARE,
-    CountedImpressions,
-    count_pairs,
+    ImpressionCounts,
+    create_pair_counts,
 )
 from builder.io.engine import set_variables
 from builder.io.tables import write_query
@@ -76,7 +77,7 @@ MODEL_ESTIMATES = "SELECT * FROM estimates ORDER BY query, doc"
     writes=(ClickEstimates, ClickDiagnostics),
     plugins=lambda w: plugin_packages("click_models", (w.clicks.model,)),
 )
-def estimate(
+def estimate_relevance(
     out: Path,
     *,
     impressions: Same[Impressions],
@@ -110,11 +111,11 @@ def estimate(
     """
     users = excluded_keys(verdicts, filters, "user").values()
     excluded = pl.concat([pl.Series(dtype=pl.UInt64), *users]).unique().sort()
-    selection = Selection(impressions, candidates, variants, excluded)
+    selection = ImpressionSelection(impressions, candidates, variants, excluded)
     share = SDBN_ENGINE_SHARE if params.model == "sdbn" else ENGINE_SHARE
     with limits.connect(share) as connection:
         selection.create_views(connection)
-        used = count_pairs(connection, params, int(limits.memory * share))
+        used = create_pair_counts(connection, params, int(limits.memory * share))
         ledger = _write_rejects(selection.count_impressions(connection), used, params, out)
         progress.advance(used.total)
         if params.model == "sdbn":
@@ -123,17 +124,17 @@ def estimate(
             create_model_estimates(connection, params, limits)
         rows = SDBN_ESTIMATES if params.model == "sdbn" else MODEL_ESTIMATES
         write_query(connection, rows, out / "click_estimates.parquet", ClickEstimates)
-        write_diagnostics(connection, out / "click_diagnostics.parquet", params, limits)
+        write_click_diagnostics(connection, out / "click_diagnostics.parquet", params, limits)
     return ledger
 
 
 def _write_rejects(
     total_and_excluded: tuple[int, int],
-    counted: CountedImpressions,
+    counted: ImpressionCounts,
     params: ClickParameters,
     out: Path,
 ) -> Ledger:
-    """Write the table `rejects` of the stage, and return the ledger of its row counts."""
+    """Write the table `rejects`, and return the ledger with the row counts of the stage."""
     total, excluded = total_and_excluded
     skipped = counted.without_click if params.no_click == "skip" else 0
     ledger = Ledger("impressions", rows_in=total, rows_out=counted.total - skipped)
@@ -148,7 +149,7 @@ def _write_rejects(
 def choose_priors(connection: duckdb.DuckDBPyConnection, params: ClickParameters) -> Priors:
     """Return the Beta priors of sDBN, as configured or as fitted to the table `pair_counts`."""
     if params.prior == "beta":
-        fixed = Beta(params.prior_alpha, params.prior_beta)
+        fixed = BetaPrior(params.prior_alpha, params.prior_beta)
         return Priors(fixed, fixed)
     return Priors(
         _fit_prior(connection, ATTRACTIVENESS_HISTOGRAM),
@@ -156,7 +157,7 @@ def choose_priors(connection: duckdb.DuckDBPyConnection, params: ClickParameters
     )
 
 
-def _fit_prior(connection: duckdb.DuckDBPyConnection, histogram_sql: str) -> Beta:
+def _fit_prior(connection: duckdb.DuckDBPyConnection, histogram_sql: str) -> BetaPrior:
     """Fit a Beta prior to the counts returned by an SQL query."""
     columns = connection.execute(histogram_sql).fetchnumpy()
     successes, trials, pairs = (

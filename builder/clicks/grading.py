@@ -11,15 +11,15 @@ from typing import Annotated
 import duckdb
 import polars as pl
 
-from builder.clicks.click_grades import check_scores, grade_by_clicks, read_priors
+from builder.clicks.click_grades import check_scores, create_click_grades, read_priors
 from builder.clicks.policies import GradeThresholds
-from builder.clicks.sensitivity import write_sensitivity
+from builder.clicks.sensitivity import write_grade_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.definition.model import Workflow
 from builder.io.engine import set_variables
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame, write_query
-from builder.judging.merging import read_judgements
+from builder.judging.merging import read_majority_votes
 from builder.parameters import QrelParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -114,17 +114,17 @@ ORDER BY query
 """
 
 
-def _snapshot_of_cuts(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
-    """Return the first snapshot if `snapshot` reuses its fitted grade cuts, otherwise nothing."""
+def _snapshot_with_fitted_cuts(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
+    """Return the first snapshot if `snapshot` reuses its grade cuts; otherwise an empty tuple."""
     first = workflow.snapshot_names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and snapshot != first else ()
 
 
-FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableMarker(_snapshot_of_cuts)]
+FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableMarker(_snapshot_with_fitted_cuts)]
 
 
 @stage("grades", version="2", writes=(GradedPairs, GradedQueries, GradeCuts, GradeSensitivity))
-def grade(
+def grade_pairs(
     out: Path,
     *,
     click_estimates: Same[ClickEstimates],
@@ -166,7 +166,7 @@ def grade(
         click_estimates.view(connection, "click_estimates")
         candidates.view(connection, "candidates")
         documents.view(connection, "documents")
-        connection.register("manual_grades", read_judgements(judgements).to_arrow())
+        connection.register("manual_grades", read_majority_votes(judgements).to_arrow())
         set_variables(
             connection,
             min_examinations=params.min_examinations,
@@ -178,18 +178,18 @@ def grade(
         check_scores(connection, priors, params)
         connection.execute(PAIRS)
         ledger = _write_rejects(connection, out)
-        used = grade_by_clicks(connection, priors, params, cuts)
+        used = create_click_grades(connection, priors, params, cuts)
         _write_cuts(out, used, params)
         connection.execute(QRELS)
         write_query(connection, ORDERED_QRELS, out / "graded_pairs.parquet", Qrels)
         write_query(connection, JUDGED_QUERIES, out / "graded_queries.parquet", JudgedQueries)
-        write_sensitivity(connection, priors, used, params, out / "grade_sensitivity.parquet")
+        write_grade_sensitivity(connection, priors, used, params, out / "grade_sensitivity.parquet")
         progress.advance(ledger.rows_in)
     return ledger
 
 
 def _write_rejects(connection: duckdb.DuckDBPyConnection, out: Path) -> Ledger:
-    """Write the table `rejects` of the stage, and return the ledger of its row counts."""
+    """Write the table `rejects`, and return the ledger with the row counts of the stage."""
     counts = dict(connection.execute(REASON_COUNTS).fetchall())
     ledger = Ledger("pairs", rows_in=sum(counts.values()), rows_out=counts.get(None, 0))
     with RejectWriter(out, "grades", ledger) as rejects:

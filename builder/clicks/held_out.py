@@ -15,8 +15,8 @@ import duckdb
 import numpy as np
 
 from builder.clicks.encoding import encode_pages
-from builder.clicks.models import ClickProbabilities, Pages, TrainingOptions, get_fit_function
-from builder.clicks.scores import ClickModelScore, evaluate
+from builder.clicks.models import ClickProbabilities, ResultPages, TrainingOptions, get_fit_function
+from builder.clicks.scores import ClickModelScore, evaluate_predictions
 from builder.io.engine import set_variables
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
@@ -83,13 +83,13 @@ Diagnostic = tuple[str, int, int, int, float, str]
 """Row of the table `click_diagnostics`: measure, rank, count, total, value, model."""
 
 
-def evaluate_held_out(
+def evaluate_on_held_out_impressions(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, limits: Limits
 ) -> list[Diagnostic]:
     """Train the model on a sample of the log and evaluate it on held-out impressions.
 
     Args:
-        connection: DuckDB connection with the table `pages`; see `count_pairs`.
+        connection: DuckDB connection with the table `pages`; see `create_pair_counts`.
         params: Click model and its options; `votes` and `pages` are ignored.
         limits: Memory limit for arrays.
 
@@ -112,7 +112,9 @@ def evaluate_held_out(
         get_fit_function(name)(log.train, TrainingOptions(params)).predict(log.test)
         for name in (params.model, BASELINE)
     )
-    score, baseline_score = (evaluate(clicks, log.test)[1] for clicks in (predicted, baseline))
+    score, baseline_score = (
+        evaluate_predictions(clicks, log.test)[1] for clicks in (predicted, baseline)
+    )
     return [
         *_click_rate_rows(predicted, log.test, params.model),
         *_score_rows("held_out", score, log.test, train, params.model),
@@ -121,10 +123,13 @@ def evaluate_held_out(
 
 
 def _click_rate_rows(
-    predicted: ClickProbabilities, pages: Pages, model: str
+    predicted: ClickProbabilities, pages: ResultPages, model: str
 ) -> Iterator[Diagnostic]:
     """Yield one row per rank, with the observed clicks and the predicted click-through rate."""
-    marginal, weights = predicted.marginal(pages), pages.weight[pages.page]
+    marginal, weights = (
+        predicted.marginal_click_probabilities(pages),
+        pages.weight[pages.page_index],
+    )
     for rank in range(1, int(pages.lengths.max()) + 1):
         here = pages.rank == rank
         total = int(weights[here].sum())
@@ -134,7 +139,7 @@ def _click_rate_rows(
 
 
 def _score_rows(
-    prefix: str, score: ClickModelScore, pages: Pages, train_impressions: int, model: str
+    prefix: str, score: ClickModelScore, pages: ResultPages, train_impressions: int, model: str
 ) -> Iterator[Diagnostic]:
     """Yield rows of log-likelihood and mean perplexity, then one row of perplexity per rank."""
     test = int(pages.weight.sum())

@@ -28,7 +28,7 @@ STANDALONE = LogParameters(
 """Parameters for a standalone log, with all size limits at their maximum."""
 
 
-def standalone_parameters(params: LogParameters) -> LogParameters:
+def standalone_log_parameters(params: LogParameters) -> LogParameters:
     """Return the parameters for standalone logs, overridden by values set explicitly in `[log]`."""
     return STANDALONE.model_copy(update={n: getattr(params, n) for n in params.model_fields_set})
 
@@ -88,7 +88,7 @@ def open_log(
         log: Log in any format, plain or compressed with gzip or zstd; see `read_impressions`.
         limits: Limits for threads, memory and scratch space.
         progress: Receives the number of records read.
-        log_params: Section `[log]` of the definition; see `standalone_parameters`.
+        log_params: Section `[log]` of the definition; see `standalone_log_parameters`.
 
     Raises:
         UsageError: the file does not exist.
@@ -108,11 +108,11 @@ def open_log(
         decoded = limits.scratch / "decoded.parquet"
         convert_to_parquet(log, decoded, summary, limits, progress, log_params)
         _create_records_view(connection, decoded)
-    _create_views(connection)
+    _create_impression_views(connection)
     return summary
 
 
-def _create_views(connection: duckdb.DuckDBPyConnection) -> None:
+def _create_impression_views(connection: duckdb.DuckDBPyConnection) -> None:
     """Create the views `checked` and `used_impressions` over the view `records`."""
     sql = CREATE_CHECKED.format(
         bad_results=HAS_BAD_RESULTS,
@@ -125,7 +125,9 @@ def _create_views(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(CREATE_USED)
 
 
-def add_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used: int) -> None:
+def add_rejects_to_summary(
+    connection: duckdb.DuckDBPyConnection, summary: LogSummary, used: int
+) -> None:
     """Add the numbers of rejected records, and advice to the user, to the summary of a log.
 
     For a converted log, `convert_to_parquet` already added the numbers.
@@ -143,7 +145,7 @@ def add_rejects(connection: duckdb.DuckDBPyConnection, summary: LogSummary, used
             f"{summary.file}: expected at least one impression as JSON lines, Parquet, CSV or "
             "TSV, found no records; export the log again"
         )
-    if summary.valid_records != used:
+    if summary.num_valid_records != used:
         summary.rejected.update(dict(connection.execute(REJECTED).fetchall()))
     if summary.rejected.total() == summary.impressions:
         reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(summary.rejected.items()))

@@ -48,15 +48,15 @@ def count_readable_rows(log: Path) -> int | None:
         ) from None
     users = [schema.field("user").type] if "user" in schema.names else []
     kinds = [schema.field(name).type for name in REQUIRED if name in schema.names]
-    fits = len(kinds) == len(REQUIRED) and all(map(_is_compatible, kinds, REQUIRED.values()))
+    fits = len(kinds) == len(REQUIRED) and all(map(_is_compatible_type, kinds, REQUIRED.values()))
     fits = fits and all(map(is_string_type, users))
     return int(rows) if fits else None
 
 
-def _is_compatible(found: pa.DataType, required: pa.DataType) -> bool:
+def _is_compatible_type(found: pa.DataType, required: pa.DataType) -> bool:
     """Return whether a column of the type `found` can be read as the type `required`."""
     if pa.types.is_list(required):
-        return is_list(found) and _is_compatible(found.value_type, required.value_type)
+        return is_list(found) and _is_compatible_type(found.value_type, required.value_type)
     if pa.types.is_dictionary(found):
         found = found.value_type
     if pa.types.is_integer(required):
@@ -94,7 +94,7 @@ def convert_to_parquet(
         for records in batches:
             summary.impressions += len(records)
             for number, reason in sorted(records.rejects):
-                summary.reject(reason, number)
+                summary.add_reject(reason, number)
             writer.write_table(records.impressions.select(PAGES.names).cast(PAGES))
             progress.advance(len(records))
     progress.finish()

@@ -9,7 +9,7 @@ MAX_EXAMPLES = 3
 
 @dataclass
 class LogSummary:
-    """Numbers of records read from a log and rejected, with examples of rejected records.
+    """Numbers of read and of rejected records of a log, with examples of rejected records.
 
     Args:
         file: Path of the log.
@@ -26,14 +26,14 @@ class LogSummary:
     examples: dict[str, list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def reject(self, reason: str, record_number: int) -> None:
-        """Count a rejected record; keep the numbers of the first records per reason as examples."""
+    def add_reject(self, reason: str, record_number: int) -> None:
+        """Count a rejected record; keep its number if it is one of the first with this reason."""
         self.rejected[reason] += 1
         examples = self.examples.setdefault(reason, [])
         if len(examples) < MAX_EXAMPLES:
             examples.append(record_number)
 
     @property
-    def valid_records(self) -> int:
-        """Number of records read that are valid impressions."""
+    def num_valid_records(self) -> int:
+        """Number of records that were read and not rejected."""
         return self.impressions - sum(self.rejected.values())

@@ -1,4 +1,4 @@
-"""Estimates of the click models other than sDBN, which are trained on distinct result pages.
+"""Trains click models other than sDBN on distinct result pages, and returns their estimates.
 
 Pages are kept in arrays during training; `encode_pages` checks that they fit in memory. Clicks and
 examinations are counted as for sDBN, so that the minimum number of examinations has the same
@@ -31,7 +31,8 @@ def create_model_estimates(
     """Train a click model, and create the unsorted view `estimates` with one row per pair.
 
     Args:
-        connection: DuckDB connection with the tables `pages` and `pair_counts`; see `count_pairs`.
+        connection: DuckDB connection with the tables `pages` and `pair_counts`; see
+            `create_pair_counts`.
         params: Click model and its options.
         limits: Memory limit for arrays.
 
@@ -46,7 +47,7 @@ def create_model_estimates(
 
 
 def _estimates_column(trained: TrainedModel, name: str, pairs: int) -> pa.Array:
-    """Return one estimate per pair; null if not estimated, or if the pair has no evidence."""
+    """Return one estimate per pair; null if the pair has no evidence or the model gives none."""
     values = getattr(trained, name)
     if values is None:
         return pa.nulls(pairs, pa.float64())

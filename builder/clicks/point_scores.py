@@ -4,35 +4,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.clicks.posterior import Evidence, Floats
+from builder.clicks.posterior import ClickEvidence, Floats
 
 
 @dataclass(frozen=True)
 class PointEstimates:
-    """Point estimates of the scores of n groups of pairs; same interface as `Posterior`.
+    """Point estimates of the scores of n groups of pairs; same interface as `ScorePosterior`.
 
     Args:
         evidence: Counts of each group, whose query-document pairs have identical counts.
         score: Point estimate of each score, float64[n].
     """
 
-    evidence: Evidence
+    evidence: ClickEvidence
     score: Floats
 
     def mean(self) -> Floats:
         """Return the point estimates, float64[n], instead of posterior means."""
         return self.score
 
-    def interval(self, mass: float) -> tuple[Floats, Floats]:
+    def credible_interval(self, mass: float) -> tuple[Floats, Floats]:
         """Return NaN for both bounds, float64[n]: point estimates have no credible interval."""
         del mass
-        return self._nan(), self._nan()
+        return self._nan_per_group(), self._nan_per_group()
 
     def probability_at_least(self, cut: float) -> Floats:
         """Return NaN, float64[n]: P(score >= cut) is undefined for point estimates."""
         del cut
-        return self._nan()
+        return self._nan_per_group()
 
-    def _nan(self) -> Floats:
+    def _nan_per_group(self) -> Floats:
         """Return NaN for every group, float64[n]."""
         return np.full(len(self.score), np.nan)

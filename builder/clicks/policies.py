@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from builder.clicks.point_scores import PointEstimates
-from builder.clicks.posterior import DECIMALS, Evidence, Posterior
+from builder.clicks.posterior import DECIMALS, ClickEvidence, ScorePosterior
 from builder.clicks.priors import Priors
 from builder.parameters import QrelParameters
 
@@ -46,18 +46,18 @@ class GradeThresholds:
     relevant: float
     highly_relevant: float
 
-    def scaled(self, factor: float) -> "GradeThresholds":
+    def scale(self, factor: float) -> "GradeThresholds":
         """Return a copy with all minimum scores multiplied by a factor."""
         return GradeThresholds(self.relevant * factor, self.highly_relevant * factor)
 
 
-def target_shares(params: QrelParameters) -> tuple[float, float, float]:
+def target_grade_shares(params: QrelParameters) -> tuple[float, float, float]:
     """Return the configured target proportions of grades 0, 1 and 2."""
     return RELEASE_SHARES[params.shares] if isinstance(params.shares, str) else params.shares
 
 
 def fit_cuts(
-    scores: Floats, pairs: Integers, shares: tuple[float, float, float]
+    scores: Floats, pair_counts: Integers, shares: tuple[float, float, float]
 ) -> GradeThresholds:
     """Return the cuts for which the proportions of grades are closest to the targets.
 
@@ -66,13 +66,13 @@ def fit_cuts(
 
     Args:
         scores: Scores of n groups of query-document pairs, float64[n].
-        pairs: Number of pairs with each score, int64[n].
+        pair_counts: Number of pairs with each score, int64[n].
         shares: Target proportions of grades 0, 1 and 2.
     """
     values, inverse = np.unique(scores, return_inverse=True)
     if not len(values):
         return GradeThresholds(ABOVE_ALL, ABOVE_ALL)
-    counts = np.bincount(inverse, weights=pairs)
+    counts = np.bincount(inverse, weights=pair_counts)
     above = np.append(np.cumsum(counts[::-1])[::-1], 0) / counts.sum()
     candidates = np.concatenate(
         [values[:1], (values[:-1] + values[1:]) / 2, [np.nextafter(values[-1], np.inf)]]
@@ -83,13 +83,13 @@ def fit_cuts(
 
 
 def assign_grades(
-    posterior: Posterior | PointEstimates, cuts: GradeThresholds, params: QrelParameters
+    posterior: ScorePosterior | PointEstimates, cuts: GradeThresholds, params: QrelParameters
 ) -> Grades:
     """Return the grade of each group of pairs, int8[n]; -1 if it has too few examinations.
 
     Args:
         posterior: Evidence and scores of n groups of query-document pairs. Point estimates are
-            sufficient unless the policy is `credible`, which requires a `Posterior`.
+            sufficient unless the policy is `credible`, which requires a `ScorePosterior`.
         cuts: Minimum score of each grade.
         params: Policy, minimum number of examinations and, for the policy `credible`, minimum
             posterior probability of grade 2.
@@ -106,7 +106,7 @@ def assign_grades(
 
 
 def grade_stability(
-    posterior: Posterior | PointEstimates, grades: Grades, cuts: GradeThresholds
+    posterior: ScorePosterior | PointEstimates, grades: Grades, cuts: GradeThresholds
 ) -> Floats:
     """Return the posterior probability that a score lies between the cuts of its grade, float64[n].
 
@@ -120,8 +120,8 @@ def grade_stability(
 
 
 def score_distribution(
-    evidence: Evidence, priors: Priors | None, score: Floats, params: QrelParameters
-) -> Posterior | PointEstimates:
+    evidence: ClickEvidence, priors: Priors | None, score: Floats, params: QrelParameters
+) -> ScorePosterior | PointEstimates:
     """Return the posterior of sDBN scores, or the point estimates of any other model.
 
     Args:
@@ -132,4 +132,4 @@ def score_distribution(
     """
     if priors is None:
         return PointEstimates(evidence, score)
-    return Posterior(evidence, priors, params.score == "relevance")
+    return ScorePosterior(evidence, priors, params.score == "relevance")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, betaincinv
 
-from builder.clicks.priors import Beta, Priors
+from builder.clicks.priors import BetaPrior, Priors
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ MIN_NODE = 1e-300
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ClickEvidence:
     """Click counts of n groups; the query-document pairs of a group have identical counts.
 
     Args:
@@ -49,7 +49,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Posterior:
+class ScorePosterior:
     """Posterior distributions of the scores of n groups of query-document pairs.
 
     Args:
@@ -58,7 +58,7 @@ class Posterior:
         by_relevance: Whether the score is relevance (`a * s`) rather than attractiveness (`a`).
     """
 
-    evidence: Evidence
+    evidence: ClickEvidence
     priors: Priors
     by_relevance: bool
 
@@ -71,14 +71,14 @@ class Posterior:
             score = score * (alpha / (alpha + beta))
         return np.where(self.evidence.examinations > 0, score, np.nan)
 
-    def interval(self, mass: float) -> tuple[Floats, Floats]:
+    def credible_interval(self, mass: float) -> tuple[Floats, Floats]:
         """Return the bounds of credible intervals with probability `mass`, float64[n] each."""
         tail = (1 - mass) / 2
         if not self.by_relevance:
             alpha, beta = self._attractiveness_posterior()
             low, high = betaincinv(alpha, beta, np.array([[tail], [1 - tail]]))
             return np.round(low, DECIMALS), np.round(high, DECIMALS)
-        ends = [chunk._product_quantiles([tail, 1 - tail]) for chunk in self._chunks()]
+        ends = [chunk._product_quantiles([tail, 1 - tail]) for chunk in self._split_into_chunks()]
         low, high = np.concatenate([np.empty((2, 0)), *ends], axis=1)
         return np.round(low, DECIMALS), np.round(high, DECIMALS)
 
@@ -87,7 +87,7 @@ class Posterior:
         if not self.by_relevance:
             alpha, beta = self._attractiveness_posterior()
             return np.round(1 - betainc(alpha, beta, min(cut, 1.0)), DECIMALS)
-        tails = [chunk._product_at_least(cut) for chunk in self._chunks()]
+        tails = [chunk._product_probability_at_least(cut) for chunk in self._split_into_chunks()]
         return np.round(np.concatenate([np.empty(0), *tails]), DECIMALS)
 
     def _attractiveness_posterior(self) -> tuple[Floats, Floats]:
@@ -100,7 +100,7 @@ class Posterior:
         counts = self.evidence
         return _posterior_parameters(self.priors.satisfaction, counts.last_clicks, counts.clicks)
 
-    def _chunks(self) -> list[Self]:
+    def _split_into_chunks(self) -> list[Self]:
         """Split the posterior into consecutive chunks of at most `CHUNK_ROWS` groups."""
         starts = range(0, len(self.evidence), CHUNK_ROWS)
         return [
@@ -121,7 +121,7 @@ class Posterior:
             found[:, rows] = np.quantile(products, probabilities, axis=1, method="hazen")
         return found
 
-    def _product_at_least(self, cut: float) -> Floats:
+    def _product_probability_at_least(self, cut: float) -> Floats:
         """Return P(attractiveness x satisfaction >= cut), float64[n]."""
         nodes = np.maximum(_slice_medians(*self._attractiveness_posterior()), MIN_NODE)
         alpha, beta = self._satisfaction_posterior()
@@ -130,7 +130,7 @@ class Posterior:
 
 
 def _posterior_parameters(
-    prior: Beta, successes: Integers, trials: Integers
+    prior: BetaPrior, successes: Integers, trials: Integers
 ) -> tuple[Floats, Floats]:
     """Return alpha and beta of each Beta posterior, given the prior and counts, float64[n] each."""
     return (

@@ -1,8 +1,8 @@
 """Beta priors of click model parameters: fixed, or fitted to the snapshot by empirical Bayes.
 
 The fit maximizes the beta-binomial likelihood (Minka 2000, "Estimating a Dirichlet distribution",
-section 3) times a weak log-normal prior on alpha + beta, which matters if there are few pairs or
-most were examined only once.
+section 3) times a weak log-normal prior on alpha + beta, which matters if there are few pairs, or
+if most pairs were examined only once.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ SIGNIFICANT_DIGITS = 6
 
 
 @dataclass(frozen=True)
-class Beta:
+class BetaPrior:
     """A Beta prior, given by its pseudo-counts.
 
     Args:
@@ -51,7 +51,7 @@ class Beta:
         return self.alpha / (self.alpha + self.beta)
 
 
-UNIFORM = Beta()
+UNIFORM = BetaPrior()
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Priors:
         satisfaction: Prior on the satisfaction s.
     """
 
-    attractiveness: Beta = UNIFORM
-    satisfaction: Beta = UNIFORM
+    attractiveness: BetaPrior = UNIFORM
+    satisfaction: BetaPrior = UNIFORM
 
 
 class _RisingFactorials:
@@ -101,11 +101,11 @@ class _RisingFactorials:
 class _BetaBinomial:
     """Log posterior density of the parameters of a Beta prior, given beta-binomial counts."""
 
-    def __init__(self, successes: Integers, trials: Integers, pairs: Integers) -> None:
+    def __init__(self, successes: Integers, trials: Integers, pair_counts: Integers) -> None:
         self._factorials = (
-            _RisingFactorials(successes, pairs),
-            _RisingFactorials(trials - successes, pairs),
-            _RisingFactorials(trials, pairs),
+            _RisingFactorials(successes, pair_counts),
+            _RisingFactorials(trials - successes, pair_counts),
+            _RisingFactorials(trials, pair_counts),
         )
 
     def value(self, point: Floats) -> float:
@@ -144,14 +144,14 @@ def _shape_parameters(point: Floats) -> tuple[float, float]:
     return float(mean * strength), float((1 - mean) * strength)
 
 
-def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
+def fit_beta(successes: Integers, trials: Integers, pair_counts: Integers) -> BetaPrior:
     """Fit a Beta prior to counts by maximum a posteriori estimation.
 
     Args:
         successes: int64[n]; clicks (for attractiveness) or last clicks (for satisfaction).
         trials: int64[n], at least `successes`; examinations (for attractiveness) or clicks (for
             satisfaction).
-        pairs: int64[n]; number of query-document pairs with these counts.
+        pair_counts: int64[n]; number of query-document pairs with these counts.
 
     Returns:
         The prior, rounded to six significant digits for reproducibility across processors. It is
@@ -159,11 +159,11 @@ def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
         failed, because the likelihood then has no maximum.
     """
     seen = trials > 0
-    successes, trials, pairs = successes[seen], trials[seen], pairs[seen]
-    total, won = int(trials @ pairs), int(successes @ pairs)
-    if int(pairs.sum()) < MIN_PAIRS or won in {0, total}:
+    successes, trials, pair_counts = successes[seen], trials[seen], pair_counts[seen]
+    total, won = int(trials @ pair_counts), int(successes @ pair_counts)
+    if int(pair_counts.sum()) < MIN_PAIRS or won in {0, total}:
         return UNIFORM
-    model = _BetaBinomial(successes, trials, pairs)
+    model = _BetaBinomial(successes, trials, pair_counts)
     mean = won / total
     point = np.array([np.log(mean / (1 - mean)), np.log(2.0)])
     for _ in range(MAX_ITERATIONS):
@@ -172,11 +172,11 @@ def fit_beta(successes: Integers, trials: Integers, pairs: Integers) -> Beta:
             break
         point = moved
     alpha, beta = _shape_parameters(point)
-    return Beta(_round_significant(alpha), _round_significant(beta))
+    return BetaPrior(_round_significant(alpha), _round_significant(beta))
 
 
 def _newton_step(model: _BetaBinomial, point: Floats) -> Floats:
-    """Return the next point: a Newton step with Levenberg damping that never decreases the density.
+    """Return the point after a damped Newton step (Levenberg), which never decreases the density.
 
     Coordinates at a bound stay fixed if the gradient points outwards.
     """

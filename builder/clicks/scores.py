@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.clicks.models import MIN_PROBABILITY, ClickProbabilities, Pages
+from builder.clicks.models import MIN_PROBABILITY, ClickProbabilities, ResultPages
 from builder.clicks.models.pages import Floats
 
 PYCLICK_RANKS = 10
@@ -44,8 +44,8 @@ class ClickModelScore:
     conditional_by_rank: tuple[float, ...]
 
 
-def evaluate(
-    predicted: ClickProbabilities, pages: Pages
+def evaluate_predictions(
+    predicted: ClickProbabilities, pages: ResultPages
 ) -> tuple[ClickModelScore, ClickModelScore]:
     """Return the scores of predicted clicks under the conventions `pyclick` and `per_rank`.
 
@@ -53,9 +53,9 @@ def evaluate(
         predicted: Click probabilities that a trained model predicts for the pages.
         pages: Test pages with their clicks; at least one.
     """
-    click = predicted.marginal(pages)
+    click = predicted.marginal_click_probabilities(pages)
     marginal = _clipped_logarithms(np.where(pages.clicked, click, 1 - click))
-    conditional = _clipped_logarithms(predicted.conditional(pages))
+    conditional = _clipped_logarithms(predicted.conditional_outcome_probabilities(pages))
     own = getattr(predicted, "pyclick_conditional_probabilities", None)
     by_pyclick = conditional if own is None else _clipped_logarithms(own(pages))
     weight = pages.weight / pages.weight.sum()
@@ -65,11 +65,11 @@ def evaluate(
     return (
         _create_score(
             float((weight * (pyclick_sums / pages.lengths)).sum()),
-            *(_rank_perplexities(logs, pages, pyclick=True) for logs in (marginal, by_pyclick)),
+            *(_perplexity_by_rank(logs, pages, pyclick=True) for logs in (marginal, by_pyclick)),
         ),
         _create_score(
             float((weight * sums).sum()),
-            *(_rank_perplexities(logs, pages, pyclick=False) for logs in (marginal, conditional)),
+            *(_perplexity_by_rank(logs, pages, pyclick=False) for logs in (marginal, conditional)),
         ),
     )
 
@@ -90,9 +90,9 @@ def _create_score(log_likelihood: float, marginal: Floats, conditional: Floats) 
     )
 
 
-def _rank_perplexities(log_probabilities: Floats, pages: Pages, *, pyclick: bool) -> Floats:
-    """Return the perplexity of each rank; under `pyclick`, of ranks 1 to 10 over all pages."""
-    weights = pages.weight[pages.page].astype(np.float64)
+def _perplexity_by_rank(log_probabilities: Floats, pages: ResultPages, *, pyclick: bool) -> Floats:
+    """Return the perplexity at each rank; if `pyclick`, at ranks 1 to 10 over all pages."""
+    weights = pages.weight[pages.page_index].astype(np.float64)
     ranks = PYCLICK_RANKS if pyclick else int(pages.lengths.max())
     inside = pages.rank <= ranks
     rank = pages.rank[inside] - 1

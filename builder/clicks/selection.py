@@ -1,4 +1,4 @@
-"""Selects the impressions to count: those of candidate queries by users who are not excluded.
+"""Selects impressions to count: those of candidate queries, without those by excluded users.
 
 In the view `used_impressions`, each query is replaced by the representative of its variant set.
 """
@@ -32,7 +32,7 @@ SEMI JOIN excluded_users USING ("user")
 
 
 @dataclass(frozen=True)
-class Selection:
+class ImpressionSelection:
     """Impressions of a log, with the queries to count and the users to exclude.
 
     Args:

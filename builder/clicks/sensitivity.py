@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from builder.clicks.policies import GradeThresholds, assign_grades, score_distribution
-from builder.clicks.posterior import Evidence
+from builder.clicks.posterior import ClickEvidence
 from builder.clicks.priors import Priors, fit_beta
 from builder.io.tables import write_frame
 from builder.parameters import QrelParameters
@@ -34,7 +34,7 @@ FROM click_estimates GROUP BY ALL ORDER BY ALL
 """
 
 
-def write_sensitivity(
+def write_grade_sensitivity(
     connection: duckdb.DuckDBPyConnection,
     priors: Priors | None,
     cuts: GradeThresholds,
@@ -54,15 +54,17 @@ def write_sensitivity(
     score = counts.pop("score").astype(np.float64)
     kinds = {name: values.astype(np.int64) for name, values in counts.items()}
     clicked = (kinds["clicks"], kinds["last_clicks"])
-    scores = score_distribution(Evidence(kinds["examinations"], *clicked), priors, score, params)
+    scores = score_distribution(
+        ClickEvidence(kinds["examinations"], *clicked), priors, score, params
+    )
     published = assign_grades(scores, cuts, params)
     scenarios = {
         "published": published,
-        "cuts_10_percent_lower": assign_grades(scores, cuts.scaled(0.9), params),
-        "cuts_10_percent_higher": assign_grades(scores, cuts.scaled(1.1), params),
+        "cuts_10_percent_lower": assign_grades(scores, cuts.scale(0.9), params),
+        "cuts_10_percent_higher": assign_grades(scores, cuts.scale(1.1), params),
     }
     if priors is not None:
-        evidence = Evidence(kinds["other_examinations"], *clicked)
+        evidence = ClickEvidence(kinds["other_examinations"], *clicked)
         other = score_distribution(evidence, _refit_priors(connection, priors), score, params)
         scenarios["other_no_click_rule"] = assign_grades(other, cuts, params)
     frames = [
@@ -76,7 +78,7 @@ def write_sensitivity(
 
 
 def _refit_priors(connection: duckdb.DuckDBPyConnection, priors: Priors) -> Priors:
-    """Return the priors under the other value of `no_click`: refitted, unless they are fixed."""
+    """Return the priors under the other value of `no_click`; fitted priors are refitted."""
     columns = _fetch_columns(connection, HISTOGRAM)
     counts = {name: values.astype(np.int64) for name, values in columns.items()}
     fitted, refitted = (

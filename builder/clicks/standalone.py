@@ -18,12 +18,12 @@ import polars as pl
 import pyarrow as pa
 
 from builder.clicks.estimation import choose_priors, create_sdbn_estimates
-from builder.clicks.log import STANDALONE, add_rejects, open_log
+from builder.clicks.log import STANDALONE, add_rejects_to_summary, open_log
 from builder.clicks.log_summary import LogSummary
 from builder.clicks.model_estimates import create_model_estimates
 from builder.clicks.models import get_fit_function
 from builder.clicks.priors import Priors
-from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, count_pairs
+from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, create_pair_counts
 from builder.errors import UsageError
 from builder.io.disk import check_output_is_no_input
 from builder.io.tables import ROWS_PER_GROUP, TableWriter
@@ -80,14 +80,14 @@ def estimate_from_log(
         params: Model options: `no_click`, `last`, `votes`, `pages`, prior, iterations.
         limits: Limits for threads, memory and scratch space.
         progress: Receives the number of records read.
-        log_params: Section `[log]` of the definition; see `standalone_parameters`.
+        log_params: Section `[log]` of the definition; see `standalone_log_parameters`.
 
     Raises:
         UsageError: unknown model, missing file, a log too large for the model, or `out` is the log.
         FormatError: the log cannot be read, or required columns are missing.
         DataError: the log has no valid impressions.
     """
-    check_model(model)
+    check_model_name(model)
     if out.suffix not in {".parquet", ".tsv"}:
         raise UsageError(f"--out: expected a file name ending in .parquet or .tsv, found {out}")
     check_output_is_no_input(out, log)
@@ -96,9 +96,9 @@ def estimate_from_log(
     with limits_or_default(limits) as allowed, allowed.connect(share) as connection:
         reported = progress or NoProgress()
         summary = open_log(connection, log, allowed, reported, log_params)
-        used = count_pairs(connection, params, int(allowed.memory * share))
-        add_rejects(connection, summary, used.total)
-        summary.notes.extend(_note_missing_users(connection, params))
+        used = create_pair_counts(connection, params, int(allowed.memory * share))
+        add_rejects_to_summary(connection, summary, used.total)
+        summary.notes.extend(_missing_user_notes(connection, params))
         priors = None
         if model == "sdbn":
             priors = choose_priors(connection, params)
@@ -108,16 +108,16 @@ def estimate_from_log(
         rows = ROWS if model == "sdbn" else ORDERED_ROWS
         batches = iter(connection.sql(rows).to_arrow_reader(ROWS_PER_GROUP))
         totals: Counter[str] = Counter()
-        _write_atomically(_accumulate_totals(batches, totals), out)
+        _write_file_atomically(_accumulate_totals(batches, totals), out)
     return ModelReport(summary, totals["pairs"], totals["never_examined"], totals["clicks"], priors)
 
 
-def check_model(name: str) -> None:
+def check_model_name(name: str) -> None:
     """Raise a UsageError if no click model has this name."""
     get_fit_function(name)
 
 
-def _note_missing_users(
+def _missing_user_notes(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters
 ) -> Iterator[str]:
     """Yield a note if `votes` or `pages` depends on user ids, but no impression has a user id."""
@@ -126,8 +126,8 @@ def _note_missing_users(
     ((users,),) = connection.execute('SELECT count("user") FROM used_impressions').fetchall()
     if not users:
         yield (
-            'votes = "user" and pages = "joined" have no effect, because no impression has a user; '
-            "set log.fields.user to the field with the user id"
+            'votes = "user" and pages = "joined" have no effect, because no impression has a '
+            "user id; set log.fields.user to the field with the user id"
         )
 
 
@@ -165,7 +165,7 @@ def _accumulate_totals(
         yield batch
 
 
-def _write_atomically(batches: Iterator[pa.RecordBatch], out: Path) -> None:
+def _write_file_atomically(batches: Iterator[pa.RecordBatch], out: Path) -> None:
     """Write all batches to a temporary file next to `out`, then rename the file to `out`."""
     out.parent.mkdir(parents=True, exist_ok=True)
     part = out.with_name(f".{out.name}.part")

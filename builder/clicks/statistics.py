@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from builder.clicks.distinct_pages import create_pages
+from builder.clicks.distinct_pages import create_distinct_pages
 from builder.io.engine import set_variables
 from builder.parameters import ClickParameters
 
@@ -152,7 +152,7 @@ FROM pages
 """
 
 
-class CountedImpressions(NamedTuple):
+class ImpressionCounts(NamedTuple):
     """Number of counted impressions, in total and without clicks.
 
     Args:
@@ -165,9 +165,9 @@ class CountedImpressions(NamedTuple):
     without_click: int
 
 
-def count_pairs(
+def create_pair_counts(
     connection: duckdb.DuckDBPyConnection, params: ClickParameters, memory: int
-) -> CountedImpressions:
+) -> ImpressionCounts:
     """Create the table `pair_counts`: clicks and examinations of each query-document pair.
 
     Under `no_click = "skip"`, pairs shown only on pages without clicks have 0 impressions.
@@ -185,8 +185,8 @@ def count_pairs(
     """
     set_variables(connection, skip=params.no_click == "skip", last_by_time=params.last == "time")
     by_user = params.votes == "user"
-    create_pages(connection, params)
-    ranges = 1 if by_user else _count_ranges(connection, memory)
+    create_distinct_pages(connection, params)
+    ranges = 1 if by_user else _number_of_query_ranges(connection, memory)
     shown = SHOWN.format(where=IN_RANGE if ranges > 1 else "")
     connection.execute(SHOWN_TO_USER if by_user else shown)
     connection.execute(COUNTED_BY_USER if by_user else COUNTED_BY_IMPRESSION)
@@ -197,10 +197,10 @@ def count_pairs(
         if not index:
             connection.execute(NO_PAIR_COUNTS)
         connection.execute(PAIR_COUNTS)
-    return CountedImpressions(*connection.execute(USED_COUNTS).fetchall()[0])
+    return ImpressionCounts(*connection.execute(USED_COUNTS).fetchall()[0])
 
 
-def _count_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
+def _number_of_query_ranges(connection: duckdb.DuckDBPyConnection, memory: int) -> int:
     """Return the number of ranges of query keys, each of which can be grouped in memory.
 
     Text queries, as in standalone logs, form a single range because they cannot be split evenly.

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import duckdb
 
-from builder.alignment import align_snapshots, build_maps
+from builder.alignment import align_snapshots, build_id_maps
 from builder.drift.checks import SnapshotParameters
 from builder.drift.pair_drift import OPTIONAL_TABLES, measure_pair
 from builder.drift.words import count_lost_words, count_snapshot_words
@@ -122,7 +122,7 @@ def compare_snapshots(
     names = list(main_tables["documents"])
     counts = {name: steps.count_words(index) for index, name in enumerate(names)}
     pairs = {pair: steps.compare_pair(index, pair) for index, pair in enumerate(pairwise(names))}
-    build_maps(
+    build_id_maps(
         out,
         documents=cast("Mapping[str, Table[Documents]]", main_tables["documents"]),
         queries=cast("Mapping[str, Table[Queries]]", main_tables["queries"]),

@@ -107,7 +107,7 @@ def _rating_counts(rows: pl.DataFrame) -> Floats:
 
 
 def _assessor_agreement(rows: pl.DataFrame) -> Iterator[PairwiseAgreement]:
-    """Yield the agreement between any two assessors who judged some pairs in common."""
+    """Yield the agreement of any two assessors with judged query-document pairs in common."""
     for first, second in combinations(rows["assessor"].unique().sort().to_list(), 2):
         sides = [rows.filter(pl.col("assessor") == name) for name in (first, second)]
         both = sides[0].join(sides[1], on=PAIR, suffix="_other")

@@ -98,7 +98,7 @@ def read_assessments(files: Sequence[Source]) -> pl.DataFrame:
         names = ", ".join(source.name for source in files)
         raise FormatError(
             f"expected one judgement per assessor and pair, found several by {assessor} for "
-            f"{query} {doc} ({repeated.height} such rows in total); keep only one of them",
+            f"{query} and {doc} ({repeated.height} such rows in total); keep only one of them",
             names,
         )
     return rows
@@ -162,18 +162,18 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
             ) from None
 
 
-def _check_header(source: Source, names: Sequence[str]) -> None:
+def _check_header(source: Source, column_names: Sequence[str]) -> None:
     """Raise a FormatError if a required column is missing or occurs twice."""
     for name in COLUMNS:
-        if names.count(name) > 1:
+        if column_names.count(name) > 1:
             raise FormatError(
-                f"expected one column {name}, found {names.count(name)}", source.name, 1
+                f"expected one column {name}, found {column_names.count(name)}", source.name, 1
             )
-    missing = [name for name in COLUMNS if name not in names]
+    missing = [name for name in COLUMNS if name not in column_names]
     if missing:
         raise FormatError(
             f"expected the tab-separated columns {', '.join(COLUMNS)}, found "
-            f"{', '.join(names)[:200] or 'an empty file'}; add {', '.join(missing)}",
+            f"{', '.join(column_names)[:200] or 'an empty file'}; add {', '.join(missing)}",
             source.name,
             1,
         )

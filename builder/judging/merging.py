@@ -31,7 +31,7 @@ def majority_vote(judgements: pl.LazyFrame) -> pl.LazyFrame:
     return chosen.select(*PAIR, pl.col("grade").alias("manual_grade"))
 
 
-def read_judgements(files: Sequence[Source]) -> pl.DataFrame:
+def read_majority_votes(files: Sequence[Source]) -> pl.DataFrame:
     """Read manual judgements and merge them by majority vote per query-document pair.
 
     Returns:

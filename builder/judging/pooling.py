@@ -22,7 +22,7 @@ from schemas import PooledPairs
 
 @dataclass(frozen=True)
 class Stratum:
-    """Range of ranks from which the same fraction of query-document pairs is judged.
+    """Range of ranks, and the fraction of the query-document pairs in it to judge.
 
     Args:
         first: First rank.

@@ -53,7 +53,7 @@ def write_sheet(
     Raises:
         UsageError: The file suffix is unsupported, or the query or document of a pair has no text.
     """
-    writers = {".tsv": _write_tsv, ".html": _write_page}
+    writers = {".tsv": _write_tsv, ".html": _write_judging_page}
     if out.suffix not in writers:
         raise UsageError(f"--out: expected a file name ending in .tsv or .html, found {out}")
     rows = _join_texts(pairs, queries, documents)
@@ -75,7 +75,7 @@ def _join_texts(
     )
     if rows.height != pairs.height:
         raise UsageError(
-            f"expected texts for all {pairs.height} pairs, found them for {rows.height}; use the "
+            f"expected texts for all {pairs.height} pairs, found texts for {rows.height}; use the "
             "queries and documents of the snapshot from which the pool was drawn"
         )
     shuffled = [key64(f"{query} {doc}") for query, doc in rows.select(PAIR).rows()]
@@ -100,7 +100,7 @@ def _escape_for_spreadsheet(text: pl.Expr) -> pl.Expr:
     return pl.when(flat.str.head(1).is_in(FORMULA_STARTS)).then("'" + flat).otherwise(flat)
 
 
-def _write_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
+def _write_judging_page(rows: pl.DataFrame, out: Path, assessor: str) -> None:
     """Write the judging web page: an HTML template with the pool as embedded JSON."""
     pool = json.dumps(
         {
@@ -125,6 +125,6 @@ def _escape_json(data: str) -> Markup:
 
 
 def _pool_id(rows: pl.DataFrame) -> str:
-    """Return a hash of the pairs, under which the browser stores the judgements of the pool."""
+    """Return a hash of the pairs, the key under which the browser stores the judgements."""
     lines = [f"{query} {doc}" for query, doc in rows.select(PAIR).rows()]
     return f"{key64('|'.join(lines)):016x}"

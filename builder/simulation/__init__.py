@@ -1,8 +1,8 @@
 """Simulates a French search engine with known ground truth, for demos, tests and benchmarks."""
 
-from builder.simulation.grammar import sentence_pairs
+from builder.simulation.grammar import generate_sentence_pairs
 from builder.simulation.over_crawls import simulate_over_crawls
 from builder.simulation.parameters import Simulation
 from builder.simulation.world import simulate
 
-__all__ = ["Simulation", "sentence_pairs", "simulate", "simulate_over_crawls"]
+__all__ = ["Simulation", "generate_sentence_pairs", "simulate", "simulate_over_crawls"]

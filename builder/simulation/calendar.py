@@ -25,7 +25,7 @@ class Month:
         return f"{self.year:04d}-{self.month:02d}"
 
     @property
-    def next(self) -> "Month":
+    def next_month(self) -> "Month":
         """Month after this month."""
         return Month(self.year + self.month // 12, self.month % 12 + 1)
 
@@ -42,12 +42,12 @@ class Month:
     @property
     def end(self) -> int:
         """End of the month in UTC, as Unix time in seconds; equals the start of the next month."""
-        return self.next.start
+        return self.next_month.start
 
 
 def consecutive_months(count: int) -> list[Month]:
     """Return `count` consecutive months, starting with `FIRST_MONTH`."""
     months = [Month(*FIRST_MONTH)]
     while len(months) < count:
-        months.append(months[-1].next)
+        months.append(months[-1].next_month)
     return months

@@ -1,4 +1,4 @@
-"""Writes a topic table and a collection definition, from which simulated data can be built."""
+"""Writes the topic table and the definition of a collection that is built from simulated data."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,7 +49,7 @@ def write_definition(
         sections.append('[translate]\nmodel = "embedded"\n')
     sections += [
         f'[[snapshots]]\nname = "{month.name}"\n'
-        f"start = {month.first_day}\nend = {month.next.first_day}\n"
+        f"start = {month.first_day}\nend = {month.next_month.first_day}\n"
         f'log = ["{_escape_toml(log)}"]\ncrawl = ["{_escape_toml(crawl)}"]\n'
         for month, log, crawl in snapshots
     ]

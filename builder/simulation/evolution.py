@@ -35,7 +35,7 @@ class PageStates:
     moves: CountArray
 
 
-def count_pages(params: Simulation, snapshot: int) -> int:
+def count_added_pages(params: Simulation, snapshot: int) -> int:
     """Return the number of pages added up to a snapshot, including removed pages."""
     return params.documents + snapshot * round(params.added * params.documents)
 
@@ -51,8 +51,8 @@ def page_states(params: Simulation, pages: UInt64Array, snapshot: int) -> PageSt
     numbers = pages.astype(np.int64)
     added_at = np.zeros(len(pages), dtype=np.int64)
     for step in range(1, snapshot + 1):
-        added_at[numbers >= count_pages(params, step - 1)] = step
-    alive = numbers < count_pages(params, snapshot)
+        added_at[numbers >= count_added_pages(params, step - 1)] = step
+    alive = numbers < count_added_pages(params, snapshot)
     edits, versions, moves = (np.zeros(len(pages), dtype=np.int64) for _ in range(3))
     for step in range(1, snapshot + 1):
         existed = added_at < step
@@ -68,5 +68,5 @@ def page_states(params: Simulation, pages: UInt64Array, snapshot: int) -> PageSt
 def _draw_events(
     params: Simulation, pages: UInt64Array, step: int, event: int, probability: float
 ) -> npt.NDArray[np.bool_]:
-    """Draw at random whether an event happens to each page from snapshot `step - 1` to `step`."""
+    """Draw at random which pages an event affects between snapshots `step - 1` and `step`."""
     return np.asarray(hash_to_uniform_array(params.seed, pages, step, event) < probability)

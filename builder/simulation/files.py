@@ -20,7 +20,7 @@ def open_gzip(path: Path) -> Iterator[IO[bytes]]:
         yield cast("IO[bytes]", file)
 
 
-def write_truth_table(
+def write_ground_truth_table(
     folder: Path, name: str, rows: Sequence[tuple[object, ...]], schema: Mapping[str, pl.DataType]
 ) -> None:
     """Write a table of the ground truth to a Parquet file.

@@ -144,7 +144,7 @@ def _subject_slots(subject: Subject) -> dict[str, str]:
 
 
 _SLOTS_BY_ID: dict[int, dict[str, str]] = {}
-"""Slot values by the `id()` of a subject, as hashing a subject would be slower."""
+"""Cache of slot values; the key is the `id()` of a subject, because hashing would be slower."""
 
 
 @cache
@@ -202,7 +202,7 @@ def generate_list_items(rng: Rng) -> list[SentencePair]:
     return [LIST_ITEMS[(start + step * index) % len(LIST_ITEMS)] for index in range(count)]
 
 
-def sentence_pairs(seed: int, count: int) -> Iterator[SentencePair]:
+def generate_sentence_pairs(seed: int, count: int) -> Iterator[SentencePair]:
     """Generate aligned French and English sentences, titles and headings about all subjects.
 
     Args:

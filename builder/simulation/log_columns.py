@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from builder.ingest.lists import build_list_array
-from builder.simulation.needs import Query
+from builder.simulation.needs import SimulatedQuery
 from builder.simulation.rng import hash_arrays
 
 IntArray = npt.NDArray[np.int64]
@@ -54,10 +54,10 @@ class ImpressionBatch(NamedTuple):
     clicks: BoolArray
 
 
-class QueryStrings:
+class QueryArrays:
     """Texts and result URLs of all queries, as flat Arrow arrays with an offset per query."""
 
-    def __init__(self, queries: Sequence[Query]) -> None:
+    def __init__(self, queries: Sequence[SimulatedQuery]) -> None:
         forms = [query.forms for query in queries]
         urls = [query.urls for query in queries]
         flat_urls = list(chain.from_iterable(urls))
@@ -67,7 +67,7 @@ class QueryStrings:
         self.urls = pa.array([*flat_urls, *tracked_urls], pa.string())
         self.url_offsets = _list_offsets(urls)
         self.tracked_offset = len(flat_urls)
-        """Index offset in `urls` from a URL to the same URL with a tracking parameter."""
+        """Distance in `urls` between a URL and its copy with a tracking parameter."""
         self.result_counts = np.array([len(results) for results in urls], dtype=np.int64)
 
 
@@ -76,21 +76,23 @@ def _list_offsets(lists: Sequence[Sequence[str]]) -> IntArray:
     return np.array([0, *accumulate(map(len, lists))][:-1], dtype=np.int64)
 
 
-def to_arrow_table(strings: QueryStrings, batch: ImpressionBatch) -> pa.Table:
+def to_arrow_table(query_arrays: QueryArrays, batch: ImpressionBatch) -> pa.Table:
     """Convert a batch of impressions to an Arrow table with the schema `LOG_SCHEMA`."""
-    shown = batch.order < strings.result_counts[batch.query][:, np.newaxis]
-    url_indexes = strings.url_offsets[batch.query][:, np.newaxis] + batch.order
+    shown = batch.order < query_arrays.result_counts[batch.query][:, np.newaxis]
+    url_indexes = query_arrays.url_offsets[batch.query][:, np.newaxis] + batch.order
     first_shown = shown.argmax(axis=1)
-    offsets = np.where(batch.tracked, strings.tracked_offset, 0)
+    offsets = np.where(batch.tracked, query_arrays.tracked_offset, 0)
     url_indexes[np.arange(len(url_indexes)), first_shown] += offsets
-    form_indexes = strings.form_offsets[batch.query] + batch.form
+    form_indexes = query_arrays.form_offsets[batch.query] + batch.form
     clicked_ranks = pa.array((np.nonzero(batch.clicks)[1] + 1).astype(np.uint16))
     return pa.table(
         [
             pa.array(batch.time),
             _to_user_ids(batch),
-            strings.forms.take(pa.array(form_indexes)),
-            build_list_array(shown.sum(axis=1), strings.urls.take(pa.array(url_indexes[shown]))),
+            query_arrays.forms.take(pa.array(form_indexes)),
+            build_list_array(
+                shown.sum(axis=1), query_arrays.urls.take(pa.array(url_indexes[shown]))
+            ),
             build_list_array(batch.clicks.sum(axis=1), clicked_ranks),
         ],
         schema=LOG_SCHEMA,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.simulation.evolution import count_pages, page_states
+from builder.simulation.evolution import count_added_pages, page_states
 from builder.simulation.lexicon import domains, subjects
 from builder.simulation.pages import nth_page_about, page_url
 from builder.simulation.parameters import Simulation
@@ -24,7 +24,7 @@ from builder.simulation.text_variants import add_typo, normalize_text, pluralize
 FACETS = ("", "prix", "avis", "conseil", "comment choisir", "guide", "en ligne", "définition")
 """Words that a query may add to its subject, such as `prix` (price)."""
 CANDIDATES_PER_RESULT = 1.5
-"""Maximum number of ranked candidates of a query per result on a result page."""
+"""Maximum number of ranked candidates of a query, divided by the size of a result page."""
 OFF_TOPIC_QUERIES = (
     "chateau de la loire",
     "emploi du temps",
@@ -50,7 +50,7 @@ candidates from the same domain."""
 
 
 @dataclass(frozen=True)
-class Query:
+class SimulatedQuery:
     """Simulated query with its results in a snapshot, and the true properties of each result.
 
     Args:
@@ -101,7 +101,7 @@ def rank_candidates(params: Simulation, need: int, snapshot: int) -> list[tuple[
         snapshot: Zero-based index of the snapshot, at which the pages must exist.
     """
     count = round(params.results_per_page * CANDIDATES_PER_RESULT)
-    pages_per_subject = count_pages(params, snapshot) // len(subjects()) + 1
+    pages_per_subject = count_added_pages(params, snapshot) // len(subjects()) + 1
     grades = _grade_candidates(params, need, count, max(1, min(count, pages_per_subject)))
     pages = np.fromiter(grades, dtype=np.uint64)
     alive = page_states(params, pages, snapshot).alive
@@ -144,13 +144,13 @@ def _retrieval_score(params: Simulation, need: int, page: int, grade: int) -> fl
     return 0.5 * grade + 1.5 * hash_to_uniform(params.seed, need, page, 5)
 
 
-def create_need_query(params: Simulation, need: int, snapshot: int) -> Query:
+def create_query_for_need(params: Simulation, need: int, snapshot: int) -> SimulatedQuery:
     """Return the query of an information need, with its results in a snapshot."""
     candidates = rank_candidates(params, need, snapshot)
     pages = np.array([page for page, _ in candidates], dtype=np.uint64)
     grades = [grade for _, grade in candidates]
     moves = page_states(params, pages, snapshot).moves
-    return Query(
+    return SimulatedQuery(
         need,
         "need",
         create_query_forms(params, need),

@@ -24,25 +24,29 @@ from builder.simulation import truth
 from builder.simulation.calendar import Month, consecutive_months
 from builder.simulation.definition import write_definition, write_topics
 from builder.simulation.faults import Fault
-from builder.simulation.files import write_truth_table
+from builder.simulation.files import write_ground_truth_table
 from builder.simulation.needs import (
     ATTRACTIVENESS_RANGES,
     SATISFACTION_RANGES,
-    Query,
+    SimulatedQuery,
     scale_by_grade,
 )
 from builder.simulation.parameters import Simulation
-from builder.simulation.personal import create_personal_query
+from builder.simulation.personal import create_personal_data_query
 from builder.simulation.rng import Rng, hash_integers, hash_to_uniform_array
 from builder.simulation.text_variants import add_typo, normalize_text
-from builder.simulation.world import FIRST_UNWANTED_QUERY, query_probabilities, write_user_truth
+from builder.simulation.world import (
+    FIRST_UNWANTED_QUERY,
+    query_probabilities,
+    write_user_ground_truth,
+)
 from builder.simulation.write_log import log_path, write_log
 
 MIN_WORD_CHARS = 4
 MAX_TOPIC_SHARE = 0.05
-"""Maximum share of pages whose titles may contain a word that becomes a topic."""
+"""Maximum share of page titles in which a topic word may occur."""
 MIN_TOPIC_PAGES = 3
-"""Minimum number of pages whose titles must contain a word that becomes a topic."""
+"""Minimum number of page titles in which a topic word must occur."""
 MAX_TITLE_CHARS = 80
 """Number of characters read from a title, or from the text of a page without a title."""
 MAX_TOPICS = 200
@@ -80,16 +84,16 @@ def simulate_over_crawls(out: Path | str, crawls: Sequence[Path], params: Simula
     for snapshot, (month, pages) in enumerate(zip(months, snapshots, strict=True)):
         queries = [
             *_create_topic_queries(params, texts, pages),
-            *_create_personal_queries(params, pages),
+            *_create_queries_with_personal_data(params, pages),
         ]
         probabilities = query_probabilities(params, queries, snapshot)
         write_log(out, params, queries, probabilities, month, faults, lambda _: None)
         relevance_rows += truth.create_relevance_rows(month, queries)
         query_rows += truth.create_query_rows(month, queries, probabilities)
-    write_truth_table(out / "truth", "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
-    write_truth_table(out / "truth", "queries", query_rows, truth.QUERY_SCHEMA)
+    write_ground_truth_table(out / "truth", "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
+    write_ground_truth_table(out / "truth", "queries", query_rows, truth.QUERY_SCHEMA)
     truth.write_faults(out, faults)
-    write_user_truth(out, params)
+    write_user_ground_truth(out, params)
     write_topics(out, [(word, word, "") for word in topics])
     paths = [path.resolve().as_posix() for path in crawls]
     rows = [(m, log_path(params, m), path) for m, path in zip(months, paths, strict=True)]
@@ -162,7 +166,7 @@ def _create_query_texts(
 
 def _create_topic_queries(
     params: Simulation, texts: list[str], pages: list[TitledPage]
-) -> list[Query]:
+) -> list[SimulatedQuery]:
     """Return a query for each text, with results from the pages of one snapshot."""
     pages_by_word: dict[str, list[int]] = {word: [] for text in texts for word in text.split()}
     for number, page in enumerate(pages):
@@ -181,7 +185,7 @@ def _create_topic_query(
     text: str,
     pages: list[TitledPage],
     pages_by_word: dict[str, list[int]],
-) -> Query:
+) -> SimulatedQuery:
     words = text.split()
     matches = Counter(page for word in words for page in pages_by_word[word])
     related = sorted(matches, key=lambda page: (-matches[page], pages[page].url))
@@ -197,7 +201,7 @@ def _create_topic_query(
         scale_by_grade(ranges, grades, hash_to_uniform_array(params.seed, number, keys, stream))
         for ranges, stream in ((ATTRACTIVENESS_RANGES, 6), (SATISFACTION_RANGES, 7))
     )
-    return Query(
+    return SimulatedQuery(
         number,
         "need",
         tuple(dict.fromkeys((text, text.upper(), typo))),
@@ -208,13 +212,17 @@ def _create_topic_query(
     )
 
 
-def _create_personal_queries(params: Simulation, pages: list[TitledPage]) -> list[Query]:
+def _create_queries_with_personal_data(
+    params: Simulation, pages: list[TitledPage]
+) -> list[SimulatedQuery]:
     """Return queries that contain fictitious personal data, with random results of grade 0."""
     queries = []
     for index in range(PERSONAL_QUERIES):
-        text, _ = create_personal_query(params.seed, index)
+        text, _ = create_personal_data_query(params.seed, index)
         results = [hash_integers(params.seed, index, 51, k) % len(pages) for k in range(5)]
         urls = tuple(dict.fromkeys(pages[page].url for page in results))
         low, number = np.full(len(urls), 0.05), FIRST_UNWANTED_QUERY + index
-        queries.append(Query(number, "personal", (text,), urls, (0,) * len(urls), low, low))
+        queries.append(
+            SimulatedQuery(number, "personal", (text,), urls, (0,) * len(urls), low, low)
+        )
     return queries

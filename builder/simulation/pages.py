@@ -1,7 +1,7 @@
 """Pages of the simulated web: URL, title and text, in French and English.
 
 A page has one subject. Its text is a pure function of the parameters, the page number, the number
-of rewrites and the number of edits since; an edit replaces one sentence.
+of rewrites and the number of edits since the last rewrite; an edit replaces one sentence.
 """
 
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ def nth_page_about(subject: int, n: int) -> int:
 
 
 def page_url(params: Simulation, page: int, moves: int) -> str:
-    """Return the URL of a page after `moves` changes of its URL."""
+    """Return the URL of a page whose URL has changed `moves` times."""
     subject = page_subject(page)
     site = SITES[(hash_integers(params.seed, page) + moves) % len(SITES)]
     slug = normalize_text(f"{subject.noun.french} {subject.qualifier[0]}").replace(" ", "-")

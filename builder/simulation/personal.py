@@ -7,7 +7,7 @@ LAST_NAMES = ("martin", "petit", "durand", "moreau", "leroy", "garnier", "faure"
 PERSONAL_DATA_KINDS = ("email", "phone", "iban", "nir", "card", "ip")
 
 
-def create_personal_query(seed: int, index: int) -> tuple[str, str]:
+def create_personal_data_query(seed: int, index: int) -> tuple[str, str]:
     """Return the text of a query with fictitious personal data, and the kind of data.
 
     Args:

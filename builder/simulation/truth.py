@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 
 from builder.simulation.calendar import Month
-from builder.simulation.evolution import PageStates, count_pages, page_states
+from builder.simulation.evolution import PageStates, count_added_pages, page_states
 from builder.simulation.faults import Fault
-from builder.simulation.files import write_truth_table
-from builder.simulation.needs import Query
+from builder.simulation.files import write_ground_truth_table
+from builder.simulation.needs import SimulatedQuery
 from builder.simulation.pages import page_url
 from builder.simulation.parameters import Simulation
 from builder.simulation.rng import FloatArray
@@ -40,7 +40,9 @@ PAGE_CHANGE_SCHEMA = {
 }
 
 
-def create_relevance_rows(month: Month, queries: Sequence[Query]) -> list[tuple[object, ...]]:
+def create_relevance_rows(
+    month: Month, queries: Sequence[SimulatedQuery]
+) -> list[tuple[object, ...]]:
     """Return one row per query and result, with the true relevance of the result."""
     return [
         (month.name, query.forms[0], url, grade, float(a), float(s))
@@ -52,9 +54,9 @@ def create_relevance_rows(month: Month, queries: Sequence[Query]) -> list[tuple[
 
 
 def create_query_rows(
-    month: Month, queries: Sequence[Query], probabilities: FloatArray
+    month: Month, queries: Sequence[SimulatedQuery], probabilities: FloatArray
 ) -> list[tuple[object, ...]]:
-    """Return one row per query text, with the probability of its query in an impression."""
+    """Return one row per query text, with the probability that an impression is of its query."""
     return [
         (month.name, query.number, query.kind, form, float(probability))
         for query, probability in zip(queries, probabilities, strict=True)
@@ -65,7 +67,7 @@ def create_query_rows(
 def write_page_changes(out: Path, params: Simulation, snapshot: int, month: Month) -> None:
     """Write a table that states how each page changed since the previous snapshot."""
     rows: list[tuple[object, ...]] = []
-    count = count_pages(params, snapshot)
+    count = count_added_pages(params, snapshot)
     for start in range(0, count, PAGES_PER_BATCH):
         pages = np.arange(start, min(start + PAGES_PER_BATCH, count), dtype=np.uint64)
         before = page_states(params, pages, max(snapshot - 1, 0))
@@ -74,7 +76,7 @@ def write_page_changes(out: Path, params: Simulation, snapshot: int, month: Mont
             change = _describe_change(params, before, after, index)
             if change is not None:
                 rows.append((month.name, *change))
-    write_truth_table(out / "truth" / "pages", month.name, rows, PAGE_CHANGE_SCHEMA)
+    write_ground_truth_table(out / "truth" / "pages", month.name, rows, PAGE_CHANGE_SCHEMA)
 
 
 def _describe_change(
@@ -109,4 +111,4 @@ def _describe_change(
 
 def write_faults(out: Path, faults: list[Fault]) -> None:
     """Write the file, line number and kind of each malformed line to `truth/malformed.parquet`."""
-    write_truth_table(out / "truth", "malformed", list(faults), FAULT_SCHEMA)
+    write_ground_truth_table(out / "truth", "malformed", list(faults), FAULT_SCHEMA)

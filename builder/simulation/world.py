@@ -14,16 +14,16 @@ from builder.simulation import truth
 from builder.simulation.calendar import consecutive_months
 from builder.simulation.definition import write_definition, write_topics
 from builder.simulation.faults import Fault
-from builder.simulation.files import write_truth_table
+from builder.simulation.files import write_ground_truth_table
 from builder.simulation.needs import (
     NAVIGATIONAL_QUERIES,
     OFF_TOPIC_QUERIES,
-    Query,
-    create_need_query,
+    SimulatedQuery,
+    create_query_for_need,
     create_topics,
 )
 from builder.simulation.parameters import Simulation
-from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_query
+from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_data_query
 from builder.simulation.rng import FloatArray, hash_integers, hash_to_uniform_array
 from builder.simulation.write_crawl import crawl_path, write_crawl
 from builder.simulation.write_log import USERS_PER_BOT, log_path, write_log
@@ -75,7 +75,7 @@ def _simulate(
     months = consecutive_months(params.snapshots)
     for snapshot, month in enumerate(months):
         queries = [
-            *create_need_queries(params, snapshot),
+            *create_queries_for_needs(params, snapshot),
             *create_unwanted_queries(params, snapshot),
         ]
         probabilities = query_probabilities(params, queries, snapshot)
@@ -85,18 +85,18 @@ def _simulate(
                 f"{params.documents} documents; increase the number of documents or queries, or "
                 "remove fewer documents"
             )
-        on_crawl = _track_progress(progress, f"crawl {month.name}", params.documents)
+        on_crawl = _progress_callback(progress, f"crawl {month.name}", params.documents)
         write_crawl(out, params, snapshot, month, faults, on_crawl, limits)
-        on_log = _track_progress(progress, f"log {month.name}", params.impressions)
+        on_log = _progress_callback(progress, f"log {month.name}", params.impressions)
         write_log(out, params, queries, probabilities, month, faults, on_log)
         truth.write_page_changes(out, params, snapshot, month)
         relevance_rows += truth.create_relevance_rows(month, queries)
         query_rows += truth.create_query_rows(month, queries, probabilities)
     truth_folder = out / "truth"
-    write_truth_table(truth_folder, "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
-    write_truth_table(truth_folder, "queries", query_rows, truth.QUERY_SCHEMA)
+    write_ground_truth_table(truth_folder, "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
+    write_ground_truth_table(truth_folder, "queries", query_rows, truth.QUERY_SCHEMA)
     truth.write_faults(out, faults)
-    write_user_truth(out, params)
+    write_user_ground_truth(out, params)
     write_topics(out, create_topics())
     write_definition(
         out,
@@ -106,26 +106,26 @@ def _simulate(
     )
 
 
-def create_need_queries(params: Simulation, snapshot: int) -> list[Query]:
+def create_queries_for_needs(params: Simulation, snapshot: int) -> list[SimulatedQuery]:
     """Return the query of each information need; queries without results are omitted."""
-    queries = (create_need_query(params, need, snapshot) for need in range(params.queries))
+    queries = (create_query_for_need(params, need, snapshot) for need in range(params.queries))
     return [query for query in queries if query.urls]
 
 
-def create_unwanted_queries(params: Simulation, snapshot: int) -> list[Query]:
+def create_unwanted_queries(params: Simulation, snapshot: int) -> list[SimulatedQuery]:
     """Return the queries that a collection should exclude: off-topic, navigational or personal."""
     texts = [("off_topic", text) for text in OFF_TOPIC_QUERIES]
     texts += [("navigational", text) for text in NAVIGATIONAL_QUERIES]
     texts += [
-        ("personal", create_personal_query(params.seed, index)[0])
+        ("personal", create_personal_data_query(params.seed, index)[0])
         for index in range(PERSONAL_QUERIES)
     ]
     queries = []
     for number, (kind, text) in enumerate(texts, FIRST_UNWANTED_QUERY):
-        need = create_need_query(params, number, snapshot)
+        need = create_query_for_need(params, number, snapshot)
         if need.urls:
             queries.append(
-                Query(
+                SimulatedQuery(
                     number,
                     kind,
                     (text,),
@@ -138,8 +138,10 @@ def create_unwanted_queries(params: Simulation, snapshot: int) -> list[Query]:
     return queries
 
 
-def query_probabilities(params: Simulation, queries: list[Query], snapshot: int) -> FloatArray:
-    """Return the probability that an impression is for each query, float64[queries].
+def query_probabilities(
+    params: Simulation, queries: list[SimulatedQuery], snapshot: int
+) -> FloatArray:
+    """Return, for each query, the probability that an impression is of it, float64[queries].
 
     The popularity of information needs follows Zipf's law, and drifts from month to month. Among
     the queries of any other kind, the first few are more frequent than the rest. The probabilities
@@ -173,22 +175,22 @@ def query_probabilities(params: Simulation, queries: list[Query], snapshot: int)
     return np.asarray(probabilities / total if total else probabilities, dtype=np.float64)
 
 
-def _track_progress(
+def _progress_callback(
     progress: ProgressCallback | None, label: str, total: int
 ) -> Callable[[int], None]:
     """Return a function that adds up finished rows, and reports their total to `progress`."""
     finished = 0
 
-    def advance(count: int) -> None:
+    def advance_progress(count: int) -> None:
         nonlocal finished
         finished += count
         if progress is not None:
             progress(label, min(finished, total), total)
 
-    return advance
+    return advance_progress
 
 
-def write_user_truth(out: Path, params: Simulation) -> None:
+def write_user_ground_truth(out: Path, params: Simulation) -> None:
     """Write the ids of simulated bots, and the query texts that contain personal data."""
     users = max(10, params.impressions // params.impressions_per_user)
     bots = [
@@ -196,7 +198,7 @@ def write_user_truth(out: Path, params: Simulation) -> None:
         for number in range(max(1, users // USERS_PER_BOT))
     ]
     folder = out / "truth"
-    write_truth_table(folder, "bots", bots, {"user": pl.String()})
-    texts = [create_personal_query(params.seed, index) for index in range(PERSONAL_QUERIES)]
+    write_ground_truth_table(folder, "bots", bots, {"user": pl.String()})
+    texts = [create_personal_data_query(params.seed, index) for index in range(PERSONAL_QUERIES)]
     schema = {"text": pl.String(), "kind": pl.String()}
-    write_truth_table(folder, "personal", list(texts), schema)
+    write_ground_truth_table(folder, "personal", list(texts), schema)

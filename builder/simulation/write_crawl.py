@@ -14,7 +14,7 @@ import orjson
 from builder.runtime.executors import map_partitions
 from builder.runtime.limits import Limits
 from builder.simulation.calendar import Month
-from builder.simulation.evolution import count_pages, page_states
+from builder.simulation.evolution import count_added_pages, page_states
 from builder.simulation.faults import CRAWL_FAULT_KINDS, Fault, insert_malformed_lines
 from builder.simulation.files import open_gzip
 from builder.simulation.pages import generate_page, page_url
@@ -26,7 +26,7 @@ EXTENSIONS = {"jsonl": "jsonl.gz", "qwant": "jsonl.gz", "warc": "warc.gz"}
 
 
 class FetchedPage(NamedTuple):
-    """Version of a page that the crawler fetched.
+    """Page version that the crawler fetched.
 
     Args:
         page: Number of the page.
@@ -69,7 +69,7 @@ def write_crawl(
         limits: Executor and resource limits for generating pages in parallel.
     """
     name = crawl_path(params, month)
-    fetches = _generate_fetches(params, snapshot, month, on_progress, limits)
+    fetches = _generate_fetched_pages(params, snapshot, month, on_progress, limits)
     if params.crawl_format == "warc":
         _write_warc(out / name, fetches)
         return
@@ -83,25 +83,25 @@ def write_crawl(
             file.write(line + b"\n")
 
 
-def _generate_fetches(
+def _generate_fetched_pages(
     params: Simulation,
     snapshot: int,
     month: Month,
     on_progress: Callable[[int], None],
     limits: Limits,
 ) -> Iterator[FetchedPage]:
-    """Generate the fetched pages of a snapshot in parallel; yield them by page number."""
-    count = count_pages(params, snapshot)
+    """Generate the fetched pages of a snapshot in parallel; yield them in order of page number."""
+    count = count_added_pages(params, snapshot)
     ranges = [
         (start, min(start + PAGES_PER_TASK, count)) for start in range(0, count, PAGES_PER_TASK)
     ]
-    task = partial(_generate_range, params, snapshot, month)
+    task = partial(_generate_pages_in_range, params, snapshot, month)
     for (start, stop), fetches in zip(ranges, map_partitions(task, ranges, limits), strict=True):
         yield from fetches
         on_progress(stop - start)
 
 
-def _generate_range(
+def _generate_pages_in_range(
     params: Simulation,
     snapshot: int,
     month: Month,

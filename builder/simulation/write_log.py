@@ -16,10 +16,10 @@ from builder.simulation.log_columns import (
     LOG_SCHEMA,
     TRACKING_PARAMETER,
     ImpressionBatch,
-    QueryStrings,
+    QueryArrays,
     to_arrow_table,
 )
-from builder.simulation.needs import Query
+from builder.simulation.needs import SimulatedQuery
 from builder.simulation.parameters import Simulation
 from builder.simulation.rng import FloatArray, hash_integers
 from builder.simulation.user_model import simulate_clicks
@@ -41,7 +41,7 @@ def log_path(params: Simulation, month: Month) -> str:
 def write_log(
     out: Path,
     params: Simulation,
-    queries: Sequence[Query],
+    queries: Sequence[SimulatedQuery],
     probabilities: FloatArray,
     month: Month,
     faults: list[Fault],
@@ -78,7 +78,7 @@ def write_log(
 
 def _generate_batches(
     params: Simulation,
-    queries: Sequence[Query],
+    queries: Sequence[SimulatedQuery],
     probabilities: FloatArray,
     month: Month,
     on_progress: Callable[[int], None],
@@ -107,7 +107,7 @@ class _ResultArrays:
     counts: IntArray
 
 
-def _create_result_arrays(queries: Sequence[Query], ranks: int) -> _ResultArrays:
+def _create_result_arrays(queries: Sequence[SimulatedQuery], ranks: int) -> _ResultArrays:
     attractiveness = np.zeros((len(queries), ranks))
     satisfaction = np.zeros((len(queries), ranks))
     for row, query in enumerate(queries):
@@ -120,7 +120,7 @@ def _create_result_arrays(queries: Sequence[Query], ranks: int) -> _ResultArrays
 
 def _draw_batch(
     params: Simulation,
-    queries: Sequence[Query],
+    queries: Sequence[SimulatedQuery],
     probabilities: FloatArray,
     results: _ResultArrays,
     month: Month,
@@ -155,7 +155,7 @@ def _draw_batch(
     seconds = (month.end - month.start) / params.impressions
     return ImpressionBatch(
         query=query.astype(np.int64),
-        form=_draw_forms(params, queries, query, rng),
+        form=_draw_query_forms(params, queries, query, rng),
         user=np.where(bot, rng.integers(0, bots, size), user),
         time=_draw_times(month, seconds, start, size, rng),
         bot=bot,
@@ -193,8 +193,8 @@ def _draw_result_orders(params: Simulation, counts: IntArray, rng: np.random.Gen
     return order
 
 
-def _draw_forms(
-    params: Simulation, queries: Sequence[Query], query: IntArray, rng: np.random.Generator
+def _draw_query_forms(
+    params: Simulation, queries: Sequence[SimulatedQuery], query: IntArray, rng: np.random.Generator
 ) -> IntArray:
     """Draw the query text that the user types in each impression, as an index of `Query.forms`."""
     counts = np.array([len(queries[q].forms) for q in query.tolist()])
@@ -205,7 +205,7 @@ def _draw_forms(
 
 
 def _to_json_record(
-    queries: Sequence[Query], batch: ImpressionBatch, index: int
+    queries: Sequence[SimulatedQuery], batch: ImpressionBatch, index: int
 ) -> dict[str, object]:
     """Convert the impression with the given index in a batch to a JSON object."""
     query = queries[int(batch.query[index])]
@@ -224,11 +224,11 @@ def _to_json_record(
 
 
 def _write_parquet(
-    path: Path, queries: Sequence[Query], batches: Iterator[ImpressionBatch]
+    path: Path, queries: Sequence[SimulatedQuery], batches: Iterator[ImpressionBatch]
 ) -> None:
     """Write impressions to a Parquet file, with one row group per batch."""
-    strings = QueryStrings(queries)
+    query_arrays = QueryArrays(queries)
     path.parent.mkdir(parents=True, exist_ok=True)
     with pq.ParquetWriter(path, LOG_SCHEMA, compression="zstd") as writer:
         for batch in batches:
-            writer.write_table(to_arrow_table(strings, batch))
+            writer.write_table(to_arrow_table(query_arrays, batch))

@@ -8,7 +8,7 @@ import pytest
 
 from builder.alignment.absence import CrawlTables
 from builder.alignment.document_changes import align_documents
-from builder.alignment.id_maps import build_maps
+from builder.alignment.id_maps import build_id_maps
 from builder.io.tables import Table
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.limits import Limits
@@ -123,7 +123,7 @@ def test_the_map_lists_the_crawls(
     a, b, c, *_ = URLS
     months = {"2022-06": documents(a, b), "2022-07": documents(a)}
     pages = {"2022-06": crawled(a, b, c), "2022-07": crawled(a, b)}
-    build_maps(
+    build_id_maps(
         tmp_path,
         documents={name: stored(rows, Documents) for name, rows in months.items()},
         queries={name: stored(frame([], Queries), Queries) for name in months},

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import builder.alignment.id_maps
-from builder.alignment import build_maps
+from builder.alignment import build_id_maps
 from builder.alignment.id_maps import id_ranges
 from builder.io.tables import Table
 from builder.runtime.ledger import Ledger
@@ -56,7 +56,7 @@ def run(
     out: Path, limits: Limits, stored: Store, snapshots: dict[str, tuple[Any, Any]]
 ) -> tuple[Ledger, pl.DataFrame, pl.DataFrame]:
     out.mkdir()
-    ledger = build_maps(
+    ledger = build_id_maps(
         out,
         documents={name: stored(d, Documents) for name, (d, _) in snapshots.items()},
         queries={name: stored(q, Queries) for name, (_, q) in snapshots.items()},

@@ -30,7 +30,7 @@ def versions(first: list[list[str]], second: list[list[str]]) -> EncodedVersions
 def test_sizes_equal_those_of_python_sets(
     pairs: list[tuple[list[str], list[str]]], size: int
 ) -> None:
-    sizes = versions([a for a, _ in pairs], [b for _, b in pairs]).overlap(size)
+    sizes = versions([a for a, _ in pairs], [b for _, b in pairs]).ngram_overlap(size)
     expected = [(grams(a, size), grams(b, size)) for a, b in pairs]
     assert sizes.earlier.tolist() == [len(a) for a, _ in expected]
     assert sizes.later.tolist() == [len(b) for _, b in expected]
@@ -39,28 +39,28 @@ def test_sizes_equal_those_of_python_sets(
 
 def test_coefficients_of_a_known_pair() -> None:
     compared = versions([list("abcab")], [list("abcd")])
-    words, pairs = compared.overlap(1), compared.overlap(2)
+    words, pairs = compared.ngram_overlap(1), compared.ngram_overlap(2)
     assert words.dice().tolist() == [2 * 3 / (3 + 4)]
     assert pairs.jaccard().tolist() == [2 / 4]  # ab bc ca / ab bc cd
 
 
 def test_a_short_document_has_one_shingle() -> None:
     compared = versions([["a", "b"], ["a", "b"], []], [["a", "b"], ["a", "b", "c"], ["a"]])
-    assert compared.overlap(5).jaccard().tolist() == [1.0, 0.0, 0.0]
+    assert compared.ngram_overlap(5).jaccard().tolist() == [1.0, 0.0, 0.0]
 
 
 def test_two_empty_documents_are_equal() -> None:
-    assert versions([[]], [[]]).overlap(5).jaccard().tolist() == [1.0]
+    assert versions([[]], [[]]).ngram_overlap(5).jaccard().tolist() == [1.0]
 
 
 def test_a_short_document_is_not_the_start_of_a_long_one() -> None:
-    sizes = versions([["a", "b"]], [["a", "b", "a", "b", "a"]]).overlap(5)
+    sizes = versions([["a", "b"]], [["a", "b", "a", "b", "a"]]).ngram_overlap(5)
     assert sizes.common.tolist() == [0]
 
 
 @pytest.mark.parametrize("size", [1, 5])
 def test_no_document_at_all(size: int) -> None:
-    assert versions([], []).overlap(size).dice().tolist() == []
+    assert versions([], []).ngram_overlap(size).dice().tolist() == []
 
 
 def test_shingles_longer_than_a_hundred_words_are_refused() -> None:

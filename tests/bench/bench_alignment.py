@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from builder.alignment import align_snapshots, build_maps
+from builder.alignment import align_snapshots, build_id_maps
 from builder.io.tables import Table, TableWriter, write_frame
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
@@ -163,7 +163,7 @@ def _align(folder: Path) -> float:
 def _map(folder: Path) -> float:
     begun = time.perf_counter()
     out = _made(folder / "maps")
-    build_maps(
+    build_id_maps(
         out,
         documents={s: _table(folder, s, "documents", Documents) for s in SNAPSHOTS},
         queries={s: _table(folder, s, "queries", Queries) for s in SNAPSHOTS},

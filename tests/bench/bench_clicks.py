@@ -28,7 +28,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from builder.clicks import estimate, estimate_from_log
+from builder.clicks import estimate_from_log, estimate_relevance
 from builder.ingest import ingest_log
 from builder.io.sources import Interval, Source
 from builder.io.tables import Table, table_at
@@ -58,7 +58,7 @@ print(json.dumps({"seconds": seconds, "peak_mib": peak}))
 RUN_STAGE = """
 import json, sys, time
 from pathlib import Path
-from builder.clicks import estimate
+from builder.clicks import estimate_relevance
 from builder.parameters import ClickParameters
 from builder.runtime.progress import NoProgress
 from builder.runtime.limits import Limits
@@ -67,7 +67,7 @@ from schemas import Candidates, Impressions
 from tests.bench.peak import peak_bytes
 folder = Path(sys.argv[1])
 begun = time.perf_counter()
-estimate(
+estimate_relevance(
     folder,
     impressions=table_at(folder, "impressions", Impressions),
     candidates=table_at(folder, "candidates", Candidates),
@@ -155,7 +155,7 @@ def _stage(folder: Path, log: Path, impressions: int) -> dict[str, object]:
         connection.execute(f"COPY (SELECT DISTINCT query FROM coded ORDER BY query) TO '{chosen}'")
         scan = _best(lambda: connection.execute(MAXIMUM, [paths]).fetchall())
     seconds = _best(
-        lambda: estimate(
+        lambda: estimate_relevance(
             keys,
             impressions=coded,
             candidates=Table((chosen,), Candidates),

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.clicks import estimate, grade
+from builder.clicks import estimate_relevance, grade_pairs
 from builder.io.tables import Table, table_at, write_frame
 from builder.parameters import ClickParameters, QrelParameters
 from builder.runtime.ledger import Ledger
@@ -94,7 +94,7 @@ def run_estimate(
         out = tmp_path / f"clicks-{next(numbers)}"
         out.mkdir()
         kept = sorted({query for _, query, _, _ in log}) if queries is None else queries
-        ledger = estimate(
+        ledger = estimate_relevance(
             out,
             impressions=impressions(log),
             candidates=candidates(*kept),
@@ -121,7 +121,7 @@ def run_grade(tmp_path: Path, limits: Limits) -> Callable[..., tuple[Path, Ledge
         if isinstance(estimates, Path):
             estimates = table_at(estimates, "click_estimates", ClickEstimates)
         arguments.setdefault("params", QrelParameters())
-        ledger = grade(
+        ledger = grade_pairs(
             out, click_estimates=estimates, limits=limits, progress=NoProgress(), **arguments
         )
         ledger.check("qrels")

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from builder.clicks import compare_models
-from builder.clicks.models import Pages
-from builder.clicks.scores import evaluate
+from builder.clicks.models import ResultPages
+from builder.clicks.scores import evaluate_predictions
 from builder.errors import DataError, UsageError
 from tests.clicks.log_files import RECORDS, random_records, written
 
@@ -20,15 +20,15 @@ class Fixed:
     def __init__(self, pages: Any, click: list[float]) -> None:
         self._click = pl.Series(click).to_numpy()
 
-    def marginal(self, pages: Any) -> Any:
+    def marginal_click_probabilities(self, pages: Any) -> Any:
         return self._click
 
-    def conditional(self, pages: Any) -> Any:
+    def conditional_outcome_probabilities(self, pages: Any) -> Any:
         return self._click
 
 
 def test_measures_by_both_conventions() -> None:
-    pages = Pages(
+    pages = ResultPages(
         pair=np.zeros(3, dtype=np.int64),
         clicked=np.array([True, False, True]),
         start=np.array([0, 2, 3]),
@@ -36,7 +36,7 @@ def test_measures_by_both_conventions() -> None:
         latest=np.array([1, 1]),
         pairs=1,
     )
-    pyclick, per_rank = evaluate(Fixed(pages, [0.5, 0.25, 0.8]), pages)
+    pyclick, per_rank = evaluate_predictions(Fixed(pages, [0.5, 0.25, 0.8]), pages)
     log = np.log
     # observed: .5, .75 marginally (.25 as it stands conditionally), .8 three times
     assert pyclick.log_likelihood == pytest.approx(((log(0.5) + log(0.25)) / 2 + 3 * log(0.8)) / 4)
@@ -56,7 +56,7 @@ def test_comparison_holds_out_the_end_of_the_log(tmp_path: Path) -> None:
     assert (compared.train, compared.test, compared.unseen) == (60, 19, 1)
     assert [scores.model for scores in compared.scores] == ["sdbn", "pbm", "rank-ctr"]
     baseline = compared.scores[-1].per_rank.log_likelihood
-    assert compared.worse_than_baseline() == tuple(
+    assert compared.models_worse_than_baseline() == tuple(
         s.model for s in compared.scores if s.per_rank.log_likelihood < baseline
     )
 

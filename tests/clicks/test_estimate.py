@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from builder.clicks import estimate, sum_estimates
+from builder.clicks import estimate_relevance, sum_estimates
 from builder.errors import UsageError
 from builder.io.tables import Table, table_at
 from builder.parameters import ClickParameters, VerdictFilter
@@ -89,7 +89,9 @@ def test_bytes_do_not_depend_on_threads(tmp_path: Path, impressions: Any, candid
         out.mkdir()
         scratch.mkdir()
         limits = Limits(scratch, threads, 2**29)
-        estimate(out, **tables, params=ClickParameters(), limits=limits, progress=NoProgress())
+        estimate_relevance(
+            out, **tables, params=ClickParameters(), limits=limits, progress=NoProgress()
+        )
         written.append({path.name: path.read_bytes() for path in sorted(out.iterdir())})
     assert written[0] == written[1]
 

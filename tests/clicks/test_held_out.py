@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builder.clicks import held_out
-from builder.clicks.models import Pages, TrainingOptions, get_fit_function
+from builder.clicks.models import ResultPages, TrainingOptions, get_fit_function
 from builder.parameters import ClickParameters
 from tests.clicks.conftest import Impression
 
@@ -76,7 +76,7 @@ def test_no_test_pages_without_training_pages(run_estimate: Any) -> None:
     assert predictions(out) == {}
 
 
-def walkers(queries: int, pages: int) -> tuple[Pages, np.ndarray]:
+def walkers(queries: int, pages: int) -> tuple[ResultPages, np.ndarray]:
     """Ten results in one order, users who give up; and the attractiveness of each pair."""
     rng = np.random.default_rng(8)
     a, s = np.full((queries, 10), 0.2), 0.5
@@ -90,7 +90,7 @@ def walkers(queries: int, pages: int) -> tuple[Pages, np.ndarray]:
     shown = (query[:, None] * 10 + np.arange(10)).ravel()
     start, ones = np.arange(0, number * 10 + 1, 10), np.ones(number, dtype=np.int64)
     latest = np.zeros(number, dtype=np.int64)
-    return Pages(shown, clicks.ravel(), start, ones, latest, queries * 10), a
+    return ResultPages(shown, clicks.ravel(), start, ones, latest, queries * 10), a
 
 
 def test_sdbn_overestimates_deep_ranks() -> None:

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from builder.clicks.models import Pages
+from builder.clicks.models import ResultPages
 from builder.clicks.policies import GradeThresholds, assign_grades
-from builder.clicks.posterior import Evidence, Posterior
+from builder.clicks.posterior import ClickEvidence, ScorePosterior
 from builder.clicks.priors import Priors, fit_beta
 from builder.parameters import ClickParameters, QrelParameters, VerdictFilter
 from schemas import Verdicts
@@ -51,10 +51,10 @@ def world(seed: int, *, pages: int, satisfaction: tuple[float, float]) -> World:
     return World(a, query, order, clicks)
 
 
-def posterior(of: World) -> Posterior:
+def posterior(of: World) -> ScorePosterior:
     """Posterior of the attractiveness of every pair, with the fitted prior."""
     number = len(of.query)
-    pages = Pages(
+    pages = ResultPages(
         pair=(of.query[:, None] * DOCS + of.order).ravel(),
         clicked=of.clicks.ravel(),
         start=np.arange(0, number * DOCS + 1, DOCS),
@@ -65,8 +65,8 @@ def posterior(of: World) -> Posterior:
     counts = pages.click_counts(pages.pair, pages.pairs)
     ones = np.ones(pages.pairs, dtype=np.int64)
     priors = Priors(fit_beta(counts.clicks, counts.examinations, ones))
-    evidence = Evidence(counts.examinations, counts.clicks, counts.last_clicks)
-    return Posterior(evidence, priors, by_relevance=False)
+    evidence = ClickEvidence(counts.examinations, counts.clicks, counts.last_clicks)
+    return ScorePosterior(evidence, priors, by_relevance=False)
 
 
 def test_ninety_percent_intervals_cover_ninety_percent() -> None:
@@ -74,7 +74,7 @@ def test_ninety_percent_intervals_cover_ninety_percent() -> None:
     for seed in range(20):
         truth = world(seed, pages=200, satisfaction=(9, 1))
         found = posterior(truth)
-        low, high = found.interval(0.9)
+        low, high = found.credible_interval(0.9)
         a = truth.attractiveness.ravel()
         seen = found.evidence.examinations > 0
         covered += int((seen & (low <= a) & (a <= high)).sum())

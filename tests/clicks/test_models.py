@@ -6,32 +6,36 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builder.clicks.models import MIN_PROBABILITY, Pages, TrainingOptions, get_fit_function
-from builder.clicks.models.browsing import BrowsingClicks
+from builder.clicks.models import MIN_PROBABILITY, ResultPages, TrainingOptions, get_fit_function
+from builder.clicks.models.browsing import BrowsingClickProbabilities
 from builder.clicks.models.cascade import CascadeChain
-from builder.clicks.models.ccm import Continuation, examination_chain, posterior_satisfaction
+from builder.clicks.models.ccm import (
+    ContinuationProbabilities,
+    create_examination_chain,
+    posterior_satisfaction,
+)
 from builder.clicks.models.dbn_pyclick import (
     _expected_continuations,
-    click_at_or_below_probability,
     is_below_last_click,
-    no_click_from_top,
+    probability_of_click_at_or_below,
+    probability_of_no_click_from_top,
 )
 from builder.clicks.models.inference import infer_examination
-from builder.clicks.models.probabilities import ExaminationChain, IndependentClicks
-from builder.clicks.scores import evaluate
+from builder.clicks.models.probabilities import ExaminationChain, IndependentClickProbabilities
+from builder.clicks.scores import evaluate_predictions
 from builder.parameters import CLICK_MODELS, ClickParameters
 
 Log = list[tuple[list[int], list[int]]]
 """Pairs shown in rank order, and clicked ranks in click order."""
 
 
-def encoded(log: Log, pairs: int | None = None) -> Pages:
+def encoded(log: Log, pairs: int | None = None) -> ResultPages:
     """A log in arrays."""
     shown = [pair for results, _ in log for pair in results]
     clicked = [rank + 1 in clicks for results, clicks in log for rank in range(len(results))]
     start = np.cumsum([0, *(len(results) for results, _ in log)])
     latest = [clicks[-1] if clicks else 0 for _, clicks in log]
-    return Pages(
+    return ResultPages(
         pair=np.array(shown, dtype=np.int64),
         clicked=np.array(clicked, dtype=bool),
         start=start.astype(np.int64),
@@ -68,10 +72,10 @@ def chains(
 
 A, S, G = [0.3, 0.6, 0.15, 0.45], [0.7, 0.2, 0.5, 0.9], 0.8
 ALL_CLICKS = [[k + 1 for k in range(4) if bits[k]] for bits in product((0, 1), repeat=4)]
-GOING_ON = Continuation(0.85, 0.7, 0.35)
+GOING_ON = ContinuationProbabilities(0.85, 0.7, 0.35)
 
 
-def every_page() -> Pages:
+def every_page() -> ResultPages:
     """One page with each pattern of clicks on the same four results."""
     return encoded([([0, 1, 2, 3], clicks) for clicks in ALL_CLICKS])
 
@@ -91,10 +95,10 @@ def test_posterior_equals_enumeration(name: str) -> None:
         s = np.array(S)
         chain = ExaminationChain(a[pages.pair], G * (1 - s)[pages.pair], G)
         hidden = infer_examination(pages, chain)
-        content = np.where(pages.is_last_click, s[pages.pair] / hidden.evidence, 0.0)
+        content = np.where(pages.is_deepest_click, s[pages.pair] / hidden.evidence, 0.0)
         joint = chains(4, A, S, (G, G, 0.0))
     else:
-        hidden = infer_examination(pages, examination_chain(pages, a, GOING_ON))
+        hidden = infer_examination(pages, create_examination_chain(pages, a, GOING_ON))
         content = posterior_satisfaction(pages, a[pages.pair], GOING_ON, hidden)
         joint = chains(4, A, A, GOING_ON)
     for page, clicks in enumerate(ALL_CLICKS):
@@ -116,16 +120,16 @@ def test_chain_probabilities_equal_enumeration(name: str) -> None:
         chain = ExaminationChain(a[pages.pair], G * (1 - np.array(S))[pages.pair], G)
         joint = chains(4, A, S, (G, G, 0.0))
     else:
-        chain = examination_chain(pages, a, GOING_ON)
+        chain = create_examination_chain(pages, a, GOING_ON)
         joint = chains(4, A, A, GOING_ON)
     clicks: dict[tuple[int, ...], float] = {}
     for key, p in joint.items():
         clicks[key[:4]] = clicks.get(key[:4], 0.0) + p
-    found = np.multiply.reduceat(chain.conditional(pages), pages.start[:-1])
+    found = np.multiply.reduceat(chain.conditional_outcome_probabilities(pages), pages.start[:-1])
     expected = [clicks[tuple(int(k + 1 in c) for k in range(4))] for c in ALL_CLICKS]
     assert found == pytest.approx(expected, abs=1e-12)
     marginal = [sum(p for key, p in clicks.items() if key[k]) for k in range(4)]
-    assert chain.marginal(pages)[:4] == pytest.approx(marginal, abs=1e-12)
+    assert chain.marginal_click_probabilities(pages)[:4] == pytest.approx(marginal, abs=1e-12)
 
 
 def test_browsing_probabilities_equal_enumeration() -> None:
@@ -134,7 +138,7 @@ def test_browsing_probabilities_equal_enumeration() -> None:
     gamma, pages = rng.random((3, 3)), every_page()
     known = np.full((4, 4), 0.5)
     known[:3, :3] = gamma
-    browsing = BrowsingClicks(np.array(A)[pages.pair], gamma, 0.5)
+    browsing = BrowsingClickProbabilities(np.array(A)[pages.pair], gamma, 0.5)
     joint = []
     for clicks in ALL_CLICKS:
         p = 1.0
@@ -144,12 +148,14 @@ def test_browsing_probabilities_equal_enumeration() -> None:
             p *= click if rank in clicks else 1 - click
         joint.append(p)
     assert sum(joint) == pytest.approx(1, abs=1e-12)
-    found = np.multiply.reduceat(browsing.conditional(pages), pages.start[:-1])
+    found = np.multiply.reduceat(
+        browsing.conditional_outcome_probabilities(pages), pages.start[:-1]
+    )
     assert found == pytest.approx(joint, abs=1e-12)
     marginal = [
         sum(p for p, c in zip(joint, ALL_CLICKS, strict=True) if k + 1 in c) for k in range(4)
     ]
-    assert browsing.marginal(pages)[:4] == pytest.approx(marginal, abs=1e-12)
+    assert browsing.marginal_click_probabilities(pages)[:4] == pytest.approx(marginal, abs=1e-12)
 
 
 def naive_browsing(
@@ -235,7 +241,7 @@ def test_browsing_models_are_trained_as_one_result_at_a_time(name: str) -> None:
     )
     a, gamma = naive_browsing(log, 7, by_rank_alone=name == "pbm")
     assert model.attractiveness == pytest.approx([a.get(p, 0.5) for p in range(8)], abs=1e-12)
-    probabilities = model.predict(pages).conditional(pages)
+    probabilities = model.predict(pages).conditional_outcome_probabilities(pages)
     expected = []
     for results, clicks in log:
         for rank, pair in enumerate(results, 1):
@@ -247,9 +253,9 @@ def test_browsing_models_are_trained_as_one_result_at_a_time(name: str) -> None:
 
 def test_independent_click_probabilities_are_products() -> None:
     pages = encoded([([0, 1], [2])])
-    grid = IndependentClicks(np.array([0.5, 0.2]), np.array([1.0, 0.5]))
-    assert grid.marginal(pages).tolist() == [0.5, 0.1]
-    assert grid.conditional(pages).tolist() == [0.5, 0.1]
+    grid = IndependentClickProbabilities(np.array([0.5, 0.2]), np.array([1.0, 0.5]))
+    assert grid.marginal_click_probabilities(pages).tolist() == [0.5, 0.1]
+    assert grid.conditional_outcome_probabilities(pages).tolist() == [0.5, 0.1]
 
 
 HAND = [([0, 1, 2], [2, 1]), ([1, 0, 2], []), ([2, 3], [1])]
@@ -282,7 +288,9 @@ def test_cascade_counts_to_the_first_click() -> None:
     model = trained("cascade", HAND)
     # 0: clicked in 1 of 2; 1: shown below the first click once, skipped once; 2: 1 of 2
     assert model.attractiveness.tolist() == [2 / 4, 1 / 3, 2 / 4, 1 / 2]
-    probabilities = model.predict(encoded(HAND, 4)).conditional(encoded(HAND, 4))
+    probabilities = model.predict(encoded(HAND, 4)).conditional_outcome_probabilities(
+        encoded(HAND, 4)
+    )
     assert probabilities[1] == 0.0  # a click after a click cannot be
 
 
@@ -293,8 +301,8 @@ def test_cascade_by_the_convention_of_pyclick_has_the_smallest_probability_below
     # marginal: 1/2, 1/2 1/4, ..; the second page has no click: 3/4, 1 - 3/4 1/2
     expected = [0.5, 0.125, MIN_PROBABILITY, 0.75, 0.625]
     assert chain.pyclick_conditional_probabilities(pages).tolist() == expected
-    assert chain.conditional(pages).tolist() == [0.5, 0.25, 1.0, 0.75, 0.5]
-    pyclick, per_rank = evaluate(chain, pages)
+    assert chain.conditional_outcome_probabilities(pages).tolist() == [0.5, 0.25, 1.0, 0.75, 0.5]
+    pyclick, per_rank = evaluate_predictions(chain, pages)
     logs = np.log(expected)
     assert pyclick.log_likelihood == pytest.approx((logs[:3].mean() + logs[3:].mean()) / 2)
     assert per_rank.log_likelihood == pytest.approx(np.log([0.5 * 0.25, 0.75 * 0.5]).mean())
@@ -304,7 +312,7 @@ def test_dcm_continues_by_rank() -> None:
     model = trained("dcm", HAND)
     pages = encoded([([3, 3, 3], [1, 2, 3])], 4)
     # clicks that were not the last: rank 1: 1 of 2, rank 2: 0 of 1, rank 3: none at all
-    conditional = model.predict(pages).conditional(pages)
+    conditional = model.predict(pages).conditional_outcome_probabilities(pages)
     assert conditional == pytest.approx([0.5, 0.5 * 2 / 4, 0.5 * 1 / 3])
 
 
@@ -314,14 +322,14 @@ def test_dcm_continues_beyond_the_ranks_of_training_with_the_prior_mean() -> Non
     # result 3 was never examined: 3/4; clicks that were not the last: 1 of 2, 0 of 1, 0 of 0;
     # training has three ranks, so that the fourth has the prior mean, 3/4, as the third
     continuation = [4 / 6, 3 / 5, 3 / 4, 3 / 4]
-    conditional = model.predict(pages).conditional(pages)
+    conditional = model.predict(pages).conditional_outcome_probabilities(pages)
     assert conditional == pytest.approx([3 / 4, *(3 / 4 * value for value in continuation)])
 
 
 def test_ctr_by_hand() -> None:
     pages = encoded(HAND)
     rates = {
-        name: trained(name, HAND).predict(pages).marginal(pages)
+        name: trained(name, HAND).predict(pages).marginal_click_probabilities(pages)
         for name in ("global-ctr", "rank-ctr", "document-ctr")
     }
     assert rates["global-ctr"].tolist() == [4 / 10] * 8
@@ -334,21 +342,25 @@ def test_ranks_beyond_training_get_the_prior_mean(name: str) -> None:
     longer = encoded([([0, 1, 2, 3], [])])
     model = trained(name, HAND, prior_alpha=3.0, prior_beta=1.0)
     attractiveness = 1.0 if name == "rank-ctr" else model.attractiveness[3]
-    assert model.predict(longer).marginal(longer)[3] == pytest.approx(attractiveness * 3 / 4)
+    assert model.predict(longer).marginal_click_probabilities(longer)[3] == pytest.approx(
+        attractiveness * 3 / 4
+    )
 
 
 def test_probabilities_of_dbn_pyclick_by_hand() -> None:
     pages, a = encoded([([0, 1, 2], [])]), np.array([0.3, 0.6, 0.15])
-    here, below = click_at_or_below_probability(pages, a, 0.8)
+    here, below = probability_of_click_at_or_below(pages, a, 0.8)
     second = 0.6 + 0.4 * 0.8 * 0.15
     assert here == pytest.approx([0.3 + 0.7 * 0.8 * second, second, 0.15])
     assert below == pytest.approx([second, 0.15, 0])
     # ranks 1 and 2, rank 1, no rank: as many as there are below the result
     expected = [0.7 * (0.8 * 0.4 + 0.2), 0.7, 1]
-    assert no_click_from_top(pages, a, 0.8) == pytest.approx(expected)
+    assert probability_of_no_click_from_top(pages, a, 0.8) == pytest.approx(expected)
     # the same on a page after others, of which one is longer
     several = encoded([([2], []), ([1, 0, 2, 1], []), ([0, 1, 2], [])])
-    assert no_click_from_top(several, a[several.pair], 0.8)[-3:] == pytest.approx(expected)
+    assert probability_of_no_click_from_top(several, a[several.pair], 0.8)[-3:] == pytest.approx(
+        expected
+    )
     assert is_below_last_click(encoded([([0, 1, 2], [2]), ([0], [])])).tolist() == [
         *(False, False, True),
         False,
@@ -404,12 +416,12 @@ def random_log(seed: int, pages: int = 60) -> Log:
     return log
 
 
-def likelihood(name: str, pages: Pages, iterations: int) -> float:
+def likelihood(name: str, pages: ResultPages, iterations: int) -> float:
     """What expectation-maximization increases: data and Beta(2, 2) prior, for PBM and DBN."""
     model = get_fit_function(name)(
         pages, TrainingOptions(UNIFORM.model_copy(update={"iterations": iterations}))
     )
-    return float(np.log(model.predict(pages).conditional(pages)).sum())
+    return float(np.log(model.predict(pages).conditional_outcome_probabilities(pages)).sum())
 
 
 @pytest.mark.parametrize("name", ["pbm", "ubm", "dbn", "ccm"])
@@ -424,18 +436,22 @@ def test_identical_pages_weigh_as_much_as_their_copies(name: str) -> None:
     log = random_log(9)
     copies = encoded([page for page in log for _ in range(3)], 8)
     pages = encoded(log, 8)
-    weighted = Pages(pages.pair, pages.clicked, pages.start, pages.weight * 3, pages.latest, 8)
+    weighted = ResultPages(
+        pages.pair, pages.clicked, pages.start, pages.weight * 3, pages.latest, 8
+    )
     one, other = (
         get_fit_function(name)(p, TrainingOptions(TEN_STEPS)).predict(pages)
         for p in (copies, weighted)
     )
-    assert one.marginal(pages) == pytest.approx(other.marginal(pages), abs=1e-12)
+    assert one.marginal_click_probabilities(pages) == pytest.approx(
+        other.marginal_click_probabilities(pages), abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", sorted(CLICK_MODELS))
 def test_models_accept_an_empty_log(name: str) -> None:
     model = get_fit_function(name)(encoded([]), TrainingOptions())
-    assert len(model.predict(encoded([])).marginal(encoded([]))) == 0
+    assert len(model.predict(encoded([])).marginal_click_probabilities(encoded([]))) == 0
 
 
 @pytest.mark.parametrize("name", sorted(CLICK_MODELS))
@@ -446,6 +462,9 @@ def test_probabilities_are_probabilities(name: str) -> None:
             pages, TrainingOptions(ClickParameters(prior=prior, iterations=20))
         )
         prediction = model.predict(pages)
-        for values in (prediction.marginal(pages), prediction.conditional(pages)):
+        for values in (
+            prediction.marginal_click_probabilities(pages),
+            prediction.conditional_outcome_probabilities(pages),
+        ):
             assert values.min() >= 0
             assert values.max() <= 1 + 1e-12

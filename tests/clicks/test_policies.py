@@ -12,17 +12,17 @@ from builder.clicks.policies import (
     assign_grades,
     fit_cuts,
     grade_stability,
-    target_shares,
+    target_grade_shares,
 )
-from builder.clicks.posterior import Evidence, Posterior
+from builder.clicks.posterior import ClickEvidence, ScorePosterior
 from builder.clicks.priors import Priors
 from builder.parameters import QrelParameters
 
 
-def posterior(*counts: tuple[int, int]) -> Posterior:
+def posterior(*counts: tuple[int, int]) -> ScorePosterior:
     """Uniform priors over (examinations, clicks)."""
     examinations, clicks = (np.array(column) for column in zip(*counts, strict=True))
-    return Posterior(Evidence(examinations, clicks, clicks), Priors(), by_relevance=False)
+    return ScorePosterior(ClickEvidence(examinations, clicks, clicks), Priors(), by_relevance=False)
 
 
 def test_fixed_cuts_are_minimum_scores() -> None:
@@ -74,7 +74,7 @@ def test_presets_reproduce_the_published_shares(release: str) -> None:
         )
     )
     params = QrelParameters(policy="target_shares", shares=release)  # type: ignore[arg-type]
-    cuts = fit_cuts(rows.mean(), np.ones(4000, dtype=np.int64), target_shares(params))
+    cuts = fit_cuts(rows.mean(), np.ones(4000, dtype=np.int64), target_grade_shares(params))
     shares = np.bincount(assign_grades(rows, cuts, params), minlength=3) / 4000
     assert shares == pytest.approx(RELEASE_SHARES[release], abs=0.005)
 

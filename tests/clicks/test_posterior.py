@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from builder.clicks.posterior import Evidence, Posterior
-from builder.clicks.priors import UNIFORM, Beta, Priors, fit_beta
+from builder.clicks.posterior import ClickEvidence, ScorePosterior
+from builder.clicks.priors import UNIFORM, BetaPrior, Priors, fit_beta
 
 
 @pytest.mark.parametrize("truth", [(1.0, 1.0), (0.3, 4.0), (5.0, 20.0), (40.0, 4.0)])
@@ -89,25 +89,27 @@ def test_large_counts_do_not_disturb_the_fit() -> None:
     assert 0.1 < huge.mean < 0.3
 
 
-EVIDENCE = Evidence(np.array([4, 30, 200, 0]), np.array([1, 12, 30, 0]), np.array([1, 5, 21, 0]))
-PRIORS = Priors(Beta(0.4, 3.0), Beta(2.0, 1.5))
+EVIDENCE = ClickEvidence(
+    np.array([4, 30, 200, 0]), np.array([1, 12, 30, 0]), np.array([1, 5, 21, 0])
+)
+PRIORS = Priors(BetaPrior(0.4, 3.0), BetaPrior(2.0, 1.5))
 
 
 def test_mean_is_one_division_of_counts() -> None:
     a = [(1 + 0.4) / (4 + 3.4), (12 + 0.4) / (30 + 3.4), (30 + 0.4) / (200 + 3.4)]
     s = [(1 + 2) / (1 + 3.5), (5 + 2) / (12 + 3.5), (21 + 2) / (30 + 3.5)]
-    mean = Posterior(EVIDENCE, PRIORS, by_relevance=False).mean()
+    mean = ScorePosterior(EVIDENCE, PRIORS, by_relevance=False).mean()
     assert mean[:3].tolist() == a
     assert np.isnan(mean[3])
-    product = Posterior(EVIDENCE, PRIORS, by_relevance=True).mean()
+    product = ScorePosterior(EVIDENCE, PRIORS, by_relevance=True).mean()
     assert product[:3] == pytest.approx([x * y for x, y in zip(a, s, strict=True)], rel=1e-15)
 
 
 @pytest.mark.parametrize("by_relevance", [False, True])
 def test_intervals_and_tails_are_those_of_draws(by_relevance: bool) -> None:
     rng = np.random.default_rng(3)
-    posterior = Posterior(EVIDENCE, PRIORS, by_relevance)
-    low, high = posterior.interval(0.9)
+    posterior = ScorePosterior(EVIDENCE, PRIORS, by_relevance)
+    low, high = posterior.credible_interval(0.9)
     above = posterior.probability_at_least(0.2)
     for row in range(4):
         e, c, last = (
@@ -123,15 +125,17 @@ def test_intervals_and_tails_are_those_of_draws(by_relevance: bool) -> None:
 def test_no_evidence_gives_no_rows() -> None:
     empty = np.zeros(0, dtype=np.int64)
     for by_relevance in (False, True):
-        posterior = Posterior(Evidence(empty, empty, empty), Priors(), by_relevance)
+        posterior = ScorePosterior(ClickEvidence(empty, empty, empty), Priors(), by_relevance)
         assert [
-            len(x) for x in (*posterior.interval(0.9), posterior.probability_at_least(0.5))
+            len(x) for x in (*posterior.credible_interval(0.9), posterior.probability_at_least(0.5))
         ] == [0, 0, 0]
 
 
 def test_intervals_of_huge_counts_are_exact() -> None:
     """A billion clicks out of two: the normal approximation is exact to more than six decimals."""
     counts = np.array([2 * 10**9]), np.array([10**9]), np.array([10**9])
-    low, high = Posterior(Evidence(*counts), Priors(), by_relevance=False).interval(0.9)
+    low, high = ScorePosterior(
+        ClickEvidence(*counts), Priors(), by_relevance=False
+    ).credible_interval(0.9)
     half = special.ndtri(0.95) * 0.5 / np.sqrt(2e9)
     assert (low[0], high[0]) == (round(0.5 - half, 6), round(0.5 + half, 6))

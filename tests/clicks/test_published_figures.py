@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.clicks import Comparison, compare_models
+from builder.clicks import ModelComparison, compare_models
 from builder.parameters import ClickParameters
 
 FIGURES = {
@@ -49,7 +49,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return _as_log(parts[:2], work / "train.jsonl"), _as_log(parts[2:], work / "test.jsonl")
 
 
-def _compared(logs: tuple[Path, Path], prior: str) -> Comparison:
+def _compared(logs: tuple[Path, Path], prior: str) -> ModelComparison:
     params = ClickParameters.model_validate({"prior": prior})
     return compare_models(logs[0], list(FIGURES), test=logs[1], params=params)
 
@@ -73,7 +73,7 @@ def test_the_default_prior_predicts_better(logs: tuple[Path, Path]) -> None:
 
 
 def test_sdbn_below_baseline_is_reported(logs: tuple[Path, Path]) -> None:
-    assert _compared(logs, "empirical_bayes").worse_than_baseline() == (
+    assert _compared(logs, "empirical_bayes").models_worse_than_baseline() == (
         "sdbn",
         "dcm",
         "cascade",

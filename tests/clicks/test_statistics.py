@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.clicks.statistics import BYTES_PER_RESULT, CountedImpressions, count_pairs
+from builder.clicks.statistics import BYTES_PER_RESULT, ImpressionCounts, create_pair_counts
 from builder.parameters import ClickParameters
 from tests.thorough import examples
 
@@ -32,7 +32,7 @@ def reference(log: Log, *, skip: bool = False, by_time: bool = False) -> dict[An
 
 def pair_rows(
     log: Log, params: ClickParameters, memory: int = 2**30
-) -> tuple[list[Any], CountedImpressions]:
+) -> tuple[list[Any], ImpressionCounts]:
     """Query, document and counts of every pair with an impression, and what was used."""
     rows = [(n, user, q, results, clicks) for n, (user, q, results, clicks) in enumerate(log)]
     u64, ranks = pl.UInt64, pl.List(pl.UInt16)
@@ -45,7 +45,7 @@ def pair_rows(
     }
     with duckdb.connect() as connection:
         connection.register("used_impressions", pl.DataFrame(rows, schema, orient="row").to_arrow())
-        used = count_pairs(connection, params, memory)
+        used = create_pair_counts(connection, params, memory)
         names = ", ".join((*COLUMNS, "other_examinations"))
         found = connection.execute(
             f"SELECT query, doc, {names} FROM pair_counts WHERE impressions > 0"
@@ -53,7 +53,7 @@ def pair_rows(
     return found, used
 
 
-def counted(log: Log, params: ClickParameters) -> tuple[dict[Any, list[int]], CountedImpressions]:
+def counted(log: Log, params: ClickParameters) -> tuple[dict[Any, list[int]], ImpressionCounts]:
     """The counts of every pair with an impression, and what was used."""
     found, used = pair_rows(log, params)
     return {(query, doc): list(counts) for query, doc, *counts, _ in found}, used

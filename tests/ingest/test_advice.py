@@ -6,7 +6,7 @@ from pathlib import Path
 import orjson
 
 from builder.clicks import estimate_from_log
-from builder.clicks.log import standalone_parameters
+from builder.clicks.log import standalone_log_parameters
 from builder.ingest.advice import CRAWL_ADVICE, LOG_ADVICE, advise_on_rejects, note_empty_files
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters, LogParameters
@@ -34,7 +34,7 @@ def test_flags_that_are_read_as_ranks_are_noted_and_the_advice_helps(tmp_path: P
     log.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
     report = estimate_from_log(log, "sdbn", out)
     assert report.log.notes == [f"4 of 5 {CLICK_ADVICE}"]
-    params = standalone_parameters(LogParameters(click_form="flags"))
+    params = standalone_log_parameters(LogParameters(click_form="flags"))
     with_flags = estimate_from_log(log, "sdbn", out, log_params=params)
     assert (with_flags.clicks, with_flags.log.notes) == (3, [])
 

@@ -17,7 +17,7 @@ from builder.judging import (
     pool_runs,
     write_sheet,
 )
-from builder.judging.merging import read_judgements
+from builder.judging.merging import read_majority_votes
 from schemas import Judgements, PooledPairs
 
 HOSTILE = '</script><script>alert(1)</script> & "quoted"\u2028\tnext\r\nline'
@@ -269,7 +269,7 @@ def test_sheets_need_texts_and_a_known_suffix(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"\.tsv or \.html"):
         write_sheet(PAIRS, tmp_path / "a.csv", queries=QUERIES, documents=DOCUMENTS)
     few = DOCUMENTS.filter(pl.col("doc_id") != doc_id(10))
-    with pytest.raises(UsageError, match="for all 3 pairs, found them for 2"):
+    with pytest.raises(UsageError, match="for all 3 pairs, found texts for 2"):
         write_sheet(PAIRS, tmp_path / "a.tsv", queries=QUERIES, documents=few)
 
 
@@ -291,7 +291,7 @@ def test_sheets_of_an_imported_release_have_its_ids(tmp_path: Path) -> None:
     report = import_assessments([sheet], tmp_path / "out.parquet")
     assert report.judgements == 1
     with pytest.raises(FormatError, match="query_id: expected the ids of a built collection"):
-        read_judgements([Source(sheet, "sheet.tsv")])
+        read_majority_votes([Source(sheet, "sheet.tsv")])
     sheet.write_text("query_id\tdoc_id\tassessor\tgrade\nq 1\t16961\tann\t2\n")
     with pytest.raises(FormatError, match="query_id: expected an id without spaces"):
         import_assessments([sheet], tmp_path / "out.parquet")

@@ -30,15 +30,15 @@ ADDITIONS = {
 
 import numpy as np
 
-from builder.clicks.models.pages import Pages
-from builder.clicks.models.probabilities import IndependentClicks
+from builder.clicks.models.pages import ResultPages
+from builder.clicks.models.probabilities import IndependentClickProbabilities
 from builder.clicks.models.training import TrainedModel, TrainingOptions
 
 
-def never(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def never(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """P(click) is next to nothing."""
     return TrainedModel(
-        lambda p: IndependentClicks(np.full(len(p.rank), 1e-6), np.ones(len(p.rank)))
+        lambda p: IndependentClickProbabilities(np.full(len(p.rank), 1e-6), np.ones(len(p.rank)))
     )
 ''',
         "builder/parameters/clicks.py",

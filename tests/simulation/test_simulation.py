@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from builder import Simulation, UsageError, simulate, simulate_over_crawls
 from builder.queries.personal import detect_personal_data
-from builder.simulation import sentence_pairs
+from builder.simulation import generate_sentence_pairs
 from builder.simulation.lexicon import Noun, domains, subjects
 from builder.simulation.pages import generate_page, nth_page_about, page_subject
-from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_query
+from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_data_query
 from builder.simulation.rng import (
     Rng,
     hash_arrays,
@@ -31,7 +31,7 @@ from builder.simulation.rng import (
 from builder.simulation.text_variants import add_typo, normalize_text, pluralize
 from builder.simulation.user_model import simulate_clicks
 from builder.simulation.world import (
-    create_need_queries,
+    create_queries_for_needs,
     create_unwanted_queries,
     query_probabilities,
 )
@@ -234,7 +234,7 @@ def test_sentences_are_french_and_english() -> None:
     wrong = re.compile(
         r"[{}]|  |\bde le\b|\bà le\b|\bde les\b|\bque il|\b(le|la|de|que) [aeiouéèêà]|\ba [aeio]"
     )
-    pairs = list(sentence_pairs(5, 20_000))
+    pairs = list(generate_sentence_pairs(5, 20_000))
     assert len(set(pairs)) > 5_000
     for french, english in pairs:
         assert not wrong.search(french.replace("la un", "")), french
@@ -252,7 +252,7 @@ def test_there_are_many_subjects_and_pages_are_about_them() -> None:
 
 
 def test_personal_data_has_valid_check_digits() -> None:
-    texts = [create_personal_query(3, number) for number in range(300)]
+    texts = [create_personal_data_query(3, number) for number in range(300)]
     found = detect_personal_data(pl.Series([text for text, _ in texts]))
     assert [kind for _, kind in texts] == found.to_list()
     assert set(found) == set(PERSONAL_DATA_KINDS)
@@ -305,7 +305,7 @@ def test_no_query_finds_a_document(tmp_path: Path) -> None:
 
 def test_shares_of_queries_are_never_negative() -> None:
     params = Simulation(documents=200, queries=5, off_topic=1.0, personal_rate=0.5)
-    queries = [*create_need_queries(params, 0), *create_unwanted_queries(params, 0)]
+    queries = [*create_queries_for_needs(params, 0), *create_unwanted_queries(params, 0)]
     popularity = query_probabilities(params, queries, 0)
     kinds = np.array([query.kind for query in queries])
     assert popularity.min() >= 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from builder.simulation import sentence_pairs
+from builder.simulation import generate_sentence_pairs
 from workflows.train_translator import vocabulary
 from workflows.train_translator.vocabulary import Encoded, Texts, encode, read, train_vocabulary
 
@@ -32,7 +32,7 @@ def test_a_pair_is_read_as_often_as_its_third_column_says(tmp_path: Path) -> Non
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A vocabulary of a few hundred pieces."""
     folder = tmp_path_factory.mktemp("batches")
-    lines = [f"{fr}\t{en}\n" for fr, en in sentence_pairs(99, 600)]
+    lines = [f"{fr}\t{en}\n" for fr, en in generate_sentence_pairs(99, 600)]
     (folder / "pairs.tsv").write_text("".join(lines), "utf-8")
     return train_vocabulary(folder, 700)
 
@@ -40,7 +40,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_processes_encode_what_one_process_encodes(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pairs = list(sentence_pairs(5, 100))
+    pairs = list(generate_sentence_pairs(5, 100))
     whole = encode(pairs, model, 20)
     monkeypatch.setattr(vocabulary, "CHUNK", 40)
     parts = encode(iter(pairs), model, 20)
@@ -56,7 +56,7 @@ def test_an_epoch_has_every_pair_once_in_batches_of_few_shapes(model: Path) -> N
     pytest.importorskip("torch", reason="batches are PyTorch's tensors")
     from workflows.train_translator.batches import epoch
 
-    encoded = encode(sentence_pairs(5, 900), model, 80)
+    encoded = encode(generate_sentence_pairs(5, 900), model, 80)
     batches = list(epoch(encoded, 400, seed=1, number=0))
     seen = sorted(
         tuple([piece for piece in text.tolist() if piece] for text in pair)

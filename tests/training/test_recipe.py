@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.simulation import sentence_pairs
+from builder.simulation import generate_sentence_pairs
 from builder.text.keys import fold_texts
 from workflows.train_translator import ordinary as judged
 from workflows.train_translator import points
@@ -41,7 +41,7 @@ def _write(path: Path, pairs: list[tuple[str, str]]) -> None:
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Prepared pairs of small corpora."""
     folder = tmp_path_factory.mktemp("recipe")
-    pairs = list(dict.fromkeys(sentence_pairs(99, 600)))
+    pairs = list(dict.fromkeys(generate_sentence_pairs(99, 600)))
     for number, name in enumerate(CORPORA):
         _write(folder / "data" / name, pairs[number :: len(CORPORA)])
     bad = [

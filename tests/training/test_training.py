@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from builder.simulation import sentence_pairs
+from builder.simulation import generate_sentence_pairs
 from workflows.train_translator.vocabulary import train_vocabulary
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch")
@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch", reason="training needs PyTorch")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A work folder as `prepare` leaves it."""
     folder = tmp_path_factory.mktemp("training")
-    lines = [f"{fr}\t{en}\n" for fr, en in dict.fromkeys(sentence_pairs(99, 600))]
+    lines = [f"{fr}\t{en}\n" for fr, en in dict.fromkeys(generate_sentence_pairs(99, 600))]
     (folder / "pairs.tsv").write_text("".join(lines[20:]), encoding="utf-8")
     (folder / "validation.tsv").write_text("".join(lines[:20]), encoding="utf-8")
     train_vocabulary(folder, 700)
@@ -49,7 +49,7 @@ def test_training_stops_resumes_and_is_exported_faithfully(work: Path, tmp_path:
 
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
     translator = ctranslate2.Translator(str(exported), compute_type="float32")
-    for french, _ in sentence_pairs(5, 20):
+    for french, _ in generate_sentence_pairs(5, 20):
         ids = pieces.encode(french)
         ours = greedy_decode(model, torch.tensor([[*ids, 2]]), 1, 2, 20)
         (theirs,) = translator.translate_batch(

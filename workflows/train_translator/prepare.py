@@ -16,7 +16,7 @@ from hashlib import md5
 from pathlib import Path
 from typing import Any
 
-from builder.simulation import sentence_pairs
+from builder.simulation import generate_sentence_pairs
 from workflows.train_translator.queries import query_pairs
 
 OVERLAP = 8
@@ -116,7 +116,7 @@ def project_pairs(config: dict[str, Any]) -> dict[str, Iterator[Pair]]:
     sentences, queries = config["generated"], config["queries"]
     return {
         "everyday": everyday_pairs(),
-        "generated": sentence_pairs(sentences["seed"], sentences["pairs"]),
+        "generated": generate_sentence_pairs(sentences["seed"], sentences["pairs"]),
         "queries": query_pairs(queries["seed"], queries["pairs"]),
     }
 

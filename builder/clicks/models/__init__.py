@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from builder.clicks.models.pages import ClickCounts, Pages
+from builder.clicks.models.pages import ClickCounts, ResultPages
 from builder.clicks.models.probabilities import MIN_PROBABILITY, ClickProbabilities
 from builder.clicks.models.training import FitFunction, TrainedModel, TrainingOptions
 from builder.errors import UsageError, suggest
@@ -32,7 +32,7 @@ __all__ = [
     "ClickCounts",
     "ClickProbabilities",
     "FitFunction",
-    "Pages",
+    "ResultPages",
     "TrainedModel",
     "TrainingOptions",
     "get_fit_function",

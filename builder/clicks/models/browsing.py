@@ -1,4 +1,4 @@
-"""Click probabilities of models in which examination depends on rank and previous clicked rank.
+"""Click probabilities of models in which examination depends on rank and previous click.
 
 Conditional: P(click) = a gamma(rank, previous click). Marginal: the sum over all ranks of the
 previous click (Dupret & Piwowarski 2008, equation 9), computed from the top down.
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.clicks.models.pages import Floats, Pages
+from builder.clicks.models.pages import Floats, ResultPages
 
 
 @dataclass(frozen=True)
-class BrowsingClicks:
+class BrowsingClickProbabilities:
     """Click probabilities of browsing models such as UBM.
 
     Args:
@@ -26,13 +26,13 @@ class BrowsingClicks:
     examination: Floats
     default_examination: float
 
-    def marginal(self, pages: Pages) -> Floats:
+    def marginal_click_probabilities(self, pages: ResultPages) -> Floats:
         """Return P(click) of each shown result, float64[m]."""
         result = np.empty(len(pages.pair))
-        ranks = pages.by_rank()
+        ranks = pages.indices_by_rank()
         previous = np.zeros((len(pages), len(ranks) + 1))
         previous[:, 0] = 1.0
-        gamma = self._examination(len(ranks))
+        gamma = self._examination_matrix(len(ranks))
         for rank, (page, shown) in enumerate(ranks):
             click = self.attractiveness[shown, None] * gamma[rank, : rank + 1]
             reached = previous[page, : rank + 1]
@@ -41,13 +41,13 @@ class BrowsingClicks:
             previous[page, rank + 1] = result[shown]
         return result
 
-    def conditional(self, pages: Pages) -> Floats:
+    def conditional_outcome_probabilities(self, pages: ResultPages) -> Floats:
         """Return P(observed click or skip | clicks above) of each shown result, float64[m]."""
-        gamma = self._examination(int(pages.lengths.max(initial=0)))
-        click = self.attractiveness * gamma[pages.rank - 1, pages.previous_click]
+        gamma = self._examination_matrix(int(pages.lengths.max(initial=0)))
+        click = self.attractiveness * gamma[pages.rank - 1, pages.previous_click_rank]
         return np.where(pages.clicked, click, 1 - click)
 
-    def _examination(self, num_ranks: int) -> Floats:
+    def _examination_matrix(self, num_ranks: int) -> Floats:
         """Return `examination`, cropped or padded to `num_ranks` ranks (rows and columns)."""
         known = min(len(self.examination), num_ranks)
         gamma = np.full((num_ranks, num_ranks), self.default_examination)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.clicks.models.pages import Floats, Pages, sum_by_group
+from builder.clicks.models.pages import Floats, ResultPages, sum_by_group
 from builder.clicks.models.probabilities import MIN_PROBABILITY, ExaminationChain
 from builder.clicks.models.training import TrainedModel, TrainingOptions
 
@@ -20,19 +20,21 @@ from builder.clicks.models.training import TrainedModel, TrainingOptions
 class CascadeChain(ExaminationChain):
     """Examination chain of the cascade model, which ends at the first click."""
 
-    def pyclick_conditional_probabilities(self, pages: Pages) -> Floats:
+    def pyclick_conditional_probabilities(self, pages: ResultPages) -> Floats:
         """Return P(observed click or skip | clicks above) as PyClick computes it, float64[m]."""
-        click = self.marginal(pages)
+        click = self.marginal_click_probabilities(pages)
         observed = np.where(pages.clicked, click, 1 - click)
-        return np.where(pages.rank > pages.first_click[pages.page], MIN_PROBABILITY, observed)
+        return np.where(
+            pages.rank > pages.first_click_rank[pages.page_index], MIN_PROBABILITY, observed
+        )
 
 
-def fit_cascade(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_cascade(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Fit the cascade model: estimate attractiveness per pair; satisfaction is 1."""
-    page = pages.page
-    examined = pages.rank <= pages.first_click[page]
+    page = pages.page_index
+    examined = pages.rank <= pages.first_click_rank[page]
     if training.params.no_click == "skip":
-        examined &= (pages.deepest_click > 0)[page]
+        examined &= (pages.deepest_click_rank > 0)[page]
     weights = pages.weight[page]
     clicks = sum_by_group(pages.pair, weights, examined & pages.clicked, pages.pairs)
     examinations = sum_by_group(pages.pair, weights, examined, pages.pairs)

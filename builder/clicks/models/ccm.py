@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from builder.clicks.models.inference import ExaminationPosterior, infer_examination
-from builder.clicks.models.pages import Floats, Pages
+from builder.clicks.models.pages import Floats, ResultPages
 from builder.clicks.models.probabilities import ExaminationChain
 from builder.clicks.models.training import (
     MAX_PROBABILITY,
@@ -20,8 +20,8 @@ from builder.clicks.models.training import (
 )
 
 
-class Continuation(NamedTuple):
-    """Probabilities that a user examines the next result, by what happened at the previous one.
+class ContinuationProbabilities(NamedTuple):
+    """Probabilities that a user examines the next result, by the outcome at the current one.
 
     Args:
         skip: Probability after an examined result without a click (alpha 1 in the paper).
@@ -34,27 +34,29 @@ class Continuation(NamedTuple):
     satisfied: float = 0.5
 
 
-def fit_ccm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_ccm(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Fit the click chain model: attractiveness a per pair, and three continuation probabilities.
 
     The relevance of a pair is a².
     """
-    weights = pages.weight[pages.page].astype(np.float64)
+    weights = pages.weight[pages.page_index].astype(np.float64)
     clicks = pages.sum_by_pair(weights * pages.clicked)
-    a, continuation = np.full(pages.pairs, 0.5), Continuation()
+    a, continuation = np.full(pages.pairs, 0.5), ContinuationProbabilities()
     for _ in range(training.iterations):
-        hidden = infer_examination(pages, examination_chain(pages, a, continuation))
-        satisfied = posterior_satisfaction(pages, a[pages.pair], continuation, hidden)
+        posterior = infer_examination(pages, create_examination_chain(pages, a, continuation))
+        satisfied = posterior_satisfaction(pages, a[pages.pair], continuation, posterior)
         successes = clicks + pages.sum_by_pair(weights * satisfied)
-        trials = pages.sum_by_pair(weights * hidden.examined) + clicks
+        trials = pages.sum_by_pair(weights * posterior.examined) + clicks
         continuation = _update_continuation(
-            pages, weights, a[pages.pair], continuation, hidden, training
+            pages, weights, a[pages.pair], continuation, posterior, training
         )
         a = np.minimum(posterior_mean(successes, trials, training.fixed_prior), MAX_PROBABILITY)
-    return TrainedModel(lambda p: examination_chain(p, a, continuation), a, a, a * a)
+    return TrainedModel(lambda p: create_examination_chain(p, a, continuation), a, a, a * a)
 
 
-def examination_chain(pages: Pages, a: Floats, continuation: Continuation) -> ExaminationChain:
+def create_examination_chain(
+    pages: ResultPages, a: Floats, continuation: ContinuationProbabilities
+) -> ExaminationChain:
     """Return the examination chain of result pages, given the attractiveness a of each pair."""
     shown = a[pages.pair]
     after_click = (1 - shown) * continuation.unsatisfied + shown * continuation.satisfied
@@ -62,38 +64,41 @@ def examination_chain(pages: Pages, a: Floats, continuation: Continuation) -> Ex
 
 
 def posterior_satisfaction(
-    pages: Pages, a: Floats, continuation: Continuation, hidden: ExaminationPosterior
+    pages: ResultPages,
+    a: Floats,
+    continuation: ContinuationProbabilities,
+    posterior: ExaminationPosterior,
 ) -> Floats:
     """Return P(clicked and satisfied | clicks) of each shown result, float64[m]."""
     after_click = (1 - a) * continuation.unsatisfied + a * continuation.satisfied
-    silent = 1 - continuation.satisfied + continuation.satisfied * hidden.no_click_below
-    at_last = a * silent / hidden.evidence
+    silent = 1 - continuation.satisfied + continuation.satisfied * posterior.no_click_below
+    at_last = a * silent / posterior.evidence
     above = a * continuation.satisfied / after_click
-    return np.where(pages.is_last_click, at_last, np.where(pages.clicked, above, 0.0))
+    return np.where(pages.is_deepest_click, at_last, np.where(pages.clicked, above, 0.0))
 
 
 def _update_continuation(
-    pages: Pages,
+    pages: ResultPages,
     weights: Floats,
     a: Floats,
-    continuation: Continuation,
-    hidden: ExaminationPosterior,
+    continuation: ContinuationProbabilities,
+    posterior: ExaminationPosterior,
     training: TrainingOptions,
-) -> Continuation:
+) -> ContinuationProbabilities:
     """Return the posterior means of the continuation probabilities.
 
     All ranks except the last rank of each page contribute.
     """
-    satisfied = posterior_satisfaction(pages, a, continuation, hidden)
+    satisfied = posterior_satisfaction(pages, a, continuation, posterior)
     after_click = (1 - a) * continuation.unsatisfied + a * continuation.satisfied
     share = a * continuation.satisfied / after_click
     skipped = ~pages.clicked
     parts = (
-        (skipped * hidden.continued, skipped * hidden.examined),
-        (pages.clicked * (1 - share) * hidden.continued, pages.clicked - satisfied),
-        (pages.clicked * share * hidden.continued, satisfied),
+        (skipped * posterior.continued, skipped * posterior.examined),
+        (pages.clicked * (1 - share) * posterior.continued, pages.clicked - satisfied),
+        (pages.clicked * share * posterior.continued, satisfied),
     )
-    inner = weights * (pages.rank < pages.lengths[pages.page])
-    return Continuation(
-        *(training.estimate_global(inner * on, inner * could) for on, could in parts)
+    inner = weights * (pages.rank < pages.lengths[pages.page_index])
+    return ContinuationProbabilities(
+        *(training.estimate_global_probability(inner * on, inner * could) for on, could in parts)
     )

@@ -8,13 +8,13 @@ the exact procedure, see `ccm`.
 
 import numpy as np
 
-from builder.clicks.models.ccm import Continuation, examination_chain
+from builder.clicks.models.ccm import ContinuationProbabilities, create_examination_chain
 from builder.clicks.models.dbn_pyclick import (
-    click_at_or_below_probability,
     is_below_last_click,
-    no_click_from_top,
+    probability_of_click_at_or_below,
+    probability_of_no_click_from_top,
 )
-from builder.clicks.models.pages import Floats, Pages
+from builder.clicks.models.pages import Floats, ResultPages
 from builder.clicks.models.probabilities import ExaminationChain
 from builder.clicks.models.training import (
     MAX_PROBABILITY,
@@ -24,38 +24,40 @@ from builder.clicks.models.training import (
 )
 
 
-def fit_ccm_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_ccm_pyclick(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Fit the click chain model as PyClick does: attractiveness and continuation probabilities."""
-    weights = pages.weight[pages.page].astype(np.float64)
+    weights = pages.weight[pages.page_index].astype(np.float64)
     shown, clicks = pages.sum_by_pair(weights), pages.sum_by_pair(weights * pages.clicked)
     below = is_below_last_click(pages)
-    a, continuation = np.full(pages.pairs, 0.5), Continuation()
+    a, continuation = np.full(pages.pairs, 0.5), ContinuationProbabilities()
     for _ in range(training.iterations):
-        chain = examination_chain(pages, a, continuation)
-        ahead, after = click_at_or_below_probability(pages, chain.attractiveness, continuation.skip)
-        examined = chain.marginal(pages) / chain.attractiveness
+        chain = create_examination_chain(pages, a, continuation)
+        ahead, after = probability_of_click_at_or_below(
+            pages, chain.attractiveness, continuation.skip
+        )
+        examined = chain.marginal_click_probabilities(pages) / chain.attractiveness
         missed = (1 - examined) * chain.attractiveness / (1 - examined * ahead)
         content = chain.attractiveness / (1 - chain.after_click * after)
-        hidden = np.where(below, missed, 0.0) + np.where(pages.is_last_click, content, 0.0)
+        hidden = np.where(below, missed, 0.0) + np.where(pages.is_deepest_click, content, 0.0)
         continuation = _update_continuation(pages, weights, chain, continuation, training)
         a = posterior_mean(
             clicks + pages.sum_by_pair(weights * hidden), shown + clicks, training.fixed_prior
         )
         a = np.minimum(a, MAX_PROBABILITY)
-    return TrainedModel(lambda p: examination_chain(p, a, continuation), a, a, a * a)
+    return TrainedModel(lambda p: create_examination_chain(p, a, continuation), a, a, a * a)
 
 
 def _update_continuation(
-    pages: Pages,
+    pages: ResultPages,
     weights: Floats,
     chain: ExaminationChain,
-    continuation: Continuation,
+    continuation: ContinuationProbabilities,
     training: TrainingOptions,
-) -> Continuation:
+) -> ContinuationProbabilities:
     """Return the posterior means of the continuation probabilities, estimated from all ranks."""
-    a, examined = chain.attractiveness, chain.forward(pages)[1]
-    tail = no_click_from_top(pages, a, continuation.skip)
-    last = pages.deepest_click[pages.page]
+    a, examined = chain.attractiveness, chain.forward_pass(pages)[1]
+    tail = probability_of_no_click_from_top(pages, a, continuation.skip)
+    last = pages.deepest_click_rank[pages.page_index]
     is_certain = (last == 0) | (pages.rank < last)
     silence = [1 - going + going * tail for going in continuation]
     after_click = (1 - a) * silence[1] + a * silence[2]
@@ -74,5 +76,9 @@ def _update_continuation(
         flags, prior, above, total = condition
         continued = np.where(is_certain, prior * going / above, prior * going * tail / total)
         could = np.where(is_certain, prior * going / above, prior * silent / total)
-        means.append(training.estimate_global(weights * flags * continued, weights * flags * could))
-    return Continuation(*means)
+        means.append(
+            training.estimate_global_probability(
+                weights * flags * continued, weights * flags * could
+            )
+        )
+    return ContinuationProbabilities(*means)

@@ -5,35 +5,41 @@ Chuklin, Markov & de Rijke (2015), section 3.1: RCM, RCTR and DCTR.
 
 import numpy as np
 
-from builder.clicks.models.pages import Pages
-from builder.clicks.models.probabilities import IndependentClicks
+from builder.clicks.models.pages import ResultPages
+from builder.clicks.models.probabilities import IndependentClickProbabilities
 from builder.clicks.models.training import TrainedModel, TrainingOptions, gather_by_rank
 
 
-def fit_global_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_global_ctr(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Estimate a single click probability for all results."""
     everything = pages.click_counts(np.zeros(len(pages.pair), dtype=np.int64), 1)
     rate = training.estimate_by_group(everything.clicks, everything.impressions)[0]
     constant = np.full(pages.pairs, rate)
-    return TrainedModel(lambda p: _independent_clicks(constant[p.pair]), constant, None, constant)
+    return TrainedModel(
+        lambda p: _independent_click_probabilities(constant[p.pair]), constant, None, constant
+    )
 
 
-def fit_rank_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_rank_ctr(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Estimate one click probability per rank."""
     ranks = pages.click_counts(pages.rank - 1, int(pages.lengths.max(initial=0)))
     rates = training.estimate_by_group(ranks.clicks, ranks.impressions)
     return TrainedModel(
-        lambda p: _independent_clicks(gather_by_rank(rates, p, training.fixed_prior.mean))
+        lambda p: _independent_click_probabilities(
+            gather_by_rank(rates, p, training.fixed_prior.mean)
+        )
     )
 
 
-def fit_document_ctr(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_document_ctr(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Estimate one click probability per query-document pair."""
     pairs = pages.click_counts(pages.pair, pages.pairs)
     rates = training.estimate_by_pair(pairs.clicks, pairs.impressions)
-    return TrainedModel(lambda p: _independent_clicks(rates[p.pair]), rates, None, rates)
+    return TrainedModel(
+        lambda p: _independent_click_probabilities(rates[p.pair]), rates, None, rates
+    )
 
 
-def _independent_clicks(rates: np.ndarray) -> IndependentClicks:
+def _independent_click_probabilities(rates: np.ndarray) -> IndependentClickProbabilities:
     """Return the click probabilities of results that are clicked independently at given rates."""
-    return IndependentClicks(rates, np.ones(len(rates)))
+    return IndependentClickProbabilities(rates, np.ones(len(rates)))

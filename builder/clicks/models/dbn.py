@@ -7,7 +7,7 @@ continues with probability g (1 - s) after a click, and with probability g after
 import numpy as np
 
 from builder.clicks.models.inference import infer_examination
-from builder.clicks.models.pages import Floats, Pages
+from builder.clicks.models.pages import Floats, ResultPages
 from builder.clicks.models.probabilities import ExaminationChain
 from builder.clicks.models.training import (
     MAX_PROBABILITY,
@@ -17,28 +17,30 @@ from builder.clicks.models.training import (
 )
 
 
-def fit_dbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_dbn(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Fit the DBN model: attractiveness and satisfaction per pair, and a global persistence."""
-    weights = pages.weight[pages.page].astype(np.float64)
+    weights = pages.weight[pages.page_index].astype(np.float64)
     clicks = pages.sum_by_pair(weights * pages.clicked)
-    inner = weights * (pages.rank < pages.lengths[pages.page])
+    inner = weights * (pages.rank < pages.lengths[pages.page_index])
     a, s, persistence = np.full(pages.pairs, 0.5), np.full(pages.pairs, 0.5), 0.5
     for _ in range(training.iterations):
-        chain = _examination_chain(pages, a, s, persistence)
+        chain = _create_examination_chain(pages, a, s, persistence)
         hidden = infer_examination(pages, chain)
-        satisfied = np.where(pages.is_last_click, s[pages.pair] / hidden.evidence, 0.0)
+        satisfied = np.where(pages.is_deepest_click, s[pages.pair] / hidden.evidence, 0.0)
         examinations = pages.sum_by_pair(weights * hidden.examined)
         a = np.minimum(posterior_mean(clicks, examinations, training.fixed_prior), MAX_PROBABILITY)
         s = np.minimum(
             posterior_mean(pages.sum_by_pair(weights * satisfied), clicks, training.fixed_prior),
             MAX_PROBABILITY,
         )
-        persistence = training.estimate_global(
+        persistence = training.estimate_global_probability(
             weights * hidden.continued, inner * (hidden.examined - satisfied)
         )
-    return TrainedModel(lambda p: _examination_chain(p, a, s, persistence), a, s, a * s)
+    return TrainedModel(lambda p: _create_examination_chain(p, a, s, persistence), a, s, a * s)
 
 
-def _examination_chain(pages: Pages, a: Floats, s: Floats, persistence: float) -> ExaminationChain:
+def _create_examination_chain(
+    pages: ResultPages, a: Floats, s: Floats, persistence: float
+) -> ExaminationChain:
     """Return the examination chain of the pages, given the parameters of all pairs."""
     return ExaminationChain(a[pages.pair], persistence * (1 - s[pages.pair]), persistence)

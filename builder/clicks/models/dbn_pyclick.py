@@ -18,7 +18,7 @@ gives a log-likelihood of -0.254750 and a perplexity of 1.325774. For the exact 
 
 import numpy as np
 
-from builder.clicks.models.pages import Flags, Floats, Pages
+from builder.clicks.models.pages import Flags, Floats, ResultPages
 from builder.clicks.models.probabilities import ExaminationChain
 from builder.clicks.models.training import (
     MAX_PROBABILITY,
@@ -28,27 +28,27 @@ from builder.clicks.models.training import (
 )
 
 
-def fit_dbn_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_dbn_pyclick(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Fit the DBN model as PyClick does: attractiveness, satisfaction and a global persistence."""
-    weights = pages.weight[pages.page].astype(np.float64)
+    weights = pages.weight[pages.page_index].astype(np.float64)
     shown, clicks = pages.sum_by_pair(weights), pages.sum_by_pair(weights * pages.clicked)
     below = is_below_last_click(pages)
     a, s, persistence = np.full(pages.pairs, 0.5), np.full(pages.pairs, 0.5), 0.5
     for _ in range(training.iterations):
         a_shown, s_shown = a[pages.pair], s[pages.pair]
         chain = ExaminationChain(a_shown, persistence * (1 - s_shown), persistence)
-        ahead, after = click_at_or_below_probability(pages, a_shown, persistence)
-        examined = chain.marginal(pages) / a_shown
+        ahead, after = probability_of_click_at_or_below(pages, a_shown, persistence)
+        examined = chain.marginal_click_probabilities(pages) / a_shown
         hidden = np.where(below, (1 - examined) * a_shown / (1 - examined * ahead), 0.0)
         content = s_shown / (1 - (1 - s_shown) * persistence * after)
-        satisfied = np.where(pages.is_last_click, content, 0.0)
+        satisfied = np.where(pages.is_deepest_click, content, 0.0)
         continued, could = _expected_continuations(pages, chain, s_shown, persistence)
         a = posterior_mean(
             clicks + pages.sum_by_pair(weights * hidden), shown, training.fixed_prior
         )
         s = posterior_mean(pages.sum_by_pair(weights * satisfied), clicks, training.fixed_prior)
         a, s = np.minimum(a, MAX_PROBABILITY), np.minimum(s, MAX_PROBABILITY)
-        persistence = training.estimate_global(weights * continued, weights * could)
+        persistence = training.estimate_global_probability(weights * continued, weights * could)
     return TrainedModel(
         lambda p: ExaminationChain(a[p.pair], persistence * (1 - s[p.pair]), persistence),
         a,
@@ -57,19 +57,19 @@ def fit_dbn_pyclick(pages: Pages, training: TrainingOptions) -> TrainedModel:
     )
 
 
-def is_below_last_click(pages: Pages) -> Flags:
+def is_below_last_click(pages: ResultPages) -> Flags:
     """Return whether each result is below the last click of its page, bool[m]."""
-    last = pages.deepest_click[pages.page]
+    last = pages.deepest_click_rank[pages.page_index]
     return np.asarray((last > 0) & (pages.rank > last))
 
 
-def click_at_or_below_probability(
-    pages: Pages, a: Floats, persistence: float
+def probability_of_click_at_or_below(
+    pages: ResultPages, a: Floats, persistence: float
 ) -> tuple[Floats, Floats]:
     """Return P(click at or below | examined) of each result and of the next, float64[m] each."""
     here, below = np.zeros(len(a)), np.zeros(len(a))
     after = np.zeros(len(pages))
-    for page, shown in reversed(pages.by_rank()):
+    for page, shown in reversed(pages.indices_by_rank()):
         below[shown] = after[page]
         here[shown] = a[shown] + (1 - a[shown]) * persistence * after[page]
         after[page] = here[shown]
@@ -77,14 +77,14 @@ def click_at_or_below_probability(
 
 
 def _expected_continuations(
-    pages: Pages, chain: ExaminationChain, s: Floats, persistence: float
+    pages: ResultPages, chain: ExaminationChain, s: Floats, persistence: float
 ) -> tuple[Floats, Floats]:
     """Return P(user continues) and P(user decides whether to continue), float64[m] each."""
-    examined = chain.forward(pages)[1]
-    last, rank = pages.deepest_click[pages.page], pages.rank
+    examined = chain.forward_pass(pages)[1]
+    last, rank = pages.deepest_click_rank[pages.page_index], pages.rank
     on_last = rank == last
     unsatisfied = np.where(on_last, 1 - s, 1.0)
-    on = persistence * no_click_from_top(pages, chain.attractiveness, persistence)
+    on = persistence * probability_of_no_click_from_top(pages, chain.attractiveness, persistence)
     stop = 1 - persistence
     rest = np.where(on_last, s, (1 - examined) / examined)
     total = unsatisfied * (on + stop) + rest
@@ -94,7 +94,7 @@ def _expected_continuations(
     return continued, could
 
 
-def no_click_from_top(pages: Pages, a: Floats, persistence: float) -> Floats:
+def probability_of_no_click_from_top(pages: ResultPages, a: Floats, persistence: float) -> Floats:
     """Return P(no click at ranks 1..k | rank 1 examined), float64[m].
 
     k is the number of results below each result. PyClick uses this value as the probability of
@@ -103,8 +103,8 @@ def no_click_from_top(pages: Pages, a: Floats, persistence: float) -> Floats:
     silent, examined = np.ones(len(pages)), np.ones(len(pages))
     top = pages.start[:-1] + np.arange(len(pages))
     result = np.ones(len(a) + len(pages))
-    for index, (page, shown) in enumerate(pages.by_rank()):
+    for index, (page, shown) in enumerate(pages.indices_by_rank()):
         silent[page] = silent[page] - examined[page] * a[shown]
         examined[page] = examined[page] * (1 - a[shown]) * persistence
         result[top[page] + index + 1] = silent[page]
-    return np.asarray(result[top[pages.page] + pages.lengths[pages.page] - pages.rank])
+    return np.asarray(result[top[pages.page_index] + pages.lengths[pages.page_index] - pages.rank])

@@ -5,12 +5,12 @@ estimates are ratios of counts: a = clicks / examinations per pair, and continua
 (clicks other than the last click) / clicks per rank.
 """
 
-from builder.clicks.models.pages import Pages
+from builder.clicks.models.pages import ResultPages
 from builder.clicks.models.probabilities import ExaminationChain
 from builder.clicks.models.training import TrainedModel, TrainingOptions, gather_by_rank
 
 
-def fit_dcm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_dcm(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Fit the dependent click model: attractiveness per pair and continuation per rank."""
     rules = {"no_click": training.params.no_click, "last": training.params.last}
     pairs = pages.click_counts(pages.pair, pages.pairs, **rules)

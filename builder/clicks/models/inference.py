@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from builder.clicks.models.pages import Floats, Pages
+from builder.clicks.models.pages import Floats, ResultPages
 from builder.clicks.models.probabilities import ExaminationChain
 
 
@@ -33,7 +33,7 @@ class ExaminationPosterior:
     evidence: Floats
 
 
-def infer_examination(pages: Pages, chain: ExaminationChain) -> ExaminationPosterior:
+def infer_examination(pages: ResultPages, chain: ExaminationChain) -> ExaminationPosterior:
     """Compute the posterior probabilities of examination, given the clicks.
 
     Args:
@@ -41,10 +41,10 @@ def infer_examination(pages: Pages, chain: ExaminationChain) -> ExaminationPoste
         chain: Examination chain of these pages.
     """
     silence, below, evidence = _backward_pass(pages, chain)
-    deepest, k = pages.deepest_click, chain.after_skip
+    deepest, k = pages.deepest_click_rank, chain.after_skip
     examined, continued = np.zeros(len(silence)), np.zeros(len(silence))
     forward = np.ones(len(pages))
-    for index, (page, shown) in enumerate(pages.by_rank()):
+    for index, (page, shown) in enumerate(pages.indices_by_rank()):
         above = deepest[page] > index + 1
         at = deepest[page] == index + 1
         under = deepest[page] < index + 1
@@ -54,10 +54,10 @@ def infer_examination(pages: Pages, chain: ExaminationChain) -> ExaminationPoste
         ahead = forward[page] * below[shown] / evidence[page]
         is_inner = pages.lengths[page] > index + 1
         continued[shown] = np.where(is_inner, np.where(above, 1.0, ahead), 0.0)
-    return ExaminationPosterior(examined, continued, below, evidence[pages.page])
+    return ExaminationPosterior(examined, continued, below, evidence[pages.page_index])
 
 
-def _backward_pass(pages: Pages, chain: ExaminationChain) -> tuple[Floats, Floats, Floats]:
+def _backward_pass(pages: ResultPages, chain: ExaminationChain) -> tuple[Floats, Floats, Floats]:
     """Compute the probabilities of no further click, from the last rank to the first.
 
     Returns:
@@ -66,8 +66,8 @@ def _backward_pass(pages: Pages, chain: ExaminationChain) -> tuple[Floats, Float
     """
     silence, below = np.ones(len(pages.pair)), np.ones(len(pages.pair))
     after, evidence = np.ones(len(pages)), np.ones(len(pages))
-    deepest, k = pages.deepest_click, chain.after_skip
-    for index, (page, shown) in reversed(list(enumerate(pages.by_rank()))):
+    deepest, k = pages.deepest_click_rank, chain.after_skip
+    for index, (page, shown) in reversed(list(enumerate(pages.indices_by_rank()))):
         below[shown] = after[page]
         c = chain.after_click[shown]
         at_last = deepest[page] == index + 1

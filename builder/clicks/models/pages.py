@@ -28,7 +28,7 @@ class ClickCounts:
 
 
 @dataclass(frozen=True)
-class Pages:
+class ResultPages:
     """Distinct result pages: n pages with m shown results in total.
 
     Args:
@@ -57,36 +57,36 @@ class Pages:
         return np.diff(self.start)
 
     @property
-    def page(self) -> Integers:
+    def page_index(self) -> Integers:
         """Index of the page of each shown result, int64[m]."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     @property
     def rank(self) -> Integers:
         """One-based rank of each shown result on its page, int64[m]."""
-        return np.arange(len(self.pair)) - self.start[self.page] + 1
+        return np.arange(len(self.pair)) - self.start[self.page_index] + 1
 
     @property
-    def deepest_click(self) -> Integers:
+    def deepest_click_rank(self) -> Integers:
         """Rank of the deepest click on each page, int64[n]; 0 if there is none."""
         return self._reduce_by_page(np.where(self.clicked, self.rank, 0), np.maximum)
 
     @property
-    def is_last_click(self) -> Flags:
+    def is_deepest_click(self) -> Flags:
         """Whether each shown result has the deepest click of its page, bool[m]."""
-        return np.asarray(self.clicked & (self.rank == self.deepest_click[self.page]))
+        return np.asarray(self.clicked & (self.rank == self.deepest_click_rank[self.page_index]))
 
     @property
-    def previous_click(self) -> Integers:
+    def previous_click_rank(self) -> Integers:
         """Rank of the nearest click above each shown result, int64[m]; 0 if there is none."""
         clicked = np.where(self.clicked, self.rank, 0)
         above = np.concatenate([[0], clicked[:-1]])[: len(clicked)]
         above[self.rank == 1] = 0
-        offsets = self.page * (int(self.lengths.max(initial=0)) + 1)
+        offsets = self.page_index * (int(self.lengths.max(initial=0)) + 1)
         return np.asarray(np.maximum.accumulate(above + offsets) - offsets)
 
     @property
-    def first_click(self) -> Integers:
+    def first_click_rank(self) -> Integers:
         """Rank of the topmost click on each page, int64[n]; the maximum int64 if there is none."""
         beyond = np.iinfo(np.int64).max
         return self._reduce_by_page(np.where(self.clicked, self.rank, beyond), np.minimum)
@@ -111,8 +111,8 @@ class Pages:
             no_click: `all_examined` or `skip`, as in `ClickParameters`.
             last: `rank` or `time`, as in `ClickParameters`.
         """
-        page, rank = self.page, self.rank
-        deepest = self.deepest_click[page]
+        page, rank = self.page_index, self.rank
+        deepest = self.deepest_click_rank[page]
         used = (deepest > 0) if no_click == "skip" else np.ones(len(page), dtype=bool)
         examined = (rank <= deepest) | (deepest == 0)
         final = rank == (deepest if last == "rank" else self.latest[page])
@@ -128,7 +128,7 @@ class Pages:
         """Sum the values of shown results for each query-document pair, float64[pairs]."""
         return np.bincount(self.pair, weights=values, minlength=self.pairs).astype(np.float64)
 
-    def reweight(self, weight: Integers) -> "Pages":
+    def reweight(self, weight: Integers) -> "ResultPages":
         """Return the pages with the given weights, but without pages of weight 0.
 
         Args:
@@ -137,7 +137,7 @@ class Pages:
         kept = weight > 0
         shown = np.repeat(kept, self.lengths)
         start = np.concatenate([[0], np.cumsum(self.lengths[kept])]).astype(np.int64)
-        return Pages(
+        return ResultPages(
             self.pair[shown],
             self.clicked[shown],
             start,
@@ -146,7 +146,7 @@ class Pages:
             self.pairs,
         )
 
-    def by_rank(self) -> list[tuple[Integers, Integers]]:
+    def indices_by_rank(self) -> list[tuple[Integers, Integers]]:
         """Return a pair of index arrays for each rank, from the top: pages and results.
 
         The first array selects the pages with a result at the rank, the second these results.

@@ -6,8 +6,8 @@ per pair and rank, which are sufficient statistics.
 
 import numpy as np
 
-from builder.clicks.models.pages import Pages
-from builder.clicks.models.probabilities import IndependentClicks
+from builder.clicks.models.pages import ResultPages
+from builder.clicks.models.probabilities import IndependentClickProbabilities
 from builder.clicks.models.training import (
     MAX_PROBABILITY,
     TrainedModel,
@@ -17,7 +17,7 @@ from builder.clicks.models.training import (
 )
 
 
-def fit_pbm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_pbm(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Fit the position-based model: attractiveness per pair and examination per rank."""
     ranks = int(pages.lengths.max(initial=0))
     cells, where = np.unique(pages.pair * ranks + pages.rank - 1, return_inverse=True)
@@ -40,7 +40,9 @@ def fit_pbm(pages: Pages, training: TrainingOptions) -> TrainedModel:
             posterior_mean(examined_ranks, shown_at_rank, training.fixed_prior), MAX_PROBABILITY
         )
     return TrainedModel(
-        lambda p: IndependentClicks(a[p.pair], gather_by_rank(e, p, training.fixed_prior.mean)),
+        lambda p: IndependentClickProbabilities(
+            a[p.pair], gather_by_rank(e, p, training.fixed_prior.mean)
+        ),
         a,
         None,
         a,

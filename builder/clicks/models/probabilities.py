@@ -1,10 +1,10 @@
 """Marginal and conditional click probabilities predicted by click models.
 
 Every result is clicked with probability a * e, where a is its attractiveness and e its examination
-probability. In `IndependentClicks`, clicks are independent of each other. In `ExaminationChain`,
-the user scans the page from the top, and examination depends on the clicks above (Chuklin, Markov &
-de Rijke 2015, chapter 3); c and k are the probabilities of examining the next result after a click
-and after a skip. The first result has e = 1. The next result has
+probability. In `IndependentClickProbabilities`, clicks are independent of each other. In
+`ExaminationChain`, the user scans the page from the top, and examination depends on the clicks
+above (Chuklin, Markov & de Rijke 2015, chapter 3); c and k are the probabilities of examining the
+next result after a click and after a skip. The first result has e = 1. The next result has
 
 - conditional on the clicks above: e' = c after a click, and e' = k * (1 - a) * e / (1 - a * e)
   after a skip;
@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from builder.clicks.models.pages import Pages
+from builder.clicks.models.pages import ResultPages
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,15 +28,15 @@ MIN_PROBABILITY = 1e-6
 class ClickProbabilities(Protocol):
     """Protocol of the click probabilities that a trained model predicts for shown results."""
 
-    def marginal(self, pages: Pages) -> Floats:
+    def marginal_click_probabilities(self, pages: ResultPages) -> Floats:
         """Return P(click) of each shown result, float64[m]."""
 
-    def conditional(self, pages: Pages) -> Floats:
+    def conditional_outcome_probabilities(self, pages: ResultPages) -> Floats:
         """Return P(observed click or skip | clicks above) of each shown result, float64[m]."""
 
 
 @dataclass(frozen=True)
-class IndependentClicks:
+class IndependentClickProbabilities:
     """Click probabilities if results are clicked independently of each other.
 
     Args:
@@ -47,14 +47,14 @@ class IndependentClicks:
     attractiveness: Floats
     examination: Floats
 
-    def marginal(self, pages: Pages) -> Floats:
+    def marginal_click_probabilities(self, pages: ResultPages) -> Floats:
         """Return P(click) of each shown result, float64[m]."""
         del pages
         return self.attractiveness * self.examination
 
-    def conditional(self, pages: Pages) -> Floats:
+    def conditional_outcome_probabilities(self, pages: ResultPages) -> Floats:
         """Return P(observed click or skip) of each shown result, float64[m]."""
-        click = self.marginal(pages)
+        click = self.marginal_click_probabilities(pages)
         return np.where(pages.clicked, click, 1 - click)
 
 
@@ -72,26 +72,26 @@ class ExaminationChain:
     after_click: Floats
     after_skip: float = 1.0
 
-    def marginal(self, pages: Pages) -> Floats:
+    def marginal_click_probabilities(self, pages: ResultPages) -> Floats:
         """Return P(click) of each shown result, float64[m]."""
         result = np.empty(len(pages.pair))
         examined = np.ones(len(pages))
-        for page, shown in pages.by_rank():
+        for page, shown in pages.indices_by_rank():
             a = self.attractiveness[shown]
             result[shown] = a * examined[page]
             go_on = self.after_click[shown] * a + self.after_skip * (1 - a)
             examined[page] = examined[page] * go_on
         return result
 
-    def conditional(self, pages: Pages) -> Floats:
+    def conditional_outcome_probabilities(self, pages: ResultPages) -> Floats:
         """Return P(observed click or skip | clicks above) of each shown result, float64[m]."""
-        return self.forward(pages)[0]
+        return self.forward_pass(pages)[0]
 
-    def forward(self, pages: Pages) -> tuple[Floats, Floats]:
+    def forward_pass(self, pages: ResultPages) -> tuple[Floats, Floats]:
         """Return P(observed outcome) and P(examined) given the clicks above, float64[m] each."""
         result, examinations = np.empty(len(pages.pair)), np.empty(len(pages.pair))
         examined = np.ones(len(pages))
-        for page, shown in pages.by_rank():
+        for page, shown in pages.indices_by_rank():
             a, clicked = self.attractiveness[shown], pages.clicked[shown]
             examinations[shown] = examined[page]
             click = a * examined[page]

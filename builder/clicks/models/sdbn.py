@@ -3,12 +3,12 @@
 a = clicks / examinations and s = last clicks / clicks per pair; the persistence is 1.
 """
 
-from builder.clicks.models.pages import Pages
+from builder.clicks.models.pages import ResultPages
 from builder.clicks.models.probabilities import ExaminationChain
 from builder.clicks.models.training import TrainedModel, TrainingOptions
 
 
-def fit_sdbn(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_sdbn(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Fit the sDBN model: attractiveness and satisfaction per pair."""
     counts = pages.click_counts(
         pages.pair, pages.pairs, no_click=training.params.no_click, last=training.params.last

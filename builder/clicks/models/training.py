@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from builder.clicks.models.pages import Pages
+from builder.clicks.models.pages import ResultPages
 from builder.clicks.models.probabilities import ClickProbabilities
-from builder.clicks.priors import Beta, fit_beta
+from builder.clicks.priors import BetaPrior, fit_beta
 from builder.parameters import ClickParameters
 
 Integers = npt.NDArray[np.int64]
@@ -35,9 +35,9 @@ class TrainingOptions:
         return self.params.iterations
 
     @property
-    def fixed_prior(self) -> Beta:
+    def fixed_prior(self) -> BetaPrior:
         """Fixed Beta prior for global parameters and for expectation-maximization."""
-        return Beta(self.params.prior_alpha, self.params.prior_beta)
+        return BetaPrior(self.params.prior_alpha, self.params.prior_beta)
 
     def estimate_by_pair(self, successes: Integers, trials: Integers) -> Floats:
         """Return the posterior mean of a probability for each pair, under the configured prior."""
@@ -53,7 +53,7 @@ class TrainingOptions:
         """
         return posterior_mean(successes, trials, self.fixed_prior)
 
-    def estimate_global(self, successes: Floats, trials: Floats) -> float:
+    def estimate_global_probability(self, successes: Floats, trials: Floats) -> float:
         """Return the posterior mean of a single probability, given expected counts per result."""
         prior = self.fixed_prior
         won, total = float(successes.sum()), float(trials.sum())
@@ -73,22 +73,24 @@ class TrainedModel:
             prior, bool[pairs]; None if all are based on data.
     """
 
-    predict: Callable[[Pages], ClickProbabilities]
+    predict: Callable[[ResultPages], ClickProbabilities]
     attractiveness: Floats | None = None
     satisfaction: Floats | None = None
     relevance: Floats | None = None
     has_evidence: Flags | None = None
 
 
-FitFunction = Callable[[Pages, TrainingOptions], TrainedModel]
+FitFunction = Callable[[ResultPages, TrainingOptions], TrainedModel]
 """Function that trains a click model on pages."""
 
 
-def posterior_mean(successes: Integers | Floats, trials: Integers | Floats, prior: Beta) -> Floats:
+def posterior_mean(
+    successes: Integers | Floats, trials: Integers | Floats, prior: BetaPrior
+) -> Floats:
     """Return the posterior mean of probabilities under a Beta prior, element by element."""
     return np.asarray((successes + prior.alpha) / (trials + prior.alpha + prior.beta))
 
 
-def gather_by_rank(values: Floats, pages: Pages, default: float) -> Floats:
-    """Return the value for each result's rank, float64[m]; `default` beyond the known ranks."""
+def gather_by_rank(values: Floats, pages: ResultPages, default: float) -> Floats:
+    """Return the value for the rank of each result, float64[m]; `default` at unknown ranks."""
     return np.append(values, default)[np.minimum(pages.rank - 1, len(values))]

@@ -7,8 +7,8 @@ which are sufficient statistics.
 
 import numpy as np
 
-from builder.clicks.models.browsing import BrowsingClicks
-from builder.clicks.models.pages import Pages
+from builder.clicks.models.browsing import BrowsingClickProbabilities
+from builder.clicks.models.pages import ResultPages
 from builder.clicks.models.training import (
     MAX_PROBABILITY,
     TrainedModel,
@@ -17,10 +17,10 @@ from builder.clicks.models.training import (
 )
 
 
-def fit_ubm(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def fit_ubm(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """Fit the UBM: attractiveness per pair, and examination per rank and previous click."""
     ranks = int(pages.lengths.max(initial=0))
-    context = (pages.rank - 1) * ranks + pages.previous_click
+    context = (pages.rank - 1) * ranks + pages.previous_click_rank
     cells, inverse = np.unique(pages.pair * ranks**2 + context, return_inverse=True)
     counts = pages.click_counts(inverse, len(cells))
     pair, at = (cells // ranks**2, cells % ranks**2) if ranks else (cells, cells)
@@ -42,4 +42,4 @@ def fit_ubm(pages: Pages, training: TrainingOptions) -> TrainedModel:
             MAX_PROBABILITY,
         )
     table, beyond = gamma.reshape(ranks, ranks), training.fixed_prior.mean
-    return TrainedModel(lambda p: BrowsingClicks(a[p.pair], table, beyond), a, None, a)
+    return TrainedModel(lambda p: BrowsingClickProbabilities(a[p.pair], table, beyond), a, None, a)

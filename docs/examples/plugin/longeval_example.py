@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from builder.clicks.models import Pages, TrainedModel, TrainingOptions
-from builder.clicks.models.probabilities import IndependentClicks
+from builder.clicks.models import ResultPages, TrainedModel, TrainingOptions
+from builder.clicks.models.probabilities import IndependentClickProbabilities
 from builder.collection.checks import Check, ValidationContext
 from builder.evaluation.measures.family import Family
 from builder.io.sources import Interval, Source
@@ -35,12 +35,14 @@ QUESTIONS = Check(
 )
 
 
-def top_only(pages: Pages, training: TrainingOptions) -> TrainedModel:
+def top_only(pages: ResultPages, training: TrainingOptions) -> TrainedModel:
     """The first result is clicked as often as it is, the others hardly ever."""
     tops = pages.click_counts((pages.rank != 1).astype(np.int64), 2)
     rates = training.estimate_by_group(tops.clicks, tops.impressions)
     return TrainedModel(
-        lambda p: IndependentClicks(np.where(p.rank == 1, rates[0], 0.05), np.ones(len(p.rank)))
+        lambda p: IndependentClickProbabilities(
+            np.where(p.rank == 1, rates[0], 0.05), np.ones(len(p.rank))
+        )
     )
 
 
