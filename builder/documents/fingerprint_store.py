@@ -80,20 +80,20 @@ class FingerprintStore:
         """Add fingerprinted pages; the columns `title` and `text` must have been dropped."""
         pages, sketches = fingerprinted_pages
         keys = pages["doc"].to_numpy()
-        self._pages.append(self._write("pages", pages))
+        self._pages.append(self._write_rows("pages", pages))
         self._keys.append(keys)
         if sketches is not None:
-            self._bands.append(self._write("bands", bands_to_frame(sketches, keys)))
+            self._bands.append(self._write_rows("bands", bands_to_frame(sketches, keys)))
             with self._signatures.open("ab") as file:
                 file.write(sketches.signatures.tobytes())
 
-    def _write(self, name: str, rows: pl.DataFrame) -> Path:
+    def _write_rows(self, name: str, rows: pl.DataFrame) -> Path:
         """Write rows to the next temporary file `<name>-<number>.parquet`, and return its path."""
         path = self._folder / f"{name}-{len(self._keys):06d}.parquet"
         rows.write_parquet(path, compression="lz4")
         return path
 
-    def create_view(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def create_fingerprints_view(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Create the view `fingerprinted` of all accepted pages with their fingerprints."""
         parquet.relation(connection, *self._pages).create_view("fingerprinted")
 

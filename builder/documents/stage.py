@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from builder.documents.fingerprint_store import build_fingerprint_store
-from builder.documents.key_order import read_in_key_order
+from builder.documents.key_order import read_pages_in_key_order
 from builder.documents.row_groups import iter_row_groups
 from builder.documents.rules import PageRules
 from builder.documents.url_lists import read_url_list
@@ -110,18 +110,18 @@ def build_documents(
     )
     ledger, excluded = Ledger("pages"), store.excluded
     with limits.connect() as connection:
-        store.create_view(connection)
+        store.create_fingerprints_view(connection)
         fetches.view(connection, "fetches")
         groups = store.find_duplicates(connection, params.near_threshold)
         duplicates = _select_pages(connection, groups, params)
         excluded.update(duplicates)
         progress.advance(duplicates.total())
-        documents = read_in_key_order(connection, limits.memory)
+        documents = read_pages_in_key_order(connection, limits.memory)
         for rows in _write_parts(documents, _last_prefix_per_part(connection), out / "gathered"):
             progress.advance(rows)
             ledger.rows_out += rows
     with RejectWriter(out, "documents", ledger) as rejects:
-        for name in (*rules.reasons, DUPLICATE, NEAR_DUPLICATE):
+        for name in (*rules.reject_reasons, DUPLICATE, NEAR_DUPLICATE):
             rejects.add(name, rows=excluded[name])
     ledger.rows_in = ledger.rows_out + sum(excluded.values())
     return ledger

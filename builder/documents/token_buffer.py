@@ -68,7 +68,7 @@ class TokenBuffer(NamedTuple):
         return np.concatenate([self.bounds[:1], self.ends + 1])
 
     @property
-    def starts(self) -> Positions:
+    def token_starts(self) -> Positions:
         """Byte offset of each token, int64[m]."""
         return self.token_offsets[:-1]
 
@@ -105,19 +105,19 @@ def read_leading_bytes(words: Keys, starts: Positions, sizes: Positions) -> Keys
 
 def tokenize(texts: pl.Series) -> TokenBuffer:
     """Tokenize all texts into one buffer; null texts have no tokens."""
-    return _tokenize_rows(_newline_terminated(texts), slice(0, len(texts)))
+    return _tokenize_range(_to_newline_terminated_bytes(texts), slice(0, len(texts)))
 
 
 def tokenize_chunks(texts: pl.Series) -> Iterator[TokenBuffer]:
     """Tokenize texts in chunks of about `CHUNK` bytes; yield one buffer per chunk."""
-    lines = _newline_terminated(texts)
+    lines = _to_newline_terminated_bytes(texts)
     chunk_numbers = (lines.ends[1:] - lines.ends[0]) // CHUNK
     chunk_bounds = [0, *(np.flatnonzero(np.diff(chunk_numbers)) + 1).tolist(), len(texts)]
     for start, stop in pairwise(chunk_bounds):
-        yield _tokenize_rows(lines, slice(start, stop))
+        yield _tokenize_range(lines, slice(start, stop))
 
 
-def _newline_terminated(texts: pl.Series) -> TextBytes:
+def _to_newline_terminated_bytes(texts: pl.Series) -> TextBytes:
     """Return the UTF-8 bytes of texts, each followed by LF; nulls count as empty texts."""
     return to_bytes(texts.fill_null("") + "\n")
 
@@ -133,7 +133,7 @@ def from_joined_tokens(joined_tokens: pl.Series) -> TokenBuffer:
     return TokenBuffer(data, bounds, ends, np.searchsorted(ends, bounds))
 
 
-def _tokenize_rows(lines: TextBytes, rows: slice) -> TokenBuffer:
+def _tokenize_range(lines: TextBytes, rows: slice) -> TokenBuffer:
     """Tokenize a range of texts.
 
     Args:

@@ -15,7 +15,7 @@ import polars as pl
 
 from builder.io.tables import Table, write_query
 from builder.parameters import SelectParameters
-from builder.queries.counting import count_queries, count_users
+from builder.queries.counting import count_queries, count_candidate_users
 from builder.queries.forms import choose_published_texts
 from builder.runtime.limits import Limits
 from schemas import Candidates
@@ -68,7 +68,7 @@ class AnonymousQueries:
     connection: duckdb.DuckDBPyConnection
     params: SelectParameters
 
-    def batches(self) -> Iterator[pl.DataFrame]:
+    def iter_batches(self) -> Iterator[pl.DataFrame]:
         """Yield all k-anonymous queries in batches, in ascending order of `query`.
 
         The columns are those of `forms.choose_published_texts`, `impressions`, `clicks` and
@@ -95,7 +95,7 @@ class AnonymousQueries:
         Args:
             path: Parquet file to write (schema `Candidates`).
         """
-        count_users(self.connection, self.params)
+        count_candidate_users(self.connection, self.params)
         return write_query(self.connection, CANDIDATES, path, Candidates)
 
 

@@ -41,7 +41,7 @@ MAX_COUNT = 1e15
 """Maximum count, so that sums of counts are still exact in 64-bit floats."""
 
 
-def read_counts(path: Path) -> pl.DataFrame:
+def read_monthly_counts(path: Path) -> pl.DataFrame:
     """Read monthly counts: columns `label`, `month` (YYYY-MM), `count` and, optionally, `total`.
 
     Args:
@@ -56,7 +56,7 @@ def read_counts(path: Path) -> pl.DataFrame:
     if suffix == ".parquet":
         frame = parquet.read_with_row_limit(path).with_row_index("line", 1)
     elif suffix in SEPARATORS:
-        frame = _read_delimited(path, SEPARATORS[suffix])
+        frame = _read_delimited_file(path, SEPARATORS[suffix])
     else:
         raise UsageError(f"expected a file ending in .parquet, .tsv or .csv, found {path.name}")
     missing = sorted(set(COLUMNS) - set(frame.columns))
@@ -83,7 +83,7 @@ def read_counts(path: Path) -> pl.DataFrame:
     return cast.drop("line")
 
 
-def _read_delimited(path: Path, separator: str) -> pl.DataFrame:
+def _read_delimited_file(path: Path, separator: str) -> pl.DataFrame:
     """Read a CSV or TSV file as strings, with the line number of each row in column `line`."""
     lines = io.StringIO(read_text(Source(path, str(path))), newline="")
     allow_long_cells()
@@ -112,7 +112,7 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
     """Rank topic candidates by popularity times stability.
 
     Args:
-        counts: Monthly counts; see `read_counts`. Counts of the same label and month are summed.
+        counts: Monthly counts; see `read_monthly_counts`. Counts of the same label and month are summed.
         stability: Stability measure used in the score.
 
     Returns:
@@ -126,7 +126,7 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
     months = _month_range(counts)
     if len(months) < MIN_MONTHS:
         raise DataError(f"expected counts for at least {MIN_MONTHS} months, found {len(months)}")
-    labels, series = _monthly_series(counts, months)
+    labels, series = _monthly_count_matrix(counts, months)
     if not series.size or not series.max():
         raise DataError("expected at least one count above 0, found none")
     measures = _compute_measures(series)
@@ -141,12 +141,12 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
     )
 
 
-def rank_topic_file(path: Path | str, stability: Stability = "cv") -> pl.DataFrame:
+def rank_topics_from_file(path: Path | str, stability: Stability = "cv") -> pl.DataFrame:
     """Read monthly counts from a file, and rank the topic candidates; see `rank_topics`."""
-    return rank_topics(read_counts(Path(path)), stability)
+    return rank_topics(read_monthly_counts(Path(path)), stability)
 
 
-def to_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") -> pl.DataFrame:
+def to_topic_table(ranked: pl.DataFrame, language: str, stability: Stability = "cv") -> pl.DataFrame:
     """Convert ranked candidates to a topic table, whose column `source` explains rank and score.
 
     Args:
@@ -186,7 +186,7 @@ def write_topics(
     Raises:
         DataError: a label contains a tab or line break.
     """
-    rows = to_topics(ranked, language, stability)
+    rows = to_topic_table(ranked, language, stability)
     invalid = ranked["label"].filter(ranked["label"].str.contains(r"[\t\r\n]"))
     if len(invalid):
         raise DataError(f"expected labels without tabs and line breaks, found {invalid[0]!r}")
@@ -204,7 +204,7 @@ def _month_range(counts: pl.DataFrame) -> list[str]:
     return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(first, last + 1)]
 
 
-def _monthly_series(
+def _monthly_count_matrix(
     counts: pl.DataFrame, months: list[str]
 ) -> tuple[list[str], NDArray[np.float64]]:
     """Return the sorted labels and an array of their monthly counts, float64[labels, months]."""

@@ -18,8 +18,8 @@ import duckdb
 import polars as pl
 
 from builder.parameters import SplitParameters, VariantParameters
-from builder.queries.signatures import signature, variant_set_id
-from builder.queries.similarity import near_signatures
+from builder.queries.signatures import signature_expr, variant_set_id_expr
+from builder.queries.similarity import find_near_equal_signatures
 from builder.text.keys import fold, in_sample
 
 
@@ -68,10 +68,10 @@ def _add_signature_and_initial_set(
     """
     folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
     return (
-        folded.with_columns(signature(pl.col("folded")).alias("signature"))
+        folded.with_columns(signature_expr(pl.col("folded")).alias("signature"))
         .join(manual_sets, on="folded", how="left")
         .with_columns(
-            pl.coalesce("manual_set", variant_set_id(pl.col("signature"))).alias("initial_set")
+            pl.coalesce("manual_set", variant_set_id_expr(pl.col("signature"))).alias("initial_set")
         )
     )
 
@@ -106,7 +106,7 @@ def _link_groups_within_splits(
     Columns: `group`, `other`, `similarity`.
     """
     nodes = groups.select("signature", "group").unique().sort("signature", "group")
-    links = near_signatures(connection, nodes["signature"].unique().sort(), params.threshold)
+    links = find_near_equal_signatures(connection, nodes["signature"].unique().sort(), params.threshold)
     splits = (
         nodes.select("group")
         .unique()

@@ -107,14 +107,14 @@ def _split_later_snapshot(
     return queries.with_columns(seen_or_test_expr(ids))
 
 
-def split_unit_expr() -> pl.Expr:
+def split_key_expr() -> pl.Expr:
     """Return an expression for the id to split by: that of the variant set, else of the query."""
     return pl.coalesce("variant_set", "query_id").alias("unit")
 
 
 def train_or_heldout_expr(params: SplitParameters) -> pl.Expr:
     """Return an expression for the split in a training snapshot: `train` or `heldout`, by hash."""
-    heldout = in_sample(split_unit_expr(), params.heldout_share, params.seed)
+    heldout = in_sample(split_key_expr(), params.heldout_share, params.seed)
     return pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train")).alias("split")
 
 

@@ -12,8 +12,8 @@ import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from builder.queries.signatures import signature
-from builder.queries.similarity import near_signatures
+from builder.queries.signatures import signature_expr
+from builder.queries.similarity import find_near_equal_signatures
 from builder.text.keys import fold, in_sample
 
 COLUMNS = ("query_id", "text", "variant_set")
@@ -71,7 +71,7 @@ def queries_near_training(
     """
     signed, others = _add_signature(queries), _add_signature(train)["signature"].unique()
     signatures = pl.concat([signed["signature"], others]).unique().sort()
-    links = near_signatures(connection, signatures, threshold)
+    links = find_near_equal_signatures(connection, signatures, threshold)
     near = links.filter(pl.col("other").is_in(others.implode()))["signature"]
     return signed.filter(pl.col("signature").is_in(pl.concat([near, others]).implode()))["query_id"]
 
@@ -79,7 +79,7 @@ def queries_near_training(
 def _add_signature(queries: pl.DataFrame) -> pl.DataFrame:
     """Add the column `signature` to a table of queries."""
     folded = queries.with_columns(folded=fold(pl.col("text")))
-    return folded.with_columns(signature=signature(pl.col("folded"))).drop("folded")
+    return folded.with_columns(signature=signature_expr(pl.col("folded"))).drop("folded")
 
 
 def _add_groups(
@@ -90,7 +90,7 @@ def _add_groups(
     names = {"signature", "query_id", "variant_set"}
     nodes = pl.concat([signed[name].drop_nulls() for name in sorted(names)]).unique().sort()
     number = {name: index for index, name in enumerate(nodes)}
-    links = near_signatures(connection, signed["signature"].unique().sort(), threshold)
+    links = find_near_equal_signatures(connection, signed["signature"].unique().sort(), threshold)
     pairs = [
         signed.select("query_id", "signature"),
         signed.select("query_id", "variant_set").drop_nulls(),

@@ -26,7 +26,7 @@ def read_verdicts(files: Sequence[Source]) -> pl.DataFrame:
         FormatError: a file is not UTF-8, its header or a line is malformed, or a source assigns
             two scores to the same key and label.
     """
-    rows = [row for source in files for row in _read_file(source)]
+    rows = [row for source in files for row in _read_verdict_file(source)]
     frame = pl.DataFrame(rows, schema=Verdicts.dtypes(), orient="row").unique().sort(pl.all())
     conflicts = frame.filter(frame.select(Verdicts.primary_key()).is_duplicated())
     if conflicts.height:
@@ -39,7 +39,7 @@ def read_verdicts(files: Sequence[Source]) -> pl.DataFrame:
     return frame
 
 
-def _read_file(source: Source) -> Iterator[tuple[str, int, str, str, str, float]]:
+def _read_verdict_file(source: Source) -> Iterator[tuple[str, int, str, str, str, float]]:
     """Yield the verdict of every line that is not blank."""
     header, *lines = read_text_lines(source) or [""]
     if tuple(header.split("\t")) != HEADER:

@@ -43,7 +43,7 @@ from builder.tasks.classification.manifest import (
     DRIFT_FILE,
     REJECTS_FILE,
     read_provenance,
-    write_card,
+    write_dataset_card,
     write_classification_manifest,
 )
 from builder.tasks.classification.markers import read_markers
@@ -171,8 +171,8 @@ def classification_change_reasons(definition_file: Path, out: Path) -> tuple[str
     inputs = InputFiles.from_definition(definition, definition_file)
     published = read_provenance(out / definition.collection.version)
     return change_reasons(
-        _to_identity(published) if published else None,
-        _to_identity(_create_provenance(definition, inputs)),
+        _to_build_identity(published) if published else None,
+        _to_build_identity(_create_provenance(definition, inputs)),
     )
 
 
@@ -185,7 +185,7 @@ def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles)
     }
 
 
-def _to_identity(provenance: dict[str, Any]) -> Identity:
+def _to_build_identity(provenance: dict[str, Any]) -> Identity:
     """Convert the provenance of a version to the form that `change_reasons` compares."""
     return {
         "version": str(provenance["stage"]).partition("/")[2],
@@ -223,7 +223,7 @@ def _write_tables(
     ledger.check(STAGE)
     _check_splits_not_empty(definition, drift, folder / REJECTS_FILE)
     (folder / DRIFT_FILE).write_bytes(orjson.dumps(drift, option=orjson.OPT_INDENT_2))
-    write_card(folder, definition, drift)
+    write_dataset_card(folder, definition, drift)
 
 
 def _write_splits(connection: duckdb.DuckDBPyConnection, folder: Path) -> int:

@@ -83,7 +83,7 @@ class IntervalsSection(Section):
     )
 
     @model_validator(mode="after")
-    def _check_order(self) -> "IntervalsSection":
+    def _check_interval_order(self) -> "IntervalsSection":
         train, short, long = (period.interval for period in (self.train, self.short, self.long))
         for name, interval in (("train", train), ("short", short), ("long", long)):
             if interval.start >= interval.stop:
@@ -99,7 +99,7 @@ class IntervalsSection(Section):
             )
         return self
 
-    def by_name(self) -> dict[str, Interval]:
+    def intervals_by_name(self) -> dict[str, Interval]:
         """Return the time intervals by period name: `t`, `short` and `long`."""
         periods = {"t": self.train, "short": self.short, "long": self.long}
         return {name: period.interval for name, period in periods.items()}

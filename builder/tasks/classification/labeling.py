@@ -53,7 +53,7 @@ or `reason` is null.
 """
 
 
-def deduplication_key(text: pl.Expr) -> pl.Expr:
+def deduplication_key_expr(text: pl.Expr) -> pl.Expr:
     """Return an expression whose values are equal for duplicate texts.
 
     The key contains the folded words, without URLs and mentions, and with numbers replaced by 0.
@@ -142,7 +142,7 @@ class Labeler:
         labeled = posts.with_columns(
             marked=pl.Series(labels, dtype=pl.String),
             stripped=pl.Series(stripped, dtype=pl.String),
-        ).with_columns(identity=deduplication_key(pl.col("stripped")))
+        ).with_columns(identity=deduplication_key_expr(pl.col("stripped")))
         strip_markers = self.definition.labels.strip_markers
         return labeled.with_columns(text="stripped") if strip_markers else labeled
 
@@ -162,7 +162,7 @@ class Labeler:
     def _period_expr(self) -> pl.Expr:
         """Return an expression for the name of the period of each post; null if it is in none."""
         period = pl.lit(None, dtype=pl.String)
-        for name, interval in self.definition.intervals.by_name().items():
+        for name, interval in self.definition.intervals.intervals_by_name().items():
             inside = pl.col("time").is_between(interval.start, interval.stop, closed="left")
             period = pl.when(inside).then(pl.lit(name)).otherwise(period)
         return period

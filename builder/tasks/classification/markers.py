@@ -63,14 +63,14 @@ class MarkerList:
         self._polarities = {
             _strip_variation_selectors(marker.text): marker.polarity for marker in self.markers
         }
-        self._emoji_pattern = _compile_emoji(self._sorted_texts("emoji"))
-        emoticons = self._sorted_texts("emoticon")
+        self._emoji_pattern = _compile_emoji(self._texts_longest_first("emoji"))
+        emoticons = self._texts_longest_first("emoticon")
         self._emoticon_pattern, self._run_pattern = _compile_emoticons(emoticons)
         self._group_polarities = {
             _group_name(i): self._polarities[text] for i, text in enumerate(emoticons)
         }
 
-    def _sorted_texts(self, kind: str) -> list[str]:
+    def _texts_longest_first(self, kind: str) -> list[str]:
         """Return the texts of all markers of a kind, longest first (the order of preference)."""
         texts = (marker.text for marker in self.markers if marker.kind == kind)
         return sorted(texts, key=lambda text: (-len(text), text))

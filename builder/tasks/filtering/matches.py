@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from builder.tasks.filtering.score import FilteringResult
 
 
-def match_warnings(result: FilteringResult) -> Iterator[str]:
+def mismatch_warnings(result: FilteringResult) -> Iterator[str]:
     """Yield a warning if no document is relevant, and for each run without a judged document.
 
     Args:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from builder.tasks.filtering.kba import MAX_CONFIDENCE, FilteringRun, Truth
+from builder.tasks.filtering.kba import MAX_CONFIDENCE, FilteringRun, FilteringTruth
 from builder.tasks.filtering.parameters import FilteringParameters
 
 MIN_UTILITY = -0.5
@@ -30,7 +30,7 @@ OFFICIAL_BEST_SCHEMA = pl.Schema(
 
 
 def official_averages(
-    truth: Truth, runs: Sequence[FilteringRun], parameters: FilteringParameters
+    truth: FilteringTruth, runs: Sequence[FilteringRun], parameters: FilteringParameters
 ) -> pl.DataFrame:
     """Return the averages of the official TREC KBA scorer, per system and confidence cut-off.
 

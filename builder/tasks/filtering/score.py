@@ -21,7 +21,7 @@ import polars as pl
 
 from builder.errors import UsageError
 from builder.tasks.filtering.batches import TimeBatches, time_batches
-from builder.tasks.filtering.kba import FilteringRun, Truth, read_filtering_run, read_truth
+from builder.tasks.filtering.kba import FilteringRun, FilteringTruth, read_filtering_run, read_truth
 from builder.tasks.filtering.measures import MEASURES, TargetCounts, batch_measures
 from builder.tasks.filtering.official import best_official_averages, official_averages
 from builder.tasks.filtering.parameters import FilteringParameters
@@ -87,7 +87,7 @@ def evaluate_filtering(
 
 
 def score_filtering(
-    truth: Truth, runs: Sequence[FilteringRun], parameters: FilteringParameters
+    truth: FilteringTruth, runs: Sequence[FilteringRun], parameters: FilteringParameters
 ) -> FilteringResult:
     """Score filtering runs that have been read, with the same time batches for all systems.
 
@@ -153,7 +153,7 @@ class _MatchedRun:
     @classmethod
     def from_run(
         cls,
-        truth: Truth,
+        truth: FilteringTruth,
         run: FilteringRun,
         period: tuple[int, int],
         parameters: FilteringParameters,
@@ -204,13 +204,13 @@ def _score_cutoff(
     relevant = _add_batch_index(run.relevant, batches)
     documents = _count_documents(returned, relevant, batches)
     rows = _compute_batch_measures(
-        _count_pairs(returned, relevant), len(batches.starts), parameters
+        _count_pairs(returned, relevant), len(batches.batch_starts), parameters
     )
     return pl.DataFrame(
         {
             "system": [run.system] * len(rows),
             "cutoff": [cutoff] * len(rows),
-            "batch": batches.starts,
+            "batch": batches.batch_starts,
             "documents": documents,
             **{name: [row[name] for row in rows] for name in rows[0]},
         },
@@ -220,7 +220,7 @@ def _score_cutoff(
 
 def _add_batch_index(pairs: pl.DataFrame, batches: TimeBatches) -> pl.DataFrame:
     """Add the column `batch_index`: the zero-based index of the batch of each pair."""
-    return pairs.with_columns(batch_index=batches.find_indexes(pairs["time"].to_numpy()))
+    return pairs.with_columns(batch_index=batches.find_batch_indexes(pairs["time"].to_numpy()))
 
 
 def _count_documents(
@@ -229,7 +229,7 @@ def _count_documents(
     """Count the distinct documents in each batch that are returned or relevant, int64[batches]."""
     both = pl.concat([pairs.select("batch_index", "document") for pairs in (returned, relevant)])
     indexes = both.unique()["batch_index"].to_numpy()
-    return np.bincount(indexes, minlength=len(batches.starts)).astype(np.int64)
+    return np.bincount(indexes, minlength=len(batches.batch_starts)).astype(np.int64)
 
 
 def _count_pairs(returned: pl.DataFrame, relevant: pl.DataFrame) -> pl.DataFrame:

@@ -176,7 +176,7 @@ def _score_updates(
     mean_words = sum(_count_words(nugget.text) for nugget in nuggets.values()) / len(nuggets)
     matched: set[str] = set()
     for rank in sorted(range(len(pushed)), key=lambda i: pushed[i].time):
-        pooled = event.resolve(pushed[rank].update_id)
+        pooled = event.find_pooled_update(pushed[rank].update_id)
         if pooled is None and parameters.unpooled == "ignored":
             continue
         text = pooled.text.encode() if pooled else b""

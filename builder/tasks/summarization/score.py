@@ -28,14 +28,14 @@ from builder.tasks.summarization.files import (
 from builder.tasks.summarization.measures import (
     EventMeasures,
     Nugget,
-    Update,
+    MatchedUpdate,
     binary_relevance,
     graded_relevance,
     updates_before,
 )
 from builder.tasks.summarization.official import official_event_scores, official_means
 from builder.tasks.summarization.parameters import SummarizationParameters
-from builder.tasks.summarization.pool import count_words, matched_words, read_pool
+from builder.tasks.summarization.pool import count_words, matching_word_indexes, read_pool
 
 GAINS = ("free", "latency")
 SCORES = (
@@ -131,16 +131,16 @@ def evaluate_summaries(
     ignored = read_pool(judged_events, updates, matches)
     if events is not None:
         intervals = read_events(events)
-        _require_judged("the start and end", judged_events, sorted(intervals))
+        _require_judged_event("the start and end", judged_events, sorted(intervals))
         for name in judged_events.keys() & intervals.keys():
             judged_events[name].interval = intervals[name]
     systems = read_runs(runs)
     for system, pushed in systems.items():
-        _require_judged(f"updates of {system}", judged_events, sorted(pushed))
+        _require_judged_event(f"updates of {system}", judged_events, sorted(pushed))
     return score_summaries(judged_events, systems, parameters, ignored)
 
 
-def _require_judged(found: str, judged: Mapping[str, Event], names: Sequence[str]) -> None:
+def _require_judged_event(found: str, judged: Mapping[str, Event], names: Sequence[str]) -> None:
     expected = f"{found} of events with nuggets, such as {min(judged)!r}"
     require(not judged.keys().isdisjoint(names), expected, names)
 
@@ -176,8 +176,8 @@ def score_summaries(
         official_means=official_means(official),
         events=frame,
         taus=taus,
-        means=_average_events(frame, MEAN_KEYS, MEAN_SCHEMA),
-        tau_means=_average_events(taus, (*MEAN_KEYS, "tau"), TAU_MEAN_SCHEMA),
+        means=_average_over_events(frame, MEAN_KEYS, MEAN_SCHEMA),
+        tau_means=_average_over_events(taus, (*MEAN_KEYS, "tau"), TAU_MEAN_SCHEMA),
         ignored=pl.DataFrame(ignored_rows, schema=IGNORED_SCHEMA, orient="row"),
         parameters=parameters,
     )
@@ -188,7 +188,7 @@ def _iter_summaries(
     systems: Mapping[str, Mapping[str, Sequence[PushedUpdate]]],
     parameters: SummarizationParameters,
     ignored: Counter[str],
-) -> Iterator[tuple[dict[str, str], EventMeasures, list[Update]]]:
+) -> Iterator[tuple[dict[str, str], EventMeasures, list[MatchedUpdate]]]:
     """Yield the key, measures and updates for every combination of system, event and gain.
 
     Events without nuggets are skipped. Their updates and all unpooled updates are counted in
@@ -224,7 +224,7 @@ def _match_updates(
     nuggets: Mapping[str, Nugget],
     pushed: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
-) -> tuple[list[Update], int]:
+) -> tuple[list[MatchedUpdate], int]:
     """Return the updates of a system for an event, each with its matches.
 
     Also return the number of unpooled updates.
@@ -232,14 +232,14 @@ def _match_updates(
     mean_words = sum(nugget.words for nugget in nuggets.values()) / len(nuggets)
     updates, unpooled = [], 0
     for push in pushed:
-        pooled = event.resolve(push.update_id)
+        pooled = event.find_pooled_update(push.update_id)
         if pooled is not None:
-            matches = {n: words for n, words in matched_words(pooled).items() if n in nuggets}
-            updates.append(Update(push.time, count_words(pooled.text), matches))
+            matches = {n: words for n, words in matching_word_indexes(pooled).items() if n in nuggets}
+            updates.append(MatchedUpdate(push.time, count_words(pooled.text), matches))
             continue
         unpooled += 1
         if parameters.unpooled == "unmatched":
-            updates.append(Update(push.time, mean_words, {}))
+            updates.append(MatchedUpdate(push.time, mean_words, {}))
     return updates, unpooled
 
 
@@ -260,7 +260,7 @@ def _create_event_measures(
 
 
 def _score_event(
-    measures: EventMeasures, updates: Sequence[Update], interval: tuple[int, int] | None
+    measures: EventMeasures, updates: Sequence[MatchedUpdate], interval: tuple[int, int] | None
 ) -> dict[str, object]:
     """Return the scores of a system for an event, by column name."""
     row = asdict(measures.scores(updates)) | {"nuggets": len(measures.nuggets)}
@@ -274,7 +274,7 @@ def _score_event(
 
 def _score_taus(
     measures: EventMeasures,
-    updates: Sequence[Update],
+    updates: Sequence[MatchedUpdate],
     interval: tuple[int, int] | None,
     taus: Sequence[int],
 ) -> Iterator[dict[str, object]]:
@@ -285,7 +285,7 @@ def _score_taus(
         yield {"tau": tau} | asdict(measures.scores(updates_before(updates, interval[0] + tau)))
 
 
-def _average_events(scored: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
+def _average_over_events(scored: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
     """Return the mean of each measure over events, per group of `keys` (Aslam et al., eq. 13)."""
     rows = []
     measures = [name for name in schema if name in scored.columns and name not in keys]

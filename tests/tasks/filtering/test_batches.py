@@ -67,9 +67,9 @@ def test_batches_cover_the_period_without_a_gap(start, length, granularity):
     assert (np.diff(batches.edges) > 0).all()
     assert batches.edges[0] <= start < batches.edges[1]
     assert batches.edges[-2] < start + length <= batches.edges[-1]
-    assert batches.find_indexes(np.array([start, start + length - 1])).tolist() == [
+    assert batches.find_batch_indexes(np.array([start, start + length - 1])).tolist() == [
         0,
-        len(batches.starts) - 1,
+        len(batches.batch_starts) - 1,
     ]
 
 
