@@ -8,4 +8,9 @@ from builder.documents.shown import collect_shown_documents
 from builder.documents.stage import build_documents
 from builder.documents.verdicts import collect_page_verdicts
 
-__all__ = ["build_documents", "collect_page_verdicts", "collect_shown_documents", "measure_coverage"]
+__all__ = [
+    "build_documents",
+    "collect_page_verdicts",
+    "collect_shown_documents",
+    "measure_coverage",
+]

@@ -39,7 +39,7 @@ HASHES = "doc AS number, doc_id, shown, text_hash"
 
 
 class AcceptedPages(NamedTuple):
-    """Pages of a row group that the rules accept, and the number of excluded pages.
+    """Accepted pages of a row group, and the number of pages that the rules exclude.
 
     Args:
         row_group: Row group with the texts of the pages.
@@ -119,7 +119,7 @@ class FingerprintStore:
 
 
 def build_fingerprint_store(
-    groups: Sequence[RowGroup],
+    row_groups: Sequence[RowGroup],
     rules: PageRules,
     params: DocumentParameters,
     limits: Limits,
@@ -128,7 +128,7 @@ def build_fingerprint_store(
     """Read all pages of a snapshot, and store the fingerprints of the pages that the rules accept.
 
     Args:
-        groups: Row groups of the crawl.
+        row_groups: Row groups of the crawl.
         rules: Rules that exclude pages.
         params: Section `[documents]` of the definition.
         limits: Number of threads, memory limit, executor and scratch folder.
@@ -136,8 +136,8 @@ def build_fingerprint_store(
     """
     shingle_size = SHINGLE_SIZE if params.near_duplicates != "off" else None
     fingerprint = partial(_fingerprint_pages, shingle_size=shingle_size)
-    accepted = (_apply_rules(group, rules) for group in groups)
-    size = sum(group.size for group in groups)
+    accepted = (_apply_rules(group, rules) for group in row_groups)
+    size = sum(group.size for group in row_groups)
     store = FingerprintStore(limits.scratch)
     with process_pool(limits, size, MIN_POOL_BYTES, WORKER_BYTES) as readers:
         for pages, excluded in map_partitions(fingerprint, accepted, readers, single_threaded=True):

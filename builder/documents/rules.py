@@ -64,11 +64,11 @@ class PageRules:
         return with_origin.with_columns(reason.alias("reason"))
 
     @staticmethod
-    def _is_url_listed(pages: pl.DataFrame, urls: UrlList) -> pl.Series:
+    def _is_url_listed(pages: pl.DataFrame, url_list: UrlList) -> pl.Series:
         """Return a mask of the pages whose URL is in a list."""
-        if not urls:
+        if not url_list:
             return pl.repeat(value=False, n=pages.height, dtype=pl.Boolean, eager=True)
-        is_match = [urls.matches(url_key) for url_key in pages["url_key"].to_list()]
+        is_match = [url_list.matches(url_key) for url_key in pages["url_key"].to_list()]
         return pl.Series(is_match, dtype=pl.Boolean)
 
 
@@ -79,7 +79,7 @@ def add_selection_flags(
 
     Args:
         pages: Pages with the column `doc_id`.
-        shown: Keys of the documents shown.
+        shown: Keys of the documents shown for selected queries.
         params: Section `[documents]`, with the share and seed of the sample.
     """
     return pages.with_columns(

@@ -127,7 +127,9 @@ def _text_index_per_token(tokens: TokenBuffer) -> Integers:
     return np.cumsum(steps, out=steps)
 
 
-def _shingles_crossing_texts(tokens: TokenBuffer, shingle_size: int, shingle_count: int) -> Integers:
+def _shingles_crossing_texts(
+    tokens: TokenBuffer, shingle_size: int, shingle_count: int
+) -> Integers:
     """Return the indices of shingles that extend beyond the end of their text.
 
     Args:
@@ -176,16 +178,16 @@ def _shingle_hashes(token_hashes: Keys, shingle_size: int) -> Keys:
     return mix64(_rolling_hashes(token_hashes, shingle_size))
 
 
-def _rolling_hashes(token_hashes: Keys, size: int) -> Keys:
-    """Return the polynomial hash of each sequence of `size` consecutive token hashes."""
-    if size == 1:
+def _rolling_hashes(token_hashes: Keys, window_size: int) -> Keys:
+    """Return the polynomial hash of each sequence of `window_size` consecutive token hashes."""
+    if window_size == 1:
         return token_hashes
-    half = size // 2
+    half = window_size // 2
     parts = _rolling_hashes(token_hashes, half)
     whole = parts[:-half] * np.uint64(pow(SHINGLE_BASE, half, 2**64)) + parts[half:]
-    if size % 2 == 0:
+    if window_size % 2 == 0:
         return whole
-    return whole[:-1] * np.uint64(SHINGLE_BASE) + token_hashes[size - 1 :]
+    return whole[:-1] * np.uint64(SHINGLE_BASE) + token_hashes[window_size - 1 :]
 
 
 def mix64(values: Keys) -> Keys:

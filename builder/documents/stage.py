@@ -128,16 +128,18 @@ def build_documents(
 
 
 def _select_pages(
-    connection: duckdb.DuckDBPyConnection, groups: pl.DataFrame, params: DocumentParameters
+    connection: duckdb.DuckDBPyConnection,
+    duplicate_groups: pl.DataFrame,
+    params: DocumentParameters,
 ) -> Counter[str]:
     """Create the view `pages` of selected pages; count the dropped duplicates by reject reason.
 
     Args:
         connection: DuckDB connection with the view `fingerprinted`.
-        groups: Groups of duplicates; see `duplicates.find_duplicate_groups`.
+        duplicate_groups: Groups of duplicates; see `duplicates.find_duplicate_groups`.
         params: Section `[documents]` of the definition.
     """
-    candidates = groups.with_columns(key_to_id("number", "d").alias("doc_id"))
+    candidates = duplicate_groups.with_columns(key_to_id("number", "d").alias("doc_id"))
     with_reasons = candidates.with_columns(duplicate_reason_expr(params).alias("reason"))
     connection.register("duplicates", with_reasons.to_arrow())
     connection.execute(SELECTED_PAGES)
@@ -145,9 +147,10 @@ def _select_pages(
 
 
 def _last_prefix_per_part(connection: duckdb.DuckDBPyConnection) -> list[int]:
-    """Return the last key prefix of each part, chosen so that all parts have a similar size.
+    """Return the key prefixes at which the pages are split into parts of similar size.
 
-    Pages with a higher prefix than the last of these form a further part.
+    Each prefix is the last one of its part. Pages with higher prefixes than all of these form one
+    more part.
     """
     sizes = connection.execute(PREFIX_SIZES.format(shift=PREFIX_SHIFT)).fetchall()
     total = sum(size for _, size in sizes)

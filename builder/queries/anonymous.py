@@ -15,7 +15,7 @@ import polars as pl
 
 from builder.io.tables import Table, write_query
 from builder.parameters import SelectParameters
-from builder.queries.counting import count_queries, count_candidate_users
+from builder.queries.counting import count_candidate_users, count_queries
 from builder.queries.forms import choose_published_texts
 from builder.runtime.limits import Limits
 from schemas import Candidates

@@ -84,7 +84,7 @@ class LeakageReport:
             examples = "; ".join(f"{s} {q} ({p}) in train of {t}" for s, q, p, t in rows.rows())
             raise DataError(
                 f"expected no held-out or test query in training, found {self.leaks.height}: "
-                f"{examples}; assign queries with the same text, id or variant set to one split"
+                f"{examples}; put queries that share a text, id or variant set in the same split"
             )
 
 
@@ -199,7 +199,7 @@ def _add_signatures(snapshot: SnapshotQueries) -> pl.DataFrame:
 
 
 def find_exact_leaks(test: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
-    """Return pairs of a test and a training query with the same text, id or variant set.
+    """Return all pairs of a test and a training query that share a text, id or variant set.
 
     Args:
         test: Held-out and test queries; see `evaluation_and_train_queries`.
@@ -225,7 +225,7 @@ def find_near_leaks(
     train: pl.DataFrame,
     threshold: float,
 ) -> pl.DataFrame:
-    """Return pairs of a test and a training query that are spelled almost the same.
+    """Return all pairs of a test and a training query that are spelled almost the same.
 
     Args:
         connection: A DuckDB connection not shared with other callers.

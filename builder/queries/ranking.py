@@ -112,7 +112,8 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
     """Rank topic candidates by popularity times stability.
 
     Args:
-        counts: Monthly counts; see `read_monthly_counts`. Counts of the same label and month are summed.
+        counts: Monthly counts; see `read_monthly_counts`. Counts of the same label and month are
+            summed.
         stability: Stability measure used in the score.
 
     Returns:
@@ -146,11 +147,13 @@ def rank_topics_from_file(path: Path | str, stability: Stability = "cv") -> pl.D
     return rank_topics(read_monthly_counts(Path(path)), stability)
 
 
-def to_topic_table(ranked: pl.DataFrame, language: str, stability: Stability = "cv") -> pl.DataFrame:
+def to_topic_table(
+    ranked_topics: pl.DataFrame, language: str, stability: Stability = "cv"
+) -> pl.DataFrame:
     """Convert ranked candidates to a topic table, whose column `source` explains rank and score.
 
     Args:
-        ranked: Selected rows of `rank_topics`.
+        ranked_topics: Selected rows of `rank_topics`.
         language: ISO 639-1 code of the labels.
         stability: Stability measure used in the score.
     """
@@ -163,7 +166,7 @@ def to_topic_table(ranked: pl.DataFrame, language: str, stability: Stability = "
         pl.col("mean").round(1),
         "months",
     )
-    return ranked.select(
+    return ranked_topics.select(
         pl.format("t{}", pl.col("rank").cast(pl.String).str.zfill(4)).alias("topic_id"),
         "label",
         pl.lit("").alias("aliases"),
@@ -173,12 +176,12 @@ def to_topic_table(ranked: pl.DataFrame, language: str, stability: Stability = "
 
 
 def write_topics(
-    ranked: pl.DataFrame, path: Path, language: str, stability: Stability = "cv"
+    ranked_topics: pl.DataFrame, path: Path, language: str, stability: Stability = "cv"
 ) -> None:
     """Write ranked candidates to a TSV file of topics, for use in a collection definition.
 
     Args:
-        ranked: Selected rows of `rank_topics`.
+        ranked_topics: Selected rows of `rank_topics`.
         path: TSV file to write.
         language: ISO 639-1 code of the labels.
         stability: Stability measure used in the score.
@@ -186,8 +189,8 @@ def write_topics(
     Raises:
         DataError: a label contains a tab or line break.
     """
-    rows = to_topic_table(ranked, language, stability)
-    invalid = ranked["label"].filter(ranked["label"].str.contains(r"[\t\r\n]"))
+    rows = to_topic_table(ranked_topics, language, stability)
+    invalid = ranked_topics["label"].filter(ranked_topics["label"].str.contains(r"[\t\r\n]"))
     if len(invalid):
         raise DataError(f"expected labels without tabs and line breaks, found {invalid[0]!r}")
     rows.write_csv(path, separator="\t", quote_style="never")
@@ -223,22 +226,26 @@ def _monthly_count_matrix(
     return labels, filled["count"].fill_null(0).to_numpy().reshape(len(labels), len(months))
 
 
-def _compute_measures(series: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return the popularity and stability measures of all candidates, float64[labels] by name."""
-    mean, median = series.mean(axis=1), np.median(series, axis=1)
-    shares = series / np.maximum(series.sum(axis=1, keepdims=True), 1e-300)
-    logs = np.log1p(series)
-    months = np.arange(series.shape[1]) - (series.shape[1] - 1) / 2
+def _compute_measures(monthly_counts: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Compute the popularity and stability of all candidates: by name, float64[labels]."""
+    mean, median = monthly_counts.mean(axis=1), np.median(monthly_counts, axis=1)
+    shares = monthly_counts / np.maximum(monthly_counts.sum(axis=1, keepdims=True), 1e-300)
+    logs = np.log1p(monthly_counts)
+    months = np.arange(monthly_counts.shape[1]) - (monthly_counts.shape[1] - 1) / 2
     slope = logs @ months / (months @ months)
     present = mean > 0
     entropy = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
     return {
         "mean": mean,
         "popularity": np.log1p(mean) / np.log1p(mean.max()),
-        "cv": np.where(present, mean / np.where(present, mean + series.std(axis=1), 1), 0.0),
-        "evenness": entropy / np.log(series.shape[1]),
+        "cv": np.where(
+            present, mean / np.where(present, mean + monthly_counts.std(axis=1), 1), 0.0
+        ),
+        "evenness": entropy / np.log(monthly_counts.shape[1]),
         "floor": np.where(
-            median > 0, np.minimum(1, series.min(axis=1) / np.where(median > 0, median, 1)), 0.0
+            median > 0,
+            np.minimum(1, monthly_counts.min(axis=1) / np.where(median > 0, median, 1)),
+            0.0,
         ),
         "volatility": np.exp(-np.median(np.abs(np.diff(logs, axis=1)), axis=1)),
         "trend": np.exp(-np.abs(12 * slope)),

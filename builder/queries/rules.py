@@ -68,7 +68,9 @@ def selection_rules(
             "search_operator",
             _exclusion_condition(params.operators, pl.col("typed").str.contains(OPERATOR)),
         ),
-        QueryRule("url_like", _exclusion_condition(params.url_like, is_url_like_expr(pl.col("typed")))),
+        QueryRule(
+            "url_like", _exclusion_condition(params.url_like, is_url_like_expr(pl.col("typed")))
+        ),
         QueryRule(
             "navigational",
             (pl.col("clicks") >= params.navigational_clicks)

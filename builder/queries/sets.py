@@ -106,7 +106,9 @@ def _link_groups_within_splits(
     Columns: `group`, `other`, `similarity`.
     """
     nodes = groups.select("signature", "group").unique().sort("signature", "group")
-    links = find_near_equal_signatures(connection, nodes["signature"].unique().sort(), params.threshold)
+    links = find_near_equal_signatures(
+        connection, nodes["signature"].unique().sort(), params.threshold
+    )
     splits = (
         nodes.select("group")
         .unique()
@@ -144,7 +146,7 @@ def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
 
 
 def _absorb_neighbors(
-    groups: Iterable[str], neighbors: dict[str, list[tuple[str, float]]], fixed: set[str]
+    groups: Iterable[str], neighbors: dict[str, list[tuple[str, float]]], fixed_groups: set[str]
 ) -> Iterable[tuple[str, str, float]]:
     """Yield each absorbed group, the group that absorbs it, and their similarity.
 
@@ -157,13 +159,13 @@ def _absorb_neighbors(
             continue
         assigned.add(leader)
         for other, similarity in neighbors.get(leader, ()):
-            if other not in assigned and other not in fixed:
+            if other not in assigned and other not in fixed_groups:
                 assigned.add(other)
                 yield other, leader, similarity
 
 
 def _earlier_representatives(earlier_variants: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the earlier representatives (`query`) and the first snapshot of each (`since`)."""
+    """Return all earlier representatives (`query`), each with its first snapshot (`since`)."""
     frames = [
         table.filter(pl.col("query") == pl.col("representative")).select(
             "query", pl.lit(index, pl.Int64).alias("since")

@@ -108,7 +108,7 @@ def _split_later_snapshot(
 
 
 def split_key_expr() -> pl.Expr:
-    """Return an expression for the id to split by: that of the variant set, else of the query."""
+    """Return an expression for the id that is hashed: variant set id or, if null, query id."""
     return pl.coalesce("variant_set", "query_id").alias("unit")
 
 
@@ -128,7 +128,10 @@ def training_ids(train_queries: Sequence[Table]) -> list[str]:
 
 
 def seen_or_test_expr(train_ids: list[str]) -> pl.Expr:
-    """Return an expression for the split in a later snapshot: `seen` if trained on, else `test`."""
+    """Return an expression for the split: `seen` if the query or its set is in training, else `test`.
+
+    Only used for snapshots that are not training snapshots.
+    """
     seen = pl.col("query_id").is_in(train_ids) | pl.col("variant_set").is_in(train_ids)
     return (
         pl.when(seen.fill_null(False)).then(pl.lit("seen")).otherwise(pl.lit("test")).alias("split")

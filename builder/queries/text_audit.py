@@ -83,15 +83,18 @@ def audit_texts_in_file(path: Path | str) -> TextAudit:
     return audit_texts(read_query_texts(Path(path)))
 
 
-def _find_duplicates(texts: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Return each value of the column `by` that occurs under several ids, with ids and texts."""
+def _find_duplicates(texts: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return each value of a column that occurs under several ids, with its ids and texts."""
     return (
-        texts.filter(pl.col(by) != "")
-        .group_by(by)
+        texts.filter(pl.col(column) != "")
+        .group_by(column)
         .agg(
             pl.col("id").unique().sort().alias("ids"),
-            (pl.col("text") if by != "text" else pl.col("folded")).unique().sort().alias("texts"),
+            (pl.col("text") if column != "text" else pl.col("folded"))
+            .unique()
+            .sort()
+            .alias("texts"),
         )
         .filter(pl.col("ids").list.len() > 1)
-        .sort(by)
+        .sort(column)
     )

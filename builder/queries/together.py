@@ -22,7 +22,7 @@ COLUMNS = ("query_id", "text", "variant_set")
 def assign_splits(
     connection: duckdb.DuckDBPyConnection,
     queries: pl.DataFrame,
-    earlier: pl.DataFrame,
+    earlier_queries: pl.DataFrame,
     threshold: float,
     heldout_share: float,
     seed: str,
@@ -32,7 +32,8 @@ def assign_splits(
     Args:
         connection: A DuckDB connection not shared with other callers.
         queries: Queries of the snapshot, with the columns `COLUMNS`.
-        earlier: Queries of earlier training snapshots, with the columns `COLUMNS` and `split`.
+        earlier_queries: Queries of earlier training snapshots, with the columns `COLUMNS` and
+            `split`.
         threshold: Minimum edit similarity of two spellings of a word.
         heldout_share: Fraction of the groups to hold out.
         seed: Key of the hash that assigns groups to splits.
@@ -40,8 +41,8 @@ def assign_splits(
     Returns:
         One row per query, in the order of `queries`: `query_id`, `split`.
     """
-    previous = earlier.group_by("query_id").agg(pl.col("split").max().alias("previous"))
-    both = pl.concat([queries.select(COLUMNS), earlier.select(COLUMNS)])
+    previous = earlier_queries.group_by("query_id").agg(pl.col("split").max().alias("previous"))
+    both = pl.concat([queries.select(COLUMNS), earlier_queries.select(COLUMNS)])
     distinct = both.unique(["query_id", "variant_set"], keep="first", maintain_order=True)
     groups = _add_groups(connection, distinct, threshold).join(previous, on="query_id", how="left")
     unit = pl.coalesce("variant_set", "query_id")

@@ -98,7 +98,7 @@ def find_variants(
 
 
 def create_singleton_sets(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Return a table `variants` in which no queries are grouped; each represents itself."""
+    """Return a `variants` table in which every query represents only itself."""
     return candidates.select(
         "query",
         pl.col("query").alias("representative"),

@@ -40,7 +40,7 @@ def read_verdicts(files: Sequence[Source]) -> pl.DataFrame:
 
 
 def _read_verdict_file(source: Source) -> Iterator[tuple[str, int, str, str, str, float]]:
-    """Yield the verdict of every line that is not blank."""
+    """Yield the verdict in each line of a TSV file, except in blank lines."""
     header, *lines = read_text_lines(source) or [""]
     if tuple(header.split("\t")) != HEADER:
         expected = "<TAB>".join(HEADER)
@@ -71,7 +71,9 @@ def _parse_verdict(
         number = key64(url_key(key))
     elif kind == "user":
         if not re.fullmatch("[0-9a-fA-F]{1,16}", key):
-            raise ValueError(f"key: expected a user in 16 hexadecimal digits, found {key[:80]!r}")
+            raise ValueError(
+                f"key: expected a user key of 1 to 16 hexadecimal digits, found {key[:80]!r}"
+            )
         number = int(key, 16)
     else:
         raise ValueError(f"kind: expected query, user or document, found {kind!r}")

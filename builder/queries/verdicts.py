@@ -118,7 +118,8 @@ def excluded_keys(
         return {}
     rows = verdicts.scan().filter(pl.col("kind") == kind).collect()
     return {
-        each.name: rows.filter(_matches_filter_expr(each))["key"].unique().sort() for each in same_kind
+        each.name: rows.filter(_matches_filter_expr(each))["key"].unique().sort()
+        for each in same_kind
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import schemas
 from builder.errors import FormatError
-from builder.queries import audit_texts_in_file, audit_texts, audit_topics_in_files, audit_topics
+from builder.queries import audit_texts, audit_texts_in_file, audit_topics, audit_topics_in_files
 from builder.queries.texts import read_query_texts
 from builder.queries.topics import read_topic_table
 

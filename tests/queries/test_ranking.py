@@ -5,7 +5,13 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, FormatError, UsageError
-from builder.queries import STABILITIES, parse_topics, rank_topics, read_monthly_counts, to_topic_table
+from builder.queries import (
+    STABILITIES,
+    parse_topics,
+    rank_topics,
+    read_monthly_counts,
+    to_topic_table,
+)
 from builder.queries.topics import HEADER
 
 DAMAGED = {

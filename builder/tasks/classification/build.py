@@ -43,8 +43,8 @@ from builder.tasks.classification.manifest import (
     DRIFT_FILE,
     REJECTS_FILE,
     read_provenance,
-    write_dataset_card,
     write_classification_manifest,
+    write_dataset_card,
 )
 from builder.tasks.classification.markers import read_markers
 from builder.tasks.classification.selection import select_posts

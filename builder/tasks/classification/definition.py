@@ -58,8 +58,10 @@ class CollectionSection(Section):
 class Period(Section):
     """Half-open time interval [start, end) in UTC."""
 
-    start: datetime | date = Field(description="First day or start time")
-    end: datetime | date = Field(description="Day after the last day or end time (exclusive)")
+    start: datetime | date = Field(description="Start of the period: the first day, or a time")
+    end: datetime | date = Field(
+        description="End of the period, exclusive: the day after the last day, or a time"
+    )
 
     @property
     def interval(self) -> Interval:

@@ -147,7 +147,7 @@ class Labeler:
         return labeled.with_columns(text="stripped") if strip_markers else labeled
 
     def _assign_splits(self, posts: pl.DataFrame) -> pl.DataFrame:
-        """Add the columns `author`, `sample`, `period`, `split` and `reason` of `WORK_SCHEMA`."""
+        """Add the columns `author`, `sample`, `period`, `split` and `reason` to posts."""
         splits = AuthorSplits.from_shares(self.definition.authors, self.definition.seed)
         authors = [splits.hash_author(author) for author in posts["author"]]
         samples = [key64(f"{splits.seed}\nsample\n{post_id}") for post_id in posts["id"]]

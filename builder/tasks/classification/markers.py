@@ -77,7 +77,7 @@ class MarkerList:
 
     @property
     def prefilter_strings(self) -> list[str]:
-        """Substrings of markers, at least one of which occurs in every text with a marker."""
+        """Strings of which at least one occurs in every text that contains a marker."""
         return sorted({marker.text.partition("\ufe0f")[0] for marker in self.markers})
 
     def find_all(self, text: str) -> list[MarkerMatch]:

@@ -159,7 +159,9 @@ def check_trend_assumptions(
     require(0 < significance_level < 1, "a significance level in (0, 1)", significance_level)
     rows = []
     for unit in granularities:
-        trends = _fit_trends_of_all_measures(truth, runs, parameters, unit).filter(~pl.col("is_zero"))
+        trends = _fit_trends_of_all_measures(truth, runs, parameters, unit).filter(
+            ~pl.col("is_zero")
+        )
         normal = pl.col("anderson_darling_p").fill_null(0) >= significance_level
         independent = pl.col("durbin_watson_p").fill_null(0) >= significance_level
         counts = trends.select(
@@ -194,5 +196,5 @@ def _fit_trends_of_all_measures(
 
 
 def _positions_by_name(names: Sequence[str]) -> dict[str, int]:
-    """Return the position of each name in the sequence, as a sort key."""
+    """Map each name to its position in the sequence, for use as a sort key."""
     return {name: index for index, name in enumerate(names)}

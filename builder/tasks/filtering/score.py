@@ -120,7 +120,7 @@ def score_filtering(
 def _find_period(
     tables: Sequence[pl.DataFrame], parameters: FilteringParameters
 ) -> tuple[int, int]:
-    """Return the start and exclusive end of the period; by default, it spans all documents."""
+    """Return the start and exclusive end of the period, which spans all documents by default."""
     times = pl.concat([table["time"] for table in tables])
     if parameters.start is not None and parameters.end is not None:
         return parameters.start, parameters.end
@@ -136,7 +136,7 @@ def _find_period(
 
 @dataclass(frozen=True, slots=True)
 class _MatchedRun:
-    """(document, target) pairs that are relevant or that a system returned.
+    """(document, target) pairs that a system returned, and pairs that are relevant.
 
     Args:
         system: Name of the system.
@@ -224,30 +224,32 @@ def _add_batch_index(pairs: pl.DataFrame, batches: TimeBatches) -> pl.DataFrame:
 
 
 def _count_documents(
-    returned: pl.DataFrame, relevant: pl.DataFrame, batches: TimeBatches
+    returned_pairs: pl.DataFrame, relevant_pairs: pl.DataFrame, batches: TimeBatches
 ) -> npt.NDArray[np.int64]:
-    """Count the distinct documents in each batch that are returned or relevant, int64[batches]."""
-    both = pl.concat([pairs.select("batch_index", "document") for pairs in (returned, relevant)])
+    """Count the distinct returned or relevant documents of each batch, int64[batches]."""
+    both = pl.concat(
+        [pairs.select("batch_index", "document") for pairs in (returned_pairs, relevant_pairs)]
+    )
     indexes = both.unique()["batch_index"].to_numpy()
     return np.bincount(indexes, minlength=len(batches.batch_starts)).astype(np.int64)
 
 
-def _count_pairs(returned: pl.DataFrame, relevant: pl.DataFrame) -> pl.DataFrame:
+def _count_pairs(returned_pairs: pl.DataFrame, relevant_pairs: pl.DataFrame) -> pl.DataFrame:
     """Count true positives, false positives and relevant documents per batch and target."""
     keys = ["batch_index", "target"]
     hit = pl.col("hit")
-    returned_counts = returned.group_by(keys).agg(tp=hit.sum(), fp=hit.not_().sum())
-    relevant_counts = relevant.group_by(keys).agg(true=pl.len())
+    returned_counts = returned_pairs.group_by(keys).agg(tp=hit.sum(), fp=hit.not_().sum())
+    relevant_counts = relevant_pairs.group_by(keys).agg(true=pl.len())
     joined = returned_counts.join(relevant_counts, on=keys, how="full", coalesce=True)
     counts = pl.col("tp", "fp", "true").fill_null(0).cast(pl.Int64)
     return joined.with_columns(counts).sort(keys)
 
 
 def _compute_batch_measures(
-    counts: pl.DataFrame, n_batches: int, parameters: FilteringParameters
+    pair_counts: pl.DataFrame, n_batches: int, parameters: FilteringParameters
 ) -> list[dict[str, float | int | None]]:
     """Return the counts and measures of every batch, by column name."""
     targets: list[list[TargetCounts]] = [[] for _ in range(n_batches)]
-    for index, tp, fp, true in counts.select("batch_index", "tp", "fp", "true").iter_rows():
+    for index, tp, fp, true in pair_counts.select("batch_index", "tp", "fp", "true").iter_rows():
         targets[index].append((tp, fp, true))
     return [batch_measures(batch, parameters.average, parameters.zeta) for batch in targets]

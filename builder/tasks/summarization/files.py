@@ -85,7 +85,7 @@ class Event:
     interval: tuple[int, int] | None = None
 
     def find_pooled_update(self, update_id: str) -> PooledUpdate | None:
-        """Return a pooled update or, for a duplicate, its original; None for an unpooled update."""
+        """Return a pooled update or, if it is a duplicate, its original; None if it is not pooled."""
         pooled = self.pool.get(update_id)
         if pooled is None or pooled.original is None:
             return pooled
@@ -129,7 +129,7 @@ class FileRow:
         return " ".join(self.fields[start:])
 
     def _require_field(self, pattern: re.Pattern[str], index: int, expected: str) -> str:
-        """Return a field that matches a pattern; raise a `FormatError` if it does not match."""
+        """Return a field if it matches a pattern; otherwise raise a `FormatError`."""
         text = self.fields[index]
         if not pattern.fullmatch(text):
             raise self.create_format_error(f"{expected} (field {index + 1})", text)
@@ -183,9 +183,13 @@ def read_nuggets(path: Path) -> dict[str, Event]:
             row.join_fields(5),
         )
         if name in nuggets:
-            raise row.create_format_error("a nugget id that did not occur before in its event", name)
+            raise row.create_format_error(
+                "a nugget id that did not occur before in its event", name
+            )
         if importance < 0 or row.parse_integer(4, "length") < 0:
-            raise row.create_format_error("an importance and a length of at least 0", row.fields[3:5])
+            raise row.create_format_error(
+                "an importance and a length of at least 0", row.fields[3:5]
+            )
         if not text.strip():
             raise row.create_format_error("the text of the nugget as field 6", text)
         nuggets[name] = JudgedNugget(row.parse_integer(2, "unix time"), importance, text)
@@ -246,13 +250,15 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
         name = normalize_event_id(row.fields[0])
         interval = (row.parse_integer(1, "start"), row.parse_integer(2, "end"))
         if name in intervals or interval[0] >= interval[1]:
-            raise row.create_format_error("a new event id, and an end after the start", row.fields[:3])
+            raise row.create_format_error(
+                "a new event id, and an end after the start", row.fields[:3]
+            )
         intervals[name] = interval
     return intervals
 
 
 def _read_xml_topics(path: Path) -> Iterator[FileRow]:
-    """Yield id, start and end of every event in an XML file of topics."""
+    """Yield the id, start and end of every event in an XML file of topics."""
     text = "\n".join(line for _, line in numbered_lines(path))
     try:
         root = ElementTree.fromstring(text)  # noqa: S314  expat bounds entity expansion

@@ -4,7 +4,7 @@ Computes the 19 columns printed by the scorer per system and event, and their me
 The scorer differs from the metrics document (Aslam et al. 2014) in details that affect the scores:
 
 - Nuggets of importance 0 are ignored. The relevance of a nugget is e^importance / e^3.
-- Words are delimited by single spaces, and offsets of matches are in bytes. A match marks the words
+- Words are separated by single spaces, and offsets of matches are in bytes. A match marks the words
   of its span shifted by one word to the left (`marked_words`).
 - Only the first match of a nugget counts and marks words: the earliest update, and within an update
   the first line of the matches file.
@@ -95,16 +95,16 @@ def official_event_scores(
     return pl.DataFrame(rows, schema=OFFICIAL_SCHEMA)
 
 
-def official_means(table: pl.DataFrame) -> pl.DataFrame:
+def official_means(event_scores: pl.DataFrame) -> pl.DataFrame:
     """Return the mean official scores of each system over events, best system first.
 
     Args:
-        table: Table returned by `official_event_scores`.
+        event_scores: Table returned by `official_event_scores`.
     """
     rows = [
         {"system": system, "events": group.height}
         | {name: math.fsum(group[name]) / group.height for name in ("updates", *COLUMNS)}
-        for (system,), group in table.group_by("system", maintain_order=True)
+        for (system,), group in event_scores.group_by("system", maintain_order=True)
     ]
     means = pl.DataFrame(rows, schema=OFFICIAL_MEAN_SCHEMA)
     return means.sort("harmonic_mean", "system", descending=[True, False])
@@ -241,7 +241,7 @@ def _compute_measures(
 
 
 def _count_words(text: str) -> int:
-    """Return the number of words in a text; words are separated by single spaces."""
+    """Return the number of words in a text, where words are separated by single spaces."""
     return text.count(" ") + 1
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from builder.tasks.summarization.files import (
     Event,
+    FileRow,
     NuggetMatch,
     PooledUpdate,
-    FileRow,
     normalize_event_id,
     read_rows,
 )
@@ -49,7 +49,7 @@ def count_words(text: str) -> int:
 
 
 def matching_word_indexes(update: PooledUpdate) -> dict[str, WordIndexes]:
-    """Return the indexes of the words in an update that match each nugget, by nugget id."""
+    """Return a mapping from nugget ids to the indexes of the matching words in an update."""
     spans = [match.span() for match in _WORD.finditer(update.text)]
     words: dict[str, WordIndexes] = {}
     for match in update.matches:
@@ -78,7 +78,9 @@ class _PoolReader:
                 continue
             name, length, text = row.fields[1], row.parse_integer(4, "length"), row.join_fields(6)
             if name in event.pool or length < 0:
-                raise row.create_format_error("a new update id, and a length of at least 0", (name, length))
+                raise row.create_format_error(
+                    "a new update id, and a length of at least 0", (name, length)
+                )
             if length and not text.strip():
                 raise row.create_format_error("the text of the update as field 7", text)
             original = row.fields[5] if len(row.fields) > 5 else NO_DUPLICATE

@@ -27,8 +27,8 @@ from builder.tasks.summarization.files import (
 )
 from builder.tasks.summarization.measures import (
     EventMeasures,
-    Nugget,
     MatchedUpdate,
+    Nugget,
     binary_relevance,
     graded_relevance,
     updates_before,
@@ -49,10 +49,14 @@ INTEGRALS = ("comprehensiveness_integral", "comprehensiveness_integral_mean")
 
 
 def _create_schema(
-    strings: Sequence[str], integers: Sequence[str], floats: Sequence[str]
+    string_columns: Sequence[str], integer_columns: Sequence[str], float_columns: Sequence[str]
 ) -> pl.Schema:
     """Return a schema with string, integer and float columns, in this order."""
-    groups = ((strings, pl.String()), (integers, pl.Int64()), (floats, pl.Float64()))
+    groups = (
+        (string_columns, pl.String()),
+        (integer_columns, pl.Int64()),
+        (float_columns, pl.Float64()),
+    )
     return pl.Schema([(name, dtype) for names, dtype in groups for name in names])
 
 
@@ -140,9 +144,11 @@ def evaluate_summaries(
     return score_summaries(judged_events, systems, parameters, ignored)
 
 
-def _require_judged_event(found: str, judged: Mapping[str, Event], names: Sequence[str]) -> None:
-    expected = f"{found} of events with nuggets, such as {min(judged)!r}"
-    require(not judged.keys().isdisjoint(names), expected, names)
+def _require_judged_event(
+    description: str, judged_events: Mapping[str, Event], event_ids: Sequence[str]
+) -> None:
+    expected = f"{description} of events with nuggets, such as {min(judged_events)!r}"
+    require(not judged_events.keys().isdisjoint(event_ids), expected, event_ids)
 
 
 def score_summaries(
@@ -210,7 +216,10 @@ def _iter_summaries(
 
 
 def _select_nuggets(event: Event, parameters: SummarizationParameters) -> dict[str, Nugget]:
-    """Return an event's nuggets by id; omit importance 0 if `zero_importance` is `dropped`."""
+    """Return the nuggets of an event by id.
+
+    Nuggets of importance 0 are omitted if `zero_importance` is `dropped`.
+    """
     keep_all = parameters.zero_importance == "kept"
     return {
         name: Nugget(nugget.time, nugget.importance, count_words(nugget.text))
@@ -234,7 +243,9 @@ def _match_updates(
     for push in pushed:
         pooled = event.find_pooled_update(push.update_id)
         if pooled is not None:
-            matches = {n: words for n, words in matching_word_indexes(pooled).items() if n in nuggets}
+            matches = {
+                n: words for n, words in matching_word_indexes(pooled).items() if n in nuggets
+            }
             updates.append(MatchedUpdate(push.time, count_words(pooled.text), matches))
             continue
         unpooled += 1
@@ -285,12 +296,18 @@ def _score_taus(
         yield {"tau": tau} | asdict(measures.scores(updates_before(updates, interval[0] + tau)))
 
 
-def _average_over_events(scored: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return the mean of each measure over events, per group of `keys` (Aslam et al., eq. 13)."""
+def _average_over_events(
+    event_scores: pl.DataFrame, group_columns: Sequence[str], schema: pl.Schema
+) -> pl.DataFrame:
+    """Return the mean of each measure over the events of each group (Aslam et al., eq. 13)."""
     rows = []
-    measures = [name for name in schema if name in scored.columns and name not in keys]
-    for key, group in scored.sort(*keys, "event").group_by(*keys, maintain_order=True):
+    measures = [
+        name for name in schema if name in event_scores.columns and name not in group_columns
+    ]
+    for key, group in event_scores.sort(*group_columns, "event").group_by(
+        *group_columns, maintain_order=True
+    ):
         defined = {name: group[name].drop_nulls().to_list() for name in measures}
         means = {name: fmean(values) if values else None for name, values in defined.items()}
-        rows.append(dict(zip(keys, key, strict=True)) | {"events": group.height} | means)
+        rows.append(dict(zip(group_columns, key, strict=True)) | {"events": group.height} | means)
     return pl.DataFrame(rows, schema=schema)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from builder.tasks.summarization.measures import (
     EventMeasures,
-    Nugget,
     MatchedUpdate,
+    Nugget,
     binary_relevance,
     earliest_matches,
     f_half_harmonic,
@@ -151,7 +151,10 @@ def test_f_of_nothing_is_zero():
 
 
 def test_of_updates_of_one_second_the_first_pushed_counts():
-    twins = [MatchedUpdate(5, 3, {"n1": frozenset({0})}), MatchedUpdate(5, 9, {"n1": frozenset({1})})]
+    twins = [
+        MatchedUpdate(5, 3, {"n1": frozenset({0})}),
+        MatchedUpdate(5, 9, {"n1": frozenset({1})}),
+    ]
     assert earliest_matches(twins) == {"n1": 0}
     assert earliest_matches(twins[::-1]) == {"n1": 0}
 

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from builder.tasks.summarization.files import Event, JudgedNugget, NuggetMatch, PooledUpdate, PushedUpdate
+from builder.tasks.summarization.files import (
+    Event,
+    JudgedNugget,
+    NuggetMatch,
+    PooledUpdate,
+    PushedUpdate,
+)
 from builder.tasks.summarization.official import COLUMNS, ideal_gain, marked_words, official_scores
 from builder.tasks.summarization.parameters import SummarizationParameters
 from builder.tasks.summarization.score import evaluate_summaries
@@ -19,7 +25,9 @@ NUGGETS = {
     "n0": JudgedNugget(0, 0, "a very long nugget that does not count"),
 }
 POOL = {
-    "d-1": PooledUpdate("aa bb cc dd ee", None, [NuggetMatch("n1", 3, 8), NuggetMatch("n2", 9, 14)]),
+    "d-1": PooledUpdate(
+        "aa bb cc dd ee", None, [NuggetMatch("n1", 3, 8), NuggetMatch("n2", 9, 14)]
+    ),
     "d-2": PooledUpdate("x y z"),
     "e-1": PooledUpdate("aa bb cc dd ee", "d-1"),
     "d-3": PooledUpdate("aa bb cc", None, [NuggetMatch("n0", 0, 8), NuggetMatch("n9", 0, 8)]),
@@ -97,7 +105,11 @@ def test_words_are_counted_by_spaces():
 
 
 def test_the_first_match_of_a_nugget_marks_words():
-    pool = {"d-1": PooledUpdate("aa bb cc dd", None, [NuggetMatch("n1", 3, 5), NuggetMatch("n1", 6, 11)])}
+    pool = {
+        "d-1": PooledUpdate(
+            "aa bb cc dd", None, [NuggetMatch("n1", 3, 5), NuggetMatch("n1", 6, 11)]
+        )
+    }
     assert scores([PushedUpdate("d-1", 0)], pool)["expected_verbosity"] == exactly(1 + 3 / 3)
 
 
