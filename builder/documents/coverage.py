@@ -1,4 +1,4 @@
-"""The stage `coverage`: counts how many shown documents are in the crawl and in the snapshot.
+"""The stage `coverage`: counts how many of the shown documents the crawl and the snapshot contain.
 
 Input: impressions, crawled pages and documents of a snapshot. Output: `coverage`, with the numbers
 of documents and impressions, for the whole log and for candidate queries; `host_coverage`, the same

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from builder.documents.duplicates import SignatureFile, find_duplicate_groups
-from builder.documents.fingerprints import FingerprintedPages, analyze_texts
+from builder.documents.fingerprints import FingerprintedPages, fingerprint_pages_with_language
 from builder.documents.key_order import drop_texts
 from builder.documents.row_groups import NO_PAGES, RowGroup
 from builder.documents.rules import PageRules
@@ -73,7 +73,9 @@ class FingerprintStore:
         self._bands: list[Path] = []
         self._signatures = folder / "signatures"
         self._signatures.touch()
-        no_pages = analyze_texts(NO_PAGES.with_columns(shown=False, sampled=False))
+        no_pages = fingerprint_pages_with_language(
+            NO_PAGES.with_columns(shown=False, sampled=False)
+        )
         self.add(FingerprintedPages(drop_texts(no_pages.pages), None))
 
     def add(self, fingerprinted_pages: FingerprintedPages) -> None:
@@ -156,12 +158,14 @@ def _apply_rules(row_group: RowGroup, rules: PageRules) -> AcceptedPages:
 
 
 def _fingerprint_pages(
-    accepted: AcceptedPages, _: Limits, shingle_size: int | None
+    accepted_pages: AcceptedPages, _: Limits, shingle_size: int | None
 ) -> tuple[FingerprintedPages, Counter[str]]:
     """Fingerprint the accepted pages of a row group, and drop their texts.
 
     Returns:
         The fingerprinted pages, and the number of excluded pages by reject reason.
     """
-    pages, sketches = analyze_texts(accepted.row_group.add_texts(accepted.pages), shingle_size)
-    return FingerprintedPages(drop_texts(pages), sketches), accepted.excluded
+    pages, sketches = fingerprint_pages_with_language(
+        accepted_pages.row_group.add_texts(accepted_pages.pages), shingle_size
+    )
+    return FingerprintedPages(drop_texts(pages), sketches), accepted_pages.excluded

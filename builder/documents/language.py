@@ -70,7 +70,7 @@ def _detect_language(sample: str) -> DetectedLanguage:
 
 
 def _lower_if_mostly_capitals(line: str) -> str:
-    """Lowercase a mostly uppercase line, for which the model would detect a wrong language."""
+    """Lowercase a mostly uppercase line, for which the model would detect the wrong language."""
     data = line.encode()
     capitals = len(data) - len(data.translate(None, _UPPERCASE))
     is_mostly_capitals = 2 * capitals > len(line) or line.isupper()

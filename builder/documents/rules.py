@@ -73,16 +73,16 @@ class PageRules:
 
 
 def add_selection_flags(
-    pages: pl.DataFrame, shown: pl.Series, params: DocumentParameters
+    pages: pl.DataFrame, shown_keys: pl.Series, params: DocumentParameters
 ) -> pl.DataFrame:
     """Add the Boolean columns `shown` (to users) and `sampled` (in the sample) to pages.
 
     Args:
         pages: Pages with the column `doc_id`.
-        shown: Keys of the documents shown for selected queries.
+        shown_keys: Keys of the documents shown for selected queries.
         params: Section `[documents]`, with the share and seed of the sample.
     """
     return pages.with_columns(
-        shown=id_to_key("doc_id").is_in(shown.implode()),
+        shown=id_to_key("doc_id").is_in(shown_keys.implode()),
         sampled=in_sample("doc_id", params.sample_share, params.sample_seed),
     )

@@ -41,7 +41,7 @@ class Sketches(NamedTuple):
     Args:
         signatures: Smallest hash of each bin, uint32[n, 64]; `EMPTY` for bins without a shingle.
         bands: Hash of the four bins of each band, uint64[n, 16].
-        filled: Whether any of the four bins of each band has a shingle, bool[n, 16].
+        filled: Whether at least one of the four bins of a band has a shingle, bool[n, 16].
     """
 
     signatures: Signatures

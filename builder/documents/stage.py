@@ -96,7 +96,7 @@ def build_documents(
         Ledger that counts pages.
 
     Raises:
-        FormatError: a line in a URL list is neither a host, a URL prefix nor a URL.
+        FormatError: a line in a URL list is not a host, a URL prefix or a URL.
     """
     rules = PageRules(
         shown_documents.scan().select("doc").collect()["doc"],

@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.alignment.absence import CrawlTables
 from builder.alignment.document_changes import align_documents
-from builder.documents.fingerprints import fingerprint_texts
+from builder.documents.fingerprints import fingerprint_pages
 from builder.documents.key_order import drop_texts, read_pages_in_key_order
 from builder.documents.row_groups import NO_PAGES, RowGroup, iter_row_groups
 from builder.drift import documents as document_drift
@@ -166,7 +166,7 @@ def _fingerprint_row_group(row_group: RowGroup) -> pl.DataFrame:
 
 def _fingerprint(pages: pl.DataFrame) -> pl.DataFrame:
     """Add fingerprints of the page texts, and drop the texts."""
-    return drop_texts(fingerprint_texts(pages).pages)
+    return drop_texts(fingerprint_pages(pages).pages)
 
 
 def _summarize_ledger(ledger: Ledger) -> dict[str, Any]:

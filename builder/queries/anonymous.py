@@ -90,7 +90,7 @@ class AnonymousQueries:
         self.connection.unregister("selected")
 
     def write_candidates(self, path: Path) -> int:
-        """Count the users of each candidate, and write the candidates; return their number.
+        """Count the users of each candidate, write the candidates, and return their number.
 
         Args:
             path: Parquet file to write (schema `Candidates`).

@@ -150,8 +150,8 @@ def _absorb_neighbors(
 ) -> Iterable[tuple[str, str, float]]:
     """Yield each absorbed group, the group that absorbs it, and their similarity.
 
-    Groups are visited in the given order. Each absorbs those of its neighbors that are not fixed
-    and not absorbed yet.
+    Groups are visited in the given order. Each absorbs all its neighbors, except those that are
+    already absorbed or in `fixed_groups` (groups of manual or earlier sets).
     """
     assigned: set[str] = set()
     for leader in groups:

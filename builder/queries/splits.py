@@ -17,7 +17,7 @@ import polars as pl
 from builder.io.tables import Table, write_frame
 from builder.parameters import SplitParameters
 from builder.queries.leakage import SnapshotQueries, require_no_leaks
-from builder.queries.together import COLUMNS, assign_splits, queries_near_training
+from builder.queries.together import COLUMNS, assign_splits, find_queries_near_training
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -98,11 +98,13 @@ def _split_later_snapshot(
     params: SplitParameters,
     threshold: float,
 ) -> pl.DataFrame:
-    """Assign the queries of a snapshot that is not a training snapshot to `seen` or `test`."""
+    """Assign the queries of a later (not a training) snapshot to the splits `seen` and `test`."""
     ids = training_ids(train_queries)
     if params.near == "together":
         earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
-        near = queries_near_training(connection, queries, earlier.filter(split="train"), threshold)
+        near = find_queries_near_training(
+            connection, queries, earlier.filter(split="train"), threshold
+        )
         ids = sorted({*ids, *near})
     return queries.with_columns(seen_or_test_expr(ids))
 
@@ -128,9 +130,9 @@ def training_ids(train_queries: Sequence[Table]) -> list[str]:
 
 
 def seen_or_test_expr(train_ids: list[str]) -> pl.Expr:
-    """Return an expression for the split: `seen` if the query or its set is in training, else `test`.
+    """Return an expression for the split in a later snapshot: `seen` or `test`.
 
-    Only used for snapshots that are not training snapshots.
+    A query is `seen` if the query or its variant set is in training.
     """
     seen = pl.col("query_id").is_in(train_ids) | pl.col("variant_set").is_in(train_ids)
     return (

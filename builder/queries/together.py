@@ -56,7 +56,7 @@ def assign_splits(
     return queries.select("query_id").join(splits, on="query_id", maintain_order="left")
 
 
-def queries_near_training(
+def find_queries_near_training(
     connection: duckdb.DuckDBPyConnection,
     queries: pl.DataFrame,
     train: pl.DataFrame,

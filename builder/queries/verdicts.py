@@ -124,7 +124,11 @@ def excluded_keys(
 
 
 def _matches_filter_expr(verdict_filter: VerdictFilter) -> pl.Expr:
-    """Return an expression that is true for verdicts with a filter's label, source and score."""
+    """Return an expression that is true for the verdicts that a filter selects.
+
+    These have the label of the filter, at least its minimum score and, if it has a source, this
+    source.
+    """
     condition = pl.col("label") == verdict_filter.label
     condition &= pl.col("score") >= verdict_filter.min_score
     if verdict_filter.source is None:

@@ -108,12 +108,12 @@ class Labeler:
         with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as writer:
             for source in sources:
                 for block in read_posts(source):
-                    frame = self.label_block(block, source.name)
+                    frame = self.label_posts(block, source.name)
                     writer.write_table(frame.to_arrow().cast(schema))
                     rows += frame.height
         return rows
 
-    def label_block(self, block: PostBlock, file: str) -> pl.DataFrame:
+    def label_posts(self, block: PostBlock, file: str) -> pl.DataFrame:
         """Convert a block of records to rows of the work table (`WORK_SCHEMA`)."""
         posts = self._assign_splits(self._add_distant_labels(block.posts))
         is_candidate = pl.col("reason").is_null()

@@ -67,7 +67,7 @@ class MarkerList:
         emoticons = self._texts_longest_first("emoticon")
         self._emoticon_pattern, self._run_pattern = _compile_emoticons(emoticons)
         self._group_polarities = {
-            _group_name(i): self._polarities[text] for i, text in enumerate(emoticons)
+            _emoticon_group_name(i): self._polarities[text] for i, text in enumerate(emoticons)
         }
 
     def _texts_longest_first(self, kind: str) -> list[str]:
@@ -108,7 +108,7 @@ class MarkerList:
                 yield MarkerMatch(match.start(), match.end(), polarity)
 
 
-def _group_name(number: int) -> str:
+def _emoticon_group_name(number: int) -> str:
     return f"emoticon_{number}"
 
 
@@ -134,7 +134,9 @@ def _compile_emoticons(texts: list[str]) -> tuple[re.Pattern[str], re.Pattern[st
     if not texts:
         return re.compile(r"(?!)"), re.compile(r"(?!)")
     repeated = [f"{re.escape(text)}{re.escape(text[-1])}*+" for text in texts]
-    one = "|".join(f"(?P<{_group_name(number)}>{form})" for number, form in enumerate(repeated))
+    one = "|".join(
+        f"(?P<{_emoticon_group_name(number)}>{form})" for number, form in enumerate(repeated)
+    )
     worded = "|".join(re.escape(text) for text in texts if text[0].isalnum())
     first = re.escape("".join(sorted({text[0] for text in texts})))
     before = rf"(?=[{first}])(?<![{_EMOTICON_CHARS}\d])" + (

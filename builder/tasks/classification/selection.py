@@ -164,5 +164,5 @@ def limit_split_size(
     connection.execute(REJECT_UNSAMPLED.format(group=group), {"split": split, "limit": limit})
 
 
-def _polarity_counts(counts: dict[str, int]) -> Sequence[int]:
-    return [counts.get(polarity, 0) for polarity in ("positive", "negative")]
+def _polarity_counts(label_counts: dict[str, int]) -> Sequence[int]:
+    return [label_counts.get(polarity, 0) for polarity in ("positive", "negative")]

@@ -71,7 +71,7 @@ def compare_granularities(
     parameters: FilteringTrendParameters | None = None,
     granularities: Sequence[str] = GRANULARITIES,
 ) -> pl.DataFrame:
-    """Compare the slopes of trends at the first granularity with those at each other one.
+    """Compare the slopes of trends at the first granularity with the slopes at every other one.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.

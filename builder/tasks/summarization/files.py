@@ -61,7 +61,8 @@ class PooledUpdate:
 
     Args:
         text: Text of the update.
-        original: Id of the update that this one duplicates exactly; None if it is an original.
+        original: Id of the update of which this update is an exact duplicate; None if it is not a
+            duplicate.
         matches: Matches between nuggets and the text, in file order.
     """
 
@@ -85,7 +86,7 @@ class Event:
     interval: tuple[int, int] | None = None
 
     def find_pooled_update(self, update_id: str) -> PooledUpdate | None:
-        """Return a pooled update or, if it is a duplicate, its original; None if it is not pooled."""
+        """Return a pooled update, or the original of a duplicate; None if the id is not pooled."""
         pooled = self.pool.get(update_id)
         if pooled is None or pooled.original is None:
             return pooled

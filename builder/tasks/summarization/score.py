@@ -231,7 +231,7 @@ def _select_nuggets(event: Event, parameters: SummarizationParameters) -> dict[s
 def _match_updates(
     event: Event,
     nuggets: Mapping[str, Nugget],
-    pushed: Sequence[PushedUpdate],
+    pushed_updates: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
 ) -> tuple[list[MatchedUpdate], int]:
     """Return the updates of a system for an event, each with its matches.
@@ -240,7 +240,7 @@ def _match_updates(
     """
     mean_words = sum(nugget.words for nugget in nuggets.values()) / len(nuggets)
     updates, unpooled = [], 0
-    for push in pushed:
+    for push in pushed_updates:
         pooled = event.find_pooled_update(push.update_id)
         if pooled is not None:
             matches = {

@@ -12,7 +12,12 @@ from builder.tasks.summarization.files import (
     PooledUpdate,
     PushedUpdate,
 )
-from builder.tasks.summarization.official import COLUMNS, ideal_gain, marked_words, official_scores
+from builder.tasks.summarization.official import (
+    COLUMNS,
+    ideal_gain,
+    marked_word_indexes,
+    official_scores,
+)
 from builder.tasks.summarization.parameters import SummarizationParameters
 from builder.tasks.summarization.score import evaluate_summaries
 
@@ -88,14 +93,14 @@ def test_all_columns_by_hand():
     ],
 )
 def test_a_match_marks_words_from_space_to_space(start, end, words):
-    assert list(marked_words(b"aa bb cc dd ee", start, end)) == words
+    assert list(marked_word_indexes(b"aa bb cc dd ee", start, end)) == words
 
 
 def test_offsets_are_bytes():
     """The span ends within `cc` in bytes, but at its space in characters."""
     text = "\u00e9\u00e9 bb cc dd ee"
     pool = {"d-1": PooledUpdate(text, None, [NuggetMatch("n1", 0, 9)])}
-    assert list(marked_words(text.encode(), 0, 9)) == [0, 1]
+    assert list(marked_word_indexes(text.encode(), 0, 9)) == [0, 1]
     assert scores([PushedUpdate("d-1", 0)], pool)["expected_verbosity"] == exactly(1 + 3 / 3)
 
 
