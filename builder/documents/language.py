@@ -59,7 +59,7 @@ def detect_languages(texts: pl.Series | Sequence[str]) -> list[DetectedLanguage]
 
 
 def _detect_language(sample: str) -> DetectedLanguage:
-    """Return the ISO 639 language code of a sample and the confidence; None if it is too short."""
+    """Return the ISO 639 language code of a sample and the confidence; None if not detected."""
     line = " ".join(sample.split())
     if len(line) < MIN_CHARS:
         return None, None

@@ -6,7 +6,7 @@ it does not depend on other queries and can determine the split of the set.
 
 import polars as pl
 
-from builder.queries.stemming import stem
+from builder.queries.stemming import stem_expr
 from builder.text.keys import key64
 
 PHRASES: tuple[tuple[str, str], ...] = (
@@ -40,7 +40,7 @@ def signature_expr(folded: pl.Expr) -> pl.Expr:
     words = folded.str.split(" ")
     content = words.list.set_difference(pl.lit(FUNCTION_WORDS, dtype=pl.List(pl.String)))
     kept = pl.when(content.list.len() > 0).then(content).otherwise(words.list.unique())
-    stems = stem(kept.list.join(" ")).str.split(" ")
+    stems = stem_expr(kept.list.join(" ")).str.split(" ")
     return stems.list.unique().list.sort().list.join(" ")
 
 

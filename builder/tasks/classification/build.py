@@ -38,7 +38,7 @@ from builder.tasks.classification.definition import (
 )
 from builder.tasks.classification.drift import measure_drift
 from builder.tasks.classification.inputs import InputFiles
-from builder.tasks.classification.labeling import Labeler
+from builder.tasks.classification.labeling import PostLabeler
 from builder.tasks.classification.manifest import (
     DRIFT_FILE,
     REJECTS_FILE,
@@ -208,7 +208,7 @@ def _write_tables(
     markers = read_markers(inputs.markers[0].path if inputs.markers else None)
     work = scratch / "work.parquet"
     ledger = Ledger(
-        "posts", rows_in=Labeler(definition, markers).write_work_table(inputs.posts, work)
+        "posts", rows_in=PostLabeler(definition, markers).write_work_table(inputs.posts, work)
     )
     with limits.connect() as connection:
         parquet.relation(connection, work).create_view("work")

@@ -90,7 +90,7 @@ class AuthorSplits:
 
 
 @dataclass(frozen=True, slots=True)
-class Labeler:
+class PostLabeler:
     """Labeler that assigns distant labels and candidate splits to posts.
 
     Args:

@@ -58,7 +58,7 @@ def validate_classification(folder: Path, markers: Path | None = None) -> list[F
     definition = ClassificationDefinition.model_validate(manifest["made_from"]["definition"])
     findings += _check_tables(folder)
     posts = _read_posts(folder, markers)
-    findings += _check_times(posts, definition)
+    findings += _check_post_times(posts, definition)
     with duckdb.connect() as connection:
         connection.register("published", posts.to_arrow())
         connection.execute("CREATE TEMP TABLE candidate AS SELECT * FROM published")
@@ -156,7 +156,9 @@ def _read_posts(folder: Path, markers: Path | None) -> pl.DataFrame:
     )
 
 
-def _check_times(posts: pl.DataFrame, definition: ClassificationDefinition) -> Iterator[Finding]:
+def _check_post_times(
+    posts: pl.DataFrame, definition: ClassificationDefinition
+) -> Iterator[Finding]:
     intervals = definition.intervals.intervals_by_name()
     for split in SPLITS:
         allowed = (

@@ -44,7 +44,7 @@ class TimeBatches:
         return np.searchsorted(self.edges, times, side="right").astype(np.int64) - 1
 
 
-def time_batches(start: int, end: int, granularity: str) -> TimeBatches:
+def create_time_batches(start: int, end: int, granularity: str) -> TimeBatches:
     """Divide the period [start, end) into time batches.
 
     Args:

@@ -55,7 +55,7 @@ def f_pra(
     return harmonic_mean((precision, recall, aptness_score))
 
 
-def batch_measures(
+def compute_batch_measures(
     target_counts: Sequence[TargetCounts], average: Average = "macro", zeta: float = 1.0
 ) -> dict[str, float | int | None]:
     """Return the counts and measures of a batch, by column name.

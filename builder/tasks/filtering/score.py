@@ -20,9 +20,9 @@ import numpy.typing as npt
 import polars as pl
 
 from builder.errors import UsageError
-from builder.tasks.filtering.batches import TimeBatches, time_batches
+from builder.tasks.filtering.batches import TimeBatches, create_time_batches
 from builder.tasks.filtering.kba import FilteringRun, FilteringTruth, read_filtering_run, read_truth
-from builder.tasks.filtering.measures import MEASURES, TargetCounts, batch_measures
+from builder.tasks.filtering.measures import MEASURES, TargetCounts, compute_batch_measures
 from builder.tasks.filtering.official import best_official_averages, official_averages
 from builder.tasks.filtering.parameters import FilteringParameters
 
@@ -102,7 +102,7 @@ def score_filtering(
             f"expected at least one run, and run files with distinct names; found {names}"
         )
     start, end = _find_period([truth.pairs, *(run.pairs for run in runs)], parameters)
-    grid = time_batches(start, end, parameters.granularity)
+    grid = create_time_batches(start, end, parameters.granularity)
     whole = TimeBatches(grid.edges[[0, -1]], None)
     matched = [_MatchedRun.from_run(truth, run, (start, end), parameters) for run in runs]
     official = official_averages(truth, runs, parameters)
@@ -203,7 +203,7 @@ def _score_cutoff(
     returned = _add_batch_index(run.returned.filter(above), batches)
     relevant = _add_batch_index(run.relevant, batches)
     documents = _count_documents(returned, relevant, batches)
-    rows = _compute_batch_measures(
+    rows = _compute_measures_per_batch(
         _count_pairs(returned, relevant), len(batches.batch_starts), parameters
     )
     return pl.DataFrame(
@@ -245,11 +245,11 @@ def _count_pairs(returned_pairs: pl.DataFrame, relevant_pairs: pl.DataFrame) -> 
     return joined.with_columns(counts).sort(keys)
 
 
-def _compute_batch_measures(
+def _compute_measures_per_batch(
     pair_counts: pl.DataFrame, n_batches: int, parameters: FilteringParameters
 ) -> list[dict[str, float | int | None]]:
     """Return the counts and measures of every batch, by column name."""
     targets: list[list[TargetCounts]] = [[] for _ in range(n_batches)]
     for index, tp, fp, true in pair_counts.select("batch_index", "tp", "fp", "true").iter_rows():
         targets[index].append((tp, fp, true))
-    return [batch_measures(batch, parameters.average, parameters.zeta) for batch in targets]
+    return [compute_batch_measures(batch, parameters.average, parameters.zeta) for batch in targets]

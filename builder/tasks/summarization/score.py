@@ -171,7 +171,7 @@ def score_summaries(
     for key, measures, updates in _iter_summaries(events, systems, parameters, counts):
         interval = events[key["event"]].interval
         event_rows.append(key | _score_event(measures, updates, interval))
-        rows = _score_taus(measures, updates, interval, parameters.taus)
+        rows = _scores_by_tau(measures, updates, interval, parameters.taus)
         tau_rows.extend(key | row for row in rows)
     frame = pl.DataFrame(event_rows, schema=EVENT_SCHEMA)
     taus = pl.DataFrame(tau_rows, schema=TAU_SCHEMA)
@@ -283,7 +283,7 @@ def _score_event(
     return row | dict(zip(INTEGRALS, (area, mean), strict=True))
 
 
-def _score_taus(
+def _scores_by_tau(
     measures: EventMeasures,
     updates: Sequence[MatchedUpdate],
     interval: tuple[int, int] | None,
