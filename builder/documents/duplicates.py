@@ -1,7 +1,7 @@
 """Finds duplicates within a snapshot: groups of pages with equal or nearly equal texts.
 
 Input: hashes and sketches of the pages. Output: for each duplicate, the first page of its group.
-The pages of a group are sorted: pages that were shown to users come first, then the lowest id. So a
+Within a group, the pages that were shown to users come first, and ties are ordered by id, so that a
 judged page is never dropped in favor of an unjudged page.
 
 Exact duplicates have equal texts. To find near-duplicates, every page is compared with the first

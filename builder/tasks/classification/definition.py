@@ -186,7 +186,7 @@ class TextSection(Section):
         default=0.6,
         gt=0.5,
         le=1,
-        description="Minimum Jaccard similarity of the word bigrams of near-duplicates",
+        description="Minimum Jaccard similarity of two near-duplicates as sets of word bigrams",
     )
     min_words: int = Field(
         default=1, ge=1, description="Minimum number of words in a text, without markers"
