@@ -12,7 +12,7 @@ from builder.collection.layout import PUBLISHED
 from builder.documents import (
     build_documents,
     collect_page_verdicts,
-    collect_shown,
+    collect_shown_documents,
     measure_coverage,
 )
 from builder.drift import count_lost_words, count_snapshot_words, measure_drift, measure_pair
@@ -41,7 +41,7 @@ STAGES = (
     # clicks to estimates
     estimate_relevance,
     # documents: pages shown in the log, and a sample of the other pages
-    collect_shown,
+    collect_shown_documents,
     collect_page_verdicts,
     build_documents,
     measure_coverage,

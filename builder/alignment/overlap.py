@@ -102,7 +102,7 @@ def _token_codes(tokens: TokenBuffer) -> npt.NDArray[np.uint64]:
     tokens are numbered, and the code is the number shifted by eight bits, so that its lowest byte
     is 0.
     """
-    starts = tokens.starts
+    starts = tokens.token_starts
     sizes = tokens.ends - starts
     names = read_leading_bytes(tokens.as_uint64(), starts, sizes)
     longer = np.flatnonzero(sizes > WORD_BYTES)

@@ -119,13 +119,13 @@ def filtering(
     Example: longeval filtering truth.tsv run.gz --granularity day --format json
     """
     from builder.tasks.filtering import evaluate_filtering
-    from builder.tasks.filtering.matches import match_warnings
+    from builder.tasks.filtering.matches import mismatch_warnings
 
     parameters = create_filtering_parameters(
         granularity, cutoff, relevance, assessors, unjudged, average, zeta, cutoff_rule
     )
     report = evaluate_filtering(truth, runs, replace(parameters, min_positives=min_positives))
-    for warning in match_warnings(report):
+    for warning in mismatch_warnings(report):
         typer.echo(f"warning: {escape_control_characters(warning)}", err=True)
     print_data_frames(
         format,

@@ -66,9 +66,9 @@ def rank_topics(
 
     Example: longeval topics rank views.tsv --stability cv --top 30 --out topics.tsv
     """
-    from builder.queries import FORMULA, rank_topic_file, write_topics
+    from builder.queries import FORMULA, rank_topics_from_file, write_topics
 
-    ranked = rank_topic_file(counts, stability.value).head(top)
+    ranked = rank_topics_from_file(counts, stability.value).head(top)
     if out is not None:
         check_output_is_no_input(out, counts)
         write_topics(ranked, out, language, stability.value)
@@ -99,9 +99,9 @@ def audit_topics(
 
     Example: longeval topics audit topics.tsv queries.tsv --examples 20
     """
-    from builder.queries import audit_topic_file
+    from builder.queries import audit_topics_in_files
 
-    audit = audit_topic_file(topic_file, query_files, examples)
+    audit = audit_topics_in_files(topic_file, query_files, examples)
     frames = {
         "counts": audit.counts,
         "false_words": audit.false_words,
@@ -130,9 +130,9 @@ def audit_queries(
 
     Example: longeval queries audit queries.tsv
     """
-    from builder.queries import audit_text_file
+    from builder.queries import audit_texts_in_file
 
-    audit = audit_text_file(file)
+    audit = audit_texts_in_file(file)
     groups = {"same_text": audit.same_text, "same_folded": audit.same_folded}
     if format is OutputFormat.JSON:
         counts = {"lines": audit.lines, "longest": audit.longest, "faults": audit.faults}

@@ -226,7 +226,7 @@ def check_assumptions(
     Example: longeval trend assumptions truth.tsv run-a.gz run-b.gz
     """
     from builder.tasks.filtering import GRANULARITIES
-    from builder.tasks.filtering import check_assumptions as check
+    from builder.tasks.filtering import check_trend_assumptions as check
 
     parameters = _create_trend_parameters("day", cutoff, relevance, zeta)
     assumptions = check(truth, runs, parameters, granularity or GRANULARITIES, level)

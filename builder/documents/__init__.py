@@ -4,8 +4,13 @@ Crawl coverage is the share of the documents shown to users that the crawl conta
 """
 
 from builder.documents.coverage import measure_coverage
-from builder.documents.shown import collect_shown
+from builder.documents.shown import collect_shown_documents
 from builder.documents.stage import build_documents
 from builder.documents.verdicts import collect_page_verdicts
 
-__all__ = ["build_documents", "collect_page_verdicts", "collect_shown", "measure_coverage"]
+__all__ = [
+    "build_documents",
+    "collect_page_verdicts",
+    "collect_shown_documents",
+    "measure_coverage",
+]

@@ -1,4 +1,4 @@
-r"""Lookup tables for characters: lowercase forms, and whether a word can contain a character.
+r"""Lookup tables for characters: lowercase form, and whether a word can contain the character.
 
 Input: UTF-8 bytes and the offsets of non-ASCII characters. Output: the bytes with these characters
 lowercased in place.

@@ -1,4 +1,4 @@
-"""The stage `coverage`: counts how many shown documents are in the crawl and in the snapshot.
+"""The stage `coverage`: counts how many of the shown documents the crawl and the snapshot contain.
 
 Input: impressions, crawled pages and documents of a snapshot. Output: `coverage`, with the numbers
 of documents and impressions, for the whole log and for candidate queries; `host_coverage`, the same
@@ -128,7 +128,7 @@ def measure_coverage(
             table.view(connection, name)
         shown_documents.view(connection, "shown_documents")
         documents.view(connection, "documents")
-        _check_doc_keys(connection)
+        _check_key_collisions(connection)
         connection.execute(SHOWN)
         write_query(connection, COVERAGE, out / "coverage.parquet", Coverage)
         write_query(connection, HOST_COVERAGE, out / "host_coverage.parquet", HostCoverage)
@@ -143,7 +143,7 @@ def measure_coverage(
     return ledger
 
 
-def _check_doc_keys(connection: duckdb.DuckDBPyConnection) -> None:
+def _check_key_collisions(connection: duckdb.DuckDBPyConnection) -> None:
     """Raise DataError if a URL in the log and a different URL in the crawl have the same key."""
     if clash := connection.execute(CLASH).fetchall():
         raise DataError(

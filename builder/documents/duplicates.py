@@ -1,7 +1,7 @@
 """Finds duplicates within a snapshot: groups of pages with equal or nearly equal texts.
 
 Input: hashes and sketches of the pages. Output: for each duplicate, the first page of its group.
-Pages that were shown to users come before other pages, and are otherwise ordered by id, so that a
+Within a group, the pages that were shown to users come first, and ties are ordered by id, so that a
 judged page is never dropped in favor of an unjudged page.
 
 Exact duplicates have equal texts. To find near-duplicates, every page is compared with the first
@@ -59,17 +59,17 @@ Numbers = npt.NDArray[np.uint64]
 
 
 class SignatureFile:
-    """File of signatures of pages, which are looked up by page number.
+    """File of the signatures of pages, for comparing pages by their numbers.
 
     Args:
         path: File of signatures; may be empty.
-        numbers: Number of each page, in the order of the file.
+        page_numbers: Page number of each signature, in the order of the file.
     """
 
-    def __init__(self, path: Path, numbers: Numbers) -> None:
+    def __init__(self, path: Path, page_numbers: Numbers) -> None:
         self._signatures = memory_map_signatures(path)
-        self._order = np.argsort(numbers)
-        self._numbers = numbers[self._order]
+        self._order = np.argsort(page_numbers)
+        self._numbers = page_numbers[self._order]
 
     def estimate_jaccard(self, left: Numbers, right: Numbers) -> npt.NDArray[np.float64]:
         """Estimate the Jaccard coefficient of each pair of pages, float64[n].
@@ -111,7 +111,7 @@ def find_duplicate_groups(
 def _near_duplicate_pairs(
     connection: duckdb.DuckDBPyConnection, signatures: SignatureFile, threshold: float
 ) -> Numbers:
-    """Return the page numbers of pairs whose similarity reaches the threshold, uint64[n, 2]."""
+    """Return the pairs of pages that are near-duplicates, as page numbers, uint64[n, 2]."""
     similar = []
     for batch in connection.sql(CANDIDATE_PAIRS).to_arrow_reader(PAIRS_PER_BATCH):
         pairs = np.column_stack([batch["first"].to_numpy(), batch["number"].to_numpy()])

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from builder.documents.duplicates import SignatureFile, find_duplicate_groups
-from builder.documents.fingerprints import FingerprintedPages, analyze_texts
+from builder.documents.fingerprints import FingerprintedPages, fingerprint_pages_with_language
 from builder.documents.key_order import drop_texts
 from builder.documents.row_groups import NO_PAGES, RowGroup
 from builder.documents.rules import PageRules
@@ -39,7 +39,7 @@ HASHES = "doc AS number, doc_id, shown, text_hash"
 
 
 class AcceptedPages(NamedTuple):
-    """Pages of a row group that the rules accept, and the number of excluded pages.
+    """Accepted pages of a row group, and the number of pages that the rules exclude.
 
     Args:
         row_group: Row group with the texts of the pages.
@@ -73,27 +73,29 @@ class FingerprintStore:
         self._bands: list[Path] = []
         self._signatures = folder / "signatures"
         self._signatures.touch()
-        no_pages = analyze_texts(NO_PAGES.with_columns(shown=False, sampled=False))
+        no_pages = fingerprint_pages_with_language(
+            NO_PAGES.with_columns(shown=False, sampled=False)
+        )
         self.add(FingerprintedPages(drop_texts(no_pages.pages), None))
 
     def add(self, fingerprinted_pages: FingerprintedPages) -> None:
         """Add fingerprinted pages; the columns `title` and `text` must have been dropped."""
         pages, sketches = fingerprinted_pages
         keys = pages["doc"].to_numpy()
-        self._pages.append(self._write("pages", pages))
+        self._pages.append(self._write_rows("pages", pages))
         self._keys.append(keys)
         if sketches is not None:
-            self._bands.append(self._write("bands", bands_to_frame(sketches, keys)))
+            self._bands.append(self._write_rows("bands", bands_to_frame(sketches, keys)))
             with self._signatures.open("ab") as file:
                 file.write(sketches.signatures.tobytes())
 
-    def _write(self, name: str, rows: pl.DataFrame) -> Path:
+    def _write_rows(self, name: str, rows: pl.DataFrame) -> Path:
         """Write rows to the next temporary file `<name>-<number>.parquet`, and return its path."""
         path = self._folder / f"{name}-{len(self._keys):06d}.parquet"
         rows.write_parquet(path, compression="lz4")
         return path
 
-    def create_view(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def create_fingerprints_view(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Create the view `fingerprinted` of all accepted pages with their fingerprints."""
         parquet.relation(connection, *self._pages).create_view("fingerprinted")
 
@@ -119,7 +121,7 @@ class FingerprintStore:
 
 
 def build_fingerprint_store(
-    groups: Sequence[RowGroup],
+    row_groups: Sequence[RowGroup],
     rules: PageRules,
     params: DocumentParameters,
     limits: Limits,
@@ -128,7 +130,7 @@ def build_fingerprint_store(
     """Read all pages of a snapshot, and store the fingerprints of the pages that the rules accept.
 
     Args:
-        groups: Row groups of the crawl.
+        row_groups: Row groups of the crawl.
         rules: Rules that exclude pages.
         params: Section `[documents]` of the definition.
         limits: Number of threads, memory limit, executor and scratch folder.
@@ -136,8 +138,8 @@ def build_fingerprint_store(
     """
     shingle_size = SHINGLE_SIZE if params.near_duplicates != "off" else None
     fingerprint = partial(_fingerprint_pages, shingle_size=shingle_size)
-    accepted = (_apply_rules(group, rules) for group in groups)
-    size = sum(group.size for group in groups)
+    accepted = (_apply_rules(group, rules) for group in row_groups)
+    size = sum(group.size for group in row_groups)
     store = FingerprintStore(limits.scratch)
     with process_pool(limits, size, MIN_POOL_BYTES, WORKER_BYTES) as readers:
         for pages, excluded in map_partitions(fingerprint, accepted, readers, single_threaded=True):
@@ -156,12 +158,14 @@ def _apply_rules(row_group: RowGroup, rules: PageRules) -> AcceptedPages:
 
 
 def _fingerprint_pages(
-    accepted: AcceptedPages, _: Limits, shingle_size: int | None
+    accepted_pages: AcceptedPages, _: Limits, shingle_size: int | None
 ) -> tuple[FingerprintedPages, Counter[str]]:
     """Fingerprint the accepted pages of a row group, and drop their texts.
 
     Returns:
         The fingerprinted pages, and the number of excluded pages by reject reason.
     """
-    pages, sketches = analyze_texts(accepted.row_group.add_texts(accepted.pages), shingle_size)
-    return FingerprintedPages(drop_texts(pages), sketches), accepted.excluded
+    pages, sketches = fingerprint_pages_with_language(
+        accepted_pages.row_group.add_texts(accepted_pages.pages), shingle_size
+    )
+    return FingerprintedPages(drop_texts(pages), sketches), accepted_pages.excluded

@@ -28,7 +28,9 @@ class FingerprintedPages(NamedTuple):
     sketches: Sketches | None
 
 
-def analyze_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
+def fingerprint_pages_with_language(
+    pages: pl.DataFrame, shingle_size: int | None = None
+) -> FingerprintedPages:
     """Compute the language, token count, fingerprints and sketch of each page.
 
     Args:
@@ -40,7 +42,7 @@ def analyze_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> Finge
         `language_score`, and their sketches.
     """
     languages = detect_languages(pages["text"])
-    fingerprinted = fingerprint_texts(pages, shingle_size)
+    fingerprinted = fingerprint_pages(pages, shingle_size)
     columns = (
         pl.Series("language", [code for code, _ in languages], dtype=pl.String),
         pl.Series("language_score", [score for _, score in languages], dtype=pl.Float64),
@@ -48,7 +50,7 @@ def analyze_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> Finge
     return fingerprinted._replace(pages=fingerprinted.pages.with_columns(columns))
 
 
-def fingerprint_texts(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
+def fingerprint_pages(pages: pl.DataFrame, shingle_size: int | None = None) -> FingerprintedPages:
     """Compute the token count, fingerprints and sketch of each page.
 
     Args:

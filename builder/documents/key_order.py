@@ -40,7 +40,9 @@ def drop_texts(pages: pl.DataFrame) -> pl.DataFrame:
     return pages.with_columns(size).drop("title", "text")
 
 
-def read_in_key_order(connection: duckdb.DuckDBPyConnection, memory: int) -> Iterator[pl.DataFrame]:
+def read_pages_in_key_order(
+    connection: duckdb.DuckDBPyConnection, memory: int
+) -> Iterator[pl.DataFrame]:
     """Yield the rows of the view `pages` with title and text, sorted by document key, in batches.
 
     Args:

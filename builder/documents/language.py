@@ -59,7 +59,7 @@ def detect_languages(texts: pl.Series | Sequence[str]) -> list[DetectedLanguage]
 
 
 def _detect_language(sample: str) -> DetectedLanguage:
-    """Return the ISO 639 language code and the confidence; both are None for a short sample."""
+    """Return the ISO 639 language code of a sample and the confidence; None if not detected."""
     line = " ".join(sample.split())
     if len(line) < MIN_CHARS:
         return None, None
@@ -70,7 +70,7 @@ def _detect_language(sample: str) -> DetectedLanguage:
 
 
 def _lower_if_mostly_capitals(line: str) -> str:
-    """Lowercase a mostly uppercase line, for which the model would detect a wrong language."""
+    """Lowercase a mostly uppercase line, for which the model would detect the wrong language."""
     data = line.encode()
     capitals = len(data) - len(data.translate(None, _UPPERCASE))
     is_mostly_capitals = 2 * capitals > len(line) or line.isupper()

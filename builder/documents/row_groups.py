@@ -15,7 +15,7 @@ from schemas import Fetches, Pages
 DECODED_ROWS = 1024
 """Number of texts decoded at a time."""
 NO_PAGES = pl.DataFrame(schema={**Pages.dtypes(), "doc_id": pl.String(), **Fetches.dtypes()})
-"""Data frame without rows, with the columns of pages and of their texts."""
+"""Empty data frame with the columns of pages and of their texts."""
 
 
 class RowGroup(NamedTuple):

@@ -37,7 +37,7 @@ class PageRules:
     verdicts: Mapping[str, pl.Series] = field(default_factory=dict)
 
     @property
-    def reasons(self) -> tuple[str, ...]:
+    def reject_reasons(self) -> tuple[str, ...]:
         """Reject reasons of the rules, in the order in which the rules are applied."""
         return (DENIED, *self.verdicts, NOT_IN_SAMPLE)
 
@@ -50,9 +50,9 @@ class PageRules:
             pages: Pages with the columns `doc_id` and `url_key`.
         """
         with_origin = add_selection_flags(pages, self.shown, self.params)
-        is_allowed = self._match_urls(pages, self.allow)
+        is_allowed = self._is_url_listed(pages, self.allow)
         key = id_to_key("doc_id")
-        rules = [(DENIED, pl.lit(self._match_urls(pages, self.deny)) & ~pl.lit(is_allowed))]
+        rules = [(DENIED, pl.lit(self._is_url_listed(pages, self.deny)) & ~pl.lit(is_allowed))]
         rules += [
             (name, key.is_in(keys.implode()) & ~pl.lit(is_allowed))
             for name, keys in self.verdicts.items()
@@ -64,25 +64,25 @@ class PageRules:
         return with_origin.with_columns(reason.alias("reason"))
 
     @staticmethod
-    def _match_urls(pages: pl.DataFrame, urls: UrlList) -> pl.Series:
+    def _is_url_listed(pages: pl.DataFrame, url_list: UrlList) -> pl.Series:
         """Return a mask of the pages whose URL is in a list."""
-        if not urls:
+        if not url_list:
             return pl.repeat(value=False, n=pages.height, dtype=pl.Boolean, eager=True)
-        is_match = [urls.matches(url_key) for url_key in pages["url_key"].to_list()]
+        is_match = [url_list.matches(url_key) for url_key in pages["url_key"].to_list()]
         return pl.Series(is_match, dtype=pl.Boolean)
 
 
 def add_selection_flags(
-    pages: pl.DataFrame, shown: pl.Series, params: DocumentParameters
+    pages: pl.DataFrame, shown_keys: pl.Series, params: DocumentParameters
 ) -> pl.DataFrame:
     """Add the Boolean columns `shown` (to users) and `sampled` (in the sample) to pages.
 
     Args:
         pages: Pages with the column `doc_id`.
-        shown: Keys of the documents shown.
+        shown_keys: Keys of the documents shown for selected queries.
         params: Section `[documents]`, with the share and seed of the sample.
     """
     return pages.with_columns(
-        shown=id_to_key("doc_id").is_in(shown.implode()),
+        shown=id_to_key("doc_id").is_in(shown_keys.implode()),
         sampled=in_sample("doc_id", params.sample_share, params.sample_seed),
     )

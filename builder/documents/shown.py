@@ -28,7 +28,7 @@ SELECT count(*), count(*) FILTER (query IN (SELECT query FROM candidates)) FROM 
 
 
 @stage("shown", version="1", writes=(ShownDocuments,))
-def collect_shown(
+def collect_shown_documents(
     out: Path,
     *,
     impressions: Same[Impressions],

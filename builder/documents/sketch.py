@@ -41,7 +41,7 @@ class Sketches(NamedTuple):
     Args:
         signatures: Smallest hash of each bin, uint32[n, 64]; `EMPTY` for bins without a shingle.
         bands: Hash of the four bins of each band, uint64[n, 16].
-        filled: Whether any of the four bins of each band has a shingle, bool[n, 16].
+        filled: Whether at least one of the four bins of a band has a shingle, bool[n, 16].
     """
 
     signatures: Signatures
@@ -80,9 +80,9 @@ def compute_signatures(tokens: TokenBuffer, shingle_size: int) -> Signatures:
     minima = np.full(count * BINS, EMPTY, dtype=np.uint32)
     hashes = _shingle_hashes(_token_hashes(tokens), shingle_size)
     bins = (hashes >> BIN_SHIFT).astype(np.int64)
-    bins += _text_indices(tokens)[: len(hashes)] * BINS
+    bins += _text_index_per_token(tokens)[: len(hashes)] * BINS
     values = np.minimum(hashes.astype(np.uint32), EMPTY - np.uint32(1))
-    values[_cross_text_shingles(tokens, shingle_size, len(hashes))] = EMPTY
+    values[_shingles_crossing_texts(tokens, shingle_size, len(hashes))] = EMPTY
     np.minimum.at(minima, bins, values)
     return minima.reshape(count, BINS)
 
@@ -119,7 +119,7 @@ def estimate_jaccard(left: Signatures, right: Signatures) -> npt.NDArray[np.floa
     return share
 
 
-def _text_indices(tokens: TokenBuffer) -> Integers:
+def _text_index_per_token(tokens: TokenBuffer) -> Integers:
     """Return the index of the text that contains each token, int64[tokens]."""
     steps = np.zeros(len(tokens.ends), dtype=np.int64)
     filled = np.flatnonzero(tokens.token_counts)
@@ -127,7 +127,9 @@ def _text_indices(tokens: TokenBuffer) -> Integers:
     return np.cumsum(steps, out=steps)
 
 
-def _cross_text_shingles(tokens: TokenBuffer, shingle_size: int, shingle_count: int) -> Integers:
+def _shingles_crossing_texts(
+    tokens: TokenBuffer, shingle_size: int, shingle_count: int
+) -> Integers:
     """Return the indices of shingles that extend beyond the end of their text.
 
     Args:
@@ -146,7 +148,7 @@ def _token_hashes(tokens: TokenBuffer) -> Keys:
     eight bytes are mixed into the hash. Tokens of more than `MAX_CHAINED_BYTES` bytes are hashed
     with MD5.
     """
-    starts = tokens.starts
+    starts = tokens.token_starts
     sizes = tokens.ends - starts
     words = tokens.as_uint64()
     hashes = read_leading_bytes(words, starts, sizes)
@@ -176,16 +178,16 @@ def _shingle_hashes(token_hashes: Keys, shingle_size: int) -> Keys:
     return mix64(_rolling_hashes(token_hashes, shingle_size))
 
 
-def _rolling_hashes(token_hashes: Keys, size: int) -> Keys:
-    """Return the polynomial hash of each sequence of `size` consecutive token hashes."""
-    if size == 1:
+def _rolling_hashes(token_hashes: Keys, window_size: int) -> Keys:
+    """Return the polynomial hash of each sequence of `window_size` consecutive token hashes."""
+    if window_size == 1:
         return token_hashes
-    half = size // 2
+    half = window_size // 2
     parts = _rolling_hashes(token_hashes, half)
     whole = parts[:-half] * np.uint64(pow(SHINGLE_BASE, half, 2**64)) + parts[half:]
-    if size % 2 == 0:
+    if window_size % 2 == 0:
         return whole
-    return whole[:-1] * np.uint64(SHINGLE_BASE) + token_hashes[size - 1 :]
+    return whole[:-1] * np.uint64(SHINGLE_BASE) + token_hashes[window_size - 1 :]
 
 
 def mix64(values: Keys) -> Keys:

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from builder.documents.fingerprint_store import build_fingerprint_store
-from builder.documents.key_order import read_in_key_order
+from builder.documents.key_order import read_pages_in_key_order
 from builder.documents.row_groups import iter_row_groups
 from builder.documents.rules import PageRules
 from builder.documents.url_lists import read_url_list
@@ -96,7 +96,7 @@ def build_documents(
         Ledger that counts pages.
 
     Raises:
-        FormatError: a line in a URL list is neither a host, a URL prefix nor a URL.
+        FormatError: a line in a URL list is not a host, a URL prefix or a URL.
     """
     rules = PageRules(
         shown_documents.scan().select("doc").collect()["doc"],
@@ -110,34 +110,36 @@ def build_documents(
     )
     ledger, excluded = Ledger("pages"), store.excluded
     with limits.connect() as connection:
-        store.create_view(connection)
+        store.create_fingerprints_view(connection)
         fetches.view(connection, "fetches")
         groups = store.find_duplicates(connection, params.near_threshold)
         duplicates = _select_pages(connection, groups, params)
         excluded.update(duplicates)
         progress.advance(duplicates.total())
-        documents = read_in_key_order(connection, limits.memory)
+        documents = read_pages_in_key_order(connection, limits.memory)
         for rows in _write_parts(documents, _last_prefix_per_part(connection), out / "gathered"):
             progress.advance(rows)
             ledger.rows_out += rows
     with RejectWriter(out, "documents", ledger) as rejects:
-        for name in (*rules.reasons, DUPLICATE, NEAR_DUPLICATE):
+        for name in (*rules.reject_reasons, DUPLICATE, NEAR_DUPLICATE):
             rejects.add(name, rows=excluded[name])
     ledger.rows_in = ledger.rows_out + sum(excluded.values())
     return ledger
 
 
 def _select_pages(
-    connection: duckdb.DuckDBPyConnection, groups: pl.DataFrame, params: DocumentParameters
+    connection: duckdb.DuckDBPyConnection,
+    duplicate_groups: pl.DataFrame,
+    params: DocumentParameters,
 ) -> Counter[str]:
     """Create the view `pages` of selected pages; count the dropped duplicates by reject reason.
 
     Args:
         connection: DuckDB connection with the view `fingerprinted`.
-        groups: Groups of duplicates; see `duplicates.find_duplicate_groups`.
+        duplicate_groups: Groups of duplicates; see `duplicates.find_duplicate_groups`.
         params: Section `[documents]` of the definition.
     """
-    candidates = groups.with_columns(key_to_id("number", "d").alias("doc_id"))
+    candidates = duplicate_groups.with_columns(key_to_id("number", "d").alias("doc_id"))
     with_reasons = candidates.with_columns(duplicate_reason_expr(params).alias("reason"))
     connection.register("duplicates", with_reasons.to_arrow())
     connection.execute(SELECTED_PAGES)
@@ -145,9 +147,10 @@ def _select_pages(
 
 
 def _last_prefix_per_part(connection: duckdb.DuckDBPyConnection) -> list[int]:
-    """Return the last key prefix of each part, chosen so that all parts have a similar size.
+    """Return the key prefixes at which the pages are split into parts of similar size.
 
-    Pages with a higher prefix than the last of these form a further part.
+    Each prefix is the last one of its part. Pages with higher prefixes than all of these form one
+    more part.
     """
     sizes = connection.execute(PREFIX_SIZES.format(shift=PREFIX_SHIFT)).fetchall()
     total = sum(size for _, size in sizes)

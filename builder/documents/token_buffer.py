@@ -68,7 +68,7 @@ class TokenBuffer(NamedTuple):
         return np.concatenate([self.bounds[:1], self.ends + 1])
 
     @property
-    def starts(self) -> Positions:
+    def token_starts(self) -> Positions:
         """Byte offset of each token, int64[m]."""
         return self.token_offsets[:-1]
 
@@ -92,32 +92,32 @@ class TokenBuffer(NamedTuple):
         return md5_hex_digests(self.data, self.bounds[:-1], stops)
 
 
-def read_leading_bytes(words: Keys, starts: Positions, sizes: Positions) -> Keys:
+def read_leading_bytes(packed_bytes: Keys, token_starts: Positions, token_sizes: Positions) -> Keys:
     """Return the first eight bytes of each token, or all bytes of shorter tokens, as an integer.
 
     Args:
-        words: Eight-byte integer at every byte offset; see `TokenBuffer.as_uint64`.
-        starts: Byte offset of each token.
-        sizes: Length of each token in bytes.
+        packed_bytes: Eight-byte integer at every byte offset; see `TokenBuffer.as_uint64`.
+        token_starts: Byte offset of each token.
+        token_sizes: Length of each token in bytes.
     """
-    return np.asarray(words[starts] & WORD_MASKS[np.minimum(sizes, WORD_BYTES)])
+    return np.asarray(packed_bytes[token_starts] & WORD_MASKS[np.minimum(token_sizes, WORD_BYTES)])
 
 
 def tokenize(texts: pl.Series) -> TokenBuffer:
     """Tokenize all texts into one buffer; null texts have no tokens."""
-    return _tokenize_rows(_newline_terminated(texts), slice(0, len(texts)))
+    return _tokenize_range(_to_newline_terminated_bytes(texts), slice(0, len(texts)))
 
 
 def tokenize_chunks(texts: pl.Series) -> Iterator[TokenBuffer]:
     """Tokenize texts in chunks of about `CHUNK` bytes; yield one buffer per chunk."""
-    lines = _newline_terminated(texts)
+    lines = _to_newline_terminated_bytes(texts)
     chunk_numbers = (lines.ends[1:] - lines.ends[0]) // CHUNK
     chunk_bounds = [0, *(np.flatnonzero(np.diff(chunk_numbers)) + 1).tolist(), len(texts)]
     for start, stop in pairwise(chunk_bounds):
-        yield _tokenize_rows(lines, slice(start, stop))
+        yield _tokenize_range(lines, slice(start, stop))
 
 
-def _newline_terminated(texts: pl.Series) -> TextBytes:
+def _to_newline_terminated_bytes(texts: pl.Series) -> TextBytes:
     """Return the UTF-8 bytes of texts, each followed by LF; nulls count as empty texts."""
     return to_text_bytes(texts.fill_null("") + "\n")
 
@@ -133,14 +133,14 @@ def from_joined_tokens(joined_tokens: pl.Series) -> TokenBuffer:
     return TokenBuffer(data, bounds, ends, np.searchsorted(ends, bounds))
 
 
-def _tokenize_rows(lines: TextBytes, rows: slice) -> TokenBuffer:
+def _tokenize_range(lines: TextBytes, text_range: slice) -> TokenBuffer:
     """Tokenize a range of texts.
 
     Args:
         lines: Bytes of texts, each of which ends with LF.
-        rows: Range of the texts to tokenize.
+        text_range: Range of the texts to tokenize.
     """
-    ends = lines.ends[rows.start : rows.stop + 1]
+    ends = lines.ends[text_range.start : text_range.stop + 1]
     texts = TextBytes(lines.data[ends[0] : ends[-1]], ends - ends[0])
     lower = np.frombuffer(bytearray(texts.data).translate(ASCII_TABLE), np.uint8)
     unknown = _translate_non_ascii(lower, np.flatnonzero(lower >= NON_ASCII))
@@ -162,41 +162,41 @@ def _tokenize_with_polars(texts: pl.Series) -> pl.Series:
     return texts.to_frame("text").select(words)["text"]
 
 
-def _collapse_spaces(lower: Bytes, stops: Positions) -> TokenBuffer:
+def _collapse_spaces(lowercase_bytes: Bytes, text_bounds: Positions) -> TokenBuffer:
     """Create a token buffer from bytes in which tokens are separated by any number of spaces.
 
     Only the first of consecutive spaces is kept; spaces before the first token are dropped.
 
     Args:
-        lower: Lowercased bytes of the texts.
-        stops: Byte offset of the first text, then the end offset of each text.
+        lowercase_bytes: Lowercased bytes of the texts.
+        text_bounds: Byte offset of the first text, then the end offset of each text.
     """
-    is_word = lower != SPACE
+    is_word = lowercase_bytes != SPACE
     is_kept = is_word.copy()
     is_kept[1:] |= is_word[:-1]
     dropped = np.flatnonzero(~is_kept)
-    joined = pl.Series(lower).filter(pl.Series(is_kept)).to_numpy()
+    joined = pl.Series(lowercase_bytes).filter(pl.Series(is_kept)).to_numpy()
     ends = np.flatnonzero(joined == SPACE)
-    bounds = stops - np.searchsorted(dropped, stops)
+    bounds = text_bounds - np.searchsorted(dropped, text_bounds)
     return TokenBuffer(joined, bounds, ends, np.searchsorted(ends, bounds))
 
 
-def _translate_non_ascii(lower: Bytes, offsets: Positions) -> Positions:
+def _translate_non_ascii(lowercase_bytes: Bytes, offsets: Positions) -> Positions:
     """Lowercase non-ASCII characters in place, and replace non-word characters with spaces.
 
     Args:
-        lower: Bytes of texts, in which ASCII letters are already lowercase; modified.
+        lowercase_bytes: Bytes of texts, in which ASCII letters are already lowercase; modified.
         offsets: Byte offsets of the non-ASCII characters.
 
     Returns:
         Byte offsets of characters that are not in the tables, and of marks that do not follow a
         character of a word.
     """
-    kinds, sizes = lowercase_in_place(lower, offsets)
+    kinds, sizes = lowercase_in_place(lowercase_bytes, offsets)
     separators = np.flatnonzero(kinds == SEPARATOR)
     for offset in range(4):
-        lower[offsets[separators] + offset] = SPACE
+        lowercase_bytes[offsets[separators] + offset] = SPACE
         separators = separators[sizes[separators] > offset + 1]
     marks = offsets[kinds == WORD_MARK]
-    isolated_marks = marks[lower[marks - 1] == SPACE]
+    isolated_marks = marks[lowercase_bytes[marks - 1] == SPACE]
     return np.union1d(offsets[kinds == NOT_IN_TABLE], isolated_marks)

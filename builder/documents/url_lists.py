@@ -40,7 +40,7 @@ class UrlList:
         entries: Hosts, URL prefixes and URLs.
 
     Raises:
-        ValueError: an entry is neither a host, a URL prefix nor a URL.
+        ValueError: an entry is not a host, a URL prefix or a URL.
     """
 
     def __init__(self, entries: Iterable[str] = ()) -> None:
@@ -70,7 +70,7 @@ class UrlList:
         if entry.rstrip("/") != host:
             if parts.path == "/" or ("?" in entry and "?" not in parts.path):
                 raise ValueError(
-                    "expected a path and query that canonical URLs keep, found "
+                    "expected a URL prefix with a path or query that canonicalization keeps, found "
                     f"{entry!r}, which would match every page of the host"
                 )
             self._prefixes.setdefault((parts.host, port), []).append(parts.path)

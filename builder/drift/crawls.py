@@ -13,8 +13,8 @@ import polars as pl
 
 from builder.alignment.absence import CrawlTables
 from builder.alignment.document_changes import align_documents
-from builder.documents.fingerprints import fingerprint_texts
-from builder.documents.key_order import drop_texts, read_in_key_order
+from builder.documents.fingerprints import fingerprint_pages
+from builder.documents.key_order import drop_texts, read_pages_in_key_order
 from builder.documents.row_groups import NO_PAGES, RowGroup, iter_row_groups
 from builder.drift import documents as document_drift
 from builder.drift.statistics import jaccard
@@ -155,7 +155,7 @@ def _write_documents(
     with limits.connect() as connection, TableWriter(target, Documents) as writer:
         fetches.view(connection, "fetches")
         parquet.relation(connection, *parquet.list_files(fingerprints)).create_view("pages")
-        for rows in read_in_key_order(connection, limits.memory):
+        for rows in read_pages_in_key_order(connection, limits.memory):
             writer.append(pl.concat([no_documents, rows], how="diagonal_relaxed"))
     return Table((target,), Documents)
 
@@ -166,7 +166,7 @@ def _fingerprint_row_group(row_group: RowGroup) -> pl.DataFrame:
 
 def _replace_texts_by_fingerprints(pages: pl.DataFrame) -> pl.DataFrame:
     """Add fingerprints of the page texts, and drop the texts."""
-    return drop_texts(fingerprint_texts(pages).pages)
+    return drop_texts(fingerprint_pages(pages).pages)
 
 
 def _summarize_ledger(ledger: Ledger) -> dict[str, Any]:

@@ -17,17 +17,17 @@ from builder.queries.plugins import VerdictPlugin
 from builder.queries.ranking import (
     FORMULA,
     STABILITIES,
-    rank_topic_file,
     rank_topics,
-    read_counts,
-    to_topics,
+    rank_topics_from_file,
+    read_monthly_counts,
+    to_topic_table,
     write_topics,
 )
 from builder.queries.rules import FunnelStep, funnel_steps
 from builder.queries.selection import select_queries
 from builder.queries.splits import split_judged_queries
-from builder.queries.text_audit import TextAudit, audit_text_file, audit_texts
-from builder.queries.topic_audit import TopicAudit, audit_topic_file, audit_topics
+from builder.queries.text_audit import TextAudit, audit_texts, audit_texts_in_file
+from builder.queries.topic_audit import TopicAudit, audit_topics, audit_topics_in_files
 from builder.queries.topics import (
     parse_topics,
     read_topics,
@@ -46,10 +46,10 @@ __all__ = [
     "TextAudit",
     "TopicAudit",
     "VerdictPlugin",
-    "audit_text_file",
     "audit_texts",
-    "audit_topic_file",
+    "audit_texts_in_file",
     "audit_topics",
+    "audit_topics_in_files",
     "check_leakage",
     "collect_verdicts",
     "detect_personal_data",
@@ -60,14 +60,14 @@ __all__ = [
     "merge_labels",
     "parse_topics",
     "query_aliases",
-    "rank_topic_file",
     "rank_topics",
-    "read_counts",
+    "rank_topics_from_file",
+    "read_monthly_counts",
     "read_topics",
     "require_same_topics",
     "select_queries",
     "split_judged_queries",
-    "to_topics",
+    "to_topic_table",
     "topic_differences",
     "verdict_coverage",
     "write_topics",

@@ -1,4 +1,4 @@
-"""Lists the aliases of published queries: the texts of the variants that each one represents."""
+"""Lists the aliases of each published query: the texts of the variants that it represents."""
 
 from collections.abc import Mapping
 

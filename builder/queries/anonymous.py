@@ -15,7 +15,7 @@ import polars as pl
 
 from builder.io.tables import Table, write_query
 from builder.parameters import SelectParameters
-from builder.queries.counting import count_queries, count_users
+from builder.queries.counting import count_candidate_users, count_queries
 from builder.queries.forms import choose_published_texts
 from builder.runtime.limits import Limits
 from schemas import Candidates
@@ -68,7 +68,7 @@ class AnonymousQueries:
     connection: duckdb.DuckDBPyConnection
     params: SelectParameters
 
-    def batches(self) -> Iterator[pl.DataFrame]:
+    def iter_batches(self) -> Iterator[pl.DataFrame]:
         """Yield all k-anonymous queries in batches, in ascending order of `query`.
 
         The columns are those of `forms.choose_published_texts`, `impressions`, `clicks` and
@@ -90,12 +90,12 @@ class AnonymousQueries:
         self.connection.unregister("selected")
 
     def write_candidates(self, path: Path) -> int:
-        """Count the users of each candidate, and write the candidates; return their number.
+        """Count the users of each candidate, write the candidates, and return their number.
 
         Args:
             path: Parquet file to write (schema `Candidates`).
         """
-        count_users(self.connection, self.params)
+        count_candidate_users(self.connection, self.params)
         return write_query(self.connection, CANDIDATES, path, Candidates)
 
 

@@ -142,7 +142,7 @@ def count_queries(connection: duckdb.DuckDBPyConnection, params: SelectParameter
     return int(queries)
 
 
-def count_users(connection: duckdb.DuckDBPyConnection, params: SelectParameters) -> None:
-    """Create the table `users_of_kept`: the number of distinct users per query of `kept`."""
+def count_candidate_users(connection: duckdb.DuckDBPyConnection, params: SelectParameters) -> None:
+    """Create the table `users_of_kept`: the number of distinct users per query in `kept`."""
     by_users = params.anonymity == "users"
     connection.execute(USERS_OF_KEPT if by_users else IMPRESSIONS_OF_KEPT)

@@ -17,8 +17,8 @@ from builder.errors import DataError
 from builder.io.sources import Interval
 from builder.io.tables import write_frame
 from builder.parameters import VariantParameters
-from builder.queries.signatures import signature
-from builder.queries.similarity import near_signatures
+from builder.queries.signatures import signature_expr
+from builder.queries.similarity import find_near_equal_signatures
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -84,7 +84,7 @@ class LeakageReport:
             examples = "; ".join(f"{s} {q} ({p}) in train of {t}" for s, q, p, t in rows.rows())
             raise DataError(
                 f"expected no held-out or test query in training, found {self.leaks.height}: "
-                f"{examples}; assign queries with the same text, id or variant set to one split"
+                f"{examples}; put queries that share a text, id or variant set in the same split"
             )
 
 
@@ -100,9 +100,9 @@ def check_leakage(
         limits: Memory and threads.
     """
     test, train = evaluation_and_train_queries(snapshots)
-    leaks = exact_leaks(test, train)
+    leaks = find_exact_leaks(test, train)
     with limits.connect() as connection:
-        near = near_leaks(connection, test, train, threshold)
+        near = find_near_leaks(connection, test, train, threshold)
     pairs = ["query_id", "trained_id"]
     overlaps = _overlapping_intervals(snapshots)
     return LeakageReport(leaks, near.join(leaks, on=pairs, how="anti"), overlaps)
@@ -152,7 +152,7 @@ def require_no_leaks(snapshots: Sequence[SnapshotQueries]) -> None:
     Raises:
         DataError: a held-out or test query leaks into training.
     """
-    leaks = exact_leaks(*evaluation_and_train_queries(snapshots))
+    leaks = find_exact_leaks(*evaluation_and_train_queries(snapshots))
     LeakageReport(leaks, leaks.clear(), ()).require_clean()
 
 
@@ -195,11 +195,11 @@ def _add_signatures(snapshot: SnapshotQueries) -> pl.DataFrame:
         "split",
         "variant_set",
         fold(pl.col("text")).alias("folded"),
-    ).with_columns(signature(pl.col("folded")).alias("signature"))
+    ).with_columns(signature_expr(pl.col("folded")).alias("signature"))
 
 
-def exact_leaks(test: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
-    """Return pairs of a test and a training query with the same text, id or variant set.
+def find_exact_leaks(test: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
+    """Return all pairs of a test and a training query that share a text, id or variant set.
 
     Args:
         test: Held-out and test queries; see `evaluation_and_train_queries`.
@@ -219,13 +219,13 @@ def exact_leaks(test: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(leaks).sort(pl.all())
 
 
-def near_leaks(
+def find_near_leaks(
     connection: duckdb.DuckDBPyConnection,
     test: pl.DataFrame,
     train: pl.DataFrame,
     threshold: float,
 ) -> pl.DataFrame:
-    """Return pairs of a test and a training query that are spelled almost the same.
+    """Return all pairs of a test and a training query that are spelled almost the same.
 
     Args:
         connection: A DuckDB connection not shared with other callers.
@@ -234,7 +234,7 @@ def near_leaks(
         threshold: Minimum edit similarity of two spellings of a word.
     """
     signatures = pl.concat([test["signature"], train["signature"]]).unique().sort()
-    links = near_signatures(connection, signatures, threshold)
+    links = find_near_equal_signatures(connection, signatures, threshold)
     equal = signatures.to_frame().select(
         "signature", pl.col("signature").alias("other"), pl.lit(1.0).alias("similarity")
     )

@@ -11,7 +11,7 @@ import polars as pl
 
 from builder.errors import FormatError
 from builder.io.sources import Source
-from builder.queries.signatures import variant_set_id
+from builder.queries.signatures import variant_set_id_expr
 from builder.text.keys import fold_texts
 from builder.trec.bounded import read_text_lines
 
@@ -46,7 +46,7 @@ def read_manual_sets(sources: Sequence[Source]) -> pl.DataFrame:
         schema={"folded": pl.String, "manual_set": pl.String},
     )
     hashed = pl.lit("given\n") + pl.col("manual_set")
-    return frame.with_columns(variant_set_id(hashed).alias("manual_set")).sort("folded")
+    return frame.with_columns(variant_set_id_expr(hashed).alias("manual_set")).sort("folded")
 
 
 def _read_lines(source: Source) -> tuple[list[str], list[str], list[int]]:

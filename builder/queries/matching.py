@@ -11,21 +11,21 @@ from typing import Literal
 
 import polars as pl
 
-from builder.queries.stemming import stem
+from builder.queries.stemming import stem_expr
 from builder.text.keys import fold
 
 Matching = Literal["word", "substring", "stem"]
 POLICIES: tuple[Matching, ...] = ("substring", "word", "stem")
 
 
-def normalize_text(folded: pl.Expr, matching: Matching) -> pl.Expr:
-    """Prepare folded text for matching.
+def normalized_text_expr(folded: pl.Expr, matching: Matching) -> pl.Expr:
+    """Return an expression that prepares folded texts for matching.
 
     Text is padded with spaces for the policy `word`, and also stemmed for `stem`.
     """
     if matching == "substring":
         return folded
-    words = stem(folded) if matching == "stem" else folded
+    words = stem_expr(folded) if matching == "stem" else folded
     return pl.lit(" ") + words + pl.lit(" ")
 
 
@@ -43,7 +43,7 @@ def topic_patterns(topics: pl.DataFrame, matching: Matching) -> pl.DataFrame:
     folded = topics.select("topic_id", names).explode("name").select("topic_id", fold(pl.col.name))
     return (
         folded.filter(pl.col("name") != "")
-        .select("topic_id", normalize_text(pl.col("name"), matching).alias("pattern"))
+        .select("topic_id", normalized_text_expr(pl.col("name"), matching).alias("pattern"))
         .unique()
         .sort("topic_id", "pattern")
     )
@@ -65,7 +65,7 @@ def match_topics(folded: pl.Series, topics: pl.DataFrame, matching: Matching) ->
     rows = folded.alias("text").to_frame().with_row_index("row")
     if not needles:
         return pl.Series("topics", [[]] * len(rows), dtype=pl.List(pl.String))
-    text = normalize_text(pl.col("text"), matching)
+    text = normalized_text_expr(pl.col("text"), matching)
     matched = (
         rows.select("row", text.alias("text"))
         .filter(pl.col("text").str.contains_any(needles))

@@ -117,12 +117,12 @@ def _starts_with_iban(text: str) -> bool:
     return int("".join(str(int(c, 36)) for c in compact[4:] + compact[:4])) % 97 == 1
 
 
-def _has_nir(text: str) -> bool:
+def _has_social_security_number(text: str) -> bool:
     """Whether a text contains a valid French social security number."""
-    return any(_is_nir(number) for number in _join_digit_groups(text, 15, 15))
+    return any(_is_social_security_number(number) for number in _join_digit_groups(text, 15, 15))
 
 
-def _is_nir(number: str) -> bool:
+def _is_social_security_number(number: str) -> bool:
     """Whether a 15-character text is a French social security number with a valid check key."""
     if not _NIR.fullmatch(number):
         return False
@@ -130,7 +130,7 @@ def _is_nir(number: str) -> bool:
     return 97 - int(digits) % 97 == int(number[13:])
 
 
-def _has_card(text: str) -> bool:
+def _has_card_number(text: str) -> bool:
     """Whether a text contains a valid payment card number."""
     numbers = _join_digit_groups(text, 14, 19)
     return any(_CARD.fullmatch(number) and _is_luhn_valid(number) for number in numbers)
@@ -142,7 +142,7 @@ def _is_luhn_valid(number: str) -> bool:
     return (sum(doubled) + sum(int(digit) for digit in number[::-2])) % 10 == 0
 
 
-def _has_ip(text: str) -> bool:
+def _has_ip_address(text: str) -> bool:
     """Whether a text contains a public IP address."""
     addresses = (match[0] for pattern in (_IPV4, _IPV6) for match in pattern.finditer(text))
     return any(_is_public_ip(address.strip(".")) for address in addresses)
@@ -158,7 +158,7 @@ def _is_public_ip(address: str) -> bool:
 
 _VERIFIERS: tuple[tuple[str, Callable[[str], bool]], ...] = (
     ("iban", _has_iban),
-    ("nir", _has_nir),
-    ("card", _has_card),
-    ("ip", _has_ip),
+    ("nir", _has_social_security_number),
+    ("card", _has_card_number),
+    ("ip", _has_ip_address),
 )

@@ -41,7 +41,7 @@ MAX_COUNT = 1e15
 """Maximum count, so that sums of counts are still exact in 64-bit floats."""
 
 
-def read_counts(path: Path) -> pl.DataFrame:
+def read_monthly_counts(path: Path) -> pl.DataFrame:
     """Read monthly counts: columns `label`, `month` (YYYY-MM), `count` and, optionally, `total`.
 
     Args:
@@ -56,7 +56,7 @@ def read_counts(path: Path) -> pl.DataFrame:
     if suffix == ".parquet":
         frame = parquet.read_with_row_limit(path).with_row_index("line", 1)
     elif suffix in SEPARATORS:
-        frame = _read_delimited(path, SEPARATORS[suffix])
+        frame = _read_delimited_file(path, SEPARATORS[suffix])
     else:
         raise UsageError(f"expected a file ending in .parquet, .tsv or .csv, found {path.name}")
     missing = sorted(set(COLUMNS) - set(frame.columns))
@@ -83,7 +83,7 @@ def read_counts(path: Path) -> pl.DataFrame:
     return cast.drop("line")
 
 
-def _read_delimited(path: Path, separator: str) -> pl.DataFrame:
+def _read_delimited_file(path: Path, separator: str) -> pl.DataFrame:
     """Read a CSV or TSV file as strings, with the line number of each row in column `line`."""
     lines = io.StringIO(read_text(Source(path, str(path))), newline="")
     allow_long_cells()
@@ -112,7 +112,8 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
     """Rank topic candidates by popularity times stability.
 
     Args:
-        counts: Monthly counts; see `read_counts`. Counts of the same label and month are summed.
+        counts: Monthly counts; see `read_monthly_counts`. Counts of the same label and month are
+            summed.
         stability: Stability measure used in the score.
 
     Returns:
@@ -126,7 +127,7 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
     months = _month_range(counts)
     if len(months) < MIN_MONTHS:
         raise DataError(f"expected counts for at least {MIN_MONTHS} months, found {len(months)}")
-    labels, series = _monthly_series(counts, months)
+    labels, series = _monthly_count_matrix(counts, months)
     if not series.size or not series.max():
         raise DataError("expected at least one count above 0, found none")
     measures = _compute_measures(series)
@@ -141,16 +142,18 @@ def rank_topics(counts: pl.DataFrame, stability: Stability = "cv") -> pl.DataFra
     )
 
 
-def rank_topic_file(path: Path | str, stability: Stability = "cv") -> pl.DataFrame:
+def rank_topics_from_file(path: Path | str, stability: Stability = "cv") -> pl.DataFrame:
     """Read monthly counts from a file, and rank the topic candidates; see `rank_topics`."""
-    return rank_topics(read_counts(Path(path)), stability)
+    return rank_topics(read_monthly_counts(Path(path)), stability)
 
 
-def to_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") -> pl.DataFrame:
+def to_topic_table(
+    ranked_topics: pl.DataFrame, language: str, stability: Stability = "cv"
+) -> pl.DataFrame:
     """Convert ranked candidates to a topic table, whose column `source` explains rank and score.
 
     Args:
-        ranked: Selected rows of `rank_topics`.
+        ranked_topics: Selected rows of `rank_topics`.
         language: ISO 639-1 code of the labels.
         stability: Stability measure used in the score.
     """
@@ -163,7 +166,7 @@ def to_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") 
         pl.col("mean").round(1),
         "months",
     )
-    return ranked.select(
+    return ranked_topics.select(
         pl.format("t{}", pl.col("rank").cast(pl.String).str.zfill(4)).alias("topic_id"),
         "label",
         pl.lit("").alias("aliases"),
@@ -173,12 +176,12 @@ def to_topics(ranked: pl.DataFrame, language: str, stability: Stability = "cv") 
 
 
 def write_topics(
-    ranked: pl.DataFrame, path: Path, language: str, stability: Stability = "cv"
+    ranked_topics: pl.DataFrame, path: Path, language: str, stability: Stability = "cv"
 ) -> None:
     """Write ranked candidates to a TSV file of topics, for use in a collection definition.
 
     Args:
-        ranked: Selected rows of `rank_topics`.
+        ranked_topics: Selected rows of `rank_topics`.
         path: TSV file to write.
         language: ISO 639-1 code of the labels.
         stability: Stability measure used in the score.
@@ -186,8 +189,8 @@ def write_topics(
     Raises:
         DataError: a label contains a tab or line break.
     """
-    rows = to_topics(ranked, language, stability)
-    invalid = ranked["label"].filter(ranked["label"].str.contains(r"[\t\r\n]"))
+    rows = to_topic_table(ranked_topics, language, stability)
+    invalid = ranked_topics["label"].filter(ranked_topics["label"].str.contains(r"[\t\r\n]"))
     if len(invalid):
         raise DataError(f"expected labels without tabs and line breaks, found {invalid[0]!r}")
     rows.write_csv(path, separator="\t", quote_style="never")
@@ -204,7 +207,7 @@ def _month_range(counts: pl.DataFrame) -> list[str]:
     return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(first, last + 1)]
 
 
-def _monthly_series(
+def _monthly_count_matrix(
     counts: pl.DataFrame, months: list[str]
 ) -> tuple[list[str], NDArray[np.float64]]:
     """Return the sorted labels and an array of their monthly counts, float64[labels, months]."""
@@ -223,22 +226,26 @@ def _monthly_series(
     return labels, filled["count"].fill_null(0).to_numpy().reshape(len(labels), len(months))
 
 
-def _compute_measures(series: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return the popularity and stability measures of all candidates, float64[labels] by name."""
-    mean, median = series.mean(axis=1), np.median(series, axis=1)
-    shares = series / np.maximum(series.sum(axis=1, keepdims=True), 1e-300)
-    logs = np.log1p(series)
-    months = np.arange(series.shape[1]) - (series.shape[1] - 1) / 2
+def _compute_measures(monthly_counts: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Compute the popularity and stability of all candidates: by name, float64[labels]."""
+    mean, median = monthly_counts.mean(axis=1), np.median(monthly_counts, axis=1)
+    shares = monthly_counts / np.maximum(monthly_counts.sum(axis=1, keepdims=True), 1e-300)
+    logs = np.log1p(monthly_counts)
+    months = np.arange(monthly_counts.shape[1]) - (monthly_counts.shape[1] - 1) / 2
     slope = logs @ months / (months @ months)
     present = mean > 0
     entropy = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
     return {
         "mean": mean,
         "popularity": np.log1p(mean) / np.log1p(mean.max()),
-        "cv": np.where(present, mean / np.where(present, mean + series.std(axis=1), 1), 0.0),
-        "evenness": entropy / np.log(series.shape[1]),
+        "cv": np.where(
+            present, mean / np.where(present, mean + monthly_counts.std(axis=1), 1), 0.0
+        ),
+        "evenness": entropy / np.log(monthly_counts.shape[1]),
         "floor": np.where(
-            median > 0, np.minimum(1, series.min(axis=1) / np.where(median > 0, median, 1)), 0.0
+            median > 0,
+            np.minimum(1, monthly_counts.min(axis=1) / np.where(median > 0, median, 1)),
+            0.0,
         ),
         "volatility": np.exp(-np.median(np.abs(np.diff(logs, axis=1)), axis=1)),
         "trend": np.exp(-np.abs(12 * slope)),

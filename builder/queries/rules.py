@@ -25,7 +25,7 @@ HOST = (
 
 
 @dataclass(frozen=True)
-class Rule:
+class QueryRule:
     """A rule that excludes queries.
 
     Args:
@@ -48,7 +48,7 @@ def selection_rules(
     params: SelectParameters,
     stop_list: Sequence[str] = (),
     verdicts: Mapping[str, pl.Series] | None = None,
-) -> tuple[Rule, ...]:
+) -> tuple[QueryRule, ...]:
     """Return the rules for k-anonymous queries, in order of application.
 
     Args:
@@ -59,36 +59,38 @@ def selection_rules(
     words = pl.col("folded").str.count_matches(" ", literal=True) + 1
     share = pl.col("top_clicks") / pl.col("clicks")
     return (
-        *(Rule(f"personal_{kind}", pl.col("personal") == kind) for kind in KINDS),
-        Rule("too_few_impressions", pl.col("impressions") < params.min_impressions),
-        Rule("too_few_clicks", pl.col("clicks") < params.min_clicks),
-        Rule("too_many_words", words > params.max_words),
-        Rule("too_many_characters", pl.col("typed").str.len_chars() > params.max_chars),
-        Rule(
+        *(QueryRule(f"personal_{kind}", pl.col("personal") == kind) for kind in KINDS),
+        QueryRule("too_few_impressions", pl.col("impressions") < params.min_impressions),
+        QueryRule("too_few_clicks", pl.col("clicks") < params.min_clicks),
+        QueryRule("too_many_words", words > params.max_words),
+        QueryRule("too_many_characters", pl.col("typed").str.len_chars() > params.max_chars),
+        QueryRule(
             "search_operator",
             _exclusion_condition(params.operators, pl.col("typed").str.contains(OPERATOR)),
         ),
-        Rule("url_like", _exclusion_condition(params.url_like, is_url_like(pl.col("typed")))),
-        Rule(
+        QueryRule(
+            "url_like", _exclusion_condition(params.url_like, is_url_like_expr(pl.col("typed")))
+        ),
+        QueryRule(
             "navigational",
             (pl.col("clicks") >= params.navigational_clicks)
             & (share >= pl.lit(params.navigational_share, dtype=pl.Float64)),
         ),
-        Rule("stop_list", _in_stop_list(stop_list, params)),
+        QueryRule("stop_list", _in_stop_list_expr(stop_list, params)),
         *(
-            Rule(f"verdict_{name}", pl.col("query").is_in(keys.implode()))
+            QueryRule(f"verdict_{name}", pl.col("query").is_in(keys.implode()))
             for name, keys in (verdicts or {}).items()
         ),
-        Rule("no_topic", pl.col("topics").list.len() == 0),
+        QueryRule("no_topic", pl.col("topics").list.len() == 0),
     )
 
 
-def is_url_like(typed: pl.Expr) -> pl.Expr:
+def is_url_like_expr(typed: pl.Expr) -> pl.Expr:
     """Return an expression that is true for URLs, and for hosts with common top-level domains."""
     return typed.str.contains(ADDRESS) | typed.str.contains(HOST)
 
 
-def first_matching_rule_expr(rules: Sequence[Rule]) -> pl.Expr:
+def first_matching_rule_expr(rules: Sequence[QueryRule]) -> pl.Expr:
     """Return an expression for the first rule that excludes a query; null if no rule does."""
     return pl.coalesce(pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules).alias(
         "reason"
@@ -100,7 +102,7 @@ def _exclusion_condition(option: str, condition: pl.Expr) -> pl.Expr:
     return condition if option == "drop" else pl.lit(False)
 
 
-def _in_stop_list(stop_list: Sequence[str], params: SelectParameters) -> pl.Expr:
+def _in_stop_list_expr(stop_list: Sequence[str], params: SelectParameters) -> pl.Expr:
     """Return an expression that is true for queries in the stop list.
 
     If `params.stop_matching` is `word`, it is also true for queries that contain an entry.

@@ -18,7 +18,7 @@ from builder.queries.matching import match_topics
 from builder.queries.rules import (
     ANONYMITY,
     EXCLUDED_USERS_ONLY,
-    Rule,
+    QueryRule,
     first_matching_rule_expr,
     selection_rules,
 )
@@ -81,7 +81,7 @@ def select_queries(
         counts[ANONYMITY] = queries.eligible - queries.anonymous
         progress.start("select", queries.anonymous, "queries")
         ledger.rows_in = queries.total
-        for batch in queries.batches():
+        for batch in queries.iter_batches():
             checked = apply_rules(batch, topic_rows, params, rules)
             counts.update(checked["reason"].drop_nulls().to_list())
             queries.add_candidates(checked.filter(pl.col("reason").is_null()))
@@ -98,7 +98,7 @@ def apply_rules(
     queries: pl.DataFrame,
     topics: pl.DataFrame,
     params: SelectParameters,
-    rules: Sequence[Rule],
+    rules: Sequence[QueryRule],
 ) -> pl.DataFrame:
     """Add the columns `topics` and `reason` (first rule that excludes the query, or null)."""
     matched = queries.with_columns(match_topics(queries["folded"], topics, params.matching))

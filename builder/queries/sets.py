@@ -18,8 +18,8 @@ import duckdb
 import polars as pl
 
 from builder.parameters import SplitParameters, VariantParameters
-from builder.queries.signatures import signature, variant_set_id
-from builder.queries.similarity import near_signatures
+from builder.queries.signatures import signature_expr, variant_set_id_expr
+from builder.queries.similarity import find_near_equal_signatures
 from builder.text.keys import fold, in_sample
 
 
@@ -68,10 +68,10 @@ def _add_signature_and_initial_set(
     """
     folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
     return (
-        folded.with_columns(signature(pl.col("folded")).alias("signature"))
+        folded.with_columns(signature_expr(pl.col("folded")).alias("signature"))
         .join(manual_sets, on="folded", how="left")
         .with_columns(
-            pl.coalesce("manual_set", variant_set_id(pl.col("signature"))).alias("initial_set")
+            pl.coalesce("manual_set", variant_set_id_expr(pl.col("signature"))).alias("initial_set")
         )
     )
 
@@ -106,7 +106,9 @@ def _link_groups_within_splits(
     Columns: `group`, `other`, `similarity`.
     """
     nodes = groups.select("signature", "group").unique().sort("signature", "group")
-    links = near_signatures(connection, nodes["signature"].unique().sort(), params.threshold)
+    links = find_near_equal_signatures(
+        connection, nodes["signature"].unique().sort(), params.threshold
+    )
     splits = (
         nodes.select("group")
         .unique()
@@ -144,12 +146,12 @@ def _assign_leaders(groups: pl.DataFrame, links: pl.DataFrame) -> pl.DataFrame:
 
 
 def _absorb_neighbors(
-    groups: Iterable[str], neighbors: dict[str, list[tuple[str, float]]], fixed: set[str]
+    groups: Iterable[str], neighbors: dict[str, list[tuple[str, float]]], fixed_groups: set[str]
 ) -> Iterable[tuple[str, str, float]]:
     """Yield each absorbed group, the group that absorbs it, and their similarity.
 
-    Groups are visited in the given order. Each absorbs those of its neighbors that are not fixed
-    and not absorbed yet.
+    Groups are visited in the given order. Each absorbs all its neighbors, except those that are
+    already absorbed or in `fixed_groups` (groups of manual or earlier sets).
     """
     assigned: set[str] = set()
     for leader in groups:
@@ -157,13 +159,13 @@ def _absorb_neighbors(
             continue
         assigned.add(leader)
         for other, similarity in neighbors.get(leader, ()):
-            if other not in assigned and other not in fixed:
+            if other not in assigned and other not in fixed_groups:
                 assigned.add(other)
                 yield other, leader, similarity
 
 
 def _earlier_representatives(earlier_variants: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the earlier representatives (`query`) and the first snapshot of each (`since`)."""
+    """Return all earlier representatives (`query`), each with its first snapshot (`since`)."""
     frames = [
         table.filter(pl.col("query") == pl.col("representative")).select(
             "query", pl.lit(index, pl.Int64).alias("since")

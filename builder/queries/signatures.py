@@ -6,7 +6,7 @@ it does not depend on other queries and can determine the split of the set.
 
 import polars as pl
 
-from builder.queries.stemming import stem
+from builder.queries.stemming import stem_expr
 from builder.text.keys import key64
 
 PHRASES: tuple[tuple[str, str], ...] = (
@@ -29,7 +29,7 @@ FUNCTION_WORDS = _WORDS.split("|")
 `contre`, `avant`, `apres` and `est` (east) count as content words."""
 
 
-def signature(folded: pl.Expr) -> pl.Expr:
+def signature_expr(folded: pl.Expr) -> pl.Expr:
     """Return an expression for query signatures: the sorted stems of the content words.
 
     `l impot sur le revenu` and `revenus impot` have the signature `impot revenu`. If a text has no
@@ -40,16 +40,16 @@ def signature(folded: pl.Expr) -> pl.Expr:
     words = folded.str.split(" ")
     content = words.list.set_difference(pl.lit(FUNCTION_WORDS, dtype=pl.List(pl.String)))
     kept = pl.when(content.list.len() > 0).then(content).otherwise(words.list.unique())
-    stems = stem(kept.list.join(" ")).str.split(" ")
+    stems = stem_expr(kept.list.join(" ")).str.split(" ")
     return stems.list.unique().list.sort().list.join(" ")
 
 
-def variant_set_id(name: pl.Expr) -> pl.Expr:
+def variant_set_id_expr(name: pl.Expr) -> pl.Expr:
     """Return an expression for variant set ids: `v` and 16 hex digits of the MD5 of each name."""
-    return name.map_batches(_hash_names, return_dtype=pl.String, is_elementwise=True)
+    return name.map_batches(_variant_set_ids, return_dtype=pl.String, is_elementwise=True)
 
 
-def _hash_names(names: pl.Series) -> pl.Series:
+def _variant_set_ids(names: pl.Series) -> pl.Series:
     """Return the variant set id of each name; null if the name is null."""
     ids = [None if name is None else f"v{key64(name):016x}" for name in names]
     return pl.Series(names.name, ids, dtype=pl.String)

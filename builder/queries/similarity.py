@@ -66,7 +66,7 @@ ORDER BY a.signature, b.signature
 """
 
 
-def near_signatures(
+def find_near_equal_signatures(
     connection: duckdb.DuckDBPyConnection, signatures: pl.Series, threshold: float
 ) -> pl.DataFrame:
     """Return all pairs of near-equal signatures; each pair is listed in both directions.

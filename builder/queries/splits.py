@@ -17,7 +17,7 @@ import polars as pl
 from builder.io.tables import Table, write_frame
 from builder.parameters import SplitParameters
 from builder.queries.leakage import SnapshotQueries, require_no_leaks
-from builder.queries.together import COLUMNS, assign_splits, queries_near_training
+from builder.queries.together import COLUMNS, assign_splits, find_queries_near_training
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -98,23 +98,25 @@ def _split_later_snapshot(
     params: SplitParameters,
     threshold: float,
 ) -> pl.DataFrame:
-    """Assign the queries of a snapshot that is not a training snapshot to `seen` or `test`."""
+    """Assign the queries of a later (not a training) snapshot to the splits `seen` and `test`."""
     ids = training_ids(train_queries)
     if params.near == "together":
         earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
-        near = queries_near_training(connection, queries, earlier.filter(split="train"), threshold)
+        near = find_queries_near_training(
+            connection, queries, earlier.filter(split="train"), threshold
+        )
         ids = sorted({*ids, *near})
     return queries.with_columns(seen_or_test_expr(ids))
 
 
-def split_unit_expr() -> pl.Expr:
-    """Return an expression for the id to split by: that of the variant set, else of the query."""
+def split_key_expr() -> pl.Expr:
+    """Return an expression for the id that is hashed: variant set id or, if null, query id."""
     return pl.coalesce("variant_set", "query_id").alias("unit")
 
 
 def train_or_heldout_expr(params: SplitParameters) -> pl.Expr:
     """Return an expression for the split in a training snapshot: `train` or `heldout`, by hash."""
-    heldout = in_sample(split_unit_expr(), params.heldout_share, params.seed)
+    heldout = in_sample(split_key_expr(), params.heldout_share, params.seed)
     return pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train")).alias("split")
 
 
@@ -128,7 +130,10 @@ def training_ids(train_queries: Sequence[Table]) -> list[str]:
 
 
 def seen_or_test_expr(train_ids: list[str]) -> pl.Expr:
-    """Return an expression for the split in a later snapshot: `seen` if trained on, else `test`."""
+    """Return an expression for the split in a later snapshot: `seen` or `test`.
+
+    A query is `seen` if the query or its variant set is in training.
+    """
     seen = pl.col("query_id").is_in(train_ids) | pl.col("variant_set").is_in(train_ids)
     return (
         pl.when(seen.fill_null(False)).then(pl.lit("seen")).otherwise(pl.lit("test")).alias("split")

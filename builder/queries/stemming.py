@@ -26,8 +26,8 @@ PLURALS: tuple[tuple[str, str], ...] = (
 The first pattern appends `_` to invariable words, so that later patterns skip them."""
 
 
-def stem(folded: pl.Expr) -> pl.Expr:
-    """Remove the plural ending of each word of folded texts; idempotent.
+def stem_expr(folded: pl.Expr) -> pl.Expr:
+    """Return an expression that removes plural endings from the words of folded texts.
 
     `eaux` -> `eau`, `journaux` -> `journal`, `travaux` -> `travail`, `cheveux` -> `cheveu`,
     `lois` -> `loi`. Words of at most three letters, and words such as `mois`, `prix` and `stress`,

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.queries.personal import KINDS, detect_personal_data
-from builder.queries.rules import OPERATOR, is_url_like
+from builder.queries.rules import OPERATOR, is_url_like_expr
 from builder.queries.texts import read_query_texts
 from builder.text.keys import fold
 
@@ -30,7 +30,7 @@ FAULTS: dict[str, pl.Expr] = {
     "over_long": TEXT.str.len_chars() >= LONG,
     "nothing_left_after_folding": fold(TEXT) == "",
     "search_operator": TEXT.str.contains(OPERATOR),
-    "url_like": is_url_like(TEXT),
+    "url_like": is_url_like_expr(TEXT),
 }
 """Defects by name, each a Boolean expression over the column `text`."""
 
@@ -78,20 +78,23 @@ def audit_texts(queries: pl.DataFrame) -> TextAudit:
     )
 
 
-def audit_text_file(path: Path | str) -> TextAudit:
+def audit_texts_in_file(path: Path | str) -> TextAudit:
     """Read a query file, and audit its texts; see `audit_texts`."""
     return audit_texts(read_query_texts(Path(path)))
 
 
-def _find_duplicates(texts: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Return each value of the column `by` that occurs under several ids, with ids and texts."""
+def _find_duplicates(texts: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return each value of a column that occurs under several ids, with its ids and texts."""
     return (
-        texts.filter(pl.col(by) != "")
-        .group_by(by)
+        texts.filter(pl.col(column) != "")
+        .group_by(column)
         .agg(
             pl.col("id").unique().sort().alias("ids"),
-            (pl.col("text") if by != "text" else pl.col("folded")).unique().sort().alias("texts"),
+            (pl.col("text") if column != "text" else pl.col("folded"))
+            .unique()
+            .sort()
+            .alias("texts"),
         )
         .filter(pl.col("ids").list.len() > 1)
-        .sort(by)
+        .sort(column)
     )

@@ -12,8 +12,8 @@ import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from builder.queries.signatures import signature
-from builder.queries.similarity import near_signatures
+from builder.queries.signatures import signature_expr
+from builder.queries.similarity import find_near_equal_signatures
 from builder.text.keys import fold, in_sample
 
 COLUMNS = ("query_id", "text", "variant_set")
@@ -22,7 +22,7 @@ COLUMNS = ("query_id", "text", "variant_set")
 def assign_splits(
     connection: duckdb.DuckDBPyConnection,
     queries: pl.DataFrame,
-    earlier: pl.DataFrame,
+    earlier_queries: pl.DataFrame,
     threshold: float,
     heldout_share: float,
     seed: str,
@@ -32,7 +32,8 @@ def assign_splits(
     Args:
         connection: A DuckDB connection not shared with other callers.
         queries: Queries of the snapshot, with the columns `COLUMNS`.
-        earlier: Queries of earlier training snapshots, with the columns `COLUMNS` and `split`.
+        earlier_queries: Queries of earlier training snapshots, with the columns `COLUMNS` and
+            `split`.
         threshold: Minimum edit similarity of two spellings of a word.
         heldout_share: Fraction of the groups to hold out.
         seed: Key of the hash that assigns groups to splits.
@@ -40,8 +41,8 @@ def assign_splits(
     Returns:
         One row per query, in the order of `queries`: `query_id`, `split`.
     """
-    previous = earlier.group_by("query_id").agg(pl.col("split").max().alias("previous"))
-    both = pl.concat([queries.select(COLUMNS), earlier.select(COLUMNS)])
+    previous = earlier_queries.group_by("query_id").agg(pl.col("split").max().alias("previous"))
+    both = pl.concat([queries.select(COLUMNS), earlier_queries.select(COLUMNS)])
     distinct = both.unique(["query_id", "variant_set"], keep="first", maintain_order=True)
     groups = _add_groups(connection, distinct, threshold).join(previous, on="query_id", how="left")
     unit = pl.coalesce("variant_set", "query_id")
@@ -55,7 +56,7 @@ def assign_splits(
     return queries.select("query_id").join(splits, on="query_id", maintain_order="left")
 
 
-def queries_near_training(
+def find_queries_near_training(
     connection: duckdb.DuckDBPyConnection,
     queries: pl.DataFrame,
     train: pl.DataFrame,
@@ -71,7 +72,7 @@ def queries_near_training(
     """
     signed, others = _add_signature(queries), _add_signature(train)["signature"].unique()
     signatures = pl.concat([signed["signature"], others]).unique().sort()
-    links = near_signatures(connection, signatures, threshold)
+    links = find_near_equal_signatures(connection, signatures, threshold)
     near = links.filter(pl.col("other").is_in(others.implode()))["signature"]
     return signed.filter(pl.col("signature").is_in(pl.concat([near, others]).implode()))["query_id"]
 
@@ -79,7 +80,7 @@ def queries_near_training(
 def _add_signature(queries: pl.DataFrame) -> pl.DataFrame:
     """Add the column `signature` to a table of queries."""
     folded = queries.with_columns(folded=fold(pl.col("text")))
-    return folded.with_columns(signature=signature(pl.col("folded"))).drop("folded")
+    return folded.with_columns(signature=signature_expr(pl.col("folded"))).drop("folded")
 
 
 def _add_groups(
@@ -90,7 +91,7 @@ def _add_groups(
     names = {"signature", "query_id", "variant_set"}
     nodes = pl.concat([signed[name].drop_nulls() for name in sorted(names)]).unique().sort()
     number = {name: index for index, name in enumerate(nodes)}
-    links = near_signatures(connection, signed["signature"].unique().sort(), threshold)
+    links = find_near_equal_signatures(connection, signed["signature"].unique().sort(), threshold)
     pairs = [
         signed.select("query_id", "signature"),
         signed.select("query_id", "variant_set").drop_nulls(),

@@ -87,11 +87,11 @@ def audit_topics(topics: pl.DataFrame, queries: pl.DataFrame, examples: int = 20
         texts=queries.height,
         counts=_count_matches(topics, matches, queries.height),
         differences=_differences_between_policies(matches, examples),
-        false_words=_find_false_words(topics, matches, examples),
+        false_words=_find_false_match_words(topics, matches, examples),
     )
 
 
-def audit_topic_file(
+def audit_topics_in_files(
     topics: Path | str, queries: Sequence[Path | str], examples: int = 20
 ) -> TopicAudit:
     """Compare which topics each matching policy finds in query files.
@@ -109,7 +109,7 @@ def audit_topic_file(
     return audit_topics(table, texts, examples)
 
 
-def _count_matches(topics: pl.DataFrame, matches: pl.DataFrame, texts: int) -> pl.DataFrame:
+def _count_matches(topics: pl.DataFrame, matches: pl.DataFrame, text_count: int) -> pl.DataFrame:
     """Count the matching texts and queries per topic and policy, including zeros."""
     policies = pl.DataFrame({"policy": POLICIES, "order": range(len(POLICIES))})
     counted = matches.group_by("topic_id", "policy").agg(
@@ -125,7 +125,7 @@ def _count_matches(topics: pl.DataFrame, matches: pl.DataFrame, texts: int) -> p
             "topic_id",
             "policy",
             "texts",
-            (pl.col("texts") / max(texts, 1)).alias("share_of_texts"),
+            (pl.col("texts") / max(text_count, 1)).alias("share_of_texts"),
             "queries",
             "asked",
         )
@@ -157,7 +157,9 @@ def _differences_between_policies(matches: pl.DataFrame, examples: int) -> pl.Da
     )
 
 
-def _find_false_words(topics: pl.DataFrame, matches: pl.DataFrame, examples: int) -> pl.DataFrame:
+def _find_false_match_words(
+    topics: pl.DataFrame, matches: pl.DataFrame, examples: int
+) -> pl.DataFrame:
     """Return query words such as `bordeaux` that merely contain a topic such as `eau`."""
     by_word = matches.filter(pl.col("policy") == "word")
     only = matches.filter(pl.col("policy") == "substring").join(

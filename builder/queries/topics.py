@@ -156,7 +156,7 @@ def _read_lines(source: Source) -> tuple[list[str], list[str]]:
 
 
 def _parse_lines(header: list[str], lines: list[str], source: Source) -> Iterator[dict[str, Any]]:
-    """Yield the topic defined by each line that is not blank."""
+    """Yield the topic in each line, except in blank lines."""
     first_line: dict[str, int] = {}
     for number, line in enumerate(lines, 2):
         if not line.strip():

@@ -77,7 +77,7 @@ def find_variants(
     progress.start("variants", rows.height, "queries")
     with limits.connect(0.5) as connection:
         if params.sets == "off":
-            sets = singleton_sets(rows)
+            sets = create_singleton_sets(rows)
         else:
             before = [table.scan().collect() for table in earlier]
             sets = build_variant_sets(
@@ -97,8 +97,8 @@ def find_variants(
     return ledger
 
 
-def singleton_sets(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Return a table `variants` in which no queries are grouped; each represents itself."""
+def create_singleton_sets(candidates: pl.DataFrame) -> pl.DataFrame:
+    """Return a `variants` table in which every query represents only itself."""
     return candidates.select(
         "query",
         pl.col("query").alias("representative"),

@@ -26,7 +26,7 @@ def read_verdicts(files: Sequence[Source]) -> pl.DataFrame:
         FormatError: a file is not UTF-8, its header or a line is malformed, or a source assigns
             two scores to the same key and label.
     """
-    rows = [row for source in files for row in _read_file(source)]
+    rows = [row for source in files for row in _read_verdict_file(source)]
     frame = pl.DataFrame(rows, schema=Verdicts.dtypes(), orient="row").unique().sort(pl.all())
     conflicts = frame.filter(frame.select(Verdicts.primary_key()).is_duplicated())
     if conflicts.height:
@@ -39,8 +39,8 @@ def read_verdicts(files: Sequence[Source]) -> pl.DataFrame:
     return frame
 
 
-def _read_file(source: Source) -> Iterator[tuple[str, int, str, str, str, float]]:
-    """Yield the verdict of every line that is not blank."""
+def _read_verdict_file(source: Source) -> Iterator[tuple[str, int, str, str, str, float]]:
+    """Yield the verdict in each line of a TSV file, except in blank lines."""
     header, *lines = read_text_lines(source) or [""]
     if tuple(header.split("\t")) != HEADER:
         expected = "<TAB>".join(HEADER)
@@ -71,7 +71,9 @@ def _parse_verdict(
         number = key64(url_key(key))
     elif kind == "user":
         if not re.fullmatch("[0-9a-fA-F]{1,16}", key):
-            raise ValueError(f"key: expected a user in 16 hexadecimal digits, found {key[:80]!r}")
+            raise ValueError(
+                f"key: expected a user key of 1 to 16 hexadecimal digits, found {key[:80]!r}"
+            )
         number = int(key, 16)
     else:
         raise ValueError(f"kind: expected query, user or document, found {kind!r}")

@@ -118,12 +118,17 @@ def excluded_keys(
         return {}
     rows = verdicts.scan().filter(pl.col("kind") == kind).collect()
     return {
-        each.name: rows.filter(_matches_filter(each))["key"].unique().sort() for each in same_kind
+        each.name: rows.filter(_matches_filter_expr(each))["key"].unique().sort()
+        for each in same_kind
     }
 
 
-def _matches_filter(verdict_filter: VerdictFilter) -> pl.Expr:
-    """Return an expression that is true for verdicts with a filter's label, source and score."""
+def _matches_filter_expr(verdict_filter: VerdictFilter) -> pl.Expr:
+    """Return an expression that is true for the verdicts that a filter selects.
+
+    These have the label of the filter, at least its minimum score and, if it has a source, this
+    source.
+    """
     condition = pl.col("label") == verdict_filter.label
     condition &= pl.col("score") >= verdict_filter.min_score
     if verdict_filter.source is None:
@@ -189,7 +194,7 @@ def _read_subjects(
     """Yield batches of the queries, users or documents that a plug-in labels."""
     if plugin.kind == "query":
         with open_anonymous_queries(impressions, log_queries, select, limits) as queries:
-            for frame in queries.batches():
+            for frame in queries.iter_batches():
                 harmless = frame.filter(pl.col("personal").is_null())
                 yield harmless.select(pl.col("query").alias("key"), "text", "impressions", "clicks")
         return

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.documents import build_documents, collect_shown
+from builder.documents import build_documents, collect_shown_documents
 from builder.documents.language import detect_languages
 from builder.documents.row_groups import iter_row_groups
 from builder.documents.tokens import tokens_expr
@@ -126,7 +126,7 @@ def test_shown_documents_of_candidates(tmp_path: Path) -> None:
     write_frame(kept.with_columns(*missing), tmp_path / "candidates.parquet", Candidates)
     out = tmp_path / "out"
     out.mkdir()
-    ledger = collect_shown(
+    ledger = collect_shown_documents(
         out,
         impressions=table_at(tmp_path, "impressions", Impressions),
         candidates=table_at(tmp_path, "candidates", Candidates),

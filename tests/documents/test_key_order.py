@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.documents import key_order
-from builder.documents.key_order import drop_texts, read_in_key_order
+from builder.documents.key_order import drop_texts, read_pages_in_key_order
 
 KEYS = st.lists(
     st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 2**12), st.just(2**63)),
@@ -40,7 +40,7 @@ def test_every_page_once_in_key_order(memory: int, keys: list[int], every: int) 
     pages = crawl(keys)
     selected = pages.gather_every(every).with_columns(note=pl.col("number") * 2)
     with connect(pages, selected) as connection:
-        found = list(read_in_key_order(connection, memory))
+        found = list(read_pages_in_key_order(connection, memory))
     columns = ["doc", "number", "note", "text_bytes", "title", "text"]
     expected = selected.sort("doc").with_columns(text_bytes=pl.col("text").str.len_bytes())
     assert [frame.columns for frame in found] == [columns] * len(found)
@@ -52,7 +52,7 @@ def test_a_pass_has_no_more_texts_than_memory_allows(monkeypatch: pytest.MonkeyP
     pages = crawl([n * 977 % 128 << 57 for n in range(100)])
     sizes = {}
     with connect(pages, pages) as connection:
-        for batch in read_in_key_order(connection, 600 * key_order.MEMORY_SHARE):
+        for batch in read_pages_in_key_order(connection, 600 * key_order.MEMORY_SHARE):
             assert batch.height <= 5
             keys = connection.cursor().sql("SELECT doc FROM key_range ORDER BY doc").pl()["doc"]
             sizes[keys[0]] = int(
@@ -71,4 +71,4 @@ def test_texts_are_replaced_by_their_size_in_bytes() -> None:
 
 def test_no_page_at_all(tmp_path: Path) -> None:
     with connect(crawl([7]), crawl([])) as connection:
-        assert list(read_in_key_order(connection, 1)) == []
+        assert list(read_pages_in_key_order(connection, 1)) == []

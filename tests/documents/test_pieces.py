@@ -89,6 +89,6 @@ def test_pages_that_are_all_left_out(
     )
     assert store.excluded == {"not_in_sample": 30}
     with limits.connect() as connection:
-        store.create_view(connection)
+        store.create_fingerprints_view(connection)
         assert store.find_duplicates(connection, 0.8).is_empty()
         assert connection.table("fingerprinted").fetchall() == []

@@ -29,7 +29,7 @@ def found(texts: pl.Series) -> list[list[str]]:
         assert chunk.md5_hex() == [
             hashlib.md5(" ".join(each).encode()).hexdigest() for each in here
         ]
-        places = zip(chunk.starts.tolist(), chunk.ends.tolist(), strict=True)
+        places = zip(chunk.token_starts.tolist(), chunk.ends.tolist(), strict=True)
         listed = [chunk.data[a:b].tobytes().decode() for a, b in places]
         assert listed == [word for each in here for word in each]
         words += here

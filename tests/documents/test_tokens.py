@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.documents.fingerprints import fingerprint_texts
+from builder.documents.fingerprints import fingerprint_pages
 from builder.documents.tokens import md5_hex, tokens_expr
 from builder.documents.words import JOINERS, WORD_DUCKDB
 from builder.text.keys import replace_runs_with_space
@@ -57,14 +57,14 @@ def test_words_are_the_same_for_both_engines(texts: list[str]) -> None:
 def test_what_a_word_is(text: str, words: list[str]) -> None:
     frame = pl.DataFrame({"text": [text]})
     assert frame.select(tokens_expr(pl.col("text")))["text"].to_list() == [words]
-    hashed = fingerprint_texts(frame.with_columns(title=pl.lit(""))).pages
+    hashed = fingerprint_pages(frame.with_columns(title=pl.lit(""))).pages
     joined = hashlib.md5(" ".join(words).encode()).hexdigest()
     assert hashed.select("tokens", "token_hash").row(0) == (len(words), joined)
 
 
 def test_a_variant_of_an_emoji_changes_no_word() -> None:
     texts = ["J’❤️ Paris 👩\u200d💻 ☎️", "J’❤ Paris 👩💻 ☎"]
-    pages = fingerprint_texts(pl.DataFrame({"title": ["", ""], "text": texts})).pages
+    pages = fingerprint_pages(pl.DataFrame({"title": ["", ""], "text": texts})).pages
     assert pages["token_hash"].n_unique() == 1
     assert pages["text_hash"].n_unique() == 2
 

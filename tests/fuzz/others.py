@@ -17,7 +17,7 @@ from builder.errors import LongEvalError
 from builder.evaluation.baselines.fusion import read_scores
 from builder.evaluation.runs.qrels import read_qrels
 from builder.io.sources import Source
-from builder.queries import parse_topics, rank_topics, read_counts
+from builder.queries import parse_topics, rank_topics, read_monthly_counts
 from builder.queries.texts import read_query_texts
 from builder.runtime.limits import Limits
 from builder.trec import read_run
@@ -109,7 +109,7 @@ READERS: dict[str, Callable[[Path, bytes, str], object]] = {
     "run": lambda folder, *_: read_run(folder / "input"),
     "qrels": lambda folder, *_: read_qrels(folder / "input"),
     "scores": lambda folder, *_: read_scores(folder / "input"),
-    "counts": lambda folder, *_: rank_topics(read_counts(_named(folder, "input.tsv"))),
+    "counts": lambda folder, *_: rank_topics(read_monthly_counts(_named(folder, "input.tsv"))),
     "queries": lambda folder, *_: read_query_texts(folder / "input"),
     "topics": lambda folder, *_: parse_topics(Source(folder / "input", "input")),
     "definition": _definition,

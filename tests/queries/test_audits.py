@@ -6,7 +6,7 @@ import pytest
 
 import schemas
 from builder.errors import FormatError
-from builder.queries import audit_text_file, audit_texts, audit_topic_file, audit_topics
+from builder.queries import audit_texts, audit_texts_in_file, audit_topics, audit_topics_in_files
 from builder.queries.texts import read_query_texts
 from builder.queries.topics import read_topic_table
 
@@ -28,7 +28,7 @@ LINES = (
 
 
 def test_every_known_fault_is_found_and_counted(room) -> None:
-    audit = audit_text_file(room.file("queries.txt", LINES).path)
+    audit = audit_texts_in_file(room.file("queries.txt", LINES).path)
     assert audit.lines == 11
     assert {name: count for name, count in audit.faults.items() if count} == {
         "carriage_return": 1,
@@ -130,7 +130,7 @@ def test_topics_are_read_from_a_collection_as_from_its_source(room) -> None:
         ("eau", "eau", [], "fr", ""),
     ]
     queries = room.file("queries.txt", "1\tbordeaux\n2\tOcean\n").path
-    assert audit_topic_file(table, [queries]).counts.drop("share_of_texts").rows() == [
+    assert audit_topics_in_files(table, [queries]).counts.drop("share_of_texts").rows() == [
         ("eau", "substring", 1, 1, 1),
         ("eau", "word", 0, 0, 0),
         ("eau", "stem", 0, 0, 0),
@@ -155,7 +155,7 @@ def test_a_topic_table_with_an_invalid_id_is_an_error(room) -> None:
 def test_published_queries_show_what_substring_topics_take(room, real_data: Path) -> None:
     files = [real_data / "longeval-web" / f"2022-0{m}_queries.txt.gz" for m in (6, 7)]
     topics = room.file("topics.tsv", TOPICS).path
-    audit = audit_topic_file(topics, files, examples=10)
+    audit = audit_topics_in_files(topics, files, examples=10)
     counts = {(topic, policy): texts for topic, policy, texts, *_ in audit.counts.rows()}
     assert audit.texts == 24_651 + 25_470
     assert counts == {
@@ -175,8 +175,8 @@ def test_published_queries_show_what_substring_topics_take(room, real_data: Path
 
 
 def test_published_queries_have_the_known_faults(real_data: Path) -> None:
-    june = audit_text_file(real_data / "longeval-web" / "2022-06_queries.txt.gz")
-    july = audit_text_file(real_data / "longeval-web" / "2022-07_queries.txt.gz")
+    june = audit_texts_in_file(real_data / "longeval-web" / "2022-06_queries.txt.gz")
+    july = audit_texts_in_file(real_data / "longeval-web" / "2022-07_queries.txt.gz")
     names = ("carriage_return", "leaked_quotes", "double_space", "search_operator")
     assert [june.faults[name] for name in names] == [20_767, 2, 13, 3]
     assert [july.faults[name] for name in names] == [20_767, 2, 14, 4]

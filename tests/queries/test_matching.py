@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import schemas
 from builder.queries.matching import POLICIES, match_topics
-from builder.queries.stemming import stem
+from builder.queries.stemming import stem_expr
 from builder.text.keys import fold, fold_texts
 
 TOPICS = pl.DataFrame(
@@ -96,13 +96,13 @@ def test_words_that_are_no_plurals_stay(word: str) -> None:
 
 
 def stemmed(text: str) -> str:
-    result: str = pl.DataFrame({"text": [text]}).select(stem(pl.col("text"))).item()
+    result: str = pl.DataFrame({"text": [text]}).select(stem_expr(pl.col("text"))).item()
     return result
 
 
 @given(st.text(max_size=40))
 def test_folding_and_stemming_are_idempotent(text: str) -> None:
     once = pl.DataFrame({"text": [text]}).with_columns(folded=fold(pl.col("text")))
-    twice = once.with_columns(again=fold(pl.col("folded")), stem=stem(pl.col("folded")))
+    twice = once.with_columns(again=fold(pl.col("folded")), stem=stem_expr(pl.col("folded")))
     assert twice["folded"][0] == twice["again"][0]
     assert stemmed(twice["stem"][0]) == twice["stem"][0]

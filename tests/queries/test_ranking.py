@@ -5,7 +5,13 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, FormatError, UsageError
-from builder.queries import STABILITIES, parse_topics, rank_topics, read_counts, to_topics
+from builder.queries import (
+    STABILITIES,
+    parse_topics,
+    rank_topics,
+    read_monthly_counts,
+    to_topic_table,
+)
 from builder.queries.topics import HEADER
 
 DAMAGED = {
@@ -70,7 +76,7 @@ def test_growth_of_the_source_is_no_trend() -> None:
 
 
 def test_ranked_topics_make_a_topic_table(room) -> None:
-    frame = to_topics(rank_topics(COUNTS).head(2), "fr")
+    frame = to_topic_table(rank_topics(COUNTS).head(2), "fr")
     assert frame["source"][0] == (
         "rank 1, score 1.0 = popularity 1.0 x cv 1.0, mean 100.0 over 4 months"
     )
@@ -87,7 +93,7 @@ def test_counts_are_read_from_each_format(room, suffix: str) -> None:
     else:
         text = COUNTS.write_csv(separator="\t" if suffix == "tsv" else ",").encode()
         path.write_bytes(gzip.compress(text) if suffix == "csv.gz" else text)
-    assert read_counts(path).equals(COUNTS)
+    assert read_monthly_counts(path).equals(COUNTS)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +114,7 @@ def test_counts_are_read_from_each_format(room, suffix: str) -> None:
 def test_a_faulty_row_is_an_error_with_its_line(room, text: str, line: int) -> None:
     source = room.file("counts.tsv", text)
     with pytest.raises(FormatError) as error:
-        read_counts(source.path)
+        read_monthly_counts(source.path)
     assert error.value.line == line
 
 
@@ -118,16 +124,16 @@ def test_what_cannot_be_ranked_is_an_error(room) -> None:
     with pytest.raises(DataError, match="at least one count above 0"):
         rank_topics(COUNTS.with_columns(count=pl.lit(0.0)))
     with pytest.raises(FormatError, match="missing \\['count', 'month'\\]"):
-        read_counts(room.file("x.tsv", "label\nx\n").path)
+        read_monthly_counts(room.file("x.tsv", "label\nx\n").path)
     with pytest.raises(UsageError, match=r"\.parquet, \.tsv or \.csv"):
-        read_counts(room.file("x.txt", "").path)
+        read_monthly_counts(room.file("x.txt", "").path)
     with pytest.raises(UsageError, match="found none"):
-        read_counts(room.folder / "absent.parquet")
+        read_monthly_counts(room.folder / "absent.parquet")
     for name, data in DAMAGED.items():
         (room.folder / name).write_bytes(data)
         with pytest.raises(FormatError):
-            read_counts(room.folder / name)
+            read_monthly_counts(room.folder / name)
     odd = pl.DataFrame({"label": [["a"]], "month": ["2022-01"], "count": [{"n": 1}]})
     odd.write_parquet(room.folder / "odd.parquet")
     with pytest.raises(FormatError, match="text and numbers"):
-        read_counts(room.folder / "odd.parquet")
+        read_monthly_counts(room.folder / "odd.parquet")

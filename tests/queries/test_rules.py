@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from builder.queries import FunnelStep, funnel_steps
-from builder.queries.rules import OPERATOR, is_url_like
+from builder.queries.rules import OPERATOR, is_url_like_expr
 
 
 def holds(text: str, expression: pl.Expr) -> bool:
@@ -42,7 +42,7 @@ def test_search_operators(text: str, expected: bool) -> None:
     ],
 )
 def test_addresses(text: str, expected: bool) -> None:
-    assert holds(text, is_url_like(pl.col("text"))) is expected
+    assert holds(text, is_url_like_expr(pl.col("text"))) is expected
 
 
 def test_the_funnel_keeps_the_order_of_rules_with_verdicts_before_topics() -> None:

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builder.queries.signatures import signature, variant_set_id
-from builder.queries.similarity import near_signatures
+from builder.queries.signatures import signature_expr, variant_set_id_expr
+from builder.queries.similarity import find_near_equal_signatures
 from builder.text.keys import fold, fold_texts
 
 
 def sign(text: str) -> str:
     frame = pl.DataFrame({"text": [text]})
-    result: str = frame.select(signature(fold(pl.col("text")))).item()
+    result: str = frame.select(signature_expr(fold(pl.col("text")))).item()
     return result
 
 
@@ -52,7 +52,7 @@ def test_function_words_alone_are_content() -> None:
 
 def test_ids_of_sets_are_md5_of_the_name() -> None:
     frame = pl.DataFrame({"name": ["impot revenu", None]})
-    assert frame.select(variant_set_id(pl.col("name")))["name"].to_list() == [
+    assert frame.select(variant_set_id_expr(pl.col("name")))["name"].to_list() == [
         "v906410662e6c6042",
         None,
     ]
@@ -84,7 +84,7 @@ def distance(a: str, b: str) -> int:
 
 
 def naive(signatures: list[str], threshold: float) -> dict[tuple[str, str], float]:
-    """Every pair, every word: what `near_signatures` must find."""
+    """Every pair, every word: what `find_near_equal_signatures` must find."""
     links: dict[tuple[str, str], float] = {}
     for one in signatures:
         for other in signatures:
@@ -120,7 +120,7 @@ def test_all_near_signatures_are_found_and_no_other(
 ) -> None:
     with duckdb.connect() as connection:
         series = pl.Series(signatures, dtype=pl.String)
-        found = near_signatures(connection, series, threshold)
+        found = find_near_equal_signatures(connection, series, threshold)
     links = {(one, other): similarity for one, other, similarity in found.rows()}
     assert links == pytest.approx(naive(signatures, threshold))
     assert all((other, one) in links for one, other in links), "symmetric"
@@ -131,7 +131,7 @@ def test_spellings_by_hand() -> None:
         ["conge maternite", "conge paternite", "congee maternite", "conge matenrite", "maternite"]
     )
     with duckdb.connect() as connection:
-        found = near_signatures(connection, pl.Series(signatures), 0.8)
+        found = find_near_equal_signatures(connection, pl.Series(signatures), 0.8)
     assert found.rows() == [
         ("conge matenrite", "conge maternite", pytest.approx(8 / 9)),
         ("conge maternite", "conge matenrite", pytest.approx(8 / 9)),

@@ -138,8 +138,14 @@ def test_wrong_answers_are_errors(
         ("query\teau\tbot\t2\ts\t1", "line 2: score: expected a number from 0 to 1"),
         ("page\teau\tbot\t1\ts\t1", "line 2: kind: expected query, user or document"),
         ("query\teau\tBot!\t1\ts\t1", "line 2: label: expected lowercase letters"),
-        ("user\tdupont\tbot\t1\ts\t1", "line 2: key: expected a user in 16 hexadecimal digits"),
-        ("user\t-1f\tbot\t1\ts\t1", "line 2: key: expected a user in 16 hexadecimal digits"),
+        (
+            "user\tdupont\tbot\t1\ts\t1",
+            "line 2: key: expected a user key of 1 to 16 hexadecimal digits",
+        ),
+        (
+            "user\t-1f\tbot\t1\ts\t1",
+            "line 2: key: expected a user key of 1 to 16 hexadecimal digits",
+        ),
         ("query\teau\tbot\thigh\ts\t1", "line 2: score: expected a number from 0 to 1"),
         ("query\teau\tbot\tnan\ts\t1", "line 2: score: expected a number from 0 to 1"),
         ("document\tnope\tbot\t1\ts\t1", "line 2: expected an absolute http or https URL"),

@@ -18,7 +18,7 @@ from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.lines import read_url_list
 from builder.collection.imports.origin import Release
 from builder.collection.imports.pages import read_documents
-from builder.documents.fingerprints import analyze_texts
+from builder.documents.fingerprints import fingerprint_pages_with_language
 from builder.ingest.texts import normalize_texts, to_single_lines
 from builder.io import parquet
 from builder.io.tables import TableWriter
@@ -190,7 +190,7 @@ class DocumentImporter:
         urls = [
             self._urls.get(doc_id) or key for doc_id, key in zip(doc_ids, canonical, strict=True)
         ]
-        completed = analyze_texts(documents).pages.with_columns(
+        completed = fingerprint_pages_with_language(documents).pages.with_columns(
             pl.Series("url_key", canonical, dtype=pl.String),
             pl.Series("url", urls, dtype=pl.String),
             pl.Series(

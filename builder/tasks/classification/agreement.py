@@ -68,52 +68,55 @@ class AgreementReport:
     annotators: tuple[str, ...]
 
 
-def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> AgreementCoefficient:
+def cohen_kappa(
+    first_labels: Sequence[Hashable], second_labels: Sequence[Hashable]
+) -> AgreementCoefficient:
     """Compute Cohen's kappa for two annotators.
 
     Args:
-        first: Labels of the first annotator.
-        second: Labels of the second annotator, for the same units in the same order.
+        first_labels: Labels of the first annotator.
+        second_labels: Labels of the second annotator, for the same units in the same order.
 
     Raises:
         UsageError: the lengths differ.
     """
-    if len(first) != len(second):
+    if len(first_labels) != len(second_labels):
         raise UsageError(
-            f"expected two label lists of equal length, found {len(first)} and {len(second)} labels"
+            f"expected two label lists of equal length, found {len(first_labels)} and "
+            f"{len(second_labels)} labels"
         )
-    if not first:
+    if not first_labels:
         return AgreementCoefficient(None, 0, None, NOTHING_TO_COMPARE)
-    pairs = Counter(zip(first, second, strict=True))
-    labels = sorted({*first, *second}, key=repr)
+    pairs = Counter(zip(first_labels, second_labels, strict=True))
+    labels = sorted({*first_labels, *second_labels}, key=repr)
     value = statistics.cohen_kappa([[pairs[row, column] for column in labels] for row in labels])
-    observed = sum(pairs[label, label] for label in labels) / len(first)
+    observed = sum(pairs[label, label] for label in labels) / len(first_labels)
     return AgreementCoefficient(
-        value, len(first), observed, ALL_LABELS_EQUAL if value is None else None
+        value, len(first_labels), observed, ALL_LABELS_EQUAL if value is None else None
     )
 
 
-def fleiss_kappa(counts: Sequence[Sequence[int]]) -> AgreementCoefficient:
+def fleiss_kappa(label_counts: Sequence[Sequence[int]]) -> AgreementCoefficient:
     """Compute Fleiss' kappa from the number of times each label was assigned to each unit.
 
     Args:
-        counts: One row per unit, with the number of annotators who chose each label (columns). All
-            rows must have the same sum, at least 2.
+        label_counts: One row per unit and one column per label: number of annotators who chose the
+            label. All rows must have the same sum, at least 2.
 
     Raises:
         UsageError: the sums of the rows differ or are below 2.
     """
-    if not counts:
+    if not label_counts:
         return AgreementCoefficient(None, 0, None, NOTHING_TO_COMPARE)
-    sums = {sum(row) for row in counts}
+    sums = {sum(row) for row in label_counts}
     if len(sums) > 1 or min(sums) < 2:
         raise UsageError(
             f"expected the same number (2 or more) of labels for every unit, found {sorted(sums)}"
         )
-    raters, units = sums.pop(), len(counts)
-    agreeing = sum(count * (count - 1) for row in counts for count in row)
+    raters, units = sums.pop(), len(label_counts)
+    agreeing = sum(count * (count - 1) for row in label_counts for count in row)
     observed = agreeing / (units * raters * (raters - 1))
-    value = statistics.fleiss_kappa(counts)
+    value = statistics.fleiss_kappa(label_counts)
     return AgreementCoefficient(value, units, observed, ALL_LABELS_EQUAL if value is None else None)
 
 

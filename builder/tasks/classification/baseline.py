@@ -40,7 +40,7 @@ def run_classification_baseline(
         _read_table(collection, "labels", "train"), on="id"
     )
     model.fit(train["text"].to_list(), train["label"].to_list())
-    frames = [_predict(model, _read_posts(collection, split)) for split in TEST_SPLITS]
+    frames = [_predict_labels(model, _read_posts(collection, split)) for split in TEST_SPLITS]
     predicted = pl.concat(frames)
     predictions.parent.mkdir(parents=True, exist_ok=True)
     predicted.write_csv(predictions, separator="\t", quote_style="never")
@@ -72,7 +72,7 @@ def _read_posts(collection: Path, split: str) -> pl.DataFrame:
     return _read_table(collection, "posts", split).select("id", "text")
 
 
-def _predict(model: Any, posts: pl.DataFrame) -> pl.DataFrame:
+def _predict_labels(model: Any, posts: pl.DataFrame) -> pl.DataFrame:
     """Return the id and the predicted label of each post."""
     labels = model.predict(posts["text"].to_list()) if posts.height else []
     return pl.DataFrame(

@@ -38,13 +38,13 @@ from builder.tasks.classification.definition import (
 )
 from builder.tasks.classification.drift import measure_drift
 from builder.tasks.classification.inputs import InputFiles
-from builder.tasks.classification.labeling import Labeler
+from builder.tasks.classification.labeling import PostLabeler
 from builder.tasks.classification.manifest import (
     DRIFT_FILE,
     REJECTS_FILE,
     read_provenance,
-    write_card,
     write_classification_manifest,
+    write_dataset_card,
 )
 from builder.tasks.classification.markers import read_markers
 from builder.tasks.classification.selection import select_posts
@@ -171,8 +171,8 @@ def classification_change_reasons(definition_file: Path, out: Path) -> tuple[str
     inputs = InputFiles.from_definition(definition, definition_file)
     published = read_provenance(out / definition.collection.version)
     return change_reasons(
-        _to_identity(published) if published else None,
-        _to_identity(_create_provenance(definition, inputs)),
+        _to_build_identity(published) if published else None,
+        _to_build_identity(_create_provenance(definition, inputs)),
     )
 
 
@@ -185,7 +185,7 @@ def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles)
     }
 
 
-def _to_identity(provenance: dict[str, Any]) -> Identity:
+def _to_build_identity(provenance: dict[str, Any]) -> Identity:
     """Convert the provenance of a version to the form that `change_reasons` compares."""
     return {
         "version": str(provenance["stage"]).partition("/")[2],
@@ -208,7 +208,7 @@ def _write_tables(
     markers = read_markers(inputs.markers[0].path if inputs.markers else None)
     work = scratch / "work.parquet"
     ledger = Ledger(
-        "posts", rows_in=Labeler(definition, markers).write_work_table(inputs.posts, work)
+        "posts", rows_in=PostLabeler(definition, markers).write_work_table(inputs.posts, work)
     )
     with limits.connect() as connection:
         parquet.relation(connection, work).create_view("work")
@@ -223,7 +223,7 @@ def _write_tables(
     ledger.check(STAGE)
     _check_splits_not_empty(definition, drift, folder / REJECTS_FILE)
     (folder / DRIFT_FILE).write_bytes(orjson.dumps(drift, option=orjson.OPT_INDENT_2))
-    write_card(folder, definition, drift)
+    write_dataset_card(folder, definition, drift)
 
 
 def _write_splits(connection: duckdb.DuckDBPyConnection, folder: Path) -> int:

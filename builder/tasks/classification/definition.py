@@ -58,8 +58,10 @@ class CollectionSection(Section):
 class Period(Section):
     """Half-open time interval [start, end) in UTC."""
 
-    start: datetime | date = Field(description="First day or start time")
-    end: datetime | date = Field(description="Day after the last day or end time (exclusive)")
+    start: datetime | date = Field(description="Start of the period: the first day, or a time")
+    end: datetime | date = Field(
+        description="End of the period, exclusive: the day after the last day, or a time"
+    )
 
     @property
     def interval(self) -> Interval:
@@ -83,7 +85,7 @@ class IntervalsSection(Section):
     )
 
     @model_validator(mode="after")
-    def _check_order(self) -> "IntervalsSection":
+    def _check_interval_order(self) -> "IntervalsSection":
         train, short, long = (period.interval for period in (self.train, self.short, self.long))
         for name, interval in (("train", train), ("short", short), ("long", long)):
             if interval.start >= interval.stop:
@@ -99,7 +101,7 @@ class IntervalsSection(Section):
             )
         return self
 
-    def by_name(self) -> dict[str, Interval]:
+    def intervals_by_name(self) -> dict[str, Interval]:
         """Return the time intervals by period name: `t`, `short` and `long`."""
         periods = {"t": self.train, "short": self.short, "long": self.long}
         return {name: period.interval for name, period in periods.items()}
@@ -184,7 +186,7 @@ class TextSection(Section):
         default=0.6,
         gt=0.5,
         le=1,
-        description="Minimum Jaccard similarity of the word bigrams of near-duplicates",
+        description="Minimum Jaccard similarity of two near-duplicates as sets of word bigrams",
     )
     min_words: int = Field(
         default=1, ge=1, description="Minimum number of words in a text, without markers"

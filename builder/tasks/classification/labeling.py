@@ -53,7 +53,7 @@ or `reason` is null.
 """
 
 
-def deduplication_key(text: pl.Expr) -> pl.Expr:
+def deduplication_key_expr(text: pl.Expr) -> pl.Expr:
     """Return an expression whose values are equal for duplicate texts.
 
     The key contains the folded words, without URLs and mentions, and with numbers replaced by 0.
@@ -90,7 +90,7 @@ class AuthorSplits:
 
 
 @dataclass(frozen=True, slots=True)
-class Labeler:
+class PostLabeler:
     """Labeler that assigns distant labels and candidate splits to posts.
 
     Args:
@@ -108,12 +108,12 @@ class Labeler:
         with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as writer:
             for source in sources:
                 for block in read_posts(source):
-                    frame = self.label_block(block, source.name)
+                    frame = self.label_posts(block, source.name)
                     writer.write_table(frame.to_arrow().cast(schema))
                     rows += frame.height
         return rows
 
-    def label_block(self, block: PostBlock, file: str) -> pl.DataFrame:
+    def label_posts(self, block: PostBlock, file: str) -> pl.DataFrame:
         """Convert a block of records to rows of the work table (`WORK_SCHEMA`)."""
         posts = self._assign_splits(self._add_distant_labels(block.posts))
         is_candidate = pl.col("reason").is_null()
@@ -142,12 +142,12 @@ class Labeler:
         labeled = posts.with_columns(
             marked=pl.Series(labels, dtype=pl.String),
             stripped=pl.Series(stripped, dtype=pl.String),
-        ).with_columns(identity=deduplication_key(pl.col("stripped")))
+        ).with_columns(identity=deduplication_key_expr(pl.col("stripped")))
         strip_markers = self.definition.labels.strip_markers
         return labeled.with_columns(text="stripped") if strip_markers else labeled
 
     def _assign_splits(self, posts: pl.DataFrame) -> pl.DataFrame:
-        """Add the columns `author`, `sample`, `period`, `split` and `reason` of `WORK_SCHEMA`."""
+        """Add the columns `author`, `sample`, `period`, `split` and `reason` to posts."""
         splits = AuthorSplits.from_shares(self.definition.authors, self.definition.seed)
         authors = [splits.hash_author(author) for author in posts["author"]]
         samples = [key64(f"{splits.seed}\nsample\n{post_id}") for post_id in posts["id"]]
@@ -162,7 +162,7 @@ class Labeler:
     def _period_expr(self) -> pl.Expr:
         """Return an expression for the name of the period of each post; null if it is in none."""
         period = pl.lit(None, dtype=pl.String)
-        for name, interval in self.definition.intervals.by_name().items():
+        for name, interval in self.definition.intervals.intervals_by_name().items():
             inside = pl.col("time").is_between(interval.start, interval.stop, closed="left")
             period = pl.when(inside).then(pl.lit(name)).otherwise(period)
         return period

@@ -73,7 +73,9 @@ def _describe_table(path: Path) -> dict[str, Any]:
     return {"rows": pq.read_metadata(path).num_rows, "contract": TABLE_SCHEMAS[kind].signature()}
 
 
-def write_card(folder: Path, definition: ClassificationDefinition, drift: dict[str, Any]) -> None:
+def write_dataset_card(
+    folder: Path, definition: ClassificationDefinition, drift: dict[str, Any]
+) -> None:
     """Write the dataset card `README.md`, with the file paths and sizes of the splits."""
     collection = definition.collection
     lines = ["---", f"license_name: {json.dumps(collection.licence)}", "configs:"]

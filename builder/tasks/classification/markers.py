@@ -63,21 +63,21 @@ class MarkerList:
         self._polarities = {
             _strip_variation_selectors(marker.text): marker.polarity for marker in self.markers
         }
-        self._emoji_pattern = _compile_emoji(self._sorted_texts("emoji"))
-        emoticons = self._sorted_texts("emoticon")
+        self._emoji_pattern = _compile_emoji(self._texts_longest_first("emoji"))
+        emoticons = self._texts_longest_first("emoticon")
         self._emoticon_pattern, self._run_pattern = _compile_emoticons(emoticons)
         self._group_polarities = {
-            _group_name(i): self._polarities[text] for i, text in enumerate(emoticons)
+            _emoticon_group_name(i): self._polarities[text] for i, text in enumerate(emoticons)
         }
 
-    def _sorted_texts(self, kind: str) -> list[str]:
+    def _texts_longest_first(self, kind: str) -> list[str]:
         """Return the texts of all markers of a kind, longest first (the order of preference)."""
         texts = (marker.text for marker in self.markers if marker.kind == kind)
         return sorted(texts, key=lambda text: (-len(text), text))
 
     @property
     def prefilter_strings(self) -> list[str]:
-        """Substrings of markers, at least one of which occurs in every text with a marker."""
+        """Strings of which at least one occurs in every text that contains a marker."""
         return sorted({marker.text.partition("\ufe0f")[0] for marker in self.markers})
 
     def find_all(self, text: str) -> list[MarkerMatch]:
@@ -108,7 +108,7 @@ class MarkerList:
                 yield MarkerMatch(match.start(), match.end(), polarity)
 
 
-def _group_name(number: int) -> str:
+def _emoticon_group_name(number: int) -> str:
     return f"emoticon_{number}"
 
 
@@ -134,7 +134,9 @@ def _compile_emoticons(texts: list[str]) -> tuple[re.Pattern[str], re.Pattern[st
     if not texts:
         return re.compile(r"(?!)"), re.compile(r"(?!)")
     repeated = [f"{re.escape(text)}{re.escape(text[-1])}*+" for text in texts]
-    one = "|".join(f"(?P<{_group_name(number)}>{form})" for number, form in enumerate(repeated))
+    one = "|".join(
+        f"(?P<{_emoticon_group_name(number)}>{form})" for number, form in enumerate(repeated)
+    )
     worded = "|".join(re.escape(text) for text in texts if text[0].isalnum())
     first = re.escape("".join(sorted({text[0] for text in texts})))
     before = rf"(?=[{first}])(?<![{_EMOTICON_CHARS}\d])" + (

@@ -58,19 +58,21 @@ def macro_f1(truth: Sequence[Hashable], predicted: Sequence[Hashable | None]) ->
     return sum(scores) / len(scores)
 
 
-def relative_performance_difference(within: float | None, later: float | None) -> float | None:
+def relative_performance_difference(
+    within_score: float | None, later_score: float | None
+) -> float | None:
     """Return the relative performance difference (M' - M) / M, positive for a gain.
 
     Args:
-        within: Score M on the within-time test set.
-        later: Score M' on a later test set.
+        within_score: Score M on the within-time test set.
+        later_score: Score M' on a later test set.
 
     Returns:
         The difference; None if a score is None or M is 0.
     """
-    if within is None or later is None or within == 0:
+    if within_score is None or later_score is None or within_score == 0:
         return None
-    return (later - within) / within
+    return (later_score - within_score) / within_score
 
 
 def weighted_f1(scores: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:

@@ -132,7 +132,7 @@ def select_posts(
     connection.execute(REJECT_DUPLICATE_TEXTS)
     reject_near_duplicates(connection, definition.text.near_duplicate)
     for split in SPLITS:
-        sample_split(connection, split, definition.sampling)
+        limit_split_size(connection, split, definition.sampling)
 
 
 def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, min_jaccard: float) -> None:
@@ -149,7 +149,7 @@ def reject_near_duplicates(connection: duckdb.DuckDBPyConnection, min_jaccard: f
     connection.execute("DROP TABLE near_duplicate")
 
 
-def sample_split(
+def limit_split_size(
     connection: duckdb.DuckDBPyConnection, split: str, sampling: SamplingSection
 ) -> None:
     """Limit a split to its maximum size: reject the posts with the largest hashes.
@@ -164,5 +164,5 @@ def sample_split(
     connection.execute(REJECT_UNSAMPLED.format(group=group), {"split": split, "limit": limit})
 
 
-def _polarity_counts(counts: dict[str, int]) -> Sequence[int]:
-    return [counts.get(polarity, 0) for polarity in ("positive", "negative")]
+def _polarity_counts(label_counts: dict[str, int]) -> Sequence[int]:
+    return [label_counts.get(polarity, 0) for polarity in ("positive", "negative")]

@@ -23,7 +23,7 @@ from builder.tasks.classification.definition import (
     SPLITS,
     ClassificationDefinition,
 )
-from builder.tasks.classification.labeling import deduplication_key
+from builder.tasks.classification.labeling import deduplication_key_expr
 from builder.tasks.classification.markers import read_markers
 from builder.tasks.classification.selection import CREATE_FEATURES, CREATE_NEAR_DUPLICATES
 from builder.tasks.classification.table_schemas import Labels, Posts
@@ -58,7 +58,7 @@ def validate_classification(folder: Path, markers: Path | None = None) -> list[F
     definition = ClassificationDefinition.model_validate(manifest["made_from"]["definition"])
     findings += _check_tables(folder)
     posts = _read_posts(folder, markers)
-    findings += _check_times(posts, definition)
+    findings += _check_post_times(posts, definition)
     with duckdb.connect() as connection:
         connection.register("published", posts.to_arrow())
         connection.execute("CREATE TEMP TABLE candidate AS SELECT * FROM published")
@@ -148,7 +148,7 @@ def _read_posts(folder: Path, markers: Path | None) -> pl.DataFrame:
     stripped = [marker_list.remove_all(text) for text in posts["text"]]
     return (
         posts.with_columns(stripped=pl.Series(stripped, dtype=pl.String))
-        .with_columns(identity=deduplication_key(pl.col("stripped")))
+        .with_columns(identity=deduplication_key_expr(pl.col("stripped")))
         .with_columns(reason=pl.lit(None, dtype=pl.String))
         .sort("split", "id")
         .with_row_index("rank")
@@ -156,8 +156,10 @@ def _read_posts(folder: Path, markers: Path | None) -> pl.DataFrame:
     )
 
 
-def _check_times(posts: pl.DataFrame, definition: ClassificationDefinition) -> Iterator[Finding]:
-    intervals = definition.intervals.by_name()
+def _check_post_times(
+    posts: pl.DataFrame, definition: ClassificationDefinition
+) -> Iterator[Finding]:
+    intervals = definition.intervals.intervals_by_name()
     for split in SPLITS:
         allowed = (
             [intervals[SPLIT_INTERVALS[split]]]

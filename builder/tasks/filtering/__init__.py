@@ -6,7 +6,7 @@ official scorer of the track.
 
 from builder.tasks.filtering.comparisons import (
     GRANULARITIES,
-    check_assumptions,
+    check_trend_assumptions,
     compare_granularities,
     compare_rankings,
 )
@@ -24,7 +24,7 @@ __all__ = [
     "FilteringParameters",
     "FilteringResult",
     "FilteringTrendParameters",
-    "check_assumptions",
+    "check_trend_assumptions",
     "compare_granularities",
     "compare_rankings",
     "evaluate_filtering",

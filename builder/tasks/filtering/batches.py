@@ -35,16 +35,16 @@ class TimeBatches:
     seconds: int | None
 
     @property
-    def starts(self) -> Seconds:
+    def batch_starts(self) -> Seconds:
         """Start of every batch in Unix seconds, int64[n]."""
         return self.edges[:-1]
 
-    def find_indexes(self, times: Seconds) -> Seconds:
+    def find_batch_indexes(self, times: Seconds) -> Seconds:
         """Return the batch index of every time; -1 before the first batch, n after the last."""
         return np.searchsorted(self.edges, times, side="right").astype(np.int64) - 1
 
 
-def time_batches(start: int, end: int, granularity: str) -> TimeBatches:
+def create_time_batches(start: int, end: int, granularity: str) -> TimeBatches:
     """Divide the period [start, end) into time batches.
 
     Args:
@@ -60,7 +60,7 @@ def time_batches(start: int, end: int, granularity: str) -> TimeBatches:
         raise UsageError(
             f"expected a period that ends after it starts, found [{start}, {end}) in Unix seconds"
         )
-    seconds = batch_seconds(granularity)
+    seconds = batch_length_in_seconds(granularity)
     if seconds is None:
         return TimeBatches(_month_edges(start, end), None)
     origin = {"hour": 0, "day": 0, "week": FIRST_MONDAY}.get(granularity, start)
@@ -74,7 +74,7 @@ def time_batches(start: int, end: int, granularity: str) -> TimeBatches:
     return TimeBatches(first + seconds * np.arange(count + 1, dtype=np.int64), seconds)
 
 
-def batch_seconds(granularity: str) -> int | None:
+def batch_length_in_seconds(granularity: str) -> int | None:
     """Return the length of a batch in seconds; None for `month`.
 
     Raises:
@@ -99,11 +99,11 @@ def _month_edges(start: int, end: int) -> Seconds:
     return np.arange(first, last + 2).astype("datetime64[s]").astype(np.int64)
 
 
-def slope_per_second(slope_per_batch: float, seconds: float) -> float:
+def slope_per_second(slope_per_batch: float, seconds_per_batch: float) -> float:
     """Convert a slope per batch to a slope per second (Kenter et al. 2015, section 5.2).
 
     Args:
         slope_per_batch: Change of the score from one batch to the next.
-        seconds: Length of a batch in seconds.
+        seconds_per_batch: Length of a batch in seconds.
     """
-    return slope_per_batch / seconds
+    return slope_per_batch / seconds_per_batch

@@ -2,7 +2,7 @@
 
 - `compare_rankings`: agreement between system rankings by F1 and by trend end points (table 1).
 - `compare_granularities`: differences between the slopes at different batch lengths (table 2).
-- `check_assumptions`: number of trends that satisfy the assumptions of the tests (table 3).
+- `check_trend_assumptions`: number of trends that satisfy the assumptions of the tests (table 3).
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ def compare_granularities(
     parameters: FilteringTrendParameters | None = None,
     granularities: Sequence[str] = GRANULARITIES,
 ) -> pl.DataFrame:
-    """Compare the slopes of trends at the first granularity with those at each other one.
+    """Compare the slopes of trends at the first granularity with the slopes at every other one.
 
     Args:
         truth: Truth file in KBA format, plain or gzip.
@@ -94,7 +94,7 @@ def compare_granularities(
     if len(granularities) < 2:
         raise UsageError(f"expected two or more granularities, found {len(granularities)}")
     finest, *others = (
-        _fit_all_measures(truth, runs, parameters, unit).select(
+        _fit_trends_of_all_measures(truth, runs, parameters, unit).select(
             "system", "cutoff", "measure", "slope_per_second", granularity=pl.lit(unit)
         )
         for unit in granularities
@@ -120,13 +120,13 @@ def compare_granularities(
             max=value.max(),
         )
         .sort(
-            pl.col("granularity").replace_strict(_index_by_name(granularities)),
-            pl.col("measure").replace_strict(_index_by_name(MEASURES)),
+            pl.col("granularity").replace_strict(_positions_by_name(granularities)),
+            pl.col("measure").replace_strict(_positions_by_name(MEASURES)),
         )
     )
 
 
-def check_assumptions(
+def check_trend_assumptions(
     truth: Path,
     runs: Sequence[Path],
     parameters: FilteringTrendParameters | None = None,
@@ -159,7 +159,9 @@ def check_assumptions(
     require(0 < significance_level < 1, "a significance level in (0, 1)", significance_level)
     rows = []
     for unit in granularities:
-        trends = _fit_all_measures(truth, runs, parameters, unit).filter(~pl.col("is_zero"))
+        trends = _fit_trends_of_all_measures(truth, runs, parameters, unit).filter(
+            ~pl.col("is_zero")
+        )
         normal = pl.col("anderson_darling_p").fill_null(0) >= significance_level
         independent = pl.col("durbin_watson_p").fill_null(0) >= significance_level
         counts = trends.select(
@@ -171,7 +173,7 @@ def check_assumptions(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _fit_all_measures(
+def _fit_trends_of_all_measures(
     truth: Path,
     runs: Sequence[Path],
     parameters: FilteringTrendParameters | None,
@@ -193,6 +195,6 @@ def _fit_all_measures(
     return pl.concat(frames)
 
 
-def _index_by_name(names: Sequence[str]) -> dict[str, int]:
-    """Return the position of each name in the sequence, as a sort key."""
+def _positions_by_name(names: Sequence[str]) -> dict[str, int]:
+    """Map each name to its position in the sequence, for use as a sort key."""
     return {name: index for index, name in enumerate(names)}

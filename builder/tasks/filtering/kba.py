@@ -29,7 +29,7 @@ Assessors: TypeAlias = Literal["all", "any"]
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class FilteringTruth:
     """Judged (document, target) pairs of a truth file.
 
     Args:
@@ -62,7 +62,7 @@ class FilteringRun:
     repeated: int
 
 
-def read_truth(path: Path, relevance: int = 2, assessors: Assessors = "all") -> Truth:
+def read_truth(path: Path, relevance: int = 2, assessors: Assessors = "all") -> FilteringTruth:
     """Read a truth file and merge the ratings of several assessors.
 
     Args:
@@ -78,7 +78,7 @@ def read_truth(path: Path, relevance: int = 2, assessors: Assessors = "all") -> 
     relevant = vote.all() if assessors == "all" else vote.any()
     first = pl.col("time", "text_bytes").first()
     pairs = rows.group_by("document", "target").agg(first, relevant=relevant)
-    return Truth(pairs.sort("document", "target"), rows.height)
+    return FilteringTruth(pairs.sort("document", "target"), rows.height)
 
 
 def read_filtering_run(path: Path, relevance: int = 2) -> FilteringRun:

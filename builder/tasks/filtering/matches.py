@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from builder.tasks.filtering.score import FilteringResult
 
 
-def match_warnings(result: FilteringResult) -> Iterator[str]:
-    """Yield a warning if no document is relevant, and for each run without a judged document.
+def mismatch_warnings(result: FilteringResult) -> Iterator[str]:
+    """Yield a warning if no document is relevant, and one per run that returns no judged document.
 
     Args:
         result: Scores of the runs.

@@ -55,26 +55,26 @@ def f_pra(
     return harmonic_mean((precision, recall, aptness_score))
 
 
-def batch_measures(
-    targets: Sequence[TargetCounts], average: Average = "macro", zeta: float = 1.0
+def compute_batch_measures(
+    target_counts: Sequence[TargetCounts], average: Average = "macro", zeta: float = 1.0
 ) -> dict[str, float | int | None]:
     """Return the counts and measures of a batch, by column name.
 
     Args:
-        targets: Counts of every target that is in the run or has relevant documents.
+        target_counts: Counts of every target that is in the run or has relevant documents.
         average: `macro`: mean over targets (section 4.3); `micro`: pooled over all targets.
         zeta: Number of false positives at which aptness is 0.5.
     """
-    tp, fp, true = (sum(target[i] for target in targets) for i in range(3))
-    units = list(targets) if average == "macro" else [(tp, fp, true)]
+    tp, fp, true = (sum(target[i] for target in target_counts) for i in range(3))
+    units = list(target_counts) if average == "macro" else [(tp, fp, true)]
     with_relevant = [unit for unit in units if unit[2]]
     precision = _mean([hits / (hits + false) if hits else 0.0 for hits, false, _ in with_relevant])
     recall = _mean([hits / relevant for hits, _, relevant in with_relevant])
     apt = _mean([aptness(false, zeta) for _, false, _ in units])
     apt = 1.0 if apt is None else apt
     return {
-        "targets_true": sum(1 for target in targets if target[2]),
-        "targets": len(targets),
+        "targets_true": sum(1 for target in target_counts if target[2]),
+        "targets": len(target_counts),
         "tp": tp,
         "fp": fp,
         "fn": true - tp,

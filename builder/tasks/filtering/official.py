@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from builder.tasks.filtering.kba import MAX_CONFIDENCE, FilteringRun, Truth
+from builder.tasks.filtering.kba import MAX_CONFIDENCE, FilteringRun, FilteringTruth
 from builder.tasks.filtering.parameters import FilteringParameters
 
 MIN_UTILITY = -0.5
@@ -30,7 +30,7 @@ OFFICIAL_BEST_SCHEMA = pl.Schema(
 
 
 def official_averages(
-    truth: Truth, runs: Sequence[FilteringRun], parameters: FilteringParameters
+    truth: FilteringTruth, runs: Sequence[FilteringRun], parameters: FilteringParameters
 ) -> pl.DataFrame:
     """Return the averages of the official TREC KBA scorer, per system and confidence cut-off.
 
@@ -81,22 +81,28 @@ def best_official_averages(averages: pl.DataFrame) -> pl.DataFrame:
     return maxima.sort("macro_f", "system", descending=[True, False])
 
 
-def _count_pairs(returned: pl.DataFrame, positives: pl.DataFrame, cutoff: int) -> pl.DataFrame:
+def _count_pairs(
+    returned_pairs: pl.DataFrame, positive_counts: pl.DataFrame, cutoff: int
+) -> pl.DataFrame:
     """Count the true positives, false positives and false negatives of each target."""
-    above = returned.filter(pl.col("confidence").floor() > cutoff)
+    above = returned_pairs.filter(pl.col("confidence").floor() > cutoff)
     relevant = pl.col("relevant")
     hits = above.group_by("target").agg(tp=relevant.sum(), fp=relevant.not_().sum())
-    counts = positives.join(hits, on="target", how="left", maintain_order="left")
+    counts = positive_counts.join(hits, on="target", how="left", maintain_order="left")
     numbers = counts.with_columns(pl.col("tp", "fp").fill_null(0).cast(pl.Int64))
     return numbers.select("target", "tp", "fp", fn=pl.col("positives") - pl.col("tp"))
 
 
-def _average_targets(counts: pl.DataFrame) -> dict[str, float]:
+def _average_targets(counts_per_target: pl.DataFrame) -> dict[str, float]:
     """Return the number of targets and the macro and micro averages, by column name."""
-    targets = [_compute_measures(*row) for row in counts.select("tp", "fp", "fn").iter_rows()]
+    targets = [
+        _compute_measures(*row) for row in counts_per_target.select("tp", "fp", "fn").iter_rows()
+    ]
     means = [sum(column) / len(targets) for column in zip(*targets, strict=True)]
     macro = [*means[:2], _f1(*means[:2]), means[2]]
-    precision, recall, utility = _compute_measures(*counts.select("tp", "fp", "fn").sum().row(0))
+    precision, recall, utility = _compute_measures(
+        *counts_per_target.select("tp", "fp", "fn").sum().row(0)
+    )
     micro = [precision, recall, _f1(precision, recall), utility]
     return {"targets": len(targets)} | dict(zip(AVERAGES, macro + micro, strict=True))
 

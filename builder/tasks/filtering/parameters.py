@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from builder.evaluation.checks import require, require_one_of
-from builder.tasks.filtering.batches import batch_seconds
+from builder.tasks.filtering.batches import batch_length_in_seconds
 from builder.tasks.filtering.kba import RATINGS, Assessors
 from builder.tasks.filtering.measures import Average
 
@@ -61,4 +61,4 @@ class FilteringParameters:
         require(not any(map(math.isnan, self.cutoffs)), "cut-offs that are numbers", self.cutoffs)
         require(self.min_positives >= 0, "min_positives of at least 0", self.min_positives)
         require(1 <= self.cutoff_step < 999, "a cutoff_step from 1 to 998", self.cutoff_step)
-        batch_seconds(self.granularity)
+        batch_length_in_seconds(self.granularity)

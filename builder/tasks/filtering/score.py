@@ -20,9 +20,9 @@ import numpy.typing as npt
 import polars as pl
 
 from builder.errors import UsageError
-from builder.tasks.filtering.batches import TimeBatches, time_batches
-from builder.tasks.filtering.kba import FilteringRun, Truth, read_filtering_run, read_truth
-from builder.tasks.filtering.measures import MEASURES, TargetCounts, batch_measures
+from builder.tasks.filtering.batches import TimeBatches, create_time_batches
+from builder.tasks.filtering.kba import FilteringRun, FilteringTruth, read_filtering_run, read_truth
+from builder.tasks.filtering.measures import MEASURES, TargetCounts, compute_batch_measures
 from builder.tasks.filtering.official import best_official_averages, official_averages
 from builder.tasks.filtering.parameters import FilteringParameters
 
@@ -87,7 +87,7 @@ def evaluate_filtering(
 
 
 def score_filtering(
-    truth: Truth, runs: Sequence[FilteringRun], parameters: FilteringParameters
+    truth: FilteringTruth, runs: Sequence[FilteringRun], parameters: FilteringParameters
 ) -> FilteringResult:
     """Score filtering runs that have been read, with the same time batches for all systems.
 
@@ -102,7 +102,7 @@ def score_filtering(
             f"expected at least one run, and run files with distinct names; found {names}"
         )
     start, end = _find_period([truth.pairs, *(run.pairs for run in runs)], parameters)
-    grid = time_batches(start, end, parameters.granularity)
+    grid = create_time_batches(start, end, parameters.granularity)
     whole = TimeBatches(grid.edges[[0, -1]], None)
     matched = [_MatchedRun.from_run(truth, run, (start, end), parameters) for run in runs]
     official = official_averages(truth, runs, parameters)
@@ -120,7 +120,7 @@ def score_filtering(
 def _find_period(
     tables: Sequence[pl.DataFrame], parameters: FilteringParameters
 ) -> tuple[int, int]:
-    """Return the start and exclusive end of the period; by default, it spans all documents."""
+    """Return the start and exclusive end of the period, which spans all documents by default."""
     times = pl.concat([table["time"] for table in tables])
     if parameters.start is not None and parameters.end is not None:
         return parameters.start, parameters.end
@@ -136,7 +136,7 @@ def _find_period(
 
 @dataclass(frozen=True, slots=True)
 class _MatchedRun:
-    """(document, target) pairs that are relevant or that a system returned.
+    """(document, target) pairs that a system returned, and pairs that are relevant.
 
     Args:
         system: Name of the system.
@@ -153,7 +153,7 @@ class _MatchedRun:
     @classmethod
     def from_run(
         cls,
-        truth: Truth,
+        truth: FilteringTruth,
         run: FilteringRun,
         period: tuple[int, int],
         parameters: FilteringParameters,
@@ -203,14 +203,14 @@ def _score_cutoff(
     returned = _add_batch_index(run.returned.filter(above), batches)
     relevant = _add_batch_index(run.relevant, batches)
     documents = _count_documents(returned, relevant, batches)
-    rows = _compute_batch_measures(
-        _count_pairs(returned, relevant), len(batches.starts), parameters
+    rows = _compute_measures_per_batch(
+        _count_pairs(returned, relevant), len(batches.batch_starts), parameters
     )
     return pl.DataFrame(
         {
             "system": [run.system] * len(rows),
             "cutoff": [cutoff] * len(rows),
-            "batch": batches.starts,
+            "batch": batches.batch_starts,
             "documents": documents,
             **{name: [row[name] for row in rows] for name in rows[0]},
         },
@@ -220,34 +220,36 @@ def _score_cutoff(
 
 def _add_batch_index(pairs: pl.DataFrame, batches: TimeBatches) -> pl.DataFrame:
     """Add the column `batch_index`: the zero-based index of the batch of each pair."""
-    return pairs.with_columns(batch_index=batches.find_indexes(pairs["time"].to_numpy()))
+    return pairs.with_columns(batch_index=batches.find_batch_indexes(pairs["time"].to_numpy()))
 
 
 def _count_documents(
-    returned: pl.DataFrame, relevant: pl.DataFrame, batches: TimeBatches
+    returned_pairs: pl.DataFrame, relevant_pairs: pl.DataFrame, batches: TimeBatches
 ) -> npt.NDArray[np.int64]:
-    """Count the distinct documents in each batch that are returned or relevant, int64[batches]."""
-    both = pl.concat([pairs.select("batch_index", "document") for pairs in (returned, relevant)])
+    """Count the distinct returned or relevant documents of each batch, int64[batches]."""
+    both = pl.concat(
+        [pairs.select("batch_index", "document") for pairs in (returned_pairs, relevant_pairs)]
+    )
     indexes = both.unique()["batch_index"].to_numpy()
-    return np.bincount(indexes, minlength=len(batches.starts)).astype(np.int64)
+    return np.bincount(indexes, minlength=len(batches.batch_starts)).astype(np.int64)
 
 
-def _count_pairs(returned: pl.DataFrame, relevant: pl.DataFrame) -> pl.DataFrame:
+def _count_pairs(returned_pairs: pl.DataFrame, relevant_pairs: pl.DataFrame) -> pl.DataFrame:
     """Count true positives, false positives and relevant documents per batch and target."""
     keys = ["batch_index", "target"]
     hit = pl.col("hit")
-    returned_counts = returned.group_by(keys).agg(tp=hit.sum(), fp=hit.not_().sum())
-    relevant_counts = relevant.group_by(keys).agg(true=pl.len())
+    returned_counts = returned_pairs.group_by(keys).agg(tp=hit.sum(), fp=hit.not_().sum())
+    relevant_counts = relevant_pairs.group_by(keys).agg(true=pl.len())
     joined = returned_counts.join(relevant_counts, on=keys, how="full", coalesce=True)
     counts = pl.col("tp", "fp", "true").fill_null(0).cast(pl.Int64)
     return joined.with_columns(counts).sort(keys)
 
 
-def _compute_batch_measures(
-    counts: pl.DataFrame, n_batches: int, parameters: FilteringParameters
+def _compute_measures_per_batch(
+    pair_counts: pl.DataFrame, n_batches: int, parameters: FilteringParameters
 ) -> list[dict[str, float | int | None]]:
     """Return the counts and measures of every batch, by column name."""
     targets: list[list[TargetCounts]] = [[] for _ in range(n_batches)]
-    for index, tp, fp, true in counts.select("batch_index", "tp", "fp", "true").iter_rows():
+    for index, tp, fp, true in pair_counts.select("batch_index", "tp", "fp", "true").iter_rows():
         targets[index].append((tp, fp, true))
-    return [batch_measures(batch, parameters.average, parameters.zeta) for batch in targets]
+    return [compute_batch_measures(batch, parameters.average, parameters.zeta) for batch in targets]

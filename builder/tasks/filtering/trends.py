@@ -84,14 +84,14 @@ def fit_trends(
         pl.lit(measure).alias("measure"),
         pl.col("batch").alias("time"),
         pl.col(measure).alias("score"),
-        _share_of_total("documents").over("system", "cutoff").alias("weight"),
+        _share_of_total_expr("documents").over("system", "cutoff").alias("weight"),
     )
     return trend_report(
         scores, ["system", "measure", "cutoff"], residuals, result.time_batches.seconds
     )
 
 
-def _share_of_total(column: str) -> pl.Expr:
+def _share_of_total_expr(column: str) -> pl.Expr:
     """Return an expression that divides a column by its sum; 0 if the sum is 0."""
     total = pl.col(column).sum()
     return pl.when(total > 0).then(pl.col(column) / total).otherwise(0.0)

@@ -47,7 +47,7 @@ class JudgedNugget:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class NuggetMatch:
     """Match between a nugget and the characters [start, end) of the text of an update."""
 
     nugget: str
@@ -61,13 +61,14 @@ class PooledUpdate:
 
     Args:
         text: Text of the update.
-        original: Id of the update that this one duplicates exactly; None if it is an original.
+        original: Id of the update of which this update is an exact duplicate; None if it is not a
+            duplicate.
         matches: Matches between nuggets and the text, in file order.
     """
 
     text: str
     original: str | None = None
-    matches: list[Match] = field(default_factory=list)
+    matches: list[NuggetMatch] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -84,8 +85,8 @@ class Event:
     pool: dict[str, PooledUpdate] = field(default_factory=dict)
     interval: tuple[int, int] | None = None
 
-    def resolve(self, update_id: str) -> PooledUpdate | None:
-        """Return a pooled update or, for a duplicate, its original; None for an unpooled update."""
+    def find_pooled_update(self, update_id: str) -> PooledUpdate | None:
+        """Return a pooled update, or the original of a duplicate; None if the id is not pooled."""
         pooled = self.pool.get(update_id)
         if pooled is None or pooled.original is None:
             return pooled
@@ -101,7 +102,7 @@ class PushedUpdate:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FileRow:
     """Fields of a line, with the file and line number for error messages."""
 
     file: Path
@@ -114,7 +115,7 @@ class Row:
         Raises:
             FormatError: the field is not an integer.
         """
-        return int(self._match_field(_INTEGER, index, f"an integer as {name}"))
+        return int(self._require_field(_INTEGER, index, f"an integer as {name}"))
 
     def parse_number(self, index: int, name: str) -> float:
         """Parse a field as a decimal number.
@@ -122,20 +123,20 @@ class Row:
         Raises:
             FormatError: the field is not a decimal number.
         """
-        return float(self._match_field(_NUMBER, index, f"a number as {name}"))
+        return float(self._require_field(_NUMBER, index, f"a number as {name}"))
 
     def join_fields(self, start: int) -> str:
         """Return all fields from index `start`, joined by spaces."""
         return " ".join(self.fields[start:])
 
-    def _match_field(self, pattern: re.Pattern[str], index: int, expected: str) -> str:
-        """Return a field that matches a pattern; raise a `FormatError` if it does not match."""
+    def _require_field(self, pattern: re.Pattern[str], index: int, expected: str) -> str:
+        """Return a field if it matches a pattern; otherwise raise a `FormatError`."""
         text = self.fields[index]
         if not pattern.fullmatch(text):
-            raise self.error(f"{expected} (field {index + 1})", text)
+            raise self.create_format_error(f"{expected} (field {index + 1})", text)
         return text
 
-    def error(self, expected: str, found: object) -> FormatError:
+    def create_format_error(self, expected: str, found: object) -> FormatError:
         """Return a `FormatError` that names the file and line of this row."""
         return FormatError(f"expected {expected}, found {found!r}", self.file, self.line)
 
@@ -145,7 +146,7 @@ def normalize_event_id(event_id: str) -> str:
     return _EVENT_PREFIX.sub("", event_id)
 
 
-def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Iterator[Row]:
+def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Iterator[FileRow]:
     """Yield the rows of a tab-separated file, without the header and blank lines.
 
     Args:
@@ -160,9 +161,9 @@ def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Ite
     for line, text in numbered_lines(path):
         if not text.strip():
             continue
-        row = Row(path, line, text.split("\t"))
+        row = FileRow(path, line, text.split("\t"))
         if len(row.fields) < min_fields:
-            raise row.error(f"at least {min_fields} tab-separated fields", text[:120])
+            raise row.create_format_error(f"at least {min_fields} tab-separated fields", text[:120])
         if line == 1 and not any(_NUMBER.fullmatch(row.fields[index]) for index in numeric_fields):
             continue
         yield row
@@ -183,11 +184,15 @@ def read_nuggets(path: Path) -> dict[str, Event]:
             row.join_fields(5),
         )
         if name in nuggets:
-            raise row.error("a nugget id that did not occur before in its event", name)
+            raise row.create_format_error(
+                "a nugget id that did not occur before in its event", name
+            )
         if importance < 0 or row.parse_integer(4, "length") < 0:
-            raise row.error("an importance and a length of at least 0", row.fields[3:5])
+            raise row.create_format_error(
+                "an importance and a length of at least 0", row.fields[3:5]
+            )
         if not text.strip():
-            raise row.error("the text of the nugget as field 6", text)
+            raise row.create_format_error("the text of the nugget as field 6", text)
         nuggets[name] = JudgedNugget(row.parse_integer(2, "unix time"), importance, text)
     return events
 
@@ -202,12 +207,12 @@ def read_run(path: Path) -> dict[str, dict[str, list[PushedUpdate]]]:
     for line, text in numbered_lines(path):
         if not text.strip():
             continue
-        row = Row(path, line, text.split())
+        row = FileRow(path, line, text.split())
         if len(row.fields) != 7:
-            raise row.error("7 whitespace-separated fields", text[:120])
+            raise row.create_format_error("7 whitespace-separated fields", text[:120])
         event, team, run, document, sentence, _, confidence = row.fields
         if not _CONFIDENCE.fullmatch(confidence):
-            raise row.error("a number as confidence (field 7)", confidence)
+            raise row.create_format_error("a number as confidence (field 7)", confidence)
         pushed = PushedUpdate(f"{document}-{sentence}", row.parse_integer(5, "unix time"))
         by_event = systems.setdefault(f"{team}-{run}", {})
         by_event.setdefault(normalize_event_id(event), []).append(pushed)
@@ -246,13 +251,15 @@ def read_events(path: Path) -> dict[str, tuple[int, int]]:
         name = normalize_event_id(row.fields[0])
         interval = (row.parse_integer(1, "start"), row.parse_integer(2, "end"))
         if name in intervals or interval[0] >= interval[1]:
-            raise row.error("a new event id, and an end after the start", row.fields[:3])
+            raise row.create_format_error(
+                "a new event id, and an end after the start", row.fields[:3]
+            )
         intervals[name] = interval
     return intervals
 
 
-def _read_xml_topics(path: Path) -> Iterator[Row]:
-    """Yield id, start and end of every event in an XML file of topics."""
+def _read_xml_topics(path: Path) -> Iterator[FileRow]:
+    """Yield the id, start and end of every event in an XML file of topics."""
     text = "\n".join(line for _, line in numbered_lines(path))
     try:
         root = ElementTree.fromstring(text)  # noqa: S314  expat bounds entity expansion
@@ -260,4 +267,4 @@ def _read_xml_topics(path: Path) -> Iterator[Row]:
         raise FormatError(f"expected XML topics: {error}", path) from error
     for number, event in enumerate(root.iter("event"), start=1):
         fields = [(event.findtext(name) or "").strip() for name in ("id", "start", "end")]
-        yield Row(path, number, fields)
+        yield FileRow(path, number, fields)

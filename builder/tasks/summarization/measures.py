@@ -36,7 +36,7 @@ class Nugget:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class MatchedUpdate:
     """Update pushed by a system.
 
     Args:
@@ -99,12 +99,12 @@ def latency_discount(nugget_time: int, update_time: int, step: float = LATENCY_S
     return 1.0 - 2.0 / math.pi * math.atan((update_time - nugget_time) / step)
 
 
-def updates_before(updates: Sequence[Update], time: float) -> list[Update]:
+def updates_before(updates: Sequence[MatchedUpdate], time: float) -> list[MatchedUpdate]:
     """Return the updates that were pushed strictly before a time (Aslam et al. 2014, eq. 1)."""
     return [update for update in updates if update.time < time]
 
 
-def earliest_matches(updates: Sequence[Update]) -> dict[str, int]:
+def earliest_matches(updates: Sequence[MatchedUpdate]) -> dict[str, int]:
     """Return the index of the earliest update that matches each nugget (Aslam et al., eq. 7).
 
     Keys are nugget ids. Of several updates with the same time, the first in `updates` counts.
@@ -116,7 +116,7 @@ def earliest_matches(updates: Sequence[Update]) -> dict[str, int]:
     return earliest
 
 
-def verbosity(update: Update, new_nuggets: Sequence[str], mean_nugget_words: float) -> float:
+def verbosity(update: MatchedUpdate, new_nuggets: Sequence[str], mean_nugget_words: float) -> float:
     """Return the verbosity of an update, V(u) (Aslam et al. 2014, eq. 24 and 25).
 
     Args:
@@ -142,7 +142,7 @@ class EventMeasures:
     relevance: Mapping[str, float]
     latency_step: float | None
 
-    def gain(self, update: Update, nugget: str) -> float:
+    def gain(self, update: MatchedUpdate, nugget: str) -> float:
         """Return the gain of an update for a nugget, g_F or g_L (Aslam et al., eq. 4 and 5)."""
         relevance = self.relevance[nugget]
         if self.latency_step is None:
@@ -150,14 +150,14 @@ class EventMeasures:
         time = self.nuggets[nugget].time
         return relevance * latency_discount(time, update.time, self.latency_step)
 
-    def gains(self, updates: Sequence[Update]) -> list[float]:
+    def gains(self, updates: Sequence[MatchedUpdate]) -> list[float]:
         """Return the total gain of every update, G(u, S) (Aslam et al. 2014, eq. 9)."""
         gains = [0.0] * len(updates)
         for nugget, index in sorted(earliest_matches(updates).items()):
             gains[index] += self.gain(updates[index], nugget)
         return gains
 
-    def verbosities(self, updates: Sequence[Update]) -> list[float]:
+    def verbosities(self, updates: Sequence[MatchedUpdate]) -> list[float]:
         """Return the verbosity of every update, V(u) (Aslam et al. 2014, eq. 24 and 25)."""
         mean_words = sum(n.words for n in self.nuggets.values()) / len(self.nuggets)
         new_nuggets: list[list[str]] = [[] for _ in updates]
@@ -168,7 +168,7 @@ class EventMeasures:
             for update, nuggets in zip(updates, new_nuggets, strict=True)
         ]
 
-    def scores(self, updates: Sequence[Update]) -> EventScores:
+    def scores(self, updates: Sequence[MatchedUpdate]) -> EventScores:
         """Return all measures of a list of updates (Aslam et al. 2014, eq. 10 to 16 and 26)."""
         total = math.fsum(self.gains(updates))
         eg = total / len(updates) if updates else 0.0
@@ -180,7 +180,7 @@ class EventMeasures:
         return EventScores(len(updates), matched, eg, eg_v, c, f, None if f is None else 2.0 * f)
 
     def comprehensiveness_integral(
-        self, updates: Sequence[Update], start: int, end: int
+        self, updates: Sequence[MatchedUpdate], start: int, end: int
     ) -> float | None:
         """Return the integral of comprehensiveness over time in seconds (Aslam et al., eq. 18).
 

@@ -4,8 +4,8 @@ Computes the 19 columns printed by the scorer per system and event, and their me
 The scorer differs from the metrics document (Aslam et al. 2014) in details that affect the scores:
 
 - Nuggets of importance 0 are ignored. The relevance of a nugget is e^importance / e^3.
-- Words are delimited by single spaces, and offsets of matches are in bytes. A match marks the words
-  of its span shifted by one word to the left (`marked_words`).
+- Words are separated by single spaces, and offsets of matches are in bytes. A match marks the words
+  of its span shifted by one word to the left (`marked_word_indexes`).
 - Only the first match of a nugget counts and marks words: the earliest update, and within an update
   the first line of the matches file.
 - An unpooled update consists of one word and has no matches.
@@ -95,29 +95,29 @@ def official_event_scores(
     return pl.DataFrame(rows, schema=OFFICIAL_SCHEMA)
 
 
-def official_means(table: pl.DataFrame) -> pl.DataFrame:
+def official_means(event_scores: pl.DataFrame) -> pl.DataFrame:
     """Return the mean official scores of each system over events, best system first.
 
     Args:
-        table: Table returned by `official_event_scores`.
+        event_scores: Table returned by `official_event_scores`.
     """
     rows = [
         {"system": system, "events": group.height}
         | {name: math.fsum(group[name]) / group.height for name in ("updates", *COLUMNS)}
-        for (system,), group in table.group_by("system", maintain_order=True)
+        for (system,), group in event_scores.group_by("system", maintain_order=True)
     ]
     means = pl.DataFrame(rows, schema=OFFICIAL_MEAN_SCHEMA)
     return means.sort("harmonic_mean", "system", descending=[True, False])
 
 
 def official_scores(
-    event: Event, pushed: Sequence[PushedUpdate], parameters: SummarizationParameters
+    event: Event, pushed_updates: Sequence[PushedUpdate], parameters: SummarizationParameters
 ) -> dict[str, float]:
-    """Return the number of updates of a system for one event, and its official scores, by name.
+    """Return the official scores of a system for one event, and its number of updates, by name.
 
     Args:
         event: An event with at least one nugget of importance above 0.
-        pushed: Updates of the system for the event, in file order.
+        pushed_updates: Updates of the system for the event, in file order.
         parameters: Parameters, of which only `relevance`, `unpooled` and `latency_step` are used.
     """
     nuggets = {name: n for name, n in event.nuggets.items() if n.importance > 0}
@@ -127,7 +127,7 @@ def official_scores(
         else graded_relevance(nugget.importance, MAX_IMPORTANCE)
         for name, nugget in nuggets.items()
     }
-    updates = list(_score_updates(event, nuggets, relevance, pushed, parameters))
+    updates = list(_score_updates(event, nuggets, relevance, pushed_updates, parameters))
     ideal = ideal_gain(list(relevance.values()), len(updates))
     possible = math.fsum(relevance.values())
     confidences = [update.confidence for update in updates]
@@ -149,7 +149,7 @@ def ideal_gain(relevance: Sequence[float], n_updates: int) -> float:
     return math.fsum(sorted(relevance, reverse=True)[:count]) / count
 
 
-def marked_words(text: bytes, start: int, end: int) -> range:
+def marked_word_indexes(text: bytes, start: int, end: int) -> range:
     """Return the indexes of the words that a match marks in the text of an update.
 
     As in the official scorer, every index is too low by 1: if the span contains words 3 and 4, the
@@ -169,14 +169,14 @@ def _score_updates(
     event: Event,
     nuggets: Mapping[str, JudgedNugget],
     relevance: Mapping[str, float],
-    pushed: Sequence[PushedUpdate],
+    pushed_updates: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
 ) -> Iterator[ScoredUpdate]:
     """Yield the scores of all updates in chronological order."""
     mean_words = sum(_count_words(nugget.text) for nugget in nuggets.values()) / len(nuggets)
     matched: set[str] = set()
-    for rank in sorted(range(len(pushed)), key=lambda i: pushed[i].time):
-        pooled = event.resolve(pushed[rank].update_id)
+    for rank in sorted(range(len(pushed_updates)), key=lambda i: pushed_updates[i].time):
+        pooled = event.find_pooled_update(pushed_updates[rank].update_id)
         if pooled is None and parameters.unpooled == "ignored":
             continue
         text = pooled.text.encode() if pooled else b""
@@ -186,10 +186,12 @@ def _score_updates(
         for match in pooled.matches if pooled else ():
             if match.nugget in nuggets and match.nugget not in matched:
                 matched.add(match.nugget)
-                marked.update(marked_words(text, match.start, match.end))
+                marked.update(marked_word_indexes(text, match.start, match.end))
                 gains.append(relevance[match.nugget])
                 time = nuggets[match.nugget].time
-                discounts.append(latency_discount(time, pushed[rank].time, parameters.latency_step))
+                discounts.append(
+                    latency_discount(time, pushed_updates[rank].time, parameters.latency_step)
+                )
         unmarked = _count_words(pooled.text if pooled else "") - len(marked)
         yield ScoredUpdate(
             gain=math.fsum(gains),
@@ -241,7 +243,7 @@ def _compute_measures(
 
 
 def _count_words(text: str) -> int:
-    """Return the number of words in a text; words are separated by single spaces."""
+    """Return the number of words in a text, where words are separated by single spaces."""
     return text.count(" ") + 1
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from builder.tasks.summarization.files import (
     Event,
-    Match,
+    FileRow,
+    NuggetMatch,
     PooledUpdate,
-    Row,
     normalize_event_id,
     read_rows,
 )
@@ -48,8 +48,8 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def matched_words(update: PooledUpdate) -> dict[str, WordIndexes]:
-    """Return the indexes of the words in an update that match each nugget, by nugget id."""
+def matching_word_indexes(update: PooledUpdate) -> dict[str, WordIndexes]:
+    """Return a mapping from nugget ids to the indexes of the matching words in an update."""
     spans = [match.span() for match in _WORD.finditer(update.text)]
     words: dict[str, WordIndexes] = {}
     for match in update.matches:
@@ -78,9 +78,11 @@ class _PoolReader:
                 continue
             name, length, text = row.fields[1], row.parse_integer(4, "length"), row.join_fields(6)
             if name in event.pool or length < 0:
-                raise row.error("a new update id, and a length of at least 0", (name, length))
+                raise row.create_format_error(
+                    "a new update id, and a length of at least 0", (name, length)
+                )
             if length and not text.strip():
-                raise row.error("the text of the update as field 7", text)
+                raise row.create_format_error("the text of the update as field 7", text)
             original = row.fields[5] if len(row.fields) > 5 else NO_DUPLICATE
             copied = original not in {NO_DUPLICATE, "", name}
             event.pool[name] = PooledUpdate(text, original if copied else None)
@@ -93,16 +95,16 @@ class _PoolReader:
                 continue
             start, end = row.parse_integer(3, "start"), row.parse_integer(4, "end")
             if not 0 <= start <= end:
-                raise row.error("a span with 0 <= start <= end", (start, end))
+                raise row.create_format_error("a span with 0 <= start <= end", (start, end))
             update, nugget = event.pool.get(row.fields[1]), row.fields[2]
             if update is None:
                 self.ignored["match of an unpooled update"] += 1
             elif nugget not in event.nuggets:
                 self.ignored["match with an unknown nugget"] += 1
             else:
-                update.matches.append(Match(nugget, start, end))
+                update.matches.append(NuggetMatch(nugget, start, end))
 
-    def _find_event(self, row: Row) -> Event | None:
+    def _find_event(self, row: FileRow) -> Event | None:
         """Return the event of a row; None if the event has no nuggets.
 
         Rows of events without nuggets are counted as ignored.

@@ -27,15 +27,15 @@ from builder.tasks.summarization.files import (
 )
 from builder.tasks.summarization.measures import (
     EventMeasures,
+    MatchedUpdate,
     Nugget,
-    Update,
     binary_relevance,
     graded_relevance,
     updates_before,
 )
 from builder.tasks.summarization.official import official_event_scores, official_means
 from builder.tasks.summarization.parameters import SummarizationParameters
-from builder.tasks.summarization.pool import count_words, matched_words, read_pool
+from builder.tasks.summarization.pool import count_words, matching_word_indexes, read_pool
 
 GAINS = ("free", "latency")
 SCORES = (
@@ -49,10 +49,14 @@ INTEGRALS = ("comprehensiveness_integral", "comprehensiveness_integral_mean")
 
 
 def _create_schema(
-    strings: Sequence[str], integers: Sequence[str], floats: Sequence[str]
+    string_columns: Sequence[str], integer_columns: Sequence[str], float_columns: Sequence[str]
 ) -> pl.Schema:
     """Return a schema with string, integer and float columns, in this order."""
-    groups = ((strings, pl.String()), (integers, pl.Int64()), (floats, pl.Float64()))
+    groups = (
+        (string_columns, pl.String()),
+        (integer_columns, pl.Int64()),
+        (float_columns, pl.Float64()),
+    )
     return pl.Schema([(name, dtype) for names, dtype in groups for name in names])
 
 
@@ -131,18 +135,20 @@ def evaluate_summaries(
     ignored = read_pool(judged_events, updates, matches)
     if events is not None:
         intervals = read_events(events)
-        _require_judged("the start and end", judged_events, sorted(intervals))
+        _require_judged_event("the start and end", judged_events, sorted(intervals))
         for name in judged_events.keys() & intervals.keys():
             judged_events[name].interval = intervals[name]
     systems = read_runs(runs)
     for system, pushed in systems.items():
-        _require_judged(f"updates of {system}", judged_events, sorted(pushed))
+        _require_judged_event(f"updates of {system}", judged_events, sorted(pushed))
     return score_summaries(judged_events, systems, parameters, ignored)
 
 
-def _require_judged(found: str, judged: Mapping[str, Event], names: Sequence[str]) -> None:
-    expected = f"{found} of events with nuggets, such as {min(judged)!r}"
-    require(not judged.keys().isdisjoint(names), expected, names)
+def _require_judged_event(
+    description: str, judged_events: Mapping[str, Event], event_ids: Sequence[str]
+) -> None:
+    expected = f"{description} of events with nuggets, such as {min(judged_events)!r}"
+    require(not judged_events.keys().isdisjoint(event_ids), expected, event_ids)
 
 
 def score_summaries(
@@ -165,7 +171,7 @@ def score_summaries(
     for key, measures, updates in _iter_summaries(events, systems, parameters, counts):
         interval = events[key["event"]].interval
         event_rows.append(key | _score_event(measures, updates, interval))
-        rows = _score_taus(measures, updates, interval, parameters.taus)
+        rows = _scores_by_tau(measures, updates, interval, parameters.taus)
         tau_rows.extend(key | row for row in rows)
     frame = pl.DataFrame(event_rows, schema=EVENT_SCHEMA)
     taus = pl.DataFrame(tau_rows, schema=TAU_SCHEMA)
@@ -176,8 +182,8 @@ def score_summaries(
         official_means=official_means(official),
         events=frame,
         taus=taus,
-        means=_average_events(frame, MEAN_KEYS, MEAN_SCHEMA),
-        tau_means=_average_events(taus, (*MEAN_KEYS, "tau"), TAU_MEAN_SCHEMA),
+        means=_average_over_events(frame, MEAN_KEYS, MEAN_SCHEMA),
+        tau_means=_average_over_events(taus, (*MEAN_KEYS, "tau"), TAU_MEAN_SCHEMA),
         ignored=pl.DataFrame(ignored_rows, schema=IGNORED_SCHEMA, orient="row"),
         parameters=parameters,
     )
@@ -188,7 +194,7 @@ def _iter_summaries(
     systems: Mapping[str, Mapping[str, Sequence[PushedUpdate]]],
     parameters: SummarizationParameters,
     ignored: Counter[str],
-) -> Iterator[tuple[dict[str, str], EventMeasures, list[Update]]]:
+) -> Iterator[tuple[dict[str, str], EventMeasures, list[MatchedUpdate]]]:
     """Yield the key, measures and updates for every combination of system, event and gain.
 
     Events without nuggets are skipped. Their updates and all unpooled updates are counted in
@@ -210,7 +216,10 @@ def _iter_summaries(
 
 
 def _select_nuggets(event: Event, parameters: SummarizationParameters) -> dict[str, Nugget]:
-    """Return an event's nuggets by id; omit importance 0 if `zero_importance` is `dropped`."""
+    """Return the nuggets of an event by id.
+
+    Nuggets of importance 0 are omitted if `zero_importance` is `dropped`.
+    """
     keep_all = parameters.zero_importance == "kept"
     return {
         name: Nugget(nugget.time, nugget.importance, count_words(nugget.text))
@@ -222,24 +231,26 @@ def _select_nuggets(event: Event, parameters: SummarizationParameters) -> dict[s
 def _match_updates(
     event: Event,
     nuggets: Mapping[str, Nugget],
-    pushed: Sequence[PushedUpdate],
+    pushed_updates: Sequence[PushedUpdate],
     parameters: SummarizationParameters,
-) -> tuple[list[Update], int]:
+) -> tuple[list[MatchedUpdate], int]:
     """Return the updates of a system for an event, each with its matches.
 
     Also return the number of unpooled updates.
     """
     mean_words = sum(nugget.words for nugget in nuggets.values()) / len(nuggets)
     updates, unpooled = [], 0
-    for push in pushed:
-        pooled = event.resolve(push.update_id)
+    for push in pushed_updates:
+        pooled = event.find_pooled_update(push.update_id)
         if pooled is not None:
-            matches = {n: words for n, words in matched_words(pooled).items() if n in nuggets}
-            updates.append(Update(push.time, count_words(pooled.text), matches))
+            matches = {
+                n: words for n, words in matching_word_indexes(pooled).items() if n in nuggets
+            }
+            updates.append(MatchedUpdate(push.time, count_words(pooled.text), matches))
             continue
         unpooled += 1
         if parameters.unpooled == "unmatched":
-            updates.append(Update(push.time, mean_words, {}))
+            updates.append(MatchedUpdate(push.time, mean_words, {}))
     return updates, unpooled
 
 
@@ -260,7 +271,7 @@ def _create_event_measures(
 
 
 def _score_event(
-    measures: EventMeasures, updates: Sequence[Update], interval: tuple[int, int] | None
+    measures: EventMeasures, updates: Sequence[MatchedUpdate], interval: tuple[int, int] | None
 ) -> dict[str, object]:
     """Return the scores of a system for an event, by column name."""
     row = asdict(measures.scores(updates)) | {"nuggets": len(measures.nuggets)}
@@ -272,9 +283,9 @@ def _score_event(
     return row | dict(zip(INTEGRALS, (area, mean), strict=True))
 
 
-def _score_taus(
+def _scores_by_tau(
     measures: EventMeasures,
-    updates: Sequence[Update],
+    updates: Sequence[MatchedUpdate],
     interval: tuple[int, int] | None,
     taus: Sequence[int],
 ) -> Iterator[dict[str, object]]:
@@ -285,12 +296,18 @@ def _score_taus(
         yield {"tau": tau} | asdict(measures.scores(updates_before(updates, interval[0] + tau)))
 
 
-def _average_events(scored: pl.DataFrame, keys: Sequence[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return the mean of each measure over events, per group of `keys` (Aslam et al., eq. 13)."""
+def _average_over_events(
+    event_scores: pl.DataFrame, group_columns: Sequence[str], schema: pl.Schema
+) -> pl.DataFrame:
+    """Return the mean of each measure over the events of each group (Aslam et al., eq. 13)."""
     rows = []
-    measures = [name for name in schema if name in scored.columns and name not in keys]
-    for key, group in scored.sort(*keys, "event").group_by(*keys, maintain_order=True):
+    measures = [
+        name for name in schema if name in event_scores.columns and name not in group_columns
+    ]
+    for key, group in event_scores.sort(*group_columns, "event").group_by(
+        *group_columns, maintain_order=True
+    ):
         defined = {name: group[name].drop_nulls().to_list() for name in measures}
         means = {name: fmean(values) if values else None for name, values in defined.items()}
-        rows.append(dict(zip(keys, key, strict=True)) | {"events": group.height} | means)
+        rows.append(dict(zip(group_columns, key, strict=True)) | {"events": group.height} | means)
     return pl.DataFrame(rows, schema=schema)

@@ -13,7 +13,7 @@ from builder.errors import DataError, DefinitionError
 from builder.runtime.limits import Limits
 from builder.tasks.classification import build_classification, validate_classification
 from builder.tasks.classification.definition import LABELED_SPLITS, SPLITS
-from builder.tasks.classification.labeling import deduplication_key
+from builder.tasks.classification.labeling import deduplication_key_expr
 from tests.tasks.classification.helpers import (
     WORLD,
     bigrams,
@@ -42,7 +42,7 @@ def test_rows_in_are_rows_out_and_rejects(collection, posts):
 
 def test_no_post_author_or_text_is_in_two_splits(collection, posts):
     kept = posts_of(collection).join(posts.select("id", name="author"), on="id")
-    plain = kept.with_columns(identity=deduplication_key(pl.col("text")))
+    plain = kept.with_columns(identity=deduplication_key_expr(pl.col("text")))
     for column in ("id", "author", "name", "identity"):
         assert plain.group_by(column).agg(pl.col("split").n_unique())["split"].max() == 1, column
     assert plain["identity"].is_unique().all()
@@ -50,7 +50,7 @@ def test_no_post_author_or_text_is_in_two_splits(collection, posts):
 
 
 def test_no_text_is_nearly_one_of_another_split(collection):
-    plain = posts_of(collection).with_columns(identity=deduplication_key(pl.col("text")))
+    plain = posts_of(collection).with_columns(identity=deduplication_key_expr(pl.col("text")))
     by_bigram = {}
     sets = {}
     for name, split, text in plain.select("id", "split", "identity").iter_rows():

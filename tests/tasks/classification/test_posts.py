@@ -19,7 +19,7 @@ from builder.tasks.classification.definition import (
     load_definition,
 )
 from builder.tasks.classification.inputs import InputFiles
-from builder.tasks.classification.labeling import AuthorSplits, deduplication_key
+from builder.tasks.classification.labeling import AuthorSplits, deduplication_key_expr
 from builder.tasks.classification.posts import parse_unix_seconds, read_posts
 
 GOOD = {"id": "1", "time": 1_500_000_000, "author": "a", "text": "hello"}
@@ -125,7 +125,7 @@ def test_times(value, expected):
     ],
 )
 def test_identity(text, expected):
-    assert pl.select(deduplication_key(pl.lit(text))).item() == expected
+    assert pl.select(deduplication_key_expr(pl.lit(text))).item() == expected
 
 
 def test_shares_of_authors_are_kept():
@@ -186,7 +186,7 @@ def load(tmp_path, text):
 
 def test_definition(tmp_path):
     definition = load(tmp_path, DEFINITION)
-    assert definition.intervals.by_name()["t"].start == 1_451_606_400
+    assert definition.intervals.intervals_by_name()["t"].start == 1_451_606_400
     assert definition.labels.strip_markers
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.errors import UsageError
-from builder.tasks.filtering.batches import time_batches
+from builder.tasks.filtering.batches import create_time_batches
 
 
 def seconds(*date):
@@ -22,39 +22,39 @@ def dates(batches):
 
 
 def test_days_follow_the_calendar():
-    batches = time_batches(seconds(2022, 6, 1, 22), seconds(2022, 6, 3, 1), "day")
+    batches = create_time_batches(seconds(2022, 6, 1, 22), seconds(2022, 6, 3, 1), "day")
     assert dates(batches) == ["2022-06-01 00", "2022-06-02 00", "2022-06-03 00", "2022-06-04 00"]
     assert batches.seconds == 86_400
 
 
 def test_a_period_that_ends_at_midnight_needs_no_further_day():
-    batches = time_batches(seconds(2022, 6, 1), seconds(2022, 6, 3), "day")
+    batches = create_time_batches(seconds(2022, 6, 1), seconds(2022, 6, 3), "day")
     assert dates(batches) == ["2022-06-01 00", "2022-06-02 00", "2022-06-03 00"]
 
 
 def test_weeks_start_on_monday():
-    batches = time_batches(seconds(2022, 6, 1), seconds(2022, 6, 8), "week")
+    batches = create_time_batches(seconds(2022, 6, 1), seconds(2022, 6, 8), "week")
     assert dates(batches) == ["2022-05-30 00", "2022-06-06 00", "2022-06-13 00"]
 
 
 def test_months_differ_in_length():
-    batches = time_batches(seconds(2022, 1, 31), seconds(2022, 3, 1, 1), "month")
+    batches = create_time_batches(seconds(2022, 1, 31), seconds(2022, 3, 1, 1), "month")
     expected = ["2022-01-01 00", "2022-02-01 00", "2022-03-01 00", "2022-04-01 00"]
     assert dates(batches) == expected
     assert batches.seconds is None
 
 
 def test_a_period_that_ends_with_a_month_needs_no_further_month():
-    batches = time_batches(seconds(2022, 1, 31), seconds(2022, 3, 1), "month")
+    batches = create_time_batches(seconds(2022, 1, 31), seconds(2022, 3, 1), "month")
     assert dates(batches) == ["2022-01-01 00", "2022-02-01 00", "2022-03-01 00"]
 
 
 def test_seconds_count_from_the_start():
-    assert time_batches(5, 16, "4").edges.tolist() == [5, 9, 13, 17]
+    assert create_time_batches(5, 16, "4").edges.tolist() == [5, 9, 13, 17]
 
 
 def test_before_the_epoch():
-    assert dates(time_batches(-1, 1, "week")) == ["1969-12-29 00", "1970-01-05 00"]
+    assert dates(create_time_batches(-1, 1, "week")) == ["1969-12-29 00", "1970-01-05 00"]
 
 
 @given(
@@ -63,27 +63,27 @@ def test_before_the_epoch():
     st.sampled_from(["hour", "day", "week", "month", "777"]),
 )
 def test_batches_cover_the_period_without_a_gap(start, length, granularity):
-    batches = time_batches(start, start + length, granularity)
+    batches = create_time_batches(start, start + length, granularity)
     assert (np.diff(batches.edges) > 0).all()
     assert batches.edges[0] <= start < batches.edges[1]
     assert batches.edges[-2] < start + length <= batches.edges[-1]
-    assert batches.find_indexes(np.array([start, start + length - 1])).tolist() == [
+    assert batches.find_batch_indexes(np.array([start, start + length - 1])).tolist() == [
         0,
-        len(batches.starts) - 1,
+        len(batches.batch_starts) - 1,
     ]
 
 
 @pytest.mark.parametrize("granularity", ["year", "0", "-5", "1.5", "", "\u0665"])
 def test_unknown_granularity(granularity):
     with pytest.raises(UsageError, match="granularity"):
-        time_batches(0, 10, granularity)
+        create_time_batches(0, 10, granularity)
 
 
 def test_empty_period():
     with pytest.raises(UsageError, match="ends after it starts"):
-        time_batches(10, 10, "day")
+        create_time_batches(10, 10, "day")
 
 
 def test_too_many_batches():
     with pytest.raises(UsageError, match="longer batches"):
-        time_batches(0, 10**9, "1")
+        create_time_batches(0, 10**9, "1")

@@ -12,7 +12,7 @@ from builder.errors import UsageError
 from builder.tasks.filtering import (
     FilteringParameters,
     FilteringTrendParameters,
-    check_assumptions,
+    check_trend_assumptions,
     compare_granularities,
     compare_rankings,
     evaluate_filtering,
@@ -115,7 +115,7 @@ def test_granularities(files):
 
 @pytest.mark.parametrize("level", [0.05, 0.5])
 def test_assumptions(files, level):
-    table = check_assumptions(*files, PARAMETERS, ["day", "week"], level)
+    table = check_trend_assumptions(*files, PARAMETERS, ["day", "week"], level)
     assert table["granularity"].to_list() == ["day", "week"]
     for unit, count, normal, independent, both, share in table.rows():
         found = []
@@ -144,7 +144,7 @@ def test_assumptions(files, level):
 
 
 def test_the_share_is_zero_if_no_trend_satisfies_an_assumption(files):
-    table = check_assumptions(*files, PARAMETERS, ["day"], 0.999999)
+    table = check_trend_assumptions(*files, PARAMETERS, ["day"], 0.999999)
     assert table.row(0) == ("day", 32, 0, 0, 0, 0.0)
 
 
@@ -155,7 +155,7 @@ def test_wrong_requests(files):
     with pytest.raises(UsageError, match="two or more granularities, found 1"):
         compare_granularities(truth, runs, PARAMETERS, ["day"])
     with pytest.raises(UsageError, match="significance level"):
-        check_assumptions(truth, runs, PARAMETERS, significance_level=1.0)
+        check_trend_assumptions(truth, runs, PARAMETERS, significance_level=1.0)
 
 
 def told(*arguments):
@@ -170,7 +170,7 @@ def test_the_command_line_gives_what_the_library_gives(files):
     tables = {
         ("rankings", "rankings"): compare_rankings(truth, runs, PARAMETERS),
         ("granularities", "slope_differences"): compare_granularities(truth, runs, PARAMETERS),
-        ("assumptions", "assumptions"): check_assumptions(truth, runs, PARAMETERS),
+        ("assumptions", "assumptions"): check_trend_assumptions(truth, runs, PARAMETERS),
     }
     for (verb, name), expected in tables.items():
         assert told("trend", verb, truth, *runs, *cutoffs)[name] == expected.to_dicts()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from builder.errors import FormatError, UsageError
 from builder.tasks.filtering.kba import read_filtering_run, read_truth, system_name
-from builder.tasks.filtering.measures import aptness, batch_measures, f_pra, harmonic_mean
+from builder.tasks.filtering.measures import aptness, compute_batch_measures, f_pra, harmonic_mean
 from builder.tasks.filtering.parameters import FilteringParameters
 from builder.tasks.filtering.score import evaluate_filtering
 from tests.tasks.filtering.assertions import DAY, START, line, write
@@ -55,7 +55,7 @@ def test_harmonic_mean_of_nothing_is_undefined():
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_relevance_requirements_of_figure_2(average):
     def score(*targets):
-        return batch_measures(targets, average)["f_pra"]
+        return compute_batch_measures(targets, average)["f_pra"]
 
     assert score((2, 0, 2)) > score((1, 0, 2)), "case 1: more relevant documents"
     assert score((1, 0, 2)) > score((1, 1, 2)), "case 2: fewer false positives"
@@ -66,19 +66,19 @@ def test_relevance_requirements_of_figure_2(average):
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_empty_run_and_empty_truth(average):
-    row = batch_measures([], average)
+    row = compute_batch_measures([], average)
     assert (row["precision"], row["recall"], row["f_pr"]) == (None, None, None)
     assert (row["aptness"], row["f_pra"]) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_without_truth_precision_is_undefined_and_not_zero(average):
-    row = batch_measures([(0, 3, 0)], average)
+    row = compute_batch_measures([(0, 3, 0)], average)
     assert (row["precision"], row["recall"], row["f_pra"]) == (None, None, 0.25)
 
 
 def test_macro_averages_by_hand():
-    row = batch_measures([(1, 1, 2), (0, 0, 1), (0, 3, 0)])
+    row = compute_batch_measures([(1, 1, 2), (0, 0, 1), (0, 3, 0)])
     assert row["precision"] == pytest.approx((1 / 2 + 0) / 2)
     assert row["recall"] == pytest.approx((1 / 2 + 0) / 2)
     assert row["aptness"] == pytest.approx((1 / 2 + 1 + 1 / 4) / 3)
@@ -87,7 +87,7 @@ def test_macro_averages_by_hand():
 
 
 def test_micro_averages_by_hand():
-    row = batch_measures([(1, 1, 2), (0, 0, 1), (0, 3, 0)], "micro", zeta=2)
+    row = compute_batch_measures([(1, 1, 2), (0, 0, 1), (0, 3, 0)], "micro", zeta=2)
     assert row["precision"] == pytest.approx(1 / 5)
     assert row["recall"] == pytest.approx(1 / 3)
     assert row["aptness"] == pytest.approx(2 / 6)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from builder.tasks.filtering.matches import match_warnings
+from builder.tasks.filtering.matches import mismatch_warnings
 from builder.tasks.filtering.parameters import FilteringParameters
 from builder.tasks.filtering.score import evaluate_filtering
 from tests.cli.test_cli import run
@@ -35,7 +35,7 @@ def test_runs_that_match_nothing(tmp_path, truth, unjudged):
     runs = [write(tmp_path / f"{name}.txt", text) for name, text in lines.items()]
     result = evaluate_filtering(truth, runs, FilteringParameters(unjudged=unjudged))
     expected = [SILENT.format("low", 2, 2), SILENT.format("none", 0, 0), UNJUDGED]
-    assert list(match_warnings(result)) == expected
+    assert list(mismatch_warnings(result)) == expected
 
 
 def test_a_truth_without_relevant_documents(tmp_path, truth, capsys):

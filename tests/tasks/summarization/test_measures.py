@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from builder.tasks.summarization.measures import (
     EventMeasures,
+    MatchedUpdate,
     Nugget,
-    Update,
     binary_relevance,
     earliest_matches,
     f_half_harmonic,
@@ -28,9 +28,9 @@ NUGGETS = {
     "n4": Nugget(0, 0, 5),
 }
 UPDATES = [
-    Update(6 * HOUR, 10, {"n1": frozenset(range(4)), "n2": frozenset(range(2, 7))}),
-    Update(12 * HOUR, 6, {"n1": frozenset(range(3)), "n2": frozenset(range(2))}),
-    Update(12 * HOUR, 8, {"n3": frozenset(range(8))}),
+    MatchedUpdate(6 * HOUR, 10, {"n1": frozenset(range(4)), "n2": frozenset(range(2, 7))}),
+    MatchedUpdate(12 * HOUR, 6, {"n1": frozenset(range(3)), "n2": frozenset(range(2))}),
+    MatchedUpdate(12 * HOUR, 8, {"n3": frozenset(range(8))}),
 ]
 GRADED = {name: graded_relevance(nugget.importance, 3) for name, nugget in NUGGETS.items()}
 
@@ -120,7 +120,7 @@ def test_perfect_system():
     nuggets = {name: nugget for name, nugget in NUGGETS.items() if name != "n4"}
     relevance = {name: binary_relevance(nugget.importance) for name, nugget in nuggets.items()}
     updates = [
-        Update(nugget.time, nugget.words, {name: frozenset(range(nugget.words))})
+        MatchedUpdate(nugget.time, nugget.words, {name: frozenset(range(nugget.words))})
         for name, nugget in nuggets.items()
     ]
     measures = EventMeasures(nuggets, relevance, 6 * HOUR)
@@ -151,7 +151,10 @@ def test_f_of_nothing_is_zero():
 
 
 def test_of_updates_of_one_second_the_first_pushed_counts():
-    twins = [Update(5, 3, {"n1": frozenset({0})}), Update(5, 9, {"n1": frozenset({1})})]
+    twins = [
+        MatchedUpdate(5, 3, {"n1": frozenset({0})}),
+        MatchedUpdate(5, 9, {"n1": frozenset({1})}),
+    ]
     assert earliest_matches(twins) == {"n1": 0}
     assert earliest_matches(twins[::-1]) == {"n1": 0}
 
@@ -164,7 +167,7 @@ nugget_sets = st.dictionaries(
 )
 update_lists = st.lists(
     st.builds(
-        Update,
+        MatchedUpdate,
         st.integers(0, 90_000),
         st.just(9),
         st.dictionaries(names, st.frozensets(st.integers(0, 8))),
@@ -203,7 +206,7 @@ def naive(nuggets, updates, step):
 @given(nugget_sets, update_lists, st.sampled_from([None, 6 * HOUR]), st.integers(0, 90_000))
 def test_agrees_with_a_naive_transcription(nuggets, updates, step, tau):
     updates = [
-        Update(u.time, u.words, {n: w for n, w in u.matches.items() if n in nuggets})
+        MatchedUpdate(u.time, u.words, {n: w for n, w in u.matches.items() if n in nuggets})
         for u in updates
     ]
     top = max(nugget.importance for nugget in nuggets.values())
@@ -222,7 +225,7 @@ def test_agrees_with_a_naive_transcription(nuggets, updates, step, tau):
 @given(nugget_sets, update_lists, st.integers(0, 40_000), st.integers(1, 50_000))
 def test_the_integral_is_that_of_the_step_function(nuggets, updates, start, length):
     updates = [
-        Update(u.time, u.words, {n: w for n, w in u.matches.items() if n in nuggets})
+        MatchedUpdate(u.time, u.words, {n: w for n, w in u.matches.items() if n in nuggets})
         for u in updates
     ]
     relevance = dict.fromkeys(nuggets, 1.0)

@@ -5,8 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from builder.tasks.summarization.files import Event, JudgedNugget, Match, PooledUpdate, PushedUpdate
-from builder.tasks.summarization.official import COLUMNS, ideal_gain, marked_words, official_scores
+from builder.tasks.summarization.files import (
+    Event,
+    JudgedNugget,
+    NuggetMatch,
+    PooledUpdate,
+    PushedUpdate,
+)
+from builder.tasks.summarization.official import (
+    COLUMNS,
+    ideal_gain,
+    marked_word_indexes,
+    official_scores,
+)
 from builder.tasks.summarization.parameters import SummarizationParameters
 from builder.tasks.summarization.score import evaluate_summaries
 
@@ -19,10 +30,12 @@ NUGGETS = {
     "n0": JudgedNugget(0, 0, "a very long nugget that does not count"),
 }
 POOL = {
-    "d-1": PooledUpdate("aa bb cc dd ee", None, [Match("n1", 3, 8), Match("n2", 9, 14)]),
+    "d-1": PooledUpdate(
+        "aa bb cc dd ee", None, [NuggetMatch("n1", 3, 8), NuggetMatch("n2", 9, 14)]
+    ),
     "d-2": PooledUpdate("x y z"),
     "e-1": PooledUpdate("aa bb cc dd ee", "d-1"),
-    "d-3": PooledUpdate("aa bb cc", None, [Match("n0", 0, 8), Match("n9", 0, 8)]),
+    "d-3": PooledUpdate("aa bb cc", None, [NuggetMatch("n0", 0, 8), NuggetMatch("n9", 0, 8)]),
 }
 PUSHED = [PushedUpdate("d-2", 43_200), PushedUpdate("d-1", HOURS_6), PushedUpdate("z-9", 50_000)]
 """Not in order of time; z-9 is not pooled."""
@@ -80,14 +93,14 @@ def test_all_columns_by_hand():
     ],
 )
 def test_a_match_marks_words_from_space_to_space(start, end, words):
-    assert list(marked_words(b"aa bb cc dd ee", start, end)) == words
+    assert list(marked_word_indexes(b"aa bb cc dd ee", start, end)) == words
 
 
 def test_offsets_are_bytes():
     """The span ends within `cc` in bytes, but at its space in characters."""
     text = "\u00e9\u00e9 bb cc dd ee"
-    pool = {"d-1": PooledUpdate(text, None, [Match("n1", 0, 9)])}
-    assert list(marked_words(text.encode(), 0, 9)) == [0, 1]
+    pool = {"d-1": PooledUpdate(text, None, [NuggetMatch("n1", 0, 9)])}
+    assert list(marked_word_indexes(text.encode(), 0, 9)) == [0, 1]
     assert scores([PushedUpdate("d-1", 0)], pool)["expected_verbosity"] == exactly(1 + 3 / 3)
 
 
@@ -97,7 +110,11 @@ def test_words_are_counted_by_spaces():
 
 
 def test_the_first_match_of_a_nugget_marks_words():
-    pool = {"d-1": PooledUpdate("aa bb cc dd", None, [Match("n1", 3, 5), Match("n1", 6, 11)])}
+    pool = {
+        "d-1": PooledUpdate(
+            "aa bb cc dd", None, [NuggetMatch("n1", 3, 5), NuggetMatch("n1", 6, 11)]
+        )
+    }
     assert scores([PushedUpdate("d-1", 0)], pool)["expected_verbosity"] == exactly(1 + 3 / 3)
 
 
