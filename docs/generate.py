@@ -116,7 +116,7 @@ def stages() -> str:
             stage.name,
             stage.scope.value,
             ", ".join(dict.fromkeys(reads)),
-            ", ".join(stage.writes) or "files",
+            ", ".join(stage.output_tables) or "files",
             section,
         )
         text += _row(*row)

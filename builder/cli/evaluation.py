@@ -22,7 +22,7 @@ from builder.cli.options import (
 )
 from builder.cli.output import escape_control, format_table, print_frames, print_rows
 from builder.errors import UsageError
-from builder.io.disk import check_output_is_no_input
+from builder.io.disk import check_output_is_not_input
 
 if TYPE_CHECKING:
     from builder.collection.read import Collection
@@ -87,7 +87,7 @@ def evaluate(
     )
     for file in (html, per_query):
         if file is not None:
-            check_output_is_no_input(file, *runs)
+            check_output_is_not_input(file, *runs)
     with extract_archives(runs) as files:
         evaluation = evaluate_paths(find_qrels(collection), files, parameters)
     for warning in zero_score_warnings(evaluation):

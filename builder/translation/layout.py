@@ -1,7 +1,7 @@
 """Splits a text into sentences, and restores its lines after translation.
 
 Input: a text. Output: its sentences, normalized, and the text between them (line ends, blank lines,
-indentation, list markers), so that `Layout.fill` can put each translation in the place of its
+indentation, list markers), so that `TextLayout.fill` can put each translation in the place of its
 sentence. Filling a layout with its own sentences restores the text, except for runs of white space
 and for control and invisible characters.
 """
@@ -11,13 +11,13 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from builder.translation.boundaries import sentence_ends
+from builder.translation.boundaries import sentence_end_offsets
 from builder.translation.wrapping import (
     LONGEST,
     MARKER,
     continues_on_next_line,
     is_wrapped_at_margin,
-    rewrap,
+    reinsert_line_breaks,
 )
 
 _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -42,7 +42,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TextLayout:
     """Sentences of a text, and the gaps (such as line ends) between them.
 
     Args:
@@ -60,7 +60,7 @@ class Layout:
         """
         parts = [self.gaps[0]]
         for segment, gap, text in zip(self.segments, self.gaps[1:], texts, strict=True):
-            parts += [rewrap(text, segment.breaks, len(segment.text)), gap]
+            parts += [reinsert_line_breaks(text, segment.breaks, len(segment.text)), gap]
         return "".join(parts)
 
 
@@ -71,21 +71,21 @@ def normalize(text: str) -> str:
     return _SPACES.sub(" ", _CONTROL.sub(" ", text)).strip()
 
 
-def split_text(text: str) -> Layout:
-    """Split a text into sentences and the gaps between them."""
+def split_text(text: str) -> TextLayout:
+    """Split a text into sentences and the gaps between them, such as line ends."""
     segments: list[Segment] = []
     gaps = [""]
     for lines, ends in _group_wrapped_lines(text):
         _append_sentences(lines, ends, segments, gaps)
-    return Layout(tuple(segments), tuple(gaps))
+    return TextLayout(tuple(segments), tuple(gaps))
 
 
-def single_sentence_layout(text: str) -> Layout:
+def single_sentence_layout(text: str) -> TextLayout:
     """Return the layout of a text, such as a query, that is treated as one sentence."""
     normal = normalize(text)
     if not normal:
-        return Layout((), ("",))
-    return Layout((Segment(normal, cleaned=bool(_CONTROL.search(text))),), ("", ""))
+        return TextLayout((), ("",))
+    return TextLayout((Segment(normal, cleaned=bool(_CONTROL.search(text))),), ("", ""))
 
 
 def _group_wrapped_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
@@ -99,8 +99,8 @@ def _group_wrapped_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
     first, size = 0, 0
     for number, line in enumerate(lines):
         size += len(line)
-        following = lines[number + 1].strip() if number + 1 < len(lines) else ""
-        if size > LONGEST or not continues_on_next_line(line.strip(), following, margin):
+        next_line = lines[number + 1].strip() if number + 1 < len(lines) else ""
+        if size > LONGEST or not continues_on_next_line(line.strip(), next_line, margin):
             yield lines[first : number + 1], ends[first : number + 1]
             first, size = number + 1, 0
 
@@ -113,14 +113,14 @@ def _append_sentences(
     Args:
         lines: The wrapped lines, which are joined.
         ends: Line ending of each line.
-        segments: Output list, to which the sentences are appended.
-        gaps: Output list; its last item is extended, and the other gaps are appended.
+        segments: ModelOutput list, to which the sentences are appended.
+        gaps: ModelOutput list; its last item is extended, and the other gaps are appended.
     """
     body, breaks = _join_wrapped_lines(lines, ends)
     marker = MARKER.match(body, len(body) - len(body.lstrip()))
     start = marker.end() if marker else 0
-    gaps[-1] += _visible_text(body[:start])
-    for end in [*(e for e in sentence_ends(body) if e > start), len(body)]:
+    gaps[-1] += _remove_invisible_characters(body[:start])
+    for end in [*(e for e in sentence_end_offsets(body) if e > start), len(body)]:
         raw = body[start:end]
         text = normalize(raw)
         left = len(raw) - len(raw.lstrip()) if text else len(raw)
@@ -155,8 +155,8 @@ def _gap_text(body: str, breaks: list[tuple[int, str]], start: int, stop: int) -
         if start <= at < stop:
             text += body[last:at] + mark
             last = at + 1
-    return _visible_text(text + body[last:stop])
+    return _remove_invisible_characters(text + body[last:stop])
 
 
-def _visible_text(text: str) -> str:
+def _remove_invisible_characters(text: str) -> str:
     return _CONTROL.sub("", _INVISIBLE.sub("", text))

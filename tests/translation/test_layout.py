@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.translation.boundaries import sentence_ends
+from builder.translation.boundaries import sentence_end_offsets
 from builder.translation.cutting import is_untranslatable, split_to_size, split_untranslatable
 from builder.translation.layout import normalize, single_sentence_layout, split_text
 
@@ -73,7 +73,7 @@ def test_lines_are_kept(lines: list[str]) -> None:
 
 @given(st.text(alphabet="aB .!?«»\"'1-", max_size=60))
 def test_sentence_ends_ascend_within_the_line(line: str) -> None:
-    ends = sentence_ends(line)
+    ends = sentence_end_offsets(line)
     assert ends == sorted(set(ends))
     assert all(0 < end <= len(line) for end in ends)
 
