@@ -21,7 +21,7 @@ from builder.errors import UsageError
 from builder.io.disk import reraise_as_user_errors
 from builder.pipeline import PIPELINE
 from builder.reporting.parts import html_table
-from builder.runtime.executors import get_executor
+from builder.runtime.executors import create_executor
 from builder.runtime.limits import DEFAULT_MEMORY, count_usable_cores, parse_memory
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import SUMS, sha256
@@ -121,7 +121,7 @@ def build(
     root = Path(out) if out is not None else default_output_folder(definition)
     store = Store(root)
     cores = threads or count_usable_cores()
-    workers = get_executor(executor)
+    workers = create_executor(executor)
     allowed = parse_memory(memory)
     runner = Runner(PIPELINE, definition, store, cores, allowed, progress or NoProgress(), workers)
     if explain:

@@ -41,7 +41,7 @@ def unit_identity(
     """
     workflow = definition.workflow
     inputs: dict[str, Any] = {}
-    for files in stage.files:
+    for files in stage.raw_files:
         sources = definition.expand_sources(files.patterns(workflow, key))
         inputs[files.argument] = store.input_hashes(sources)
     for table in stage.signature.tables:

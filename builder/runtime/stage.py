@@ -68,7 +68,7 @@ class Stage(Generic[Arguments]):
         return tuple(self.output_schemas)
 
     @property
-    def files(self) -> tuple[FileInput, ...]:
+    def raw_files(self) -> tuple[FileInput, ...]:
         """Raw files that affect the stage's outputs, including files that are not arguments."""
         hidden = (FileInput(label, mark.patterns) for label, mark in self.fingerprints.items())
         return (*self.signature.files, *hidden)

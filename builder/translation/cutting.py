@@ -36,7 +36,7 @@ def is_untranslatable(text: str) -> bool:
     return _WORD.search(_COPIED.sub(" ", text)) is None
 
 
-def split_untranslatable(text: str) -> list[tuple[str, bool]]:
+def separate_untranslatable_parts(text: str) -> list[tuple[str, bool]]:
     """Split a text into parts, each with a flag: true for a part to copy, such as a URL."""
     parts: list[tuple[str, bool]] = []
     start = 0

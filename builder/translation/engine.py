@@ -18,7 +18,7 @@ import ctranslate2
 from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.translation.batches import equal_length_batches
-from builder.translation.cutting import split_to_size, split_untranslatable
+from builder.translation.cutting import separate_untranslatable_parts, split_to_size
 from builder.translation.model import ModelFolder, read_model
 from builder.translation.parts import ModelOutput, SentenceBlock, SplitSentence
 
@@ -158,7 +158,7 @@ class CTranslate2Engine:
         """Split a sentence into parts to copy and parts that are short enough to translate."""
         parts: list[tuple[str, bool]] = []
         split = False
-        for text, copied in split_untranslatable(sentence):
+        for text, copied in separate_untranslatable_parts(sentence):
             cut = (
                 [text]
                 if copied

@@ -64,7 +64,7 @@ class TextLayout:
         return "".join(parts)
 
 
-def normalize(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Normalize a text: Unicode NFC, single spaces, no control or invisible characters."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
@@ -82,14 +82,14 @@ def split_text(text: str) -> TextLayout:
 
 def single_sentence_layout(text: str) -> TextLayout:
     """Return the layout of a text, such as a query, that is treated as one sentence."""
-    normal = normalize(text)
+    normal = normalize_text(text)
     if not normal:
         return TextLayout((), ("",))
     return TextLayout((Segment(normal, cleaned=bool(_CONTROL.search(text))),), ("", ""))
 
 
 def _group_wrapped_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Group lines over which a sentence continues; yield each group's lines and line ends."""
+    """Group lines over which a sentence continues; yield each group's lines and line endings."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]
@@ -113,8 +113,8 @@ def _append_sentences(
     Args:
         lines: The wrapped lines, which are joined.
         ends: Line ending of each line.
-        segments: ModelOutput list, to which the sentences are appended.
-        gaps: ModelOutput list; its last item is extended, and the other gaps are appended.
+        segments: Output list, to which the sentences are appended.
+        gaps: Output list; its last item is extended, and the other gaps are appended.
     """
     body, breaks = _join_wrapped_lines(lines, ends)
     marker = MARKER.match(body, len(body) - len(body.lstrip()))
@@ -122,13 +122,13 @@ def _append_sentences(
     gaps[-1] += _remove_invisible_characters(body[:start])
     for end in [*(e for e in sentence_end_offsets(body) if e > start), len(body)]:
         raw = body[start:end]
-        text = normalize(raw)
+        text = normalize_text(raw)
         left = len(raw) - len(raw.lstrip()) if text else len(raw)
         right = len(raw.rstrip()) if text else len(raw)
         gaps[-1] += _gap_text(body, breaks, start, start + left)
         if text:
             inner = [(at, mark) for at, mark in breaks if start + left <= at < start + right]
-            places = tuple((len(normalize(body[start:at])), mark) for at, mark in inner)
+            places = tuple((len(normalize_text(body[start:at])), mark) for at, mark in inner)
             segments.append(Segment(text, places, bool(_CONTROL.search(raw))))
             gaps.append(_gap_text(body, breaks, start + right, end))
         start = end

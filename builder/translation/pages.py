@@ -21,7 +21,7 @@ FIELDS = ("text", "title")
 CHUNK_BYTES = 1 << 17
 """Approximate number of bytes of text per cache lookup."""
 NEW_BYTES, HELD_BYTES = 1 << 20, 1 << 24
-"""A group is full when its uncached texts, or all its texts, reach this number of bytes."""
+"""Bytes of uncached text, and bytes of all text, at which a group is full (either suffices)."""
 
 Fields = dict[str, list[Translation]]
 

@@ -60,7 +60,7 @@ class SentenceBlock:
     outputs_by_part: dict[str, ModelOutput] = field(default_factory=dict)
 
     def join_outputs(self) -> list[ModelOutput]:
-        """Return one translation per sentence, once all parts have been decoded."""
+        """Return one translation per sentence; all parts must have been decoded."""
         return [join_parts(sentence, self.outputs_by_part) for sentence in self.split_sentences]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from builder.io.tables import arrow_schema
-from builder.translation.sentences import Sentence, Translation, sort_flags
+from builder.translation.sentences import TranslatedSentence, Translation, sort_flags
 from schemas import Sentences, Translations
 
 COPIED = frozenset({"untranslatable", "english"})
@@ -53,7 +53,7 @@ def translation_rows(ids: Sequence[str], translations: Fields) -> pa.Table:
 
 
 def _count_flagged_sentences(
-    sentences: Sequence[Sentence], flags: frozenset[str] | set[str]
+    sentences: Sequence[TranslatedSentence], flags: frozenset[str] | set[str]
 ) -> int:
     return sum(not flags.isdisjoint(sentence.flags) for sentence in sentences)
 

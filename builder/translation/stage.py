@@ -53,7 +53,7 @@ SAMPLED = 100
 """Number of documents from which the total number of tokens is estimated, for the progress bar."""
 
 
-def _model_folder(workflow: Workflow, _: str) -> tuple[str, ...]:
+def _model_folder_patterns(workflow: Workflow, _: str) -> tuple[str, ...]:
     """Return the translation model's folder as a 1-tuple; empty if no model is configured."""
     model = workflow.translate.model
     return (str(model),) if model else ()
@@ -63,7 +63,7 @@ def _model_folder(workflow: Workflow, _: str) -> tuple[str, ...]:
     "translate",
     version="4",
     writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
-    fingerprints={"model": Files(_model_folder)},
+    fingerprints={"model": Files(_model_folder_patterns)},
     plugins=lambda w: plugin_packages("translators", (w.translate.engine,)),
 )
 def translate(
@@ -101,7 +101,7 @@ def translate(
         engine = load_engine(params.model, params, limits.threads)
         folder = memory or limits.scratch
         with TranslationMemory(folder / MEMORY) as kept, TextCache(folder / TEXTS) as texts:
-            decoder = None if limits.executor.in_process else _worker_decoder(params, limits)
+            decoder = None if limits.executor.in_process else _create_worker_decoder(params, limits)
             translator = Translator(engine, kept, params, progress.advance, decoder)
             progress.start(
                 "translate", _estimate_token_count(gathered, engine.count_tokens), "source tokens"
@@ -112,7 +112,7 @@ def translate(
         return ledger
 
 
-def _worker_decoder(params: TranslateParameters, limits: Limits) -> Decoder:
+def _create_worker_decoder(params: TranslateParameters, limits: Limits) -> Decoder:
     """Return a function that decodes blocks of sentences on the workers of `limits.executor`."""
     folder = params.model or Path()
 

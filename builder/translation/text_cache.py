@@ -16,7 +16,7 @@ from importlib.resources import files
 import orjson
 import zstandard
 
-from builder.translation.sentences import Sentence, Translation
+from builder.translation.sentences import TranslatedSentence, Translation
 from builder.translation.sqlite_cache import SqliteCache, cache_key
 
 LARGEST = 1 << 28
@@ -83,4 +83,6 @@ def _encode_translation(translation: Translation) -> bytes:
 
 def _decode_translation(data: bytes) -> Translation:
     text, sentences = orjson.loads(data)
-    return Translation(text, tuple(Sentence(fr, en, tuple(flags)) for fr, en, flags in sentences))
+    return Translation(
+        text, tuple(TranslatedSentence(fr, en, tuple(flags)) for fr, en, flags in sentences)
+    )

@@ -30,7 +30,7 @@ from builder.translation.outcomes import (
 )
 from builder.translation.parts import ModelOutput
 from builder.translation.quality import has_markup
-from builder.translation.sentences import Sentence, TextKind, Translation, sort_flags
+from builder.translation.sentences import TextKind, TranslatedSentence, Translation, sort_flags
 
 Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[ModelOutput]]]
 """Function that decodes blocks of sentences, given `is_retry`; yields the outputs of each block."""
@@ -220,24 +220,24 @@ class Translator:
         copy_reason: str | None,
         best_outputs: Mapping[str, FlaggedOutput],
         kind: TextKind,
-    ) -> Sentence:
+    ) -> TranslatedSentence:
         source = segment.text
         flags = {"control_characters"} if segment.cleaned else set()
         if has_markup(source):
             flags.add("markup")
         if copy_reason is not None:
-            return Sentence(source, source, sort_flags(flags | {copy_reason}))
+            return TranslatedSentence(source, source, sort_flags(flags | {copy_reason}))
         found = best_outputs[normalize_case(source)]
         flags |= found.flags
         answer = fallback_policy(found.flags, self.params)
         if answer == "source":
-            return Sentence(source, source, sort_flags(flags | {"source_kept"}))
+            return TranslatedSentence(source, source, sort_flags(flags | {"source_kept"}))
         if answer == "drop":
-            return Sentence(source, "", sort_flags(flags | {"dropped"}))
+            return TranslatedSentence(source, "", sort_flags(flags | {"dropped"}))
         text = restore_case_and_punctuation(
             found.output.text, source, is_query=kind is TextKind.QUERY
         )
-        return Sentence(source, text, sort_flags(flags))
+        return TranslatedSentence(source, text, sort_flags(flags))
 
 
 def _split_into_blocks(texts: list[str]) -> Iterator[list[str]]:

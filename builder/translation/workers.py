@@ -42,10 +42,10 @@ def decode_blocks(
 def _decode_block(
     block: list[str], limits: Limits, folder: Path, params: TranslateParameters, is_retry: bool
 ) -> list[ModelOutput]:
-    return _cached_engine(folder, params, limits.threads).translate(block, is_retry=is_retry)
+    return _load_engine_once(folder, params, limits.threads).translate(block, is_retry=is_retry)
 
 
 @lru_cache(maxsize=1)
-def _cached_engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
+def _load_engine_once(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
     """Return the translation engine of this worker process, which is loaded only once."""
     return load_engine(folder, params, threads)

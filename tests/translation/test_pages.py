@@ -18,7 +18,7 @@ from builder.translation import pages as pages_module
 from builder.translation.memory import TranslationMemory
 from builder.translation.pages import translate_documents
 from builder.translation.parts import ModelOutput
-from builder.translation.sentences import Sentence, Translation
+from builder.translation.sentences import TranslatedSentence, Translation
 from builder.translation.text_cache import TextCache
 from builder.translation.translator import Translator
 from tests.thorough import examples
@@ -134,7 +134,10 @@ def test_a_stop_leaves_no_thread_at_work(kept: tuple[TranslationMemory, TextCach
 
 def test_a_damaged_row_is_as_if_it_were_not_there(tmp_path: Path) -> None:
     path = tmp_path / "texts.sqlite"
-    made = {t: Translation(t.upper(), (Sentence(t, t.upper(), ("markup",)),)) for t in ("a", "é\n")}
+    made = {
+        t: Translation(t.upper(), (TranslatedSentence(t, t.upper(), ("markup",)),))
+        for t in ("a", "é\n")
+    }
     with TextCache(path) as texts:
         texts.add("namespace", made)
         assert texts.lookup("namespace", ["a", "é\n", "b"]) == made

@@ -20,7 +20,7 @@ from builder.runtime.executors.base import (
     LocalExecutor,
     Result,
     Task,
-    run_in_scratch,
+    run_in_scratch_folder,
 )
 from builder.runtime.executors.cluster import RayExecutor
 from builder.runtime.executors.processes import ProcessExecutor
@@ -34,11 +34,11 @@ __all__ = [
     "LocalExecutor",
     "ProcessExecutor",
     "Task",
-    "get_executor",
+    "create_executor",
     "map_partitions",
     "ordered_map",
     "process_pool",
-    "run_in_scratch",
+    "run_in_scratch_folder",
 ]
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
@@ -49,7 +49,7 @@ EXECUTORS: dict[str, Callable[[], Executor]] = {
 """Executor class for each value of the option `--executor`."""
 
 
-def get_executor(name: str) -> Executor:
+def create_executor(name: str) -> Executor:
     """Create the executor registered under a name.
 
     Raises:

@@ -12,7 +12,7 @@ from builder.runtime.executors.base import (
     Item,
     Result,
     Task,
-    run_in_scratch,
+    run_in_scratch_folder,
     worker_limits,
 )
 
@@ -81,4 +81,4 @@ class RayExecutor:
 
 
 def _run_task(shared: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
-    return run_in_scratch(*shared, item)
+    return run_in_scratch_folder(*shared, item)

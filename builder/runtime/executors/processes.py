@@ -21,7 +21,7 @@ from builder.runtime.executors.base import (
     Item,
     Result,
     Task,
-    run_in_scratch,
+    run_in_scratch_folder,
     worker_limits,
 )
 
@@ -60,7 +60,7 @@ class ProcessExecutor:
         self._is_closed = False
         workers = min(limits.threads, self._max_workers or limits.threads)
         call: Callable[[Item], Result] = partial(
-            run_in_scratch, task, worker_limits(limits, workers)
+            run_in_scratch_folder, task, worker_limits(limits, workers)
         )
         return ordered_map(partial(self._run_in_worker, call), items, workers)
 
