@@ -170,11 +170,11 @@ class Store:
         (self.work / stage / key / RECORD).unlink(missing_ok=True)
 
     @contextmanager
-    def output_folder(self, stage: str, key: str, identity: str) -> Iterator[Path]:
+    def output_folder(self, stage: str, key: str, fingerprint: str) -> Iterator[Path]:
         """Yield a temporary folder for a unit's outputs, and publish it afterwards."""
         home = self.work / stage / key
-        final = home / identity
-        with temporary_folder(home / (identity + PARTIAL), 0o700) as partial:
+        final = home / fingerprint
+        with temporary_folder(home / (fingerprint + PARTIAL), 0o700) as partial:
             yield partial
             for folder in filter(Path.is_dir, partial.rglob("*")):
                 folder.chmod(0o700)

@@ -234,8 +234,8 @@ class CTranslate2Engine:
         prefix = [self.params.source_prefix] if self.params.source_prefix else []
         return [*prefix, *pieces, *([EOS] if self.model.needs_eos else [])]
 
-    def _max_output_tokens(self, pieces: int) -> int:
-        return min(self.params.max_target_pieces, GROWTH * pieces + SLACK)
+    def _max_output_tokens(self, source_length: int) -> int:
+        return min(self.params.max_target_pieces, GROWTH * source_length + SLACK)
 
     def _convert_hypotheses(
         self, pieces: Sequence[list[str]], hypotheses: Sequence[list[str]]

@@ -88,8 +88,8 @@ def _english_flags(
 
 
 def _is_english(
-    sentence: str, english_words: int, language: str | None, score: float | None
+    sentence: str, english_word_count: int, language: str | None, score: float | None
 ) -> bool:
     if language != "en" or score is None:
-        return len(sentence) < MIN_CHARS and english_words >= RATIO
-    return score >= (LIKELY if english_words else SURE)
+        return len(sentence) < MIN_CHARS and english_word_count >= RATIO
+    return score >= (LIKELY if english_word_count else SURE)

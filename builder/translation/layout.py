@@ -1,6 +1,6 @@
 """Splits a text into sentences, and restores its lines after translation.
 
-Input: a text. Output: its sentences, normalized, and the text between them (line ends, blank lines,
+Input: a text. Output: its sentences, normalized, and the text between them (line breaks, blank lines,
 indentation, list markers), so that `TextLayout.fill` can put each translation in the place of its
 sentence. Filling a layout with its own sentences restores the text, except for runs of white space
 and for control and invisible characters.
@@ -43,7 +43,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class TextLayout:
-    """Sentences of a text, and the gaps (such as line ends) between them.
+    """Sentences of a text, and the gaps (such as line breaks) between them.
 
     Args:
         segments: The sentences.
@@ -53,13 +53,13 @@ class TextLayout:
     segments: tuple[Segment, ...]
     gaps: tuple[str, ...]
 
-    def fill(self, texts: Sequence[str]) -> str:
-        """Return the text with each sentence replaced by the item of `texts` at the same index.
+    def fill(self, sentences: Sequence[str]) -> str:
+        """Return the text with its sentences replaced by the given ones, in the same order.
 
         The number of lines stays the same.
         """
         parts = [self.gaps[0]]
-        for segment, gap, text in zip(self.segments, self.gaps[1:], texts, strict=True):
+        for segment, gap, text in zip(self.segments, self.gaps[1:], sentences, strict=True):
             parts += [reinsert_line_breaks(text, segment.breaks, len(segment.text)), gap]
         return "".join(parts)
 
@@ -72,7 +72,7 @@ def normalize_text(text: str) -> str:
 
 
 def split_text(text: str) -> TextLayout:
-    """Split a text into sentences and the gaps between them, such as line ends."""
+    """Split a text into sentences and the gaps between them, such as line breaks."""
     segments: list[Segment] = []
     gaps = [""]
     for lines, ends in _group_wrapped_lines(text):
@@ -106,17 +106,17 @@ def _group_wrapped_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def _append_sentences(
-    lines: list[str], ends: list[str], segments: list[Segment], gaps: list[str]
+    lines: list[str], line_endings: list[str], segments: list[Segment], gaps: list[str]
 ) -> None:
     """Split a group of wrapped lines into sentences; append them and their gaps to the lists.
 
     Args:
         lines: The wrapped lines, which are joined.
-        ends: Line ending of each line.
+        line_endings: Line ending of each line.
         segments: Output list, to which the sentences are appended.
         gaps: Output list; its last item is extended, and the other gaps are appended.
     """
-    body, breaks = _join_wrapped_lines(lines, ends)
+    body, breaks = _join_wrapped_lines(lines, line_endings)
     marker = MARKER.match(body, len(body) - len(body.lstrip()))
     start = marker.end() if marker else 0
     gaps[-1] += _remove_invisible_characters(body[:start])
@@ -132,14 +132,16 @@ def _append_sentences(
             segments.append(Segment(text, places, bool(_CONTROL.search(raw))))
             gaps.append(_gap_text(body, breaks, start + right, end))
         start = end
-    gaps[-1] += ends[-1]
+    gaps[-1] += line_endings[-1]
 
 
-def _join_wrapped_lines(lines: list[str], ends: list[str]) -> tuple[str, list[tuple[int, str]]]:
+def _join_wrapped_lines(
+    lines: list[str], line_endings: list[str]
+) -> tuple[str, list[tuple[int, str]]]:
     """Join wrapped lines; return the joined line, and the offset and characters of each break."""
     body = lines[0]
     breaks = []
-    for line, end in zip(lines[1:], ends[:-1], strict=True):
+    for line, end in zip(lines[1:], line_endings[:-1], strict=True):
         bare = line.lstrip()
         trailing = body[len(body.rstrip()) :]
         body = body.rstrip()
