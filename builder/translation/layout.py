@@ -1,9 +1,9 @@
 """Splits a text into sentences, and restores its lines after translation.
 
-Input: a text. Output: its sentences, normalized, and the text between them (line breaks, blank lines,
-indentation, list markers), so that `TextLayout.fill` can put each translation in the place of its
-sentence. Filling a layout with its own sentences restores the text, except for runs of white space
-and for control and invisible characters.
+Input: a text. Output: its sentences, normalized, and the text between them (line breaks, blank
+lines, indentation, list markers), so that `TextLayout.fill` can put each translation in the place
+of its sentence. Filling a layout with its own sentences restores the text, except for runs of white
+space and for control and invisible characters.
 """
 
 import re
