@@ -110,13 +110,13 @@ def stages() -> str:
     text += _row("stage", "once for each", "reads", "writes", "section") + "|---|---|---|---|---|\n"
     for stage in STAGES:
         reads = [read.table_name for read in stage.signature.tables]
-        reads += ["raw files"] * bool(stage.files)
+        reads += ["raw files"] * bool(stage.raw_files)
         section = f"`[{stage.signature.section}]`" if stage.signature.section else ""
         row = (
             stage.name,
             stage.scope.value,
             ", ".join(dict.fromkeys(reads)),
-            ", ".join(stage.writes) or "files",
+            ", ".join(stage.output_tables) or "files",
             section,
         )
         text += _row(*row)

@@ -27,7 +27,7 @@ from builder.cli.output import (
     print_rows,
 )
 from builder.errors import UsageError
-from builder.io.disk import check_output_is_no_input
+from builder.io.disk import check_output_is_not_input
 
 if TYPE_CHECKING:
     from builder.collection.read import Collection
@@ -92,7 +92,7 @@ def evaluate(
     )
     for file in (html, per_query):
         if file is not None:
-            check_output_is_no_input(file, *runs)
+            check_output_is_not_input(file, *runs)
     with extract_archives(runs) as files:
         evaluation = evaluate_paths(find_qrels(collection), files, parameters)
     for warning in zero_score_warnings(evaluation):

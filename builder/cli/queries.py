@@ -10,7 +10,7 @@ import typer
 from builder.cli.help import CommandGroup
 from builder.cli.options import MAX_ROWS, Format, OutputFormat
 from builder.cli.output import format_table, print_rows
-from builder.io.disk import check_output_is_no_input
+from builder.io.disk import check_output_is_not_input
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,7 +70,7 @@ def rank_topics(
 
     ranked = rank_topics_from_file(counts, stability.value).head(top)
     if out is not None:
-        check_output_is_no_input(out, counts)
+        check_output_is_not_input(out, counts)
         write_topics(ranked, out, language, stability.value)
     if format is OutputFormat.JSON:
         _print_json({"formula": FORMULA.format(stability=stability.value), "topics": ranked})

@@ -9,7 +9,7 @@ import typer
 from builder.cli.help import CommandGroup
 from builder.cli.options import CollectionFolder, Format, OutputFormat, RunDepth
 from builder.cli.output import print_data_frames
-from builder.io.disk import check_output_is_no_input
+from builder.io.disk import check_output_is_not_input
 
 if TYPE_CHECKING:
     from builder.trec import Run
@@ -38,7 +38,7 @@ def dense(
     """
     from builder.evaluation import dense_search
 
-    check_output_is_no_input(out, documents, queries)
+    check_output_is_not_input(out, documents, queries)
     write_run_file(dense_search(documents, queries, depth=depth, tag=tag), out)
 
 
@@ -63,7 +63,7 @@ def boost(
     from builder.evaluation import qrel_boost, read_qrels
     from builder.trec import read_run
 
-    check_output_is_no_input(out, run, *qrels)
+    check_output_is_not_input(out, run, *qrels)
     judgements = [read_qrels(path) for path in qrels]
     write_run_file(qrel_boost(read_run(run, None), judgements, weight=weight, tag=tag), out)
 
@@ -85,7 +85,7 @@ def fuse(
     from builder.evaluation import reciprocal_rank_fusion
     from builder.trec import read_run
 
-    check_output_is_no_input(out, *runs)
+    check_output_is_not_input(out, *runs)
     inputs = [read_run(path, depth) for path in runs]
     write_run_file(reciprocal_rank_fusion(inputs, k=k, tag=tag, depth=depth), out)
 
@@ -109,7 +109,7 @@ def rerank(
     from builder.evaluation import rerank as rerank_run
     from builder.trec import read_run
 
-    check_output_is_no_input(out, run, scores)
+    check_output_is_not_input(out, run, scores)
     write_run_file(rerank_run(read_run(run, None), read_scores(scores), top=top, tag=tag), out)
 
 

@@ -22,7 +22,7 @@ from builder.cli.filtering import (
 )
 from builder.cli.options import CollectionFolder, Format, Measures, OutputFormat, ScoredRuns
 from builder.cli.output import print_data_frames
-from builder.io.disk import check_output_is_no_input
+from builder.io.disk import check_output_is_not_input
 
 if TYPE_CHECKING:
     from builder.evaluation import TrendReport
@@ -240,7 +240,7 @@ def _check_chart_path(chart: Path | None, *inputs: Path) -> None:
         UsageError: The path of the chart is that of an input file.
     """
     if chart is not None:
-        check_output_is_no_input(chart, *inputs)
+        check_output_is_not_input(chart, *inputs)
 
 
 def _print_report(output_format: OutputFormat, report: "TrendReport", chart: Path | None) -> None:

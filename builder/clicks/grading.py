@@ -24,7 +24,7 @@ from builder.parameters import QrelParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Files, Same, TableMarker
+from builder.runtime.references import Files, Same, TableReference
 from builder.runtime.stage import stage
 from schemas import (
     ClickEstimates,
@@ -120,7 +120,7 @@ def _snapshot_with_fitted_cuts(workflow: Workflow, snapshot: str) -> tuple[str, 
     return (first,) if workflow.qrels.policy == "target_shares" and snapshot != first else ()
 
 
-FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableMarker(_snapshot_with_fitted_cuts)]
+FittedCuts = Annotated[Sequence[Table[GradeCuts]], TableReference(_snapshot_with_fitted_cuts)]
 
 
 @stage("grades", version="2", writes=(GradedPairs, GradedQueries, GradeCuts, GradeSensitivity))

@@ -25,7 +25,7 @@ from builder.clicks.models import get_fit_function
 from builder.clicks.priors import Priors
 from builder.clicks.statistics import ENGINE_SHARE, SDBN_ENGINE_SHARE, create_pair_counts
 from builder.errors import UsageError
-from builder.io.disk import check_output_is_no_input
+from builder.io.disk import check_output_is_not_input
 from builder.io.tables import ROWS_PER_GROUP, TableWriter
 from builder.parameters import ClickParameters, LogParameters, validate_votes_and_pages
 from builder.runtime.limits import Limits
@@ -90,7 +90,7 @@ def estimate_from_log(
     check_model_name(model)
     if out.suffix not in {".parquet", ".tsv"}:
         raise UsageError(f"--out: expected a file name ending in .parquet or .tsv, found {out}")
-    check_output_is_no_input(out, log)
+    check_output_is_not_input(out, log)
     params = _replace_model(params or ClickParameters(), model)
     share = SDBN_ENGINE_SHARE if model == "sdbn" else ENGINE_SHARE
     with limits_or_default(limits) as allowed, allowed.connect(share) as connection:

@@ -15,7 +15,7 @@ from builder.definition.model import Definition, is_draft
 from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.queries import parse_topics, require_same_topics, topic_differences
-from builder.runtime.publisher import MANIFEST, canonical_json, find_manifest
+from builder.runtime.publisher import MANIFEST, canonical_json, read_manifest_or_none
 from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
 
@@ -34,7 +34,7 @@ def check_definition_unchanged(definition: Definition, store: Store) -> None:
         DefinitionError: The version was published with a different definition or other inputs.
     """
     collection = definition.workflow.collection
-    manifest = find_manifest(store.root / collection.version)
+    manifest = read_manifest_or_none(store.root / collection.version)
     if manifest is None or collection.is_draft:
         return
     now = json.loads(canonical_json(resolve_definition(definition, store)))
@@ -57,7 +57,7 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
         DefinitionError: The version was published with different stage versions or table schemas.
     """
     collection = definition.workflow.collection
-    manifest = find_manifest(store.root / collection.version)
+    manifest = read_manifest_or_none(store.root / collection.version)
     if manifest is None or collection.is_draft:
         return
     keyed = [(stage, key) for stage in stages for key in stage.scope.keys(definition.workflow)]
@@ -67,7 +67,7 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
     schemas = {
         manifest_table_path(stage, key, name): SCHEMAS[name].signature()
         for stage, key in keyed
-        for name in stage.writes
+        for name in stage.output_tables
         if name in PUBLISHED
     }
     tables = [
@@ -100,7 +100,7 @@ def check_topics_unchanged(definition: Definition, store: Store) -> tuple[str, .
     topics, _ = parse_topics(source)
     differences: tuple[str, ...] = ()
     for path in sorted(store.root.glob(f"*/{MANIFEST}")):
-        manifest = find_manifest(path.parent)
+        manifest = read_manifest_or_none(path.parent)
         if manifest is None or "imported" in manifest.get("definition", {}):
             continue
         published = parquet.read(path.with_name("topics.parquet"))
@@ -122,7 +122,7 @@ def check_tables_not_empty(definition: Definition, store: Store, stages: Iterabl
     sizes = {
         (key, name): int(manifest_table_entry(store, stage, key, name)["rows"])
         for stage in stages
-        for name in stage.writes
+        for name in stage.output_tables
         if name in REQUIRED_TABLES
         for key in stage.scope.keys(definition.workflow)
         if getattr(definition.section("log", key), "empty", "") != "allow"

@@ -23,8 +23,8 @@ from builder.queries import funnel_steps
 from builder.runtime.publisher import (
     PARTIAL,
     canonical_json,
-    find_manifest,
-    publish,
+    publish_folder,
+    read_manifest_or_none,
     temporary_folder,
 )
 from builder.runtime.scope import Scope
@@ -41,7 +41,7 @@ def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) 
     """
     collection = definition.workflow.collection
     final = store.root / collection.version
-    manifest = find_manifest(final)
+    manifest = read_manifest_or_none(final)
     if manifest is None:
         return False
     if manifest["units"] == json.loads(canonical_json(_unit_records(definition, store, stages))):
@@ -71,7 +71,7 @@ def publish_version(definition: Definition, store: Store, stages: Iterable[Stage
         plain = json.loads(canonical_json(defined))
         write_croissant(partial, plain, _main_table_paths(partial, definition))
         write_collection_manifest(partial, defined, units, tables, selected)
-        publish(partial, final)
+        publish_folder(partial, final)
     return final
 
 
@@ -126,11 +126,11 @@ def _assemble_version(
     tables: dict[str, Any] = {}
     for stage in stages:
         keys = stage.scope.keys(definition.workflow)
-        for name in stage.writes:
+        for name in stage.output_tables:
             if name not in layout.PUBLISHED:
                 continue
             if stage.scope is Scope.PAIR:
-                found = [store.table(stage.name, key, name, SCHEMAS[name]) for key in keys]
+                found = [store.open_table(stage.name, key, name, SCHEMAS[name]) for key in keys]
                 _write_concatenated_table(
                     found, name, version_folder / f"{layout.PUBLISHED[name]}.parquet"
                 )
@@ -173,7 +173,7 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
         else version_folder
     )
     target = base / layout.PUBLISHED[name]
-    paths = store.table(stage.name, key, name, SCHEMAS[name]).paths
+    paths = store.open_table(stage.name, key, name, SCHEMAS[name]).paths
     for path in paths:
         in_parts = path.parent.name == name
         link_or_copy(path, target / path.name if in_parts else target.with_suffix(".parquet"))
@@ -182,7 +182,7 @@ def _link_table(store: Store, stage: Stage, key: str, name: str, version_folder:
 def _link_non_table_files(store: Store, stage: Stage, key: str, version_folder: Path) -> None:
     """Link the non-Parquet output of a stage, such as `drift.json`, into a version folder."""
     record = store.read_record(stage.name, key) or {}
-    home = store.folder(stage.name, key, record)
+    home = store.record_folder(stage.name, key, record)
     for name in record["files"]:
         if not name.endswith(".parquet"):
             base = (
@@ -196,7 +196,7 @@ def _link_non_table_files(store: Store, stage: Stage, key: str, version_folder: 
 def _write_concatenated_table(tables: list[Table], name: str, path: Path) -> None:
     with TableWriter(path, SCHEMAS[name]) as writer:
         for table in tables:
-            for batch in table.batches():
+            for batch in table.iter_batches():
                 writer.write(batch)
 
 
@@ -205,7 +205,7 @@ def _write_rejects(store: Store, stages: list[Stage], snapshot: str, path: Path)
     for stage in stages:
         if stage.scope is Scope.SNAPSHOT:
             record = store.read_record(stage.name, snapshot) or {}
-            folder = store.folder(stage.name, snapshot, record)
+            folder = store.record_folder(stage.name, snapshot, record)
             if record["ledger"]["rejected"]:
                 frames.append(parquet.read(folder / "rejects.parquet"))
     write_frame(pl.concat(frames), path, Rejects)

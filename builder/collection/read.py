@@ -49,7 +49,7 @@ class Snapshot:
     def documents(self) -> pl.LazyFrame:
         """Documents, sorted by `doc_id`; schema `schemas.Documents`."""
         files = self.document_files()
-        return parquet.scan_checked(*files) if files else pl.LazyFrame(schema=Documents.dtypes())
+        return parquet.check_and_scan(*files) if files else pl.LazyFrame(schema=Documents.dtypes())
 
     def document_files(self) -> list[Path]:
         """Return the sorted Parquet files of the documents; empty if there are no documents.
@@ -68,12 +68,12 @@ class Snapshot:
     @property
     def queries(self) -> pl.LazyFrame:
         """Queries, sorted by `query_id`; schema `schemas.Queries`."""
-        return parquet.scan_checked(self.folder / "queries.parquet")
+        return parquet.check_and_scan(self.folder / "queries.parquet")
 
     @property
     def qrels(self) -> pl.LazyFrame:
         """Relevance judgements, sorted by `query_id` and `doc_id`; schema `schemas.Qrels`."""
-        return parquet.scan_checked(self.folder / "qrels.parquet")
+        return parquet.check_and_scan(self.folder / "qrels.parquet")
 
     @property
     def click_estimates(self) -> pl.LazyFrame:
@@ -81,12 +81,12 @@ class Snapshot:
 
         The schema is `schemas.ClickEstimates`.
         """
-        return parquet.scan_checked(self.folder / "click_estimates.parquet")
+        return parquet.check_and_scan(self.folder / "click_estimates.parquet")
 
     @property
     def rejects(self) -> pl.LazyFrame:
         """Rejected input rows, with the reason for each rejection; schema `schemas.Rejects`."""
-        return parquet.scan_checked(self.folder / "rejects.parquet")
+        return parquet.check_and_scan(self.folder / "rejects.parquet")
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Collection:
             raise UsageError(
                 f"unknown collection table {name!r}; available tables: {', '.join(paths)}"
             )
-        return parquet.scan_checked(self.path / f"{paths[name]}.parquet")
+        return parquet.check_and_scan(self.path / f"{paths[name]}.parquet")
 
     def aligned_texts(self, kind: str, *, language: str | None = None) -> pl.LazyFrame:
         """Scan the texts of all snapshots as one frame, with ids that are stable across snapshots.

@@ -12,7 +12,7 @@ from builder.collection.layout import find_versions
 from builder.collection.read import open_collection
 from builder.errors import FormatError, UsageError
 from builder.plugins import find_plugins, load_plugin
-from builder.runtime.publisher import MANIFEST, find_manifest
+from builder.runtime.publisher import MANIFEST, read_manifest_or_none
 
 PLUGIN_CHECK_ID = re.compile(r"(?!LB)[A-Z]{2,8}\d{3}")
 SEVERITIES: tuple[Severity, ...] = ("error", "warning")
@@ -127,7 +127,7 @@ def validate_all_versions(
 
 
 def _is_classification_version(version: Path) -> bool:
-    return (find_manifest(version) or {}).get("kind") == "classification"
+    return (read_manifest_or_none(version) or {}).get("kind") == "classification"
 
 
 def _validate_version(

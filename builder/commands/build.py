@@ -18,11 +18,11 @@ from builder.collection.publish import is_published, publish_version
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
 from builder.errors import UsageError
-from builder.io.disk import explain_errors
+from builder.io.disk import reraise_as_user_errors
 from builder.pipeline import PIPELINE
 from builder.reporting.parts import html_table
-from builder.runtime.executors import get_executor
-from builder.runtime.limits import DEFAULT_MEMORY, parse_memory, usable_cores
+from builder.runtime.executors import create_executor
+from builder.runtime.limits import DEFAULT_MEMORY, count_usable_cores, parse_memory
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import SUMS, sha256
 from builder.runtime.runner import Runner, Step
@@ -120,14 +120,14 @@ def build(
     units = PIPELINE.plan(definition.workflow, snapshots, until)
     root = Path(out) if out is not None else default_output_folder(definition)
     store = Store(root)
-    cores = threads or usable_cores()
-    workers = get_executor(executor)
+    cores = threads or count_usable_cores()
+    workers = create_executor(executor)
     allowed = parse_memory(memory)
     runner = Runner(PIPELINE, definition, store, cores, allowed, progress or NoProgress(), workers)
     if explain:
         return BuildReport(root, runner.dry_run(units))
     whole = not snapshots and until is None
-    with closing(workers), explain_errors("the build", root), store.lock():
+    with closing(workers), reraise_as_user_errors("the build", root), store.lock():
         if whole:
             check_definition_unchanged(definition, store)
             check_stages_unchanged(definition, store, PIPELINE.stages)

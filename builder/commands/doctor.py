@@ -15,7 +15,7 @@ from typing import Literal
 from builder.errors import LongEvalError
 from builder.models import bundled_model_folder
 from builder.plugins import GROUPS, describe_package, find_plugins, load_plugin
-from builder.runtime.limits import Limits, usable_cores, usable_memory
+from builder.runtime.limits import Limits, count_usable_cores, usable_memory_bytes
 
 Status = Literal["good", "note", "bad"]
 PACKAGE = "longeval-builder"
@@ -63,8 +63,8 @@ def _check_python() -> Diagnosis:
 
 
 def _check_cores_and_memory() -> Diagnosis:
-    cores = usable_cores()
-    memory = usable_memory()
+    cores = count_usable_cores()
+    memory = usable_memory_bytes()
     if memory is None:
         return Diagnosis("machine", "note", f"{cores} cores; memory size could not be determined")
     detail = f"{cores} cores, {memory / 2**30:.1f} GiB of memory"

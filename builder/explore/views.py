@@ -156,7 +156,9 @@ def _select_sql(
                 continue
             chosen.append(f"coalesce({kind}.key, own.{column}) AS {key_column(column)}")
             joins += (
-                f"\nLEFT JOIN (FROM {parquet.read_parquet_sql(*ids)}"
+                f"\nLEFT JOIN (FROM {parquet.render_read_parquet_call(*ids)}"
                 f" WHERE kind = {sql_literal(kind)}) AS {kind} ON {kind}.id = own.{column}"
             )
-    return f"SELECT {', '.join(chosen)}\nFROM {parquet.read_parquet_sql(*paths)} AS own{joins}"
+    return (
+        f"SELECT {', '.join(chosen)}\nFROM {parquet.render_read_parquet_call(*paths)} AS own{joins}"
+    )

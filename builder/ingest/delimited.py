@@ -13,7 +13,7 @@ from typing import NamedTuple
 from builder.ingest.escapes import are_escaped, decode_escapes
 from builder.ingest.lines import read_blocks
 from builder.ingest.rejects import FILE_TRUNCATED, LINE_TOO_LONG
-from builder.io.cells import allow_long_cells
+from builder.io.cells import raise_csv_field_size_limit
 from builder.io.sources import Source
 
 DELIMITERS = {"csv": (",", ";", "|"), "tsv": ("\t",)}
@@ -249,7 +249,7 @@ def split_cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | 
         return "not_utf8"
     if not is_quoted:
         return text.split(delimiter)
-    allow_long_cells()
+    raise_csv_field_size_limit()
     try:
         rows = list(csv.reader([text], strict=True, delimiter=delimiter))
     except csv.Error:

@@ -1,7 +1,8 @@
 """Converts library errors about full disks, exhausted memory and unreadable files to user errors.
 
-Libraries raise their own errors, often without the path. Each is converted to an error that names
-the path, the number of bytes written and still free, or the setting to change.
+Polars, DuckDB and Arrow raise their own errors, often without the path. The user errors
+(`LongEvalError`) name the path, the number of bytes written and still free, or the option to
+change.
 """
 
 import errno
@@ -14,7 +15,7 @@ from pathlib import Path
 from builder.errors import DataError, DiskError, LongEvalError, UsageError
 
 ENGINE_MODULES = {"polars", "pyarrow", "duckdb", "_duckdb"}
-"""Modules whose exceptions concern tables; compared by name, so that no module is imported."""
+"""Libraries that raise exceptions about tables; compared by name, to avoid importing them."""
 OUT_OF_MEMORY = "OutOfMemoryException"
 """Name of the exception that DuckDB raises if it exceeds its memory limit."""
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -43,7 +44,7 @@ example, reports an invalid footer if it could not write the footer."""
 
 
 @contextmanager
-def explain_errors(operation: str, folder: Path, *other_folders: Path) -> Iterator[None]:
+def reraise_as_user_errors(operation: str, folder: Path, *other_folders: Path) -> Iterator[None]:
     """Context manager that converts disk and memory errors of libraries to user errors.
 
     Args:
@@ -61,30 +62,32 @@ def explain_errors(operation: str, folder: Path, *other_folders: Path) -> Iterat
         raise
     except Exception as error:
         is_full = _classify_disk_error(error)
-        if is_full is None and _library_names(error):
-            is_full = shutil.disk_usage(_existing_parent(folder)).free < MIN_FREE_BYTES or None
+        if is_full is None and _raising_libraries(error):
+            is_full = (
+                shutil.disk_usage(_nearest_existing_folder(folder)).free < MIN_FREE_BYTES or None
+            )
         if type(error).__name__ == OUT_OF_MEMORY:
             raise DataError(
                 f"{operation} needs more memory than the limit; raise --memory or lower --threads"
             ) from error
         if is_full is None:
             raise
-        home = _existing_parent(folder)
+        home = _nearest_existing_folder(folder)
         if not is_full:
             raise DiskError(
-                f"{_error_path(error) or home}: no permission to write; {operation} needs it. "
+                f"{_path_of_error(error) or home}: {operation} has no permission to write here. "
                 "Choose another --out, or change the permissions"
             ) from error
-        written = sum(_folder_bytes(path) for path in (folder, *other_folders))
+        written = sum(_folder_size(path) for path in (folder, *other_folders))
         free = shutil.disk_usage(home).free
         raise DiskError(
-            f"{home}: the disk is full: {operation} wrote {written:,} bytes, {free:,} bytes are "
-            f"free, and it needs more than {written + free:,} bytes. Free some space, then run the "
-            "command again; finished stages are kept"
+            f"{home}: the disk is full: {operation} wrote {written:,} bytes and needs more than "
+            f"the {free:,} bytes that are still free. Free some space, then run the command again; "
+            "finished stages are kept"
         ) from error
 
 
-def check_output_is_no_input(out: Path, *inputs: Path) -> None:
+def check_output_is_not_input(out: Path, *inputs: Path) -> None:
     """Raise UsageError if the output file is the same file as one of the inputs."""
     for path in inputs:
         if out.exists() and path.exists() and out.samefile(path):
@@ -112,7 +115,7 @@ def convert_table_error(error: BaseException) -> LongEvalError | None:
     This is a fallback, since most readers of tables name the file in their own errors. Arrow
     reports data that cannot be decompressed as an OSError without errno.
     """
-    engines = _library_names(error)
+    engines = _raising_libraries(error)
     if not engines or isinstance(error, MemoryError):
         return None
     message = str(error).strip().partition("\n")[0]
@@ -122,15 +125,15 @@ def convert_table_error(error: BaseException) -> LongEvalError | None:
     )
 
 
-def _library_names(error: BaseException) -> set[str]:
-    """Return the names of the table libraries that may have raised an error; empty if none."""
+def _raising_libraries(error: BaseException) -> set[str]:
+    """Return the set of table libraries that may have raised an error; empty if none."""
     if isinstance(error, OSError) and error.errno is None:
         return {"pyarrow"}
     return {kind.__module__.partition(".")[0] for kind in type(error).__mro__} & ENGINE_MODULES
 
 
 def _classify_disk_error(error: BaseException) -> bool | None:
-    """Return True for an error due to a full disk, False for a read-only disk, otherwise None."""
+    """Return True if the disk was full, False if it was not writable, None for any other error."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in DISK_FULL | NOT_WRITABLE:
@@ -142,16 +145,16 @@ def _classify_disk_error(error: BaseException) -> bool | None:
     return None
 
 
-def _error_path(error: BaseException) -> str | None:
-    """Return the path in an OSError; None if it has no path or is another error."""
+def _path_of_error(error: BaseException) -> str | None:
+    """Return the path that an OSError names; None if it names none, or for any other error."""
     return str(error.filename) if isinstance(error, OSError) and error.filename else None
 
 
-def _existing_parent(path: Path) -> Path:
+def _nearest_existing_folder(path: Path) -> Path:
     """Return a path if it is an existing folder, otherwise its nearest existing parent folder."""
     return next((p for p in (path, *path.absolute().parents) if p.is_dir()), Path("/"))
 
 
-def _folder_bytes(folder: Path) -> int:
-    """Return the total size of all files in a folder in bytes; 0 if the folder does not exist."""
+def _folder_size(folder: Path) -> int:
+    """Return the total size in bytes of all files in a folder; 0 if the folder does not exist."""
     return sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) if folder.is_dir() else 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from builder.errors import FormatError
 
 HEAD_BYTES = 512
-"""Number of first bytes of a file that suffice to recognize its type."""
+"""Number of bytes at the start of a file that suffice to recognize its type."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 REPACK = "decompress it, or compress it with gzip or zstd"
 UNPACK = "extract it and list its files"
@@ -27,21 +27,21 @@ UNSUPPORTED = (
 """Signatures of unsupported file types: offset, pattern, description, advice."""
 
 
-def check_file_type(head: bytes, file: Path | str) -> None:
+def check_file_type(first_bytes: bytes, file: Path | str) -> None:
     """Check that the first bytes of a file show neither UTF-16 text nor an unsupported type.
 
     Args:
-        head: First bytes of the file.
+        first_bytes: First bytes of the file.
         file: Path or name of the file, for the message.
 
     Raises:
         FormatError: the type is not supported; the message names it and says how to convert the
             file.
     """
-    if head.startswith(UTF16):
+    if first_bytes.startswith(UTF16):
         raise FormatError(
             "expected text in UTF-8, found UTF-16; convert it with iconv -f UTF-16 -t UTF-8", file
         )
     for offset, pattern, kind, advice in UNSUPPORTED:
-        if re.match(pattern, head[offset:]):
+        if re.match(pattern, first_bytes[offset:]):
             raise FormatError(f"expected text, found {kind}; {advice}", file)

@@ -1,8 +1,8 @@
 """Reads Parquet files by their literal paths.
 
 Polars and DuckDB interpret paths as glob patterns and would not find a folder named `notes [2]`;
-the functions of this module disable globbing. They also name the file in their errors, which errors
-of Polars and DuckDB often do not.
+the functions of this module disable globbing. They also name the file in error messages, which
+Polars and DuckDB often do not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from builder.errors import FormatError, UsageError
 
 MAX_ROWS = 2**22
-"""Number of rows that an untrusted file may have even if the file has fewer bytes than rows."""
+"""Number of rows that an untrusted file may always have, even with fewer bytes than rows."""
 GLOB_ESCAPES = str.maketrans({sign: f"[{sign}]" for sign in "[*?"})
 
 
@@ -39,7 +39,7 @@ def scan(*paths: Path) -> pl.LazyFrame:
     return pl.scan_parquet(list(paths), glob=False, hive_partitioning=False)
 
 
-def scan_checked(*paths: Path) -> pl.LazyFrame:
+def check_and_scan(*paths: Path) -> pl.LazyFrame:
     """Check that Parquet files exist and have a valid footer, then scan them as one lazy frame.
 
     Raises:
@@ -58,7 +58,7 @@ def check_readable(*paths: Path) -> None:
         FormatError: a file is not Parquet.
     """
     for path in paths:
-        with _explain_errors(path, "a Parquet table"):
+        with _reraise_as_user_errors(path, "a Parquet table"):
             scan(path).collect_schema()
 
 
@@ -70,7 +70,9 @@ def read(path: Path, columns: Sequence[str] | None = None) -> pl.DataFrame:
         FormatError: the file is not Parquet, or a column is missing.
     """
     names = None if columns is None else list(columns)
-    with _explain_errors(path, "a Parquet table" + (f" with {', '.join(names)}" if names else "")):
+    with _reraise_as_user_errors(
+        path, "a Parquet table" + (f" with {', '.join(names)}" if names else "")
+    ):
         return pl.read_parquet(path, columns=names, glob=False, hive_partitioning=False)
 
 
@@ -80,10 +82,9 @@ def read_with_row_limit(path: Path, columns: Sequence[str] | None = None) -> pl.
     Raises:
         UsageError: the file does not exist.
         FormatError: the file is not Parquet, a column is missing, or the footer declares more than
-            `MAX_ROWS` rows and more rows than the file has bytes, although a row with an id or a
-            name takes at least one byte.
+            `MAX_ROWS` rows and more than one row per byte of the file.
     """
-    rows = int(scan_checked(path).select(pl.len()).collect().item())
+    rows = int(check_and_scan(path).select(pl.len()).collect().item())
     if rows > max(MAX_ROWS, path.stat().st_size):
         raise FormatError(
             f"expected at most one row per byte of the file ({path.stat().st_size:,} bytes), "
@@ -107,7 +108,7 @@ def read_columns(
         UsageError: the file does not exist.
         FormatError: the file is not Parquet, a column is missing, or values cannot be cast.
     """
-    with _explain_errors(path, f"{description} with {', '.join(dtypes)}"):
+    with _reraise_as_user_errors(path, f"{description} with {', '.join(dtypes)}"):
         frame = read_with_row_limit(path, list(dtypes))
         return frame.select(pl.col(name).cast(kind) for name, kind in dtypes.items())
 
@@ -126,7 +127,7 @@ def relation(
     return connection.read_parquet(names, hive_partitioning=False, **options)
 
 
-def read_parquet_sql(*paths: Path) -> str:
+def render_read_parquet_call(*paths: Path) -> str:
     """Return a DuckDB SQL expression that reads Parquet files, for users to copy."""
     names = (str(path.absolute()).translate(GLOB_ESCAPES).replace("'", "''") for path in paths)
     listed = ", ".join(f"'{name}'" for name in names)
@@ -139,15 +140,15 @@ def list_files(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def _explain_errors(path: Path, expected: str) -> Iterator[None]:
-    """Context manager that raises UsageError for a missing file, FormatError for an unreadable one.
+def _reraise_as_user_errors(path: Path, expected: str) -> Iterator[None]:
+    """Context manager that raises UsageError if a file is missing, FormatError if it is unreadable.
 
     Args:
         path: Parquet file that is read.
         expected: Description of the expected content, for error messages.
     """
     if not path.is_file():
-        raise UsageError(f"{path}: expected a readable file, found none")
+        raise UsageError(f"{path}: expected a Parquet file, found none")
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:

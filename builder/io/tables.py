@@ -52,18 +52,18 @@ class Table(Generic[SchemaType]):
         """Create a DuckDB view of the table with the given name."""
         self.relation(connection).create_view(name)
 
-    def batches(
-        self, columns: list[str] | None = None, rows: int = 8192
+    def iter_batches(
+        self, columns: list[str] | None = None, batch_size: int = 8192
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the table in order, as Arrow record batches.
 
         Args:
             columns: Names of the columns to read; None: all columns.
-            rows: Maximum number of rows per batch.
+            batch_size: Maximum number of rows per batch.
         """
         for path in self.paths:
             with parquet.open_file(path) as file:
-                yield from file.iter_batches(rows, columns=columns, use_threads=False)
+                yield from file.iter_batches(batch_size, columns=columns, use_threads=False)
 
 
 def table_at(folder: Path, name: str, schema: type[SchemaType]) -> Table[SchemaType]:
@@ -88,16 +88,16 @@ def create_union_view(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -
 def arrow_schema(schema: type[TableSchema]) -> pa.Schema:
     """Return the Arrow schema of a table, with plain strings instead of views and dictionaries."""
     empty = pl.DataFrame(schema=schema.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())
-    return pa.schema([pa.field(f.name, _plain_type(f.type)) for f in empty.schema])
+    return pa.schema([pa.field(f.name, _to_plain_arrow_type(f.type)) for f in empty.schema])
 
 
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Convert a large or view type to the type with 32-bit offsets; keep other types unchanged."""
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+def _to_plain_arrow_type(data_type: pa.DataType) -> pa.DataType:
+    """Replace large and view types by types with 32-bit offsets; return other types unchanged."""
+    if pa.types.is_large_string(data_type) or pa.types.is_string_view(data_type):
         return pa.string()
-    if pa.types.is_large_list(kind) or pa.types.is_list(kind):
-        return pa.list_(_plain_type(kind.value_type))
-    return kind
+    if pa.types.is_large_list(data_type) or pa.types.is_list(data_type):
+        return pa.list_(_to_plain_arrow_type(data_type.value_type))
+    return data_type
 
 
 class TableWriter:
@@ -144,19 +144,19 @@ class TableWriter:
             use_dictionary=use_dictionary,
         )
 
-    def append(self, rows: pl.DataFrame) -> None:
+    def append(self, frame: pl.DataFrame) -> None:
         """Append a data frame in slices, to bound the memory for the conversion to Arrow."""
-        for batch in rows.iter_slices(SLICE_ROWS):
+        for batch in frame.iter_slices(SLICE_ROWS):
             self.write(batch.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
-    def write(self, rows: pa.RecordBatch | pa.Table) -> None:
+    def write(self, batch: pa.RecordBatch | pa.Table) -> None:
         """Append a record batch or Arrow table, after casting the columns to the schema.
 
         Columns that are not in the schema are dropped.
         """
-        table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+        table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
         table = table.select(self._schema.names).cast(self._schema)
-        ends = np.cumsum(_row_bytes(table))
+        ends = np.cumsum(_string_bytes_per_row(table))
         start, before = 0, 0
         while start < len(table):
             count, size = self._pending_size
@@ -168,15 +168,15 @@ class TableWriter:
             self._pending_size = (count + stop - start, size + size_taken)
             start, before = stop, before + size_taken
             if start < len(table):
-                self._flush()
+                self._flush_row_group()
 
-    def _flush(self) -> None:
+    def _flush_row_group(self) -> None:
         """Write the pending rows as a row group in the background."""
-        rows = self._take_pending()
+        rows = self._take_pending_rows()
         if rows:
-            self._background.start(partial(self._write_group, rows))
+            self._background.start(partial(self._write_row_group, rows))
 
-    def _take_pending(self) -> list[pa.Table]:
+    def _take_pending_rows(self) -> list[pa.Table]:
         """Wait until the previous row group is written, then return and clear the pending rows."""
         self._background.wait()
         rows, (count, _) = self._pending, self._pending_size
@@ -186,7 +186,7 @@ class TableWriter:
             self.group_rows.append(count)
         return rows if count else []
 
-    def _write_group(self, rows: list[pa.Table]) -> None:
+    def _write_row_group(self, rows: list[pa.Table]) -> None:
         """Write rows as one row group."""
         group = pa.concat_tables(rows).combine_chunks()
         self._writer.write_table(group, row_group_size=self._group[0])
@@ -198,8 +198,8 @@ class TableWriter:
             OSError: the disk is full.
         """
         try:
-            if rows := self._take_pending():
-                self._write_group(rows)
+            if rows := self._take_pending_rows():
+                self._write_row_group(rows)
         finally:
             self._background.close()
             self._writer.close()
@@ -211,8 +211,8 @@ class TableWriter:
         self.close()
 
 
-def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Return the total number of bytes of the strings in each row, as int64[rows]."""
+def _string_bytes_per_row(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """Return the total number of string bytes in each row, as int64[rows]."""
     sizes = np.zeros(len(table), dtype=np.int64)
     for column in table.columns:
         if pa.types.is_string(column.type):
@@ -221,9 +221,9 @@ def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
     return sizes
 
 
-def write_frame(rows: pl.DataFrame, path: Path, schema: type[TableSchema]) -> int:
-    """Write a data frame to a Parquet file, sorted by key; return the number of rows."""
-    ordered = rows.select(list(schema.dtypes())).cast(schema.dtypes())  # type: ignore[arg-type]
+def write_frame(frame: pl.DataFrame, path: Path, schema: type[TableSchema]) -> int:
+    """Sort a data frame by primary key and write it to a Parquet file; return its row count."""
+    ordered = frame.select(list(schema.dtypes())).cast(schema.dtypes())  # type: ignore[arg-type]
     ordered = ordered.sort(schema.sort_key(), nulls_last=False)
     with TableWriter(path, schema) as writer:
         writer.append(ordered)

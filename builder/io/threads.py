@@ -1,4 +1,4 @@
-"""Threads: parallel map in order, prefetching, and a thread for functions in the background."""
+"""Thread helpers: ordered parallel map, prefetching, and a background thread for functions."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -20,13 +20,13 @@ class BackgroundThread:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
         self._running: Future[None] | None = None
 
-    def start(self, work: Callable[[], None]) -> None:
+    def start(self, function: Callable[[], None]) -> None:
         """Wait for the previous function, then start a function in the background.
 
         An exception that the previous function raised is raised again.
         """
         self.wait()
-        self._running = self._pool.submit(work)
+        self._running = self._pool.submit(function)
 
     def wait(self) -> None:
         """Wait until the running function has finished; re-raise the exception that it raised."""
@@ -40,23 +40,23 @@ class BackgroundThread:
 
 
 def ordered_map(
-    work: Callable[[Item], Result], items: Iterable[Item], threads: int
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
     """Apply a function to items in parallel threads; yield the results in the order of the items.
 
     Args:
-        work: Function to apply.
+        function: Function to apply.
         items: Items, read in a background thread unless `threads` is 1.
         threads: Number of threads.
     """
     if threads == 1:
-        yield from map(work, items)
+        yield from map(function, items)
         return
     waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
             for item in prefetch(items):
-                waiting.append(pool.submit(work, item))
+                waiting.append(pool.submit(function, item))
                 if len(waiting) > threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -67,7 +67,7 @@ def ordered_map(
 
 
 def prefetch(items: Iterable[Item]) -> Iterator[Item]:
-    """Yield the items of an iterable while the next item is computed in a background thread."""
+    """Yield the items of an iterable; compute the next item in a background thread meanwhile."""
     iterator = iter(items)
     with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as pool:
         upcoming = pool.submit(_next_or_none, iterator)

@@ -15,7 +15,7 @@ import polars as pl
 
 from builder.errors import FormatError, UsageError
 from builder.io import parquet
-from builder.io.cells import allow_long_cells
+from builder.io.cells import raise_csv_field_size_limit
 from builder.io.sources import Source
 from builder.io.tables import write_frame
 from schemas import GRADES, RELEASE_ID_PATTERN, Judgements
@@ -139,7 +139,7 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
     Raises:
         FormatError: The sheet is not tab-separated UTF-8, or has a missing or invalid value.
     """
-    allow_long_cells()
+    raise_csv_field_size_limit()
     line = 1
     with source.path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.DictReader(file, delimiter="\t", strict=True)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from builder.errors import DataError, FormatError, UsageError
 from builder.io import parquet
-from builder.io.cells import allow_long_cells
+from builder.io.cells import raise_csv_field_size_limit
 from builder.io.sources import Source
 from builder.trec.bounded import read_text
 
@@ -86,7 +86,7 @@ def read_monthly_counts(path: Path) -> pl.DataFrame:
 def _read_delimited_file(path: Path, separator: str) -> pl.DataFrame:
     """Read a CSV or TSV file as strings, with the line number of each row in column `line`."""
     lines = io.StringIO(read_text(Source(path, str(path))), newline="")
-    allow_long_cells()
+    raise_csv_field_size_limit()
     reader = csv.reader(lines, delimiter=separator, strict=True)
     rows = []
     try:

@@ -42,7 +42,7 @@ def read_query_texts(path: Path) -> pl.DataFrame:
 
 def _read_parquet(path: Path) -> pl.DataFrame:
     """Read the columns `id`, `text` and `count` from a Parquet table of queries."""
-    names = set(parquet.scan_checked(path).collect_schema())
+    names = set(parquet.check_and_scan(path).collect_schema())
     id_column = next((name for name in ("query_id", "surface", "query") if name in names), None)
     if "text" not in names or id_column is None:
         raise FormatError(

@@ -24,7 +24,11 @@ MAX_VALUE_LENGTH = 60
 
 
 def unit_identity(
-    definition: Definition, store: Store, stage: Stage, key: str, producers: Mapping[str, Stage]
+    definition: Definition,
+    store: Store,
+    stage: Stage,
+    key: str,
+    producer_by_table: Mapping[str, Stage],
 ) -> Identity:
     """Compute the identity of a unit whose input tables have been published.
 
@@ -33,22 +37,24 @@ def unit_identity(
         store: Store of the tables.
         stage: Stage of the unit.
         key: Key of the unit.
-        producers: Stage that writes each table, by table name.
+        producer_by_table: Stage that writes each table, by table name.
     """
     workflow = definition.workflow
     inputs: dict[str, Any] = {}
-    for files in stage.files:
+    for files in stage.raw_files:
         sources = definition.expand_sources(files.patterns(workflow, key))
         inputs[files.argument] = store.input_hashes(sources)
     for table in stage.signature.tables:
         inputs[table.argument] = {
-            unit: table_hash(store, producers[table.table_name].name, unit, table.table_name)
+            unit: table_hash(
+                store, producer_by_table[table.table_name].name, unit, table.table_name
+            )
             for unit in table.keys(workflow, key)
         }
     return {
         "stage": stage.name,
         "version": stage.version,
-        "contracts": {name: schema.signature() for name, schema in stage.outputs.items()},
+        "contracts": {name: schema.signature() for name, schema in stage.output_schemas.items()},
         "parameters": unit_parameters(stage, workflow, key),
         "context": {
             **{name: _to_json(s(workflow, key)) for name, s in stage.signature.settings.items()},
@@ -68,7 +74,7 @@ def unit_parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any
 
 
 def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
-    """Return a hash of the files of a published table; None if the table is not published."""
+    """Return a hash of the files of a published table; None if the table is not published yet."""
     record = store.read_record(stage, key)
     if record is None:
         return None
@@ -85,7 +91,7 @@ def fingerprint(identity: Identity) -> str:
     return hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:16]
 
 
-def change_reasons(before: Identity | None, now: Identity) -> tuple[str, ...]:
+def identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
     """Return what changed in a unit's identity since its last run, as reasons to run it again."""
     if before is None:
         return ("not built yet",)

@@ -49,27 +49,27 @@ def parse_size(text: str, option: str) -> int:
     return max(1, int(float(match[1]) * _UNITS[match[2] or ""]))
 
 
-def usable_cores() -> int:
+def count_usable_cores() -> int:
     """Return the number of CPU cores that affinity and cgroup quota allow this process to use."""
     known = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
-    quota, _, period = _read_cgroup("cpu.max").partition(" ")
+    quota, _, period = _read_cgroup_setting("cpu.max").partition(" ")
     if quota.isdecimal() and period.isdecimal() and int(period):
         cores = min(cores, -(-int(quota) // int(period)))
     return max(1, cores)
 
 
-def usable_memory() -> int | None:
+def usable_memory_bytes() -> int | None:
     """Return the physical memory, or a lower cgroup limit, in bytes; None if unknown."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
         return None
-    bound = _read_cgroup("memory.max")
+    bound = _read_cgroup_setting("memory.max")
     return min(memory, int(bound)) if bound.isdecimal() else memory
 
 
-def _read_cgroup(name: str) -> str:
+def _read_cgroup_setting(name: str) -> str:
     """Return a setting of this process's cgroup (version 2); empty if it does not exist."""
     try:
         return (CONTROL_GROUP / name).read_text("ascii").strip()
@@ -89,12 +89,12 @@ class Limits:
     """
 
     scratch: Path
-    threads: int = field(default_factory=usable_cores)
+    threads: int = field(default_factory=count_usable_cores)
     memory: int = 4 * 2**30
     executor: Executor = field(default_factory=LocalExecutor)
 
     def with_scratch_folder(self, name: str) -> "Limits":
-        """Return limits with a new scratch subfolder and the in-process executor."""
+        """Return a copy of the limits with a new scratch subfolder and the in-process executor."""
         folder = self.scratch / name
         folder.mkdir()
         return Limits(folder, self.threads, self.memory)

@@ -49,23 +49,23 @@ class Pipeline:
         """
         written: set[str] = set()
         for stage in self.stages:
-            if duplicates := written & stage.outputs.keys():
+            if duplicates := written & stage.output_schemas.keys():
                 raise TypeError(
                     f"stage {stage.name}: another stage already writes {sorted(duplicates)}"
                 )
-            written |= stage.outputs.keys()
+            written |= stage.output_schemas.keys()
             if missing := {read.table_name for read in stage.signature.tables} - written:
                 raise TypeError(f"stage {stage.name}: no earlier stage writes {sorted(missing)}")
 
     @cached_property
-    def producers(self) -> dict[str, Stage]:
+    def producer_by_table(self) -> dict[str, Stage]:
         """Stage that writes each table, by table name."""
-        return {table: stage for stage in self.stages for table in stage.outputs}
+        return {table: stage for stage in self.stages for table in stage.output_schemas}
 
     def upstream(self, unit: Unit, workflow: Workflow) -> list[Unit]:
         """Return the units that write the input tables of a unit."""
         units = [
-            Unit(self.producers[read.table_name], key)
+            Unit(self.producer_by_table[read.table_name], key)
             for read in unit.stage.signature.tables
             for key in read.keys(workflow, unit.key)
         ]
@@ -89,7 +89,7 @@ class Pipeline:
         if not snapshots:
             return units
         required: set[Unit] = set()
-        pending = [unit for unit in units if _belongs_to(unit, snapshots)]
+        pending = [unit for unit in units if _belongs_to_snapshots(unit, snapshots)]
         if until is not None and until not in {unit.stage.name for unit in pending}:
             raise UsageError(
                 f"--until: stage {until!r} cannot run for only {' and '.join(snapshots)}; omit "
@@ -109,8 +109,8 @@ class Pipeline:
         return names.index(name)
 
 
-def _belongs_to(unit: Unit, snapshots: Sequence[str]) -> bool:
-    """Whether a unit belongs to one of the snapshots, or to a pair of them."""
+def _belongs_to_snapshots(unit: Unit, snapshots: Sequence[str]) -> bool:
+    """Whether a unit belongs to one of the snapshots, or to a pair of two of them."""
     if unit.stage.scope is Scope.SNAPSHOT:
         return unit.key in snapshots
     return unit.stage.scope is Scope.PAIR and all(

@@ -2,7 +2,7 @@
 
 A process locks the collection (`lock_collection`), writes the results to a temporary folder and the
 manifest last (`write_manifest`), syncs the files, and makes the folder visible with a single rename
-(`publish`). After a crash or power failure, either the old or the new folder exists.
+(`publish_folder`). After a crash or power failure, either the old or the new folder exists.
 """
 
 import ctypes
@@ -76,11 +76,11 @@ def lock_collection(root: Path) -> Iterator[None]:
                 "has finished, or use another --out"
             ) from None
         for leftover in (work / "scratch", *work.rglob(f"*{PARTIAL}")):
-            _remove(leftover)
+            _remove_file_or_folder(leftover)
         yield
 
 
-def _remove(path: Path) -> None:
+def _remove_file_or_folder(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -98,43 +98,43 @@ def temporary_folder(path: Path, mode: int = 0o777) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def publish(partial: Path, final: Path) -> None:
+def publish_folder(new_folder: Path, target: Path) -> None:
     """Sync a folder and atomically move it to its final path, replacing an existing folder.
 
     Args:
-        partial: Folder to publish.
-        final: Final path, in the same file system.
+        new_folder: Folder to publish.
+        target: Final path, in the same file system.
     """
-    _fsync_tree(partial)
-    if final.exists():
-        _replace_folder(partial, final)
+    _fsync_tree(new_folder)
+    if target.exists():
+        _replace_folder(target, new_folder)
     else:
-        final.parent.mkdir(parents=True, exist_ok=True)
-        partial.rename(final)
-    _fsync_entry(final.parent)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        new_folder.rename(target)
+    _fsync_path(target.parent)
 
 
-def _replace_folder(partial: Path, final: Path) -> None:
-    """Replace the folder `final` with `partial`, atomically if the system supports it."""
+def _replace_folder(target: Path, new_folder: Path) -> None:
+    """Replace the folder `target` with `new_folder`, atomically if the system supports it."""
     libc = ctypes.CDLL(None, use_errno=True)
     exchange = getattr(libc, "renameat2", None)
-    arguments = (AT_FDCWD, bytes(partial), AT_FDCWD, bytes(final), RENAME_EXCHANGE)
+    arguments = (AT_FDCWD, bytes(new_folder), AT_FDCWD, bytes(target), RENAME_EXCHANGE)
     if exchange is None or exchange(*arguments) != 0:
-        aside = partial.with_name("replaced" + PARTIAL)
-        final.rename(aside)
-        partial.rename(final)
-        partial = aside
-    shutil.rmtree(partial)
+        aside = new_folder.with_name("replaced" + PARTIAL)
+        target.rename(aside)
+        new_folder.rename(target)
+        new_folder = aside
+    shutil.rmtree(new_folder)
 
 
 def _fsync_tree(folder: Path) -> None:
     """Sync a folder and everything below it to disk."""
     for path in sorted(folder.rglob("*")):
-        _fsync_entry(path)
-    _fsync_entry(folder)
+        _fsync_path(path)
+    _fsync_path(folder)
 
 
-def _fsync_entry(path: Path) -> None:
+def _fsync_path(path: Path) -> None:
     if path.is_symlink():
         return
     handle = os.open(path, os.O_RDONLY)
@@ -184,9 +184,9 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
-def find_manifest(version: Path) -> dict[str, Any] | None:
-    """Return the manifest of a published version; None if it is missing or invalid."""
+def read_manifest_or_none(folder: Path) -> dict[str, Any] | None:
+    """Read the manifest of a published version; return None if it is missing or invalid."""
     try:
-        return dict(json.loads((version / MANIFEST).read_text("utf-8")))
+        return dict(json.loads((folder / MANIFEST).read_text("utf-8")))
     except (OSError, ValueError):
         return None

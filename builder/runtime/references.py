@@ -22,7 +22,7 @@ Units = str | tuple[str, ...] | dict[Any, str]
 
 
 @dataclass(frozen=True)
-class TableMarker:
+class TableReference:
     """Annotation of a table argument.
 
     Args:
@@ -53,7 +53,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class CacheMarker:
+class CacheReference:
     """Annotation of an argument that receives the path of a persistent cache folder."""
 
 
@@ -72,28 +72,28 @@ def _training_snapshots(workflow: Workflow, key: str) -> tuple[str, ...]:
     return names[: names.index(key)] if key in names else names
 
 
-Same = Annotated[Table[SchemaType], TableMarker(lambda _, key: key)]
+Same = Annotated[Table[SchemaType], TableReference(lambda _, key: key)]
 """Table of the snapshot or pair on which the stage runs."""
-Collection = Annotated[Table[SchemaType], TableMarker(lambda *_: "all")]
+Collection = Annotated[Table[SchemaType], TableReference(lambda *_: "all")]
 """Table written by a stage that runs once per collection."""
-Before = Annotated[Sequence[Table[SchemaType]], TableMarker(_earlier_snapshots)]
+Before = Annotated[Sequence[Table[SchemaType]], TableReference(_earlier_snapshots)]
 """Tables of all snapshots before the snapshot or pair on which the stage runs."""
-Until = Annotated[Mapping[str, Table[SchemaType]], TableMarker(_snapshots_until)]
+Until = Annotated[Mapping[str, Table[SchemaType]], TableReference(_snapshots_until)]
 """Tables of all snapshots up to and including the first snapshot of the pair, by snapshot."""
-From = Annotated[Table[SchemaType], TableMarker(lambda _, key: split_pair_key(key)[0])]
+From = Annotated[Table[SchemaType], TableReference(lambda _, key: split_pair_key(key)[0])]
 """Table of the first snapshot of the pair."""
-To = Annotated[Table[SchemaType], TableMarker(lambda _, key: split_pair_key(key)[1])]
+To = Annotated[Table[SchemaType], TableReference(lambda _, key: split_pair_key(key)[1])]
 """Table of the second snapshot of the pair."""
-Training = Annotated[Sequence[Table[SchemaType]], TableMarker(_training_snapshots)]
-"""Tables of all training snapshots; in a training snapshot, of earlier training snapshots only."""
+Training = Annotated[Sequence[Table[SchemaType]], TableReference(_training_snapshots)]
+"""Tables of all training snapshots; of the earlier ones only, if the stage runs on one of them."""
 All = Annotated[
     Mapping[str, Table[SchemaType]],
-    TableMarker(lambda w, _: {name: name for name in w.snapshot_names}),
+    TableReference(lambda w, _: {name: name for name in w.snapshot_names}),
 ]
 """Tables of all snapshots, by snapshot."""
 Pairs = Annotated[
     Mapping[tuple[str, str], Table[SchemaType]],
-    TableMarker(lambda w, _: {split_pair_key(key): key for key in Scope.PAIR.keys(w)}),
+    TableReference(lambda w, _: {split_pair_key(key): key for key in Scope.PAIR.keys(w)}),
 ]
 """Tables of all pairs of consecutive snapshots, by (earlier, later) snapshot."""
 
@@ -105,7 +105,7 @@ DocumentFilters = Annotated[
     Sequence[VerdictFilter],
     Setting(lambda w, _: tuple(f for f in w.verdicts.filters if f.kind == "document")),
 ]
-CacheFolder = Annotated[Path, CacheMarker()]
+CacheFolder = Annotated[Path, CacheReference()]
 
 
 @dataclass(frozen=True)
@@ -172,18 +172,18 @@ def read_stage_signature(function: Callable[..., Any]) -> StageSignature:
     settings: dict[str, Callable[[Workflow, str], Any]] = {}
     section = None
     for argument, hint in get_type_hints(function, include_extras=True).items():
-        kind, mark = _find_marker(hint)
+        kind, mark = _find_annotation(hint)
         match mark:
-            case TableMarker():
+            case TableReference():
                 tables.append(TableInput(argument, _find_schema(kind), mark.units))
             case Files():
                 files.append(FileInput(argument, mark.patterns, get_origin(kind) is None))
             case Setting():
                 settings[argument] = mark.value
-            case CacheMarker():
+            case CacheReference():
                 cache.append(argument)
             case None if argument == "params":
-                section = _find_section(hint)
+                section = _find_section_name(hint)
             case None if argument not in PROVIDED:
                 raise TypeError(
                     f"{function.__qualname__}: argument {argument!r} is not a table, file or "
@@ -194,8 +194,8 @@ def read_stage_signature(function: Callable[..., Any]) -> StageSignature:
     )
 
 
-def _find_marker(hint: Any) -> tuple[Any, Any]:
-    """Return the type and marker of an annotation such as `Annotated[X, marker] | None`."""
+def _find_annotation(hint: Any) -> tuple[Any, Any]:
+    """Return the type X and the object A of an annotation such as `Annotated[X, A] | None`."""
     options = [hint, *(option for option in get_args(hint) if get_origin(hint) is not Annotated)]
     for option in options:
         if get_origin(option) is Annotated:
@@ -204,17 +204,17 @@ def _find_marker(hint: Any) -> tuple[Any, Any]:
     return hint, None
 
 
-def _find_schema(kind: Any) -> type[TableSchema]:
+def _find_schema(argument_type: Any) -> type[TableSchema]:
     """Return the schema S of a `Table[S]` argument, or of a sequence or mapping of `Table[S]`."""
-    while get_origin(kind) is not Table:
-        kind = get_args(kind)[-1]
-    schema: type[TableSchema] = get_args(kind)[0]
+    while get_origin(argument_type) is not Table:
+        argument_type = get_args(argument_type)[-1]
+    schema: type[TableSchema] = get_args(argument_type)[0]
     return schema
 
 
-def _find_section(kind: Any) -> str:
+def _find_section_name(parameters_type: Any) -> str:
     """Return the name of the definition's section whose parameters have the given type."""
     for name, field in StageParameters.model_fields.items():
-        if field.annotation is kind:
+        if field.annotation is parameters_type:
             return name
-    raise TypeError(f"{kind!r} is not a section of builder.parameters.StageParameters")
+    raise TypeError(f"{parameters_type!r} is not a section of builder.parameters.StageParameters")

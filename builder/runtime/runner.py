@@ -14,11 +14,11 @@ from typing import Any
 from builder.definition.model import Definition
 from builder.errors import LedgerError
 from builder.io import parquet
-from builder.io.disk import explain_errors
+from builder.io.disk import reraise_as_user_errors
 from builder.io.tables import Table, table_at
 from builder.runtime.content import content_hash
 from builder.runtime.executors import Executor, LocalExecutor
-from builder.runtime.fingerprint import Identity, change_reasons, fingerprint, unit_identity
+from builder.runtime.fingerprint import Identity, fingerprint, identity_changes, unit_identity
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline, Unit
@@ -94,21 +94,21 @@ class Runner:
             for unit in units:
                 if unit in done:
                     continue
-                current = self._identity(unit)
-                reasons = self._rerun_reasons(unit, current)
+                identity = self._identity(unit)
+                reasons = self._rerun_reasons(unit, identity)
                 damaged = self._damaged_inputs(unit) if reasons else []
                 if damaged:
                     for producer in damaged:
                         self.store.delete_record(*producer.name)
                         done.pop(producer, None)
                     break
-                done[unit] = self._run_or_skip(unit, reasons, current)
+                done[unit] = self._run_or_skip(unit, reasons, identity)
                 on_step(done[unit])
         return [done[unit] for unit in units]
 
     def repair(self, units: Sequence[Unit], on_step: Callable[[Step], None]) -> None:
         """Rerun all units whose published files are damaged."""
-        damaged = [unit for unit in units if not self.store.is_intact(*unit.name)]
+        damaged = [unit for unit in units if not self.store.has_intact_files(*unit.name)]
         for unit in damaged:
             self.store.delete_record(*unit.name)
         if damaged:
@@ -117,26 +117,28 @@ class Runner:
     def _damaged_inputs(self, unit: Unit) -> list[Unit]:
         """Return the upstream units of the given unit that have damaged files."""
         producers = self.pipeline.upstream(unit, self.definition.workflow)
-        return [producer for producer in producers if not self.store.is_intact(*producer.name)]
+        return [
+            producer for producer in producers if not self.store.has_intact_files(*producer.name)
+        ]
 
-    def _run_or_skip(self, unit: Unit, reasons: tuple[str, ...], current: Identity) -> Step:
+    def _run_or_skip(self, unit: Unit, reasons: tuple[str, ...], identity: Identity) -> Step:
         if not reasons:
             record = self.store.read_record(*unit.name) or {}
             return Step(unit, (), Ledger(**record["ledger"]))
         start = time.perf_counter()
-        ledger = self._execute(unit, current)
+        ledger = self._execute(unit, identity)
         return Step(unit, reasons, ledger, time.perf_counter() - start)
 
     def _identity(self, unit: Unit) -> Identity:
-        producers = self.pipeline.producers
+        producers = self.pipeline.producer_by_table
         return unit_identity(self.definition, self.store, unit.stage, unit.key, producers)
 
-    def _rerun_reasons(self, unit: Unit, current: Identity) -> tuple[str, ...]:
+    def _rerun_reasons(self, unit: Unit, identity: Identity) -> tuple[str, ...]:
         record = self.store.read_record(*unit.name)
-        return change_reasons(record["identity"] if record else None, current)
+        return identity_changes(record["identity"] if record else None, identity)
 
-    def _execute(self, unit: Unit, current: Identity) -> Ledger:
-        identifier = fingerprint(current)
+    def _execute(self, unit: Unit, identity: Identity) -> Ledger:
+        identifier = fingerprint(identity)
         scratch = self.store.work / "scratch"
         limits = Limits(scratch, self.threads, self.memory, self.executor)
         shutil.rmtree(scratch, ignore_errors=True)
@@ -145,11 +147,11 @@ class Runner:
         try:
             with (
                 self.store.output_folder(*unit.name, identifier) as out,
-                explain_errors(f"stage {unit}", out, scratch),
+                reraise_as_user_errors(f"stage {unit}", out, scratch),
             ):
                 ledger = unit.stage(out, **self._arguments(unit, limits))
-                check_output(unit, out, ledger)
-                outputs = unit.stage.outputs
+                check_written_tables(unit, out, ledger)
+                outputs = unit.stage.output_schemas
                 tables = {name: table_at(out, name, c) for name, c in outputs.items()}
                 published = self.pipeline.published
                 content = {n: content_hash(t, limits) for n, t in tables.items() if n in published}
@@ -159,12 +161,12 @@ class Runner:
             shutil.rmtree(scratch, ignore_errors=True)
         record = {
             "id": identifier,
-            "identity": current,
+            "identity": identity,
             "files": files,
             "content": content,
             "ledger": vars(ledger),
         }
-        self.store.commit(*unit.name, record)
+        self.store.save_record(*unit.name, record)
         return ledger
 
     def _arguments(self, unit: Unit, limits: Limits) -> dict[str, Any]:
@@ -184,10 +186,12 @@ class Runner:
         return arguments
 
     def _open_tables(self, table_input: TableInput, key: str) -> Any:
-        producer = self.pipeline.producers[table_input.table_name].name
+        producer = self.pipeline.producer_by_table[table_input.table_name].name
 
         def open_table(unit_key: str) -> Table:
-            return self.store.table(producer, unit_key, table_input.table_name, table_input.schema)
+            return self.store.open_table(
+                producer, unit_key, table_input.table_name, table_input.schema
+            )
 
         units = table_input.units(self.definition.workflow, key)
         if isinstance(units, str):
@@ -202,7 +206,7 @@ def _join_with_or(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
+def check_written_tables(unit: Unit, out: Path, ledger: Ledger) -> None:
     """Before publication, check the tables that a stage wrote.
 
     Raises:
@@ -214,8 +218,8 @@ def check_output(unit: Unit, out: Path, ledger: Ledger) -> None:
     counted = sum(ledger.rejected.values())
     if listed != counted:
         raise LedgerError(
-            f"stage {unit}: {counted} {ledger.unit} rejected, but rejects.parquet has {listed}; "
+            f"stage {unit}: {counted} {ledger.unit} rejected, but rejects.parquet lists {listed}; "
             "this is a bug in the stage, and its output was not published"
         )
-    for name, schema in unit.stage.outputs.items():
+    for name, schema in unit.stage.output_schemas.items():
         check_columns(table_at(out, name, schema), name)

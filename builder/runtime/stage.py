@@ -58,17 +58,17 @@ class Stage(Generic[Arguments]):
         return self.work(*args, **kwargs)
 
     @cached_property
-    def outputs(self) -> dict[str, type[TableSchema]]:
+    def output_schemas(self) -> dict[str, type[TableSchema]]:
         """Schema of each table that the stage writes, by table name."""
         return {schema.table_name(): schema for schema in self.schemas}
 
     @property
-    def writes(self) -> tuple[str, ...]:
+    def output_tables(self) -> tuple[str, ...]:
         """Names of the tables that the stage writes."""
-        return tuple(self.outputs)
+        return tuple(self.output_schemas)
 
     @property
-    def files(self) -> tuple[FileInput, ...]:
+    def raw_files(self) -> tuple[FileInput, ...]:
         """Raw files that affect the stage's outputs, including files that are not arguments."""
         hidden = (FileInput(label, mark.patterns) for label, mark in self.fingerprints.items())
         return (*self.signature.files, *hidden)

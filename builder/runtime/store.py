@@ -27,7 +27,7 @@ from builder.runtime.publisher import (
     canonical_json,
     lock_collection,
     open_unless_symlink,
-    publish,
+    publish_folder,
     sha256,
     temporary_folder,
     write_atomically,
@@ -57,7 +57,7 @@ class InputHashes:
             DataError: The cache file is a symbolic link.
         """
         if self._known is None:
-            self._known = self._read()
+            self._known = self._read_cache_file()
         new: dict[str, tuple[list[int], str]] = {}
         found = []
         for file in files:
@@ -68,10 +68,10 @@ class InputHashes:
                 self._known[name] = new[name] = (state, sha256(file.path))
             found.append(self._known[name][1])
         if new and self._path.parent.is_dir():
-            self._append(new)
+            self._append_to_cache_file(new)
         return found
 
-    def _read(self) -> dict[str, tuple[list[int], str]]:
+    def _read_cache_file(self) -> dict[str, tuple[list[int], str]]:
         known = {}
         try:
             lines = self._path.read_text("utf-8").splitlines()
@@ -85,8 +85,8 @@ class InputHashes:
             known[str(name)] = (state, str(digest))
         return known
 
-    def _append(self, new: dict[str, tuple[list[int], str]]) -> None:
-        """Append the hashes of files to the cache file, one line per file."""
+    def _append_to_cache_file(self, new: dict[str, tuple[list[int], str]]) -> None:
+        """Append file hashes to the cache file, one line per file."""
         lines = [json.dumps([name, *state, digest]) for name, (state, digest) in new.items()]
         with open_unless_symlink(self._path) as file:
             file.seek(0, os.SEEK_END)
@@ -113,7 +113,7 @@ class Store:
         """Return the record of a unit's outputs; None if a file is missing or its size differs."""
         try:
             record = self._load_record(self.work / stage / key / RECORD)
-            folder = self.folder(stage, key, record)
+            folder = self.record_folder(stage, key, record)
             for name, entry in record["files"].items():
                 if (folder / name).stat().st_size != entry["bytes"]:
                     return None
@@ -129,11 +129,11 @@ class Store:
             self._records[path] = (signature, json.loads(path.read_text("utf-8")))
         return self._records[path][1]
 
-    def folder(self, stage: str, key: str, record: dict[str, Any]) -> Path:
-        """Return the folder that contains the outputs of a record."""
+    def record_folder(self, stage: str, key: str, record: dict[str, Any]) -> Path:
+        """Return the folder of the outputs that a record describes."""
         return self.work / stage / key / str(record["id"])
 
-    def table(self, stage: str, key: str, name: str, schema: type[TableSchema]) -> Table:
+    def open_table(self, stage: str, key: str, name: str, schema: type[TableSchema]) -> Table:
         """Return a table that a unit has published.
 
         Raises:
@@ -144,14 +144,14 @@ class Store:
             raise DataError(
                 f"{self.work / stage / key}: the outputs of this stage are missing; build again"
             )
-        return table_at(self.folder(stage, key, record), name, schema)
+        return table_at(self.record_folder(stage, key, record), name, schema)
 
-    def is_intact(self, stage: str, key: str) -> bool:
+    def has_intact_files(self, stage: str, key: str) -> bool:
         """Whether the published files of a unit match their hashes; checked once per run."""
         record = self.read_record(stage, key)
         if record is None:
             return False
-        folder = self.folder(stage, key, record)
+        folder = self.record_folder(stage, key, record)
         if folder in self._verified:
             return True
         if any(sha256(folder / name) != e["sha256"] for name, e in record["files"].items()):
@@ -170,18 +170,18 @@ class Store:
         (self.work / stage / key / RECORD).unlink(missing_ok=True)
 
     @contextmanager
-    def output_folder(self, stage: str, key: str, identity: str) -> Iterator[Path]:
+    def output_folder(self, stage: str, key: str, fingerprint: str) -> Iterator[Path]:
         """Yield a temporary folder for a unit's outputs, and publish it afterwards."""
         home = self.work / stage / key
-        final = home / identity
-        with temporary_folder(home / (identity + PARTIAL), 0o700) as partial:
+        final = home / fingerprint
+        with temporary_folder(home / (fingerprint + PARTIAL), 0o700) as partial:
             yield partial
             for folder in filter(Path.is_dir, partial.rglob("*")):
                 folder.chmod(0o700)
-            publish(partial, final)
+            publish_folder(partial, final)
         self._verified.add(final)
 
-    def commit(self, stage: str, key: str, record: dict[str, Any]) -> None:
+    def save_record(self, stage: str, key: str, record: dict[str, Any]) -> None:
         """Write the record of a unit, and remove older outputs of the unit."""
         home = self.work / stage / key
         write_atomically(home / RECORD, canonical_json(record))

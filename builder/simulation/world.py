@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from builder.errors import UsageError
-from builder.runtime.executors import get_executor
+from builder.runtime.executors import create_executor
 from builder.runtime.limits import Limits
 from builder.simulation import truth
 from builder.simulation.calendar import consecutive_months
@@ -58,7 +58,7 @@ def simulate(
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    executor = get_executor("local" if threads == 1 else "processes")
+    executor = create_executor("local" if threads == 1 else "processes")
     try:
         with tempfile.TemporaryDirectory(prefix="longeval-simulate-") as scratch:
             _simulate(out, params, progress, Limits(Path(scratch), threads, executor=executor))

@@ -27,7 +27,7 @@ PREFIXES: tuple[tuple[str, str | None], ...] = (
     ("__fr__", "__en__"),
     (">>eng<<", None),
 )
-"""Language tokens of NLLB, M2M-100 and OPUS-MT for the source and the target (None: no token)."""
+"""Source and target language tokens of NLLB, M2M-100 and OPUS-MT; None if there is no token."""
 LICENSES = ("LICENSE*", "LICENCE*", "COPYING*")
 _FRONT_MATTER = re.compile(r"^license(?:_name)?:\s*(\S+)", re.MULTILINE)
 
@@ -42,7 +42,7 @@ class ModelFormat(StrEnum):
 
 
 MODEL_TYPES = {"marian": ModelFormat.MARIAN, "m2m_100": ModelFormat.NLLB}
-"""Model formats by the `model_type` of a Transformers folder."""
+"""Model format for each `model_type` of a Transformers model."""
 
 
 def add_model(
@@ -130,7 +130,7 @@ def convert_model(folder: Path, model_format: ModelFormat, out: Path | None) -> 
     except Exception as error:
         shutil.rmtree(out, ignore_errors=True)
         raise FormatError(f"CTranslate2 cannot convert this model: {error}", folder) from error
-    for path in _companion_files(folder):
+    for path in _files_to_copy(folder):
         shutil.copyfile(path, out / path.name)
     return out
 
@@ -144,7 +144,7 @@ def _create_converter(folder: Path, model_format: ModelFormat) -> Any:
     return converters.TransformersConverter(str(folder))
 
 
-def _companion_files(folder: Path) -> list[Path]:
+def _files_to_copy(folder: Path) -> list[Path]:
     """Return the files to copy to a converted model: SentencePiece models, license, README.md."""
     names = [*PAIR, *SHARED, "README.md"]
     found = [folder / name for name in names if (folder / name).is_file()]
@@ -156,7 +156,7 @@ def _license_files(folder: Path) -> list[Path]:
 
 
 def find_license(folder: Path) -> str:
-    """Return the names of a model's license files; if none, the license stated in its README.md."""
+    """Return the names of a model's license files; if there are none, the license in README.md."""
     files = _license_files(folder)
     if files:
         return ", ".join(path.name for path in files)

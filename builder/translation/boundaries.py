@@ -36,8 +36,8 @@ _OPENING_NUMBER = re.compile(r"^\W*(?:\d{1,3}|[IVXLC]{1,6})\.$")
 _NUMBER = re.compile(r"\s+(?:\d|[IVXLC]+\b(?![’']))")
 
 
-def sentence_ends(line: str) -> list[int]:
-    """Return the end offset of each sentence in a line, except the last sentence."""
+def sentence_end_offsets(line: str) -> list[int]:
+    """Return the end offsets of the sentences in a line, except that of the last one."""
     ends: list[int] = []
     start = 0
     for match in _CANDIDATE.finditer(line):

@@ -36,7 +36,7 @@ def is_untranslatable(text: str) -> bool:
     return _WORD.search(_COPIED.sub(" ", text)) is None
 
 
-def split_untranslatable(text: str) -> list[tuple[str, bool]]:
+def separate_untranslatable_parts(text: str) -> list[tuple[str, bool]]:
     """Split a text into parts, each with a flag: true for a part to copy, such as a URL."""
     parts: list[tuple[str, bool]] = []
     start = 0
@@ -59,12 +59,12 @@ def split_to_size(text: str, max_size: int, size_of: Callable[[str], int]) -> li
     """
     if len(text) < 2 or size_of(text) <= max_size:
         return [text]
-    offset = _find_boundary(text)
+    offset = _find_split_offset(text)
     parts = (text[:offset], text[offset:])
     return [piece for part in parts for piece in split_to_size(part, max_size, size_of)]
 
 
-def _find_boundary(text: str) -> int:
+def _find_split_offset(text: str) -> int:
     """Return the offset at which to split a text that is too long.
 
     It is the offset of the space at the strongest clause boundary in the middle half of the text,

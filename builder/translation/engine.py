@@ -18,9 +18,9 @@ import ctranslate2
 from builder.errors import FormatError
 from builder.parameters import TranslateParameters
 from builder.translation.batches import equal_length_batches
-from builder.translation.cutting import split_to_size, split_untranslatable
+from builder.translation.cutting import separate_untranslatable_parts, split_to_size
 from builder.translation.model import ModelFolder, read_model
-from builder.translation.parts import Output, SentenceBlock, SplitSentence
+from builder.translation.parts import ModelOutput, SentenceBlock, SplitSentence
 
 EOS = "</s>"
 RETRY_DECODING = {"beam_size": 4, "no_repeat_ngram_size": 4}
@@ -30,12 +30,12 @@ GROWTH, SLACK = 2, 32
 BATCHES_AHEAD = 8
 """Maximum number of batches per thread that wait to be decoded."""
 PROBES, PIECES = 12, 16
-"""Number of sequences that test whether outputs depend on the batch, and tokens per sequence."""
+"""Number of test sequences to check that scores do not depend on the batch; tokens in each."""
 
 
 @dataclass(frozen=True)
-class _Batch:
-    """Batch that is being decoded: sentence parts with equal numbers of tokens.
+class _PendingBatch:
+    """Batch of sentence parts of the same length in tokens, submitted for decoding.
 
     Args:
         block: Block of sentences to which the parts belong.
@@ -96,11 +96,11 @@ class CTranslate2Engine:
         """Model hash and compute type; engines with equal values give equal translations."""
         return {"model": self.model.digest, "compute_type": self.translator.compute_type}
 
-    def size(self, text: str) -> int:
-        """Return the number of source tokens of a text."""
+    def count_tokens(self, text: str) -> int:
+        """Return the number of source tokens in a text."""
         return len(self._source.encode(text))
 
-    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
+    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[ModelOutput]:
         """Translate sentences from French to English.
 
         Args:
@@ -115,7 +115,7 @@ class CTranslate2Engine:
 
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, is_retry: bool = False
-    ) -> Iterator[list[Output]]:
+    ) -> Iterator[list[ModelOutput]]:
         """Translate blocks of sentences, starting each block before the previous one is complete.
 
         Args:
@@ -128,7 +128,7 @@ class CTranslate2Engine:
         Raises:
             CancelledError: `stop` was called.
         """
-        queue: deque[_Batch | SentenceBlock] = deque()
+        queue: deque[_PendingBatch | SentenceBlock] = deque()
         for sentences in blocks:
             block = self._prepare_block(sentences)
             for indices in self._group_into_batches(block.pieces):
@@ -138,15 +138,15 @@ class CTranslate2Engine:
         yield from self._finished_outputs(queue, 0)
 
     def _finished_outputs(
-        self, queue: "deque[_Batch | SentenceBlock]", max_queued: int
-    ) -> Iterator[list[Output]]:
-        """Yield the outputs of completed blocks until at most `max_queued` queue entries remain."""
+        self, queue: "deque[_PendingBatch | SentenceBlock]", max_queued: int
+    ) -> Iterator[list[ModelOutput]]:
+        """Yield the outputs of finished blocks until at most `max_queued` queue entries remain."""
         while len(queue) > max_queued:
             if self._stopped.is_set():
                 raise CancelledError
             first = queue.popleft()
             if isinstance(first, SentenceBlock):
-                yield first.outputs()
+                yield first.join_outputs()
             else:
                 self._store_outputs(first)
 
@@ -158,9 +158,11 @@ class CTranslate2Engine:
         """Split a sentence into parts to copy and parts that are short enough to translate."""
         parts: list[tuple[str, bool]] = []
         split = False
-        for text, copied in split_untranslatable(sentence):
+        for text, copied in separate_untranslatable_parts(sentence):
             cut = (
-                [text] if copied else split_to_size(text, self.params.max_source_pieces, self.size)
+                [text]
+                if copied
+                else split_to_size(text, self.params.max_source_pieces, self.count_tokens)
             )
             split = split or len(cut) > 1
             parts += [(part, copied) for part in cut]
@@ -179,12 +181,14 @@ class CTranslate2Engine:
         lengths = [len(p) for p in pieces]
         return equal_length_batches(lengths, self.params.batch_tokens, None if together else 1)
 
-    def _start_batch(self, block: SentenceBlock, indices: list[int], is_retry: bool) -> _Batch:
+    def _start_batch(
+        self, block: SentenceBlock, indices: list[int], is_retry: bool
+    ) -> _PendingBatch:
         with self._reraise_engine_errors():
-            results = self._submit([block.pieces[i] for i in indices], is_retry)
-        return _Batch(block, indices, results)
+            results = self._submit_batch([block.pieces[i] for i in indices], is_retry)
+        return _PendingBatch(block, indices, results)
 
-    def _store_outputs(self, batch: _Batch) -> None:
+    def _store_outputs(self, batch: _PendingBatch) -> None:
         """Wait until a batch has been decoded, and store its outputs in its block."""
         block = batch.block
         with self._reraise_engine_errors():
@@ -210,10 +214,10 @@ class CTranslate2Engine:
                 self.model.folder,
             ) from None
 
-    def _submit(
+    def _submit_batch(
         self, batch: list[list[str]], is_retry: bool
     ) -> list[ctranslate2.AsyncTranslationResult]:
-        """Submit parts with equal numbers of tokens for decoding; wait while the queue is full."""
+        """Submit parts of the same length in tokens for decoding; wait while the queue is full."""
         prefix = self.params.target_prefix
         results: list[ctranslate2.AsyncTranslationResult] = self.translator.translate_batch(
             [self._add_special_tokens(pieces) for pieces in batch],
@@ -230,18 +234,18 @@ class CTranslate2Engine:
         prefix = [self.params.source_prefix] if self.params.source_prefix else []
         return [*prefix, *pieces, *([EOS] if self.model.needs_eos else [])]
 
-    def _max_output_tokens(self, pieces: int) -> int:
-        return min(self.params.max_target_pieces, GROWTH * pieces + SLACK)
+    def _max_output_tokens(self, source_length: int) -> int:
+        return min(self.params.max_target_pieces, GROWTH * source_length + SLACK)
 
     def _convert_hypotheses(
         self, pieces: Sequence[list[str]], hypotheses: Sequence[list[str]]
-    ) -> Iterator[Output]:
+    ) -> Iterator[ModelOutput]:
         """Convert the decoded hypotheses of a batch to outputs, in the same order."""
         start = bool(self.params.target_prefix)
         texts = self._target.decode([hypothesis[start:] for hypothesis in hypotheses])
         for source, hypothesis, text in zip(pieces, hypotheses, texts, strict=True):
             bare = text.strip()
-            yield Output(
+            yield ModelOutput(
                 bare,
                 len(source),
                 truncated=len(hypothesis) >= self._max_output_tokens(len(source)),

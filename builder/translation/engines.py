@@ -2,7 +2,7 @@
 
 A plug-in is an entry point in the group `translators`: a function that takes a model folder, the
 `[translate]` parameters and the number of threads, and returns a `TranslationEngine`. The
-translation memory stores outputs under the engine's `identity`, which must therefore contain
+keys of the translation memory contain the engine's `identity`, which must therefore contain
 everything on which an output depends.
 """
 
@@ -14,7 +14,7 @@ from builder.errors import UsageError
 from builder.parameters import CTRANSLATE2, TranslateParameters
 from builder.plugins import load_plugin
 from builder.translation.engine import CTranslate2Engine
-from builder.translation.parts import Output
+from builder.translation.parts import ModelOutput
 
 
 @runtime_checkable
@@ -25,10 +25,10 @@ class TranslationEngine(Protocol):
     def identity(self) -> Mapping[str, str]:
         """Values that identify the model and its options; equal values mean equal translations."""
 
-    def size(self, text: str) -> int:
-        """Return the number of source tokens of a text; only progress reports use it."""
+    def count_tokens(self, text: str) -> int:
+        """Return the number of source tokens in a text; used only for progress reports."""
 
-    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
+    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[ModelOutput]:
         """Translate sentences, each independently of the others.
 
         Args:
@@ -44,7 +44,7 @@ class StreamingEngine(TranslationEngine, Protocol):
 
     def translate_blocks(
         self, blocks: Iterable[list[str]], *, is_retry: bool = False
-    ) -> Iterator[list[Output]]:
+    ) -> Iterator[list[ModelOutput]]:
         """Translate blocks of sentences; yield one list of translations per block, in order."""
 
     def stop(self) -> None:
@@ -68,7 +68,7 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
     if not isinstance(engine, TranslationEngine):
         raise UsageError(
             f"plug-in {params.engine!r} in the entry-point group longeval_builder.translators: "
-            "expected an engine with the attributes `identity`, `size` and `translate`, "
+            "expected an engine with the attributes `identity`, `count_tokens` and `translate`, "
             f"found {type(engine).__name__}"
         )
     return engine
@@ -76,7 +76,7 @@ def load_engine(folder: Path, params: TranslateParameters, threads: int) -> Tran
 
 def translate_blocks(
     engine: TranslationEngine, blocks: Iterable[list[str]], *, is_retry: bool = False
-) -> Iterator[list[Output]]:
+) -> Iterator[list[ModelOutput]]:
     """Translate blocks of sentences, and return an iterator over the outputs of each block.
 
     A `StreamingEngine` starts a block before the previous one is complete.

@@ -28,8 +28,8 @@ def normalize_case(text: str) -> str:
     return lower[:1].upper() + lower[1:]
 
 
-def match_source_form(output: str, source: str, *, is_query: bool = False) -> str:
-    """Return a translation with the case and final punctuation of its source.
+def restore_case_and_punctuation(output: str, source: str, *, is_query: bool = False) -> str:
+    """Give a translation the case and final punctuation of its source; return the new text.
 
     Args:
         output: Translation by the model.

@@ -1,6 +1,6 @@
 """Detects sentences that are already English, which a French-English model would garble.
 
-Input: the sentences of texts. Output: a flag per sentence, true if it is English. A sentence is
+Input: the sentences of texts. Output: one flag per sentence, true if it is English. A sentence is
 English if it has at least three times as many English as French function words and language
 identification says English. If a text has more English than French, its sentences without French
 function words count as English too, unless they are identified as French. In 13,000 real sentence
@@ -27,7 +27,7 @@ ENGLISH = frozenset(
 RATIO = 3
 """Minimum ratio of English to French function words in an English sentence."""
 SURE, LIKELY = 0.6, 0.3
-"""Minimum language score of an English sentence without and with English function words."""
+"""Minimum language-identification score for English, without and with English function words."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -88,8 +88,8 @@ def _english_flags(
 
 
 def _is_english(
-    sentence: str, english_words: int, language: str | None, score: float | None
+    sentence: str, english_word_count: int, language: str | None, score: float | None
 ) -> bool:
     if language != "en" or score is None:
-        return len(sentence) < MIN_CHARS and english_words >= RATIO
-    return score >= (LIKELY if english_words else SURE)
+        return len(sentence) < MIN_CHARS and english_word_count >= RATIO
+    return score >= (LIKELY if english_word_count else SURE)

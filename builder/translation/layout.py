@@ -1,9 +1,9 @@
 """Splits a text into sentences, and restores its lines after translation.
 
-Input: a text. Output: its sentences, normalized, and the text between them (line ends, blank lines,
-indentation, list markers), so that `Layout.fill` can put each translation in the place of its
-sentence. Filling a layout with its own sentences restores the text, except for runs of white space
-and for control and invisible characters.
+Input: a text. Output: its sentences, normalized, and the text between them (line breaks, blank
+lines, indentation, list markers), so that `TextLayout.fill` can put each translation in the place
+of its sentence. Filling a layout with its own sentences restores the text, except for runs of white
+space and for control and invisible characters.
 """
 
 import re
@@ -11,13 +11,13 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from builder.translation.boundaries import sentence_ends
+from builder.translation.boundaries import sentence_end_offsets
 from builder.translation.wrapping import (
     LONGEST,
     MARKER,
     continues_on_next_line,
     is_wrapped_at_margin,
-    rewrap,
+    reinsert_line_breaks,
 )
 
 _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -42,8 +42,8 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Sentences of a text, and the gaps (such as line ends) between them.
+class TextLayout:
+    """Sentences of a text, and the gaps (such as line breaks) between them.
 
     Args:
         segments: The sentences.
@@ -53,43 +53,43 @@ class Layout:
     segments: tuple[Segment, ...]
     gaps: tuple[str, ...]
 
-    def fill(self, texts: Sequence[str]) -> str:
-        """Return the text with each sentence replaced by the item of `texts` at the same index.
+    def fill(self, sentences: Sequence[str]) -> str:
+        """Return the text with its sentences replaced by the given ones, in the same order.
 
         The number of lines stays the same.
         """
         parts = [self.gaps[0]]
-        for segment, gap, text in zip(self.segments, self.gaps[1:], texts, strict=True):
-            parts += [rewrap(text, segment.breaks, len(segment.text)), gap]
+        for segment, gap, text in zip(self.segments, self.gaps[1:], sentences, strict=True):
+            parts += [reinsert_line_breaks(text, segment.breaks, len(segment.text)), gap]
         return "".join(parts)
 
 
-def normalize(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Normalize a text: Unicode NFC, single spaces, no control or invisible characters."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
     return _SPACES.sub(" ", _CONTROL.sub(" ", text)).strip()
 
 
-def split_text(text: str) -> Layout:
-    """Split a text into sentences and the gaps between them."""
+def split_text(text: str) -> TextLayout:
+    """Split a text into sentences and the gaps between them, such as line breaks."""
     segments: list[Segment] = []
     gaps = [""]
     for lines, ends in _group_wrapped_lines(text):
         _append_sentences(lines, ends, segments, gaps)
-    return Layout(tuple(segments), tuple(gaps))
+    return TextLayout(tuple(segments), tuple(gaps))
 
 
-def single_sentence_layout(text: str) -> Layout:
+def single_sentence_layout(text: str) -> TextLayout:
     """Return the layout of a text, such as a query, that is treated as one sentence."""
-    normal = normalize(text)
+    normal = normalize_text(text)
     if not normal:
-        return Layout((), ("",))
-    return Layout((Segment(normal, cleaned=bool(_CONTROL.search(text))),), ("", ""))
+        return TextLayout((), ("",))
+    return TextLayout((Segment(normal, cleaned=bool(_CONTROL.search(text))),), ("", ""))
 
 
 def _group_wrapped_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Group lines over which a sentence continues; yield each group's lines and line ends."""
+    """Group lines over which a sentence continues; yield each group's lines and line endings."""
     matches = list(_LINE_END.finditer(text))
     starts = [0, *(match.end() for match in matches)]
     stops = [*(match.start() for match in matches), len(text)]
@@ -99,47 +99,49 @@ def _group_wrapped_lines(text: str) -> Iterator[tuple[list[str], list[str]]]:
     first, size = 0, 0
     for number, line in enumerate(lines):
         size += len(line)
-        following = lines[number + 1].strip() if number + 1 < len(lines) else ""
-        if size > LONGEST or not continues_on_next_line(line.strip(), following, margin):
+        next_line = lines[number + 1].strip() if number + 1 < len(lines) else ""
+        if size > LONGEST or not continues_on_next_line(line.strip(), next_line, margin):
             yield lines[first : number + 1], ends[first : number + 1]
             first, size = number + 1, 0
 
 
 def _append_sentences(
-    lines: list[str], ends: list[str], segments: list[Segment], gaps: list[str]
+    lines: list[str], line_endings: list[str], segments: list[Segment], gaps: list[str]
 ) -> None:
     """Split a group of wrapped lines into sentences; append them and their gaps to the lists.
 
     Args:
         lines: The wrapped lines, which are joined.
-        ends: Line ending of each line.
+        line_endings: Line ending of each line.
         segments: Output list, to which the sentences are appended.
         gaps: Output list; its last item is extended, and the other gaps are appended.
     """
-    body, breaks = _join_wrapped_lines(lines, ends)
+    body, breaks = _join_wrapped_lines(lines, line_endings)
     marker = MARKER.match(body, len(body) - len(body.lstrip()))
     start = marker.end() if marker else 0
-    gaps[-1] += _visible_text(body[:start])
-    for end in [*(e for e in sentence_ends(body) if e > start), len(body)]:
+    gaps[-1] += _remove_invisible_characters(body[:start])
+    for end in [*(e for e in sentence_end_offsets(body) if e > start), len(body)]:
         raw = body[start:end]
-        text = normalize(raw)
+        text = normalize_text(raw)
         left = len(raw) - len(raw.lstrip()) if text else len(raw)
         right = len(raw.rstrip()) if text else len(raw)
         gaps[-1] += _gap_text(body, breaks, start, start + left)
         if text:
             inner = [(at, mark) for at, mark in breaks if start + left <= at < start + right]
-            places = tuple((len(normalize(body[start:at])), mark) for at, mark in inner)
+            places = tuple((len(normalize_text(body[start:at])), mark) for at, mark in inner)
             segments.append(Segment(text, places, bool(_CONTROL.search(raw))))
             gaps.append(_gap_text(body, breaks, start + right, end))
         start = end
-    gaps[-1] += ends[-1]
+    gaps[-1] += line_endings[-1]
 
 
-def _join_wrapped_lines(lines: list[str], ends: list[str]) -> tuple[str, list[tuple[int, str]]]:
+def _join_wrapped_lines(
+    lines: list[str], line_endings: list[str]
+) -> tuple[str, list[tuple[int, str]]]:
     """Join wrapped lines; return the joined line, and the offset and characters of each break."""
     body = lines[0]
     breaks = []
-    for line, end in zip(lines[1:], ends[:-1], strict=True):
+    for line, end in zip(lines[1:], line_endings[:-1], strict=True):
         bare = line.lstrip()
         trailing = body[len(body.rstrip()) :]
         body = body.rstrip()
@@ -155,8 +157,8 @@ def _gap_text(body: str, breaks: list[tuple[int, str]], start: int, stop: int) -
         if start <= at < stop:
             text += body[last:at] + mark
             last = at + 1
-    return _visible_text(text + body[last:stop])
+    return _remove_invisible_characters(text + body[last:stop])
 
 
-def _visible_text(text: str) -> str:
+def _remove_invisible_characters(text: str) -> str:
     return _CONTROL.sub("", _INVISIBLE.sub("", text))

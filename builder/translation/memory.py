@@ -8,7 +8,7 @@ process is killed, complete blocks remain. The memory saves time; it never chang
 import zlib
 from collections.abc import Mapping, Sequence
 
-from builder.translation.parts import Output
+from builder.translation.parts import ModelOutput
 from builder.translation.sqlite_cache import SqliteCache, cache_key
 
 _INSERT = "INSERT OR REPLACE INTO outputs VALUES (?, ?, ?, ?, ?)"
@@ -30,24 +30,24 @@ class TranslationMemory(SqliteCache):
     ) WITHOUT ROWID
     """
 
-    def lookup(self, scope: str, sentences: Sequence[str]) -> dict[str, Output]:
+    def lookup(self, namespace: str, sentences: Sequence[str]) -> dict[str, ModelOutput]:
         """Return the stored translations by sentence; sentences that are not stored are omitted.
 
         Args:
-            scope: Model hash and decoding options, as a string.
+            namespace: Model hash and decoding options as a string, used in the keys.
             sentences: Normalized sentences.
         """
-        keys = {cache_key(scope, sentence): sentence for sentence in sentences}
+        keys = {cache_key(namespace, sentence): sentence for sentence in sentences}
         return {
             keys[row[0]]: _decode_output(*row[1:4])
             for row in self._select_rows(_SELECT, keys)
             if row[4] == _checksum(*row[:4])
         }
 
-    def add(self, scope: str, outputs: Mapping[str, Output]) -> None:
+    def add(self, namespace: str, outputs: Mapping[str, ModelOutput]) -> None:
         """Store the translation of each sentence, all in one transaction."""
         rows = [
-            (cache_key(scope, sentence), output.text, output.pieces, _encode_flags(output))
+            (cache_key(namespace, sentence), output.text, output.pieces, _encode_flags(output))
             for sentence, output in outputs.items()
         ]
         self._insert(_INSERT, [(*row, _checksum(*row)) for row in rows])
@@ -57,13 +57,15 @@ class TranslationMemory(SqliteCache):
         return int(count)
 
 
-def _checksum(row_key: bytes, text: str, pieces: int, marks: int) -> int:
-    return zlib.crc32(row_key + f"{pieces} {marks} {text}".encode())
+def _checksum(row_key: bytes, text: str, pieces: int, flag_bits: int) -> int:
+    return zlib.crc32(row_key + f"{pieces} {flag_bits} {text}".encode())
 
 
-def _encode_flags(output: Output) -> int:
+def _encode_flags(output: ModelOutput) -> int:
     return sum(getattr(output, name) << bit for bit, name in enumerate(_MARKS))
 
 
-def _decode_output(text: str, pieces: int, marks: int) -> Output:
-    return Output(text, pieces, **{name: bool(marks >> bit & 1) for bit, name in enumerate(_MARKS)})
+def _decode_output(text: str, pieces: int, flag_bits: int) -> ModelOutput:
+    return ModelOutput(
+        text, pieces, **{name: bool(flag_bits >> bit & 1) for bit, name in enumerate(_MARKS)}
+    )

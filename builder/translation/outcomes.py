@@ -1,26 +1,26 @@
-"""Assesses translated sentences: sets flags, picks the better of two, and selects a fallback."""
+"""Flags poor translations of sentences, picks the better of two, and selects a fallback policy."""
 
 import re
 from dataclasses import dataclass, replace
 
 from builder.parameters import TranslateParameters
-from builder.translation.forms import match_source_form
-from builder.translation.parts import Output
-from builder.translation.quality import output_flags
+from builder.translation.forms import restore_case_and_punctuation
+from builder.translation.parts import ModelOutput
+from builder.translation.quality import quality_flags
 
 RETRIED = ("empty_output", "truncated", "repetition", "length_ratio", "copied_source")
 """Flags of translations so poor that the sentence is decoded again, most serious first."""
 POLICIES = (*RETRIED, "numbers_differ", "unknown_characters")
-"""Flags for which a parameter `on_<flag>` sets the fallback policy."""
+"""Quality flags that have a parameter `on_<flag>`, which sets the fallback policy."""
 BROKEN_CHARACTERS = re.compile(r"\s*\ufffd+\s*")
-"""Pattern of replacement characters, left where the model did not complete a character's bytes."""
+"""Pattern of replacement characters, which mark incomplete UTF-8 sequences in model output."""
 
 
 @dataclass(frozen=True)
 class FlaggedOutput:
     """Translation of a sentence by the model, with quality flags."""
 
-    output: Output
+    output: ModelOutput
     flags: frozenset[str]
 
     @property
@@ -29,17 +29,17 @@ class FlaggedOutput:
         return not self.flags.isdisjoint(RETRIED)
 
 
-def evaluate_output(text: str, output: Output) -> FlaggedOutput:
+def clean_and_flag_output(source: str, output: ModelOutput) -> FlaggedOutput:
     """Remove broken characters from a translation, and determine its quality flags.
 
     Args:
-        text: Source sentence, as given to the model.
+        source: Source sentence, as given to the model.
         output: Translation by the model.
     """
     if BROKEN_CHARACTERS.search(output.text):
         whole = BROKEN_CHARACTERS.sub(" ", output.text).strip()
         output = replace(output, text=whole, unknown=True)
-    flags = output_flags(match_source_form(output.text, text), text)
+    flags = quality_flags(restore_case_and_punctuation(output.text, source), source)
     said = {
         "empty_output": output.empty,
         "truncated": output.truncated,
@@ -51,9 +51,9 @@ def evaluate_output(text: str, output: Output) -> FlaggedOutput:
     )
 
 
-def choose_better(first: FlaggedOutput, second: FlaggedOutput) -> FlaggedOutput:
+def choose_better_output(first: FlaggedOutput, second: FlaggedOutput) -> FlaggedOutput:
     """Return the second translation, with the flag `retried`, if it is better; else the first."""
-    if _severity(second) < _severity(first):
+    if _defect_sort_key(second) < _defect_sort_key(first):
         return FlaggedOutput(second.output, second.flags | {"retried"})
     return first
 
@@ -68,6 +68,6 @@ def fallback_policy(flags: frozenset[str], params: TranslateParameters) -> str:
     return next((answer for answer in ("drop", "source") if answer in asked), "keep")
 
 
-def _severity(outcome: FlaggedOutput) -> tuple[bool, ...]:
-    """Return a sort key that ranks translations by their defects; a lower key is better."""
+def _defect_sort_key(outcome: FlaggedOutput) -> tuple[bool, ...]:
+    """Return a key that sorts translations by their defects; the better translation comes first."""
     return tuple(flag in outcome.flags for flag in (*RETRIED, "numbers_differ"))

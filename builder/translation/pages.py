@@ -19,15 +19,15 @@ from builder.translation.translator import PreparedTexts, Translator
 
 FIELDS = ("text", "title")
 CHUNK_BYTES = 1 << 17
-"""Approximate number of bytes of text that are looked up in the cache at once."""
+"""Approximate number of bytes of text per cache lookup."""
 NEW_BYTES, HELD_BYTES = 1 << 20, 1 << 24
-"""A group is full at so many bytes of text without a cached translation, or of text in all."""
+"""Bytes of uncached text, and bytes of all text, at which a group is full (either suffices)."""
 
 Fields = dict[str, list[Translation]]
 
 
 @dataclass
-class _Group:
+class _DocumentGroup:
     """Group of documents that are translated together.
 
     Args:
@@ -49,17 +49,17 @@ class _Group:
         """Whether the group has enough text to be translated."""
         return self.missing_bytes >= NEW_BYTES or self.total_bytes >= HELD_BYTES
 
-    def add(self, documents: pl.DataFrame, cache: TextCache, scope: str) -> None:
+    def add(self, documents: pl.DataFrame, cache: TextCache, namespace: str) -> None:
         """Append documents to the group, and look up the translations of their texts.
 
         Args:
             documents: Documents with `text` and `title`.
             cache: Cache of translated texts.
-            scope: Model, options and code version, as a string.
+            namespace: Model, options and code version as a string, used in cache keys.
         """
         wanted = {text: None for name in FIELDS for text in documents[name].to_list()}
         asked = [t for t in wanted if t not in self.cached and t not in self.missing]
-        self.cached |= cache.lookup(scope, asked)
+        self.cached |= cache.lookup(namespace, asked)
         missing = {text: None for text in asked if text not in self.cached}
         self.chunks.append(documents)
         self.missing |= missing
@@ -71,7 +71,7 @@ class _Group:
 class _InFlightGroup:
     """Group of documents that is being decoded."""
 
-    group: _Group
+    group: _DocumentGroup
     prepared: PreparedTexts
     decoded: Future[dict[str, FlaggedOutput]]
 
@@ -90,18 +90,18 @@ def translate_documents(
         Pairs of a data frame of documents and their translations by field (`text`, `title`), in
         order.
     """
-    scope = _cache_scope(translator)
+    namespace = _text_cache_namespace(translator)
     waiting: deque[_InFlightGroup] = deque()
     with ThreadPoolExecutor(1, thread_name_prefix="translate") as background:
         try:
-            for group in _group_chunks_by_size(_split_into_chunks(documents), cache, scope):
+            for group in _group_chunks_by_size(_split_into_chunks(documents), cache, namespace):
                 prepared = translator.prepare(list(group.missing))
                 decoded = background.submit(translator.decode, prepared)
                 waiting.append(_InFlightGroup(group, prepared, decoded))
                 if len(waiting) > 1:
-                    yield from _finish_group(waiting.popleft(), translator, cache, scope)
+                    yield from _finish_group(waiting.popleft(), translator, cache, namespace)
             while waiting:
-                yield from _finish_group(waiting.popleft(), translator, cache, scope)
+                yield from _finish_group(waiting.popleft(), translator, cache, namespace)
         except BaseException:
             translator.stop()
             background.shutdown(wait=False, cancel_futures=True)
@@ -120,26 +120,26 @@ def _split_into_chunks(frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]
 
 
 def _group_chunks_by_size(
-    chunks: Iterable[pl.DataFrame], cache: TextCache, scope: str
-) -> Iterator[_Group]:
-    """Collect consecutive chunks into groups with enough text to decode, and yield each group."""
-    group = _Group()
+    chunks: Iterable[pl.DataFrame], cache: TextCache, namespace: str
+) -> Iterator[_DocumentGroup]:
+    """Collect consecutive chunks into groups with enough text to translate; yield each group."""
+    group = _DocumentGroup()
     for chunk in chunks:
-        group.add(chunk, cache, scope)
+        group.add(chunk, cache, namespace)
         if group.is_full:
             yield group
-            group = _Group()
+            group = _DocumentGroup()
     if group.chunks:
         yield group
 
 
 def _finish_group(
-    in_flight: _InFlightGroup, translator: Translator, cache: TextCache, scope: str
+    in_flight: _InFlightGroup, translator: Translator, cache: TextCache, namespace: str
 ) -> Iterator[tuple[pl.DataFrame, Fields]]:
     """Wait until a group has been decoded, and yield its documents with their translations."""
     made = translator.finish(in_flight.prepared, in_flight.decoded.result())
     new = dict(zip(in_flight.group.missing, made, strict=True))
-    cache.add(scope, new)
+    cache.add(namespace, new)
     found = in_flight.group.cached | new
     for documents in in_flight.group.chunks:
         yield documents, {name: [found[t] for t in documents[name].to_list()] for name in FIELDS}
@@ -149,8 +149,12 @@ def _count_bytes(texts: Iterable[str]) -> int:
     return sum(len(text.encode()) for text in texts)
 
 
-def _cache_scope(translator: Translator) -> str:
-    """Return the model, all options and the code version as a string, for the keys of the cache."""
+def _text_cache_namespace(translator: Translator) -> str:
+    """Return the model, all options and the code version as a string, used in cache keys."""
     return " ".join(
-        (translator.scope(), translator.params.model_dump_json(exclude={"model"}), code_digest())
+        (
+            translator.cache_namespace(),
+            translator.params.model_dump_json(exclude={"model"}),
+            code_digest(),
+        )
     )

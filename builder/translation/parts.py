@@ -6,11 +6,11 @@ per sentence, with the copied parts and the spaces between parts restored.
 
 from dataclasses import dataclass, field
 
-from builder.translation.forms import match_source_form
+from builder.translation.forms import restore_case_and_punctuation
 
 
 @dataclass(frozen=True)
-class Output:
+class ModelOutput:
     """Translation of a sentence by the model, with properties of the decoding.
 
     Args:
@@ -49,33 +49,33 @@ class SentenceBlock:
 
     Args:
         split_sentences: The sentences, split into parts.
-        texts: The distinct parts to decode.
-        pieces: Source tokens of each of these parts.
+        texts: The distinct parts to decode, as text.
+        pieces: Source tokens of each item of `texts`.
         outputs_by_part: Outputs received so far, by part.
     """
 
     split_sentences: list[SplitSentence]
     texts: list[str]
     pieces: list[list[str]]
-    outputs_by_part: dict[str, Output] = field(default_factory=dict)
+    outputs_by_part: dict[str, ModelOutput] = field(default_factory=dict)
 
-    def outputs(self) -> list[Output]:
+    def join_outputs(self) -> list[ModelOutput]:
         """Return one translation per sentence; all parts must have been decoded."""
         return [join_parts(sentence, self.outputs_by_part) for sentence in self.split_sentences]
 
 
-def join_parts(sentence: SplitSentence, outputs_by_part: dict[str, Output]) -> Output:
+def join_parts(sentence: SplitSentence, outputs_by_part: dict[str, ModelOutput]) -> ModelOutput:
     """Join the translated and copied parts of a sentence, keeping the spaces between them."""
     if len(sentence.parts) == 1 and not sentence.parts[0][1]:
         return outputs_by_part[sentence.parts[0][0]]
     text = ""
     for part, copied in sentence.parts:
         bare = part.strip()
-        output = bare if copied else match_source_form(outputs_by_part[part].text, bare)
+        output = bare if copied else restore_case_and_punctuation(outputs_by_part[part].text, bare)
         lead, trail = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
         text += lead + output + trail
     outputs = [outputs_by_part[part] for part, copied in sentence.parts if not copied]
-    return Output(
+    return ModelOutput(
         text.strip(),
         sum(output.pieces for output in outputs),
         sentence.split,

@@ -12,11 +12,11 @@ from builder.translation.language import count_function_words
 SHORTER, LONGER = 0.4, 1.9
 """Minimum and maximum ratio of the English to the French length in characters."""
 LESS, MORE = 6, 12
-"""Number of characters by which a translation may be below or above the length bounds."""
+"""Tolerance in characters, below and above the bounds on the length of a translation."""
 LONGEST_UNIT = 12
 """Maximum number of words in a phrase whose repetitions are counted."""
 REPEATS = 4
-"""Number of consecutive occurrences of a word that indicates a defect; one less for a phrase."""
+"""Number of consecutive occurrences of a word that indicate a defect; for a phrase, one less."""
 REPEATED_CHARACTERS = re.compile(r"([^\W\d_]{1,6}?)\1{7,}")
 """Pattern of one to six letters that occur at least eight times in a row."""
 
@@ -74,7 +74,7 @@ def has_number_mismatch(output: str, source: str) -> bool:
     return Counter(_DIGITS.findall(output)) != Counter(_DIGITS.findall(source))
 
 
-def output_flags(output: str, source: str) -> set[str]:
+def quality_flags(output: str, source: str) -> set[str]:
     """Compare a translation with its source, and return its quality flags."""
     if not output:
         return {"empty_output"}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from builder.io.tables import arrow_schema
-from builder.translation.sentences import Sentence, Translation, sort_flags
+from builder.translation.sentences import TranslatedSentence, Translation, sort_flags
 from schemas import Sentences, Translations
 
 COPIED = frozenset({"untranslatable", "english"})
@@ -14,32 +14,32 @@ Fields = Mapping[str, Sequence[Translation]]
 """Translations of the same documents or queries, by field name."""
 
 
-def sentence_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
+def sentence_rows(ids: Sequence[str], translations: Fields) -> pa.Table:
     """Return one row per sentence of the given documents or queries.
 
     Args:
         ids: Ids of the documents or queries.
-        fields: Translations by field name, each list in the order of `ids`.
+        translations: Translations by field name, each list in the order of `ids`.
     """
     rows = [
         (row_id, name, number, sentence.source, sentence.english, list(sentence.flags))
         for place, row_id in enumerate(ids)
-        for name in sorted(fields)
-        for number, sentence in enumerate(fields[name][place].sentences)
+        for name in sorted(translations)
+        for number, sentence in enumerate(translations[name][place].sentences)
     ]
     return _to_arrow_table(rows, arrow_schema(Sentences))
 
 
-def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
+def translation_rows(ids: Sequence[str], translations: Fields) -> pa.Table:
     """Return one row per document or query, with counts of its sentences by outcome.
 
     Args:
         ids: Ids of the documents or queries.
-        fields: Translations by field name, each list in the order of `ids`.
+        translations: Translations by field name, each list in the order of `ids`.
     """
     rows = []
     for place, row_id in enumerate(ids):
-        sentences = [s for name in fields for s in fields[name][place].sentences]
+        sentences = [s for name in translations for s in translations[name][place].sentences]
         flags = frozenset(flag for sentence in sentences for flag in sentence.flags)
         copied, kept, dropped = (
             _count_flagged_sentences(sentences, names)
@@ -53,7 +53,7 @@ def translation_rows(ids: Sequence[str], fields: Fields) -> pa.Table:
 
 
 def _count_flagged_sentences(
-    sentences: Sequence[Sentence], flags: frozenset[str] | set[str]
+    sentences: Sequence[TranslatedSentence], flags: frozenset[str] | set[str]
 ) -> int:
     return sum(not flags.isdisjoint(sentence.flags) for sentence in sentences)
 

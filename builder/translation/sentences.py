@@ -15,7 +15,7 @@ class TextKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Sentence:
+class TranslatedSentence:
     """Source sentence with its English translation.
 
     Args:
@@ -39,7 +39,7 @@ class Translation:
     """
 
     text: str
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[TranslatedSentence, ...]
 
 
 def sort_flags(flags: Iterable[str]) -> tuple[str, ...]:

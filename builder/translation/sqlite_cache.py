@@ -46,22 +46,22 @@ class SqliteCache:
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute(self.TABLE)
 
-    def _select_rows(self, select: str, keys: Iterable[bytes]) -> Iterator[tuple[Any, ...]]:
+    def _select_rows(self, statement: str, keys: Iterable[bytes]) -> Iterator[tuple[Any, ...]]:
         """Yield the rows with the given keys.
 
         Args:
-            select: SELECT statement that ends in `IN ({})`.
+            statement: SELECT statement that ends in `IN ({})`.
             keys: 128-bit keys.
         """
         for part in _split_into_chunks(keys, MAX_KEYS_PER_QUERY):
             with self._rebuild_if_corrupt():
-                asked = select.format(",".join("?" * len(part)))
+                asked = statement.format(",".join("?" * len(part)))
                 yield from self._connection.execute(asked, part)
 
-    def _insert(self, insert: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    def _insert(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         """Insert rows in one transaction."""
         with self._rebuild_if_corrupt(), self._transaction():
-            self._connection.executemany(insert, rows)
+            self._connection.executemany(statement, rows)
 
     @contextmanager
     def _rebuild_if_corrupt(self) -> Iterator[None]:
@@ -95,9 +95,9 @@ class SqliteCache:
         self._connection.close()
 
 
-def cache_key(scope: str, text: str) -> bytes:
-    """Return the 128-bit hash of a scope (such as a model and its options) and a text."""
-    return hashlib.sha256(f"{scope}\n{text}".encode()).digest()[:16]
+def cache_key(namespace: str, text: str) -> bytes:
+    """Return a 128-bit hash of a namespace (such as a model and its options) and a text."""
+    return hashlib.sha256(f"{namespace}\n{text}".encode()).digest()[:16]
 
 
 def _decode_text(value: bytes) -> str:

@@ -3,8 +3,8 @@
 Input: documents and queries of a snapshot in the source language. Output: the same rows, in part
 files of the same names, with English title and text; each sentence with its translation
 (`sentences`); a summary per document and query (`translations`); queries with equal English text
-(`query_collisions`). Without a model, documents and queries are passed through unchanged, and the
-other tables are empty.
+(`query_collisions`). Without a model, documents and queries are copied unchanged, and the other
+tables are empty.
 """
 
 import os
@@ -30,7 +30,7 @@ from builder.text.keys import fold_texts
 from builder.translation.engines import load_engine
 from builder.translation.memory import TranslationMemory
 from builder.translation.pages import Fields, translate_documents
-from builder.translation.parts import Output
+from builder.translation.parts import ModelOutput
 from builder.translation.records import sentence_rows, translation_rows
 from builder.translation.sentences import TextKind
 from builder.translation.text_cache import TextCache
@@ -48,12 +48,12 @@ from schemas import (
 )
 
 MEMORY, TEXTS = "memory.sqlite", "texts.sqlite"
-"""Cache files: the translation memory of sentences, and the cache of whole texts."""
+"""Names of the cache files: the translation memory of sentences, and the cache of whole texts."""
 SAMPLED = 100
-"""Number of documents sampled to estimate the number of tokens for the progress bar."""
+"""Number of documents from which the total number of tokens is estimated, for the progress bar."""
 
 
-def _model_folder(workflow: Workflow, _: str) -> tuple[str, ...]:
+def _model_folder_patterns(workflow: Workflow, _: str) -> tuple[str, ...]:
     """Return the translation model's folder as a 1-tuple; empty if no model is configured."""
     model = workflow.translate.model
     return (str(model),) if model else ()
@@ -63,7 +63,7 @@ def _model_folder(workflow: Workflow, _: str) -> tuple[str, ...]:
     "translate",
     version="4",
     writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
-    fingerprints={"model": Files(_model_folder)},
+    fingerprints={"model": Files(_model_folder_patterns)},
     plugins=lambda w: plugin_packages("translators", (w.translate.engine,)),
 )
 def translate(
@@ -96,32 +96,34 @@ def translate(
     """
     ledger = Ledger("documents")
     if params.model is None:
-        ledger.rows_in = _pass_through(out, gathered, split_queries)
+        ledger.rows_in = _copy_untranslated(out, gathered, split_queries)
     else:
         engine = load_engine(params.model, params, limits.threads)
         folder = memory or limits.scratch
         with TranslationMemory(folder / MEMORY) as kept, TextCache(folder / TEXTS) as texts:
-            decoder = None if limits.executor.in_process else _worker_decoder(params, limits)
+            decoder = None if limits.executor.in_process else _create_worker_decoder(params, limits)
             translator = Translator(engine, kept, params, progress.advance, decoder)
-            progress.start("translate", _estimate_tokens(gathered, engine.size), "source tokens")
+            progress.start(
+                "translate", _estimate_token_count(gathered, engine.count_tokens), "source tokens"
+            )
             ledger.rows_in = _translate_tables(out, gathered, split_queries, translator, texts)
     ledger.rows_out = ledger.rows_in
     with RejectWriter(out, "translate", ledger):
         return ledger
 
 
-def _worker_decoder(params: TranslateParameters, limits: Limits) -> Decoder:
+def _create_worker_decoder(params: TranslateParameters, limits: Limits) -> Decoder:
     """Return a function that decodes blocks of sentences on the workers of `limits.executor`."""
     folder = params.model or Path()
 
-    def decode(blocks: Sequence[list[str]], is_retry: bool) -> Iterator[list[Output]]:
+    def decode(blocks: Sequence[list[str]], is_retry: bool) -> Iterator[list[ModelOutput]]:
         return decode_blocks(folder, params, limits, blocks, is_retry=is_retry)
 
     return decode
 
 
 def _translate_tables(
-    out: Path, gathered: Table, split_queries: Table, translator: Translator, texts: TextCache
+    out: Path, gathered: Table, split_queries: Table, translator: Translator, cache: TextCache
 ) -> int:
     """Translate documents and queries, write all tables, and return the number of documents."""
     rows = 0
@@ -132,8 +134,8 @@ def _translate_tables(
                 TableWriter(out / "documents" / path.name, Documents) as documents,
                 TableWriter(sentences, Sentences) as table,
             ):
-                for pages, fields in translate_documents(_read_row_groups(path), translator, texts):
-                    documents.write(_to_arrow(add_english(pages, fields)))
+                for pages, fields in translate_documents(_read_row_groups(path), translator, cache):
+                    documents.write(_to_arrow_table(add_english_columns(pages, fields)))
                     table.write(sentence_rows(pages["doc_id"].to_list(), fields))
                     summary.write(translation_rows(pages["doc_id"].to_list(), fields))
             rows += documents.rows
@@ -146,25 +148,25 @@ def _translate_tables(
         summary.write(translation_rows(queries["query_id"].to_list(), of_queries))
     in_english = pl.Series("text_en", [t.text for t in english], dtype=pl.String)
     write_frame(queries.with_columns(in_english), out / "queries.parquet", Queries)
-    found = find_collisions(queries.with_columns(in_english))
+    found = find_query_collisions(queries.with_columns(in_english))
     write_frame(found, out / "query_collisions.parquet", QueryCollisions)
     return rows
 
 
-def add_english(documents: pl.DataFrame, fields: Fields) -> pl.DataFrame:
+def add_english_columns(documents: pl.DataFrame, translations: Fields) -> pl.DataFrame:
     """Add the columns `title_en` and `text_en` to documents.
 
     Args:
         documents: Data frame with `title` and `text`.
-        fields: Translations by field name (`title`, `text`), in the order of `documents`.
+        translations: Translations by field name (`title`, `text`), in the order of `documents`.
     """
     return documents.with_columns(
         pl.Series(f"{name}_en", [made.text for made in found], dtype=pl.String)
-        for name, found in fields.items()
+        for name, found in translations.items()
     )
 
 
-def find_collisions(queries: pl.DataFrame) -> pl.DataFrame:
+def find_query_collisions(queries: pl.DataFrame) -> pl.DataFrame:
     """Return the queries whose English text, after folding, equals that of another query.
 
     Folding ignores case, accents, punctuation and extra spaces.
@@ -174,18 +176,18 @@ def find_collisions(queries: pl.DataFrame) -> pl.DataFrame:
     return rows.filter((pl.len().over("folded_en") > 1) & (pl.col("folded_en") != ""))
 
 
-def _estimate_tokens(gathered: Table, size: Callable[[str], int]) -> int:
+def _estimate_token_count(gathered: Table, count_tokens: Callable[[str], int]) -> int:
     """Estimate the number of source tokens of all documents, for the progress bar."""
     lengths = gathered.scan().select(pl.col("title", "text").str.len_chars().sum()).collect()
     sample = gathered.scan().select("text").head(SAMPLED).collect()["text"].to_list()
     characters = sum(map(len, sample))
     if not characters:
         return 0
-    pieces = sum(map(size, sample))
+    pieces = sum(map(count_tokens, sample))
     return round(int(sum(lengths.row(0))) * pieces / characters)
 
 
-def _pass_through(out: Path, gathered: Table, split_queries: Table) -> int:
+def _copy_untranslated(out: Path, gathered: Table, split_queries: Table) -> int:
     (out / "documents").mkdir()
     for path in gathered.paths:
         _link_or_copy(path, out / "documents" / path.name)
@@ -214,5 +216,5 @@ def _read_row_groups(path: Path) -> Iterator[pl.DataFrame]:
             yield pl.DataFrame(file.read_row_group(number))
 
 
-def _to_arrow(frame: pl.DataFrame) -> pa.Table:
+def _to_arrow_table(frame: pl.DataFrame) -> pa.Table:
     return frame.to_arrow(compat_level=pl.CompatLevel.oldest())

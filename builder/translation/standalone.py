@@ -11,7 +11,7 @@ import polars as pl
 
 from builder.errors import FormatError, UsageError
 from builder.io import parquet
-from builder.io.disk import check_output_is_no_input
+from builder.io.disk import check_output_is_not_input
 from builder.models import bundled_model_folder, is_bundled
 from builder.parameters import TranslateParameters
 from builder.runtime.limits import Limits
@@ -114,7 +114,7 @@ def translate_file(
             raise UsageError(
                 f"--out: expected the same file type as the input {file.name}, found {out.name}"
             )
-        check_output_is_no_input(out, file)
+        check_output_is_not_input(out, file)
         if file.suffix == ".parquet":
             return _translate_table(file, out, params, limits, column, text_kind)
     elif file.suffix == ".parquet":

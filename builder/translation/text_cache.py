@@ -16,7 +16,7 @@ from importlib.resources import files
 import orjson
 import zstandard
 
-from builder.translation.sentences import Sentence, Translation
+from builder.translation.sentences import TranslatedSentence, Translation
 from builder.translation.sqlite_cache import SqliteCache, cache_key
 
 LARGEST = 1 << 28
@@ -40,26 +40,27 @@ class TextCache(SqliteCache):
     ) WITHOUT ROWID
     """
 
-    def lookup(self, scope: str, texts: Sequence[str]) -> dict[str, Translation]:
+    def lookup(self, namespace: str, texts: Sequence[str]) -> dict[str, Translation]:
         """Return the cached translations by text; texts that are not cached are omitted.
 
         Args:
-            scope: Model, options and code version, as a string.
+            namespace: Model, options and code version as a string, used in the keys.
             texts: Texts of documents, not normalized.
         """
-        keys = {cache_key(scope, text): text for text in texts}
+        keys = {cache_key(namespace, text): text for text in texts}
         unpack = zstandard.ZstdDecompressor().decompress
         return {
-            keys[row_key]: _decode(unpack(found, max_output_size=LARGEST))
+            keys[row_key]: _decode_translation(unpack(found, max_output_size=LARGEST))
             for row_key, found, checksum in self._select_rows(_SELECT, keys)
             if checksum == zlib.crc32(row_key + found)
         }
 
-    def add(self, scope: str, translations: Mapping[str, Translation]) -> None:
+    def add(self, namespace: str, translations: Mapping[str, Translation]) -> None:
         """Store the translation of each text, all in one transaction."""
         compress = zstandard.ZstdCompressor(level=3).compress
         rows = [
-            (cache_key(scope, text), compress(_encode(made))) for text, made in translations.items()
+            (cache_key(namespace, text), compress(_encode_translation(made)))
+            for text, made in translations.items()
         ]
         self._insert(_INSERT, [(*row, zlib.crc32(b"".join(row))) for row in rows])
 
@@ -75,11 +76,13 @@ def code_digest() -> str:
     return digest.hexdigest()
 
 
-def _encode(translation: Translation) -> bytes:
+def _encode_translation(translation: Translation) -> bytes:
     sentences = [(s.source, s.english, s.flags) for s in translation.sentences]
     return orjson.dumps((translation.text, sentences))
 
 
-def _decode(data: bytes) -> Translation:
+def _decode_translation(data: bytes) -> Translation:
     text, sentences = orjson.loads(data)
-    return Translation(text, tuple(Sentence(fr, en, tuple(flags)) for fr, en, flags in sentences))
+    return Translation(
+        text, tuple(TranslatedSentence(fr, en, tuple(flags)) for fr, en, flags in sentences)
+    )

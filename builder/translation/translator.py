@@ -18,22 +18,22 @@ from builder.parameters import TranslateParameters
 from builder.translation.cutting import is_untranslatable
 from builder.translation.engine import RETRY_DECODING
 from builder.translation.engines import StreamingEngine, TranslationEngine, translate_blocks
-from builder.translation.forms import match_source_form, normalize_case
+from builder.translation.forms import normalize_case, restore_case_and_punctuation
 from builder.translation.language import flag_english_sentences
-from builder.translation.layout import Layout, Segment, single_sentence_layout, split_text
+from builder.translation.layout import Segment, TextLayout, single_sentence_layout, split_text
 from builder.translation.memory import TranslationMemory
 from builder.translation.outcomes import (
     FlaggedOutput,
-    choose_better,
-    evaluate_output,
+    choose_better_output,
+    clean_and_flag_output,
     fallback_policy,
 )
-from builder.translation.parts import Output
+from builder.translation.parts import ModelOutput
 from builder.translation.quality import has_markup
-from builder.translation.sentences import Sentence, TextKind, Translation, sort_flags
+from builder.translation.sentences import TextKind, TranslatedSentence, Translation, sort_flags
 
-Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[Output]]]
-"""Function that takes blocks of sentences and `is_retry`, and yields the outputs of each block."""
+Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[ModelOutput]]]
+"""Function that decodes blocks of sentences, given `is_retry`; yields the outputs of each block."""
 
 BLOCK = 2048
 """Number of sentences per transaction; a crash loses at most this many translations."""
@@ -51,7 +51,7 @@ class PreparedTexts:
         kind: Kind of the texts.
     """
 
-    layouts: tuple[Layout, ...]
+    layouts: tuple[TextLayout, ...]
     copy_reasons: tuple[list[str | None], ...]
     wanted: frozenset[str]
     kind: TextKind
@@ -79,7 +79,7 @@ class Translator:
         engine: The loaded model.
         memory: Translation memory.
         params: Parameters of the `[translate]` section.
-        advance: Function that is called after each block with its number of source tokens.
+        report_progress: Function that is called after each block with its number of source tokens.
         decoder: Function that decodes blocks of sentences; None: the engine decodes them.
     """
 
@@ -88,7 +88,7 @@ class Translator:
         engine: TranslationEngine,
         memory: TranslationMemory,
         params: TranslateParameters,
-        advance: Callable[[int], None] = lambda _: None,
+        report_progress: Callable[[int], None] = lambda _: None,
         decoder: Decoder | None = None,
     ) -> None:
         self.engine = engine
@@ -97,7 +97,7 @@ class Translator:
         self.counts = TranslationCounts()
         self._stopped = Event()
         self._decoder: Decoder = decoder or self._decode_with_engine
-        self._advance = advance
+        self._report_progress = report_progress
 
     def translate(self, texts: Sequence[str], kind: TextKind = TextKind.TEXT) -> list[Translation]:
         """Translate texts from French to English.
@@ -113,7 +113,7 @@ class Translator:
         """Split texts into sentences, and determine which sentences must be decoded."""
         split = split_text if kind is TextKind.TEXT else single_sentence_layout
         layouts = tuple(map(split, texts))
-        copy_reasons = tuple(self._copy_reasons(layouts, kind))
+        copy_reasons = tuple(self._reasons_to_copy(layouts, kind))
         wanted = frozenset(
             normalize_case(segment.text)
             for layout, flags in zip(layouts, copy_reasons, strict=True)
@@ -129,22 +129,22 @@ class Translator:
             [text for text, found in best.items() if found.is_unusable] if self.params.retry else []
         )
         for text, second in self._lookup_or_decode(frozenset(bad), is_retry=True).items():
-            best[text] = choose_better(best[text], second)
+            best[text] = choose_better_output(best[text], second)
         return best
 
     def finish(
-        self, prepared: PreparedTexts, best: Mapping[str, FlaggedOutput]
+        self, prepared: PreparedTexts, best_outputs: Mapping[str, FlaggedOutput]
     ) -> list[Translation]:
         """Assemble the translated texts from their translated sentences.
 
         Args:
             prepared: The texts, split into sentences.
-            best: Translation of each distinct sentence, as returned by `decode`.
+            best_outputs: Translation of each distinct sentence, as returned by `decode`.
         """
         found = []
         for layout, flags in zip(prepared.layouts, prepared.copy_reasons, strict=True):
             sentences = tuple(
-                self._translated_sentence(segment, flag, best, prepared.kind)
+                self._translated_sentence(segment, flag, best_outputs, prepared.kind)
                 for segment, flag in zip(layout.segments, flags, strict=True)
             )
             found.append(Translation(layout.fill([s.english for s in sentences]), sentences))
@@ -156,8 +156,8 @@ class Translator:
         if isinstance(self.engine, StreamingEngine):
             self.engine.stop()
 
-    def _copy_reasons(
-        self, layouts: Sequence[Layout], kind: TextKind
+    def _reasons_to_copy(
+        self, layouts: Sequence[TextLayout], kind: TextKind
     ) -> Iterator[list[str | None]]:
         """Yield one list per text: the reason to copy each sentence, or None to decode it."""
         sentences = [[segment.text for segment in layout.segments] for layout in layouts]
@@ -175,31 +175,33 @@ class Translator:
         self, texts: frozenset[str], *, is_retry: bool
     ) -> dict[str, FlaggedOutput]:
         """Return the translation of each sentence, from the translation memory or the engine."""
-        scope = self.scope(is_retry=is_retry)
-        found = self.memory.lookup(scope, sorted(texts))
-        outcomes = {text: evaluate_output(text, output) for text, output in found.items()}
+        namespace = self.cache_namespace(is_retry=is_retry)
+        found = self.memory.lookup(namespace, sorted(texts))
+        outcomes = {text: clean_and_flag_output(text, output) for text, output in found.items()}
         self.counts.asked += len(texts)
         missing = sorted(texts - found.keys(), key=lambda text: (-len(text), text))
         blocks = list(_split_into_blocks(missing))
         for block, decoded in zip(blocks, self._decoder(blocks, is_retry), strict=True):
             outputs = dict(zip(block, decoded, strict=True))
-            self.memory.add(scope, outputs)
+            self.memory.add(namespace, outputs)
             pieces = sum(output.pieces for output in decoded)
             self.counts.decoded += len(block)
             self.counts.pieces += pieces
-            self._advance(pieces)
-            outcomes |= {text: evaluate_output(text, output) for text, output in outputs.items()}
+            self._report_progress(pieces)
+            outcomes |= {
+                text: clean_and_flag_output(text, output) for text, output in outputs.items()
+            }
             if self._stopped.is_set():
                 raise CancelledError
         return outcomes
 
     def _decode_with_engine(
         self, blocks: Sequence[list[str]], is_retry: bool
-    ) -> Iterator[list[Output]]:
+    ) -> Iterator[list[ModelOutput]]:
         return translate_blocks(self.engine, blocks, is_retry=is_retry)
 
-    def scope(self, *, is_retry: bool = False) -> str:
-        """Return the model and all decoding options as a string, for translation memory keys."""
+    def cache_namespace(self, *, is_retry: bool = False) -> str:
+        """Return the model and decoding options as a string, used in translation memory keys."""
         p = self.params
         options = {
             **self.engine.identity,
@@ -215,25 +217,27 @@ class Translator:
     def _translated_sentence(
         self,
         segment: Segment,
-        copied: str | None,
-        best: Mapping[str, FlaggedOutput],
+        copy_reason: str | None,
+        best_outputs: Mapping[str, FlaggedOutput],
         kind: TextKind,
-    ) -> Sentence:
+    ) -> TranslatedSentence:
         source = segment.text
         flags = {"control_characters"} if segment.cleaned else set()
         if has_markup(source):
             flags.add("markup")
-        if copied is not None:
-            return Sentence(source, source, sort_flags(flags | {copied}))
-        found = best[normalize_case(source)]
+        if copy_reason is not None:
+            return TranslatedSentence(source, source, sort_flags(flags | {copy_reason}))
+        found = best_outputs[normalize_case(source)]
         flags |= found.flags
         answer = fallback_policy(found.flags, self.params)
         if answer == "source":
-            return Sentence(source, source, sort_flags(flags | {"source_kept"}))
+            return TranslatedSentence(source, source, sort_flags(flags | {"source_kept"}))
         if answer == "drop":
-            return Sentence(source, "", sort_flags(flags | {"dropped"}))
-        text = match_source_form(found.output.text, source, is_query=kind is TextKind.QUERY)
-        return Sentence(source, text, sort_flags(flags))
+            return TranslatedSentence(source, "", sort_flags(flags | {"dropped"}))
+        text = restore_case_and_punctuation(
+            found.output.text, source, is_query=kind is TextKind.QUERY
+        )
+        return TranslatedSentence(source, text, sort_flags(flags))
 
 
 def _split_into_blocks(texts: list[str]) -> Iterator[list[str]]:

@@ -12,7 +12,7 @@ from builder.parameters import TranslateParameters
 from builder.runtime.executors import map_partitions
 from builder.runtime.limits import Limits
 from builder.translation.engines import TranslationEngine, load_engine
-from builder.translation.parts import Output
+from builder.translation.parts import ModelOutput
 
 
 def decode_blocks(
@@ -22,7 +22,7 @@ def decode_blocks(
     blocks: Iterable[list[str]],
     *,
     is_retry: bool,
-) -> Iterator[list[Output]]:
+) -> Iterator[list[ModelOutput]]:
     """Translate blocks of sentences in the worker processes of an executor.
 
     Args:
@@ -41,11 +41,11 @@ def decode_blocks(
 
 def _decode_block(
     block: list[str], limits: Limits, folder: Path, params: TranslateParameters, is_retry: bool
-) -> list[Output]:
-    return _cached_engine(folder, params, limits.threads).translate(block, is_retry=is_retry)
+) -> list[ModelOutput]:
+    return _load_engine_once(folder, params, limits.threads).translate(block, is_retry=is_retry)
 
 
 @lru_cache(maxsize=1)
-def _cached_engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
+def _load_engine_once(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
     """Return the translation engine of this worker process, which is loaded only once."""
     return load_engine(folder, params, threads)

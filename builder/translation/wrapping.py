@@ -16,13 +16,13 @@ BOUND = frozenset(
 MARGIN = 100
 """Maximum length of a line, in characters, in a text that was wrapped at a margin."""
 WIDE_SHARE = 50
-"""One line in this many may exceed `MARGIN` in a text that was wrapped at a margin."""
+"""In a text that was wrapped at a margin, one line in this many may be longer than `MARGIN`."""
 LEAST_WIDTH = 45
-"""Minimum length in characters of a wrapped line; a shorter line ended there on purpose."""
+"""Minimum length of a wrapped line in characters; a shorter line was ended deliberately."""
 LEAST_SPACES = 4
 """Minimum number of spaces in a wrapped line."""
 LONGEST = 4000
-"""Maximum total number of characters of the lines that are joined."""
+"""Maximum total length, in characters, of lines that are joined into one."""
 
 MARKER = re.compile(
     r"(?:[-–—•*·▪◦►»>+#]+|\d{1,3}(?:\.\d{1,3})*[.)]|\d{1,3}(?:\.\d{1,3})+|\(?[a-zA-Z]\))\s+(?=\S)"
@@ -41,25 +41,25 @@ def is_wrapped_at_margin(lines: Sequence[str]) -> bool:
     return wide * WIDE_SHARE <= len(written)
 
 
-def continues_on_next_line(line: str, following: str, is_wrapped: bool) -> bool:
+def continues_on_next_line(line: str, next_line: str, is_wrapped: bool) -> bool:
     """Whether the sentence at the end of a line continues on the next line.
 
     Args:
         line: The line, stripped.
-        following: The next line, stripped.
+        next_line: The next line, stripped.
         is_wrapped: Whether the text was wrapped at a right margin.
     """
-    if not line or not following or line[-1] in _ENDED or MARKER.match(following):
+    if not line or not next_line or line[-1] in _ENDED or MARKER.match(next_line):
         return False
     last = _LAST_WORD.search(line)
     if last is not None and last[1] in BOUND and " " in line:
-        return _PHRASE_START.match(following) is not None
+        return _PHRASE_START.match(next_line) is not None
     wrapped = is_wrapped and len(line) >= LEAST_WIDTH and line.count(" ") >= LEAST_SPACES
-    return wrapped and following[0].islower()
+    return wrapped and next_line[0].islower()
 
 
-def rewrap(text: str, breaks: Sequence[tuple[int, str]], source_length: int) -> str:
-    """Wrap a translation at positions proportional to the line breaks of its source.
+def reinsert_line_breaks(text: str, breaks: Sequence[tuple[int, str]], source_length: int) -> str:
+    """Insert the line breaks of a source into its translation, at proportional positions.
 
     Args:
         text: The translation.
@@ -72,7 +72,7 @@ def rewrap(text: str, breaks: Sequence[tuple[int, str]], source_length: int) -> 
     """
     lines, start, rest = "", 0, ""
     for offset, separator in breaks:
-        place = _nearest_space(text, start, offset * len(text) // max(source_length, 1))
+        place = _nearest_space_offset(text, start, offset * len(text) // max(source_length, 1))
         if place is None:
             rest += separator
         else:
@@ -81,8 +81,8 @@ def rewrap(text: str, breaks: Sequence[tuple[int, str]], source_length: int) -> 
     return lines + text[start:] + rest
 
 
-def _nearest_space(text: str, start: int, target: int) -> int | None:
-    """Return the offset of the space nearest to `target`, at or after `start`; None if none."""
+def _nearest_space_offset(text: str, start: int, target: int) -> int | None:
+    """Return the offset of the space nearest to `target`, not before `start`; None if none."""
     before = text.rfind(" ", start, target + 1)
     after = text.find(" ", max(start, target))
     found = [place for place in (before, after) if place >= 0]

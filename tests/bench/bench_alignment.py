@@ -132,7 +132,7 @@ def _read(folder: Path) -> float:
     for _ in range(2):
         begun = time.perf_counter()
         for snapshot in SNAPSHOTS:
-            for batch in _table(folder, snapshot, "documents", Documents).batches(COLUMNS):
+            for batch in _table(folder, snapshot, "documents", Documents).iter_batches(COLUMNS):
                 batch.validate()
     return time.perf_counter() - begun
 

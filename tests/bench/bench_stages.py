@@ -147,7 +147,7 @@ def _read(world: Path, out: Path, argument: str, name: str, digest: str | None) 
                 pass
         return
     for stage in STAGES:
-        if argument.removesuffix("_from").removesuffix("_to") in stage.writes:
+        if argument.removesuffix("_from").removesuffix("_to") in stage.output_tables:
             for path in (out / ".work" / stage.name / name).rglob("*.parquet"):
                 if path.name != "rejects.parquet" and digest:
                     _decode(path)

@@ -133,12 +133,12 @@ def test_the_doctor_wants_a_folder(tmp_path: Path, capsys: Captured) -> None:
 def test_limits_of_a_container_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "CONTROL_GROUP", tmp_path)
     monkeypatch.setattr(resources.os, "sched_getaffinity", lambda _: set(range(8)))
-    assert resources.usable_cores() == 8
+    assert resources.count_usable_cores() == 8
     (tmp_path / "cpu.max").write_text("150000 100000\n")
     (tmp_path / "memory.max").write_text(f"{2**28}\n")
-    assert resources.usable_cores() == 2
-    assert resources.usable_memory() == 2**28
+    assert resources.count_usable_cores() == 2
+    assert resources.usable_memory_bytes() == 2**28
     (tmp_path / "cpu.max").write_text("max 100000\n")
     (tmp_path / "memory.max").write_text("max\n")
-    assert resources.usable_cores() == 8
-    assert (resources.usable_memory() or 0) > 2**28
+    assert resources.count_usable_cores() == 8
+    assert (resources.usable_memory_bytes() or 0) > 2**28

@@ -178,7 +178,7 @@ def test_a_snapshot_that_was_not_translated(tmp_path: Path) -> None:
         search_snapshot(parts, asked, Bm25Parameters("en"))
     with pytest.raises(UsageError, match="cannot read Parquet file"):
         search_snapshot([tmp_path / "absent.parquet"], asked)
-    with pytest.raises(UsageError, match="expected a readable file, found none"):
+    with pytest.raises(UsageError, match="expected a Parquet file, found none"):
         search_snapshot(parts, tmp_path / "absent.parquet")
 
 

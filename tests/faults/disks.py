@@ -58,7 +58,12 @@ def fill(definition: Path, folder: Path, size: int, wanted: str) -> str | None:
         first = _build(definition, out, disk)
         if first.returncode != 1:
             return f"{size}: exit {first.returncode}: {first.stderr}"
-        for words in ("the disk is full", "bytes are free", "it needs more than", str(disk)):
+        for words in (
+            "the disk is full",
+            "bytes that are still free",
+            "needs more than",
+            str(disk),
+        ):
             if words not in first.stderr:
                 return f"{size}: {words!r} is not in: {first.stderr}"
         if "Traceback" in first.stderr:

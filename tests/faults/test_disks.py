@@ -10,7 +10,7 @@ import pytest
 import builder
 from builder.errors import DataError, DiskError
 from builder.io import disk
-from builder.io.disk import explain_errors
+from builder.io.disk import reraise_as_user_errors
 from tests.faults.disks import fill, most_used, mounted, offsets
 from tests.faults.kills import make_world
 
@@ -40,7 +40,7 @@ def test_a_disk_that_fills(undisturbed: tuple[Path, str], small_disk: Path, tmp_
 def test_a_read_only_place(undisturbed: tuple[Path, str], small_disk: Path) -> None:
     definition, _ = undisturbed
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    with pytest.raises(DiskError, match="no permission to write"):
+    with pytest.raises(DiskError, match="no permission to write here"):
         builder.build(definition, small_disk / "out")
 
 
@@ -50,13 +50,19 @@ def test_what_engines_say_of_a_full_disk(tmp_path: Path, monkeypatch: pytest.Mon
         OSError(28, "x"),
         RuntimeError("IO Error: No space left on device (os error 28)"),
     ):
-        message = r"wrote 1,234 bytes, [0-9,]+ bytes are free"
-        with pytest.raises(DiskError, match=message), explain_errors("stage x", tmp_path):
+        message = r"wrote 1,234 bytes and needs more than the [0-9,]+ bytes that are still free"
+        with pytest.raises(DiskError, match=message), reraise_as_user_errors("stage x", tmp_path):
             raise error
     monkeypatch.setattr(disk, "MIN_FREE_BYTES", 2**62)
-    with pytest.raises(DiskError, match="the disk is full"), explain_errors("stage x", tmp_path):
+    with (
+        pytest.raises(DiskError, match="the disk is full"),
+        reraise_as_user_errors("stage x", tmp_path),
+    ):
         raise pl.exceptions.ComputeError("parquet: File out of specification")
-    with pytest.raises(DataError, match="something else"), explain_errors("stage x", tmp_path):
+    with (
+        pytest.raises(DataError, match="something else"),
+        reraise_as_user_errors("stage x", tmp_path),
+    ):
         raise DataError("something else")
-    with pytest.raises(ValueError, match="y"), explain_errors("stage x", tmp_path):
+    with pytest.raises(ValueError, match="y"), reraise_as_user_errors("stage x", tmp_path):
         raise ValueError("y")

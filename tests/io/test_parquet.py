@@ -21,7 +21,7 @@ def test_a_name_is_no_pattern(tmp_path: Path, name: str) -> None:
         pl.DataFrame({"n": [number]}).write_parquet(tmp_path / folder / "t.parquet")
     files = parquet.list_files(tmp_path / name)
     assert parquet.read(files[0]).rows() == parquet.scan(*files).collect().rows() == [(0,)]
-    assert parquet.scan_checked(*files).collect().rows() == [(0,)]
+    assert parquet.check_and_scan(*files).collect().rows() == [(0,)]
     other = tmp_path / "ab/t.parquet"
     with duckdb.connect() as connection:
         found = parquet.relation(connection, *files, other)

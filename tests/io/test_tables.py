@@ -93,7 +93,7 @@ def test_parts_are_read_in_order(tmp_path: Path) -> None:
         write_frame(rows, tmp_path / "log_urls" / f"part-{number:05d}.parquet", LogUrls)
     table = table_at(tmp_path, "log_urls", LogUrls)
     assert table.scan().collect()["doc"].to_list() == list(range(20))
-    assert sum(batch.num_rows for batch in table.batches(["doc"], rows=7)) == 20
+    assert sum(batch.num_rows for batch in table.iter_batches(["doc"], batch_size=7)) == 20
 
 
 def test_ledger_must_balance() -> None:

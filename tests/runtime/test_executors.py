@@ -22,7 +22,7 @@ from builder.runtime.executors import (
     Executor,
     LocalExecutor,
     ProcessExecutor,
-    get_executor,
+    create_executor,
     map_partitions,
 )
 from builder.runtime.limits import Limits
@@ -35,7 +35,7 @@ def executor(request: pytest.FixtureRequest):
     """Each executor in turn; the one that needs an extra only where it is installed."""
     if request.param == "ray":
         pytest.importorskip("ray")
-    workers = get_executor(request.param)
+    workers = create_executor(request.param)
     yield workers
     workers.close()
 
@@ -225,7 +225,7 @@ def test_fewer_processes_than_threads(tmp_path: Path) -> None:
 
 def test_unknown_executors_are_refused() -> None:
     with pytest.raises(UsageError, match="did you mean 'processes'"):
-        get_executor("proceses")
+        create_executor("proceses")
 
 
 @pytest.mark.parametrize("name", NAMES[1:])
@@ -278,7 +278,7 @@ def test_ray_retries_and_ends_only_the_connection_that_was_opened_here(
 ) -> None:
     ray = FakeRay(connected)
     monkeypatch.setitem(sys.modules, "ray", ray)
-    executor = get_executor("ray")
+    executor = create_executor("ray")
     limits = Limits(tmp_path, threads=2, memory=1000, executor=executor)
     task = partial(squared, home=tmp_path)
     for _ in range(2):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from builder.runtime.fingerprint import MAX_VALUE_LENGTH, change_reasons
+from builder.runtime.fingerprint import MAX_VALUE_LENGTH, identity_changes
 
 
 def identity(**context: Any) -> dict[str, Any]:
@@ -13,7 +13,7 @@ def identity(**context: Any) -> dict[str, Any]:
 def test_values_are_compared_where_they_differ() -> None:
     before = identity(recorded={"2022-06": {"a.b": 1, "a.c": [1, 2]}, "2022-07": {"a.b": 1}})
     now = identity(recorded={"2022-06": {"a.b": 2, "a.c": [1, 2]}, "2022-07": {"d": 1}})
-    assert change_reasons(before, now) == (
+    assert identity_changes(before, now) == (
         "recorded 2022-06 a.b 1 -> 2",
         "recorded 2022-07 a.b 1 -> absent",
         "recorded 2022-07 d absent -> 1",
@@ -21,7 +21,7 @@ def test_values_are_compared_where_they_differ() -> None:
 
 
 def test_long_values_are_cut() -> None:
-    (reason,) = change_reasons(identity(files=["x" * 1000]), identity(files="y"))
+    (reason,) = identity_changes(identity(files=["x" * 1000]), identity(files="y"))
     assert reason.startswith("files ['xxx")
     assert reason.endswith("... -> y")
     assert len(reason) == len("files  -> y") + MAX_VALUE_LENGTH
@@ -29,5 +29,5 @@ def test_long_values_are_cut() -> None:
 
 def test_settings_that_are_new_or_gone_are_named_without_their_content() -> None:
     none, new = identity(), identity(sampling={"share": 0.2}, near="together")
-    assert change_reasons(none, new) == ("near absent -> together", "sampling added")
-    assert change_reasons(new, none) == ("near together -> absent", "sampling removed")
+    assert identity_changes(none, new) == ("near absent -> together", "sampling added")
+    assert identity_changes(new, none) == ("near together -> absent", "sampling removed")

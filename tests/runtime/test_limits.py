@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from builder.errors import DataError, UsageError
-from builder.io.disk import convert_path_error, explain_errors
+from builder.io.disk import convert_path_error, reraise_as_user_errors
 from builder.runtime import limits as runtime_limits
 from builder.runtime.limits import (
     DEFAULT_MEMORY,
     Limits,
+    count_usable_cores,
     parse_memory,
-    usable_cores,
-    usable_memory,
+    usable_memory_bytes,
 )
 
 
@@ -73,7 +73,7 @@ def test_cores_are_those_that_affinity_and_quota_allow(
     monkeypatch.setattr(runtime_limits, "CONTROL_GROUP", tmp_path)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
     (tmp_path / "cpu.max").write_text(f"{quota}\n")
-    assert usable_cores() == cores
+    assert count_usable_cores() == cores
 
 
 def test_memory_is_what_the_machine_has_and_the_control_group_allows(
@@ -81,12 +81,12 @@ def test_memory_is_what_the_machine_has_and_the_control_group_allows(
 ) -> None:
     monkeypatch.setattr(runtime_limits, "CONTROL_GROUP", tmp_path)
     monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}.__getitem__)
-    assert usable_memory() == 4_096_000
+    assert usable_memory_bytes() == 4_096_000
     for bound, memory in (("max", 4_096_000), ("5000", 5000), ("5000000", 4_096_000)):
         (tmp_path / "memory.max").write_text(f"{bound}\n")
-        assert usable_memory() == memory
+        assert usable_memory_bytes() == memory
     monkeypatch.delattr("os.sysconf")
-    assert usable_memory() is None
+    assert usable_memory_bytes() is None
 
 
 def test_the_path_of_an_error_is_told() -> None:
@@ -104,7 +104,7 @@ def test_an_engine_without_memory_is_told_what_to_raise(tmp_path: Path) -> None:
     limits = Limits(tmp_path, threads=1, memory=2**20)
     with (
         pytest.raises(DataError, match="stage x needs more memory than the limit; raise --mem"),
-        explain_errors("stage x", tmp_path),
+        reraise_as_user_errors("stage x", tmp_path),
         limits.connect() as connection,
     ):
         connection.execute("SELECT list(i) FROM range(10_000_000) r(i)").fetchall()

@@ -46,9 +46,9 @@ def test_the_identity_of_a_unit_is_computed_once(
     calls: Counter[str] = Counter()
     unit_identity = runner.unit_identity
 
-    def counted(definition, saved, stage, key, producers):  # type: ignore[no-untyped-def]
+    def counted(definition, saved, stage, key, producer_by_table):  # type: ignore[no-untyped-def]
         calls[f"{stage.name} {key}"] += 1
-        return unit_identity(definition, saved, stage, key, producers)
+        return unit_identity(definition, saved, stage, key, producer_by_table)
 
     monkeypatch.setattr(runner, "unit_identity", counted)
     report = builder.build(world / "workflow.toml", tmp_path / "c", until="log")

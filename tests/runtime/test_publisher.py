@@ -9,7 +9,12 @@ import pytest
 
 from builder.errors import DataError
 from builder.runtime import publisher
-from builder.runtime.publisher import lock_collection, publish, temporary_folder, write_manifest
+from builder.runtime.publisher import (
+    lock_collection,
+    publish_folder,
+    temporary_folder,
+    write_manifest,
+)
 
 
 def test_one_process_holds_a_folder(tmp_path: Path) -> None:
@@ -67,7 +72,7 @@ def test_bytes_are_on_the_disk_before_the_rename(
     with temporary_folder(tmp_path / "new.partial") as partial:
         (partial / "deep").mkdir()
         (partial / "deep/b").write_text("new")
-        publish(partial, final)
+        publish_folder(partial, final)
     assert synced == ["deep", "b", "new.partial", tmp_path.name]
     assert [path.name for path in final.rglob("*")] == ["deep", "b"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1.0.0"]

@@ -180,12 +180,12 @@ def test_model_folders_are_not_believed(tmp_path: Path, config: str) -> None:
 
 
 def test_scratch_of_workers_is_private(tmp_path: Path) -> None:
-    from builder.runtime.executors import run_in_scratch
+    from builder.runtime.executors import run_in_scratch_folder
 
     def mode(_: int, limits: Limits) -> int:
         return stat.S_IMODE(limits.scratch.stat().st_mode)
 
-    assert run_in_scratch(mode, Limits(tmp_path), 0) == 0o700
+    assert run_in_scratch_folder(mode, Limits(tmp_path), 0) == 0o700
 
 
 def test_the_action_puts_no_input_into_its_script() -> None:

@@ -4,9 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.translation.boundaries import sentence_ends
-from builder.translation.cutting import is_untranslatable, split_to_size, split_untranslatable
-from builder.translation.layout import normalize, single_sentence_layout, split_text
+from builder.translation.boundaries import sentence_end_offsets
+from builder.translation.cutting import (
+    is_untranslatable,
+    separate_untranslatable_parts,
+    split_to_size,
+)
+from builder.translation.layout import normalize_text, single_sentence_layout, split_text
 
 
 @pytest.mark.parametrize(
@@ -58,7 +62,7 @@ def test_a_text_filled_with_its_own_sentences_is_the_text(text: str) -> None:
     """But for U+001F, a space to some: documents have no such control characters."""
     layout = split_text(text)
     filled = layout.fill([segment.text for segment in layout.segments])
-    assert normalize(filled) == normalize(text)
+    assert normalize_text(filled) == normalize_text(text)
     for end in LINE_ENDS:
         assert filled.count(end) == text.count(end)
 
@@ -73,7 +77,7 @@ def test_lines_are_kept(lines: list[str]) -> None:
 
 @given(st.text(alphabet="aB .!?«»\"'1-", max_size=60))
 def test_sentence_ends_ascend_within_the_line(line: str) -> None:
-    ends = sentence_ends(line)
+    ends = sentence_end_offsets(line)
     assert ends == sorted(set(ends))
     assert all(0 < end <= len(line) for end in ends)
 
@@ -99,7 +103,9 @@ def test_a_long_sentence_is_cut_at_a_clause() -> None:
 
 
 def test_addresses_are_copied_and_words_are_not() -> None:
-    parts = split_untranslatable("Voir https://a.example/x?y=1, puis écrire à b@c.example.")
+    parts = separate_untranslatable_parts(
+        "Voir https://a.example/x?y=1, puis écrire à b@c.example."
+    )
     assert "".join(part for part, _ in parts) == (
         "Voir https://a.example/x?y=1, puis écrire à b@c.example."
     )

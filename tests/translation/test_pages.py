@@ -17,8 +17,8 @@ from builder.parameters import TranslateParameters
 from builder.translation import pages as pages_module
 from builder.translation.memory import TranslationMemory
 from builder.translation.pages import translate_documents
-from builder.translation.parts import Output
-from builder.translation.sentences import Sentence, Translation
+from builder.translation.parts import ModelOutput
+from builder.translation.sentences import TranslatedSentence, Translation
 from builder.translation.text_cache import TextCache
 from builder.translation.translator import Translator
 from tests.thorough import examples
@@ -31,12 +31,12 @@ class UpperEngine:
         self.identity = {"model": "upper"}
         self.asked: list[str] = []
 
-    def size(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         return len(text.split())
 
-    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
+    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[ModelOutput]:
         self.asked += sentences
-        return [Output(sentence.upper(), 3) for sentence in sentences]
+        return [ModelOutput(sentence.upper(), 3) for sentence in sentences]
 
 
 PARAMS = TranslateParameters(retry=False, on_copied_source="keep")
@@ -107,7 +107,9 @@ def test_an_error_in_decoding_ends_the_work(kept: tuple[TranslationMemory, TextC
     memory, texts = kept
 
     class Failing(UpperEngine):
-        def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
+        def translate(
+            self, sentences: Sequence[str], *, is_retry: bool = False
+        ) -> list[ModelOutput]:
             if len(self.asked) > 6:
                 raise FormatError("broken", Path("model"))
             return super().translate(sentences, is_retry=is_retry)
@@ -132,16 +134,19 @@ def test_a_stop_leaves_no_thread_at_work(kept: tuple[TranslationMemory, TextCach
 
 def test_a_damaged_row_is_as_if_it_were_not_there(tmp_path: Path) -> None:
     path = tmp_path / "texts.sqlite"
-    made = {t: Translation(t.upper(), (Sentence(t, t.upper(), ("markup",)),)) for t in ("a", "é\n")}
+    made = {
+        t: Translation(t.upper(), (TranslatedSentence(t, t.upper(), ("markup",)),))
+        for t in ("a", "é\n")
+    }
     with TextCache(path) as texts:
-        texts.add("scope", made)
-        assert texts.lookup("scope", ["a", "é\n", "b"]) == made
+        texts.add("namespace", made)
+        assert texts.lookup("namespace", ["a", "é\n", "b"]) == made
     connection = sqlite3.connect(path)
     connection.execute("UPDATE texts SET found = found || x'00'")
     connection.commit()
     connection.close()
     with TextCache(path) as texts:
-        assert texts.lookup("scope", ["a", "é\n"]) == {}
+        assert texts.lookup("namespace", ["a", "é\n"]) == {}
 
 
 @settings(max_examples=examples(60))
@@ -177,18 +182,18 @@ def test_pages_are_those_translated_one_by_one(
 def test_a_file_damaged_inside_is_begun_again(tmp_path: Path) -> None:
     path = tmp_path / "memory.sqlite"
     outputs = {
-        f"Phrase {n} du texte.": Output(f"Sentence {n} of the text." * 9) for n in range(900)
+        f"Phrase {n} du texte.": ModelOutput(f"Sentence {n} of the text." * 9) for n in range(900)
     }
     with TranslationMemory(path) as memory:
-        memory.add("scope", outputs)
+        memory.add("namespace", outputs)
     data = bytearray(path.read_bytes())
     for page in range(2, len(data) // 4096):
         data[page * 4096 : page * 4096 + 64] = b"\xff" * 64
     path.write_bytes(data)
     with TranslationMemory(path) as memory:
-        found = memory.lookup("scope", list(outputs))
+        found = memory.lookup("namespace", list(outputs))
         assert all(outputs[sentence] == output for sentence, output in found.items())
         assert len(found) < len(outputs)
-        memory.add("scope", outputs)
-        memory.add("scope", outputs)
-        assert memory.lookup("scope", list(outputs)) == outputs
+        memory.add("namespace", outputs)
+        memory.add("namespace", outputs)
+        assert memory.lookup("namespace", list(outputs)) == outputs

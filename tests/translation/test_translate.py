@@ -184,7 +184,7 @@ def test_whole_texts_kept_change_nothing_but_time(
         TextCache(kept / "texts.sqlite") as texts,
     ):
         before = len(memory)
-        assert texts.lookup("another scope", ["Bonjour."]) == {}
+        assert texts.lookup("another namespace", ["Bonjour."]) == {}
     shutil.rmtree(tmp_path / "out/.work/translate")
     (kept / "memory.sqlite").unlink()
     again = builder.build(define(world, model, tmp_path / "two"), tmp_path / "out", threads=2)
@@ -199,8 +199,8 @@ import os, signal, sys
 import builder
 from builder.translation.memory import TranslationMemory
 add, blocks = TranslationMemory.add, []
-def killing(self, scope, outputs):
-    add(self, scope, outputs)
+def killing(self, namespace, outputs):
+    add(self, namespace, outputs)
     blocks.append(len(outputs))
     if len(blocks) == 3:
         os.kill(os.getpid(), signal.SIGKILL)

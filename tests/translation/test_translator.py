@@ -8,7 +8,7 @@ import pytest
 
 from builder.parameters import TranslateParameters
 from builder.translation.memory import TranslationMemory
-from builder.translation.parts import Output
+from builder.translation.parts import ModelOutput
 from builder.translation.records import sentence_rows, translation_rows
 from builder.translation.sentences import TextKind
 from builder.translation.sqlite_cache import cache_key
@@ -22,14 +22,16 @@ GOOD = "The black cat of the neighbour sleeps in the garden."
 class FakeEngine:
     """Answers from two dictionaries and remembers what it was asked."""
 
-    def __init__(self, first: dict[str, Output], second: dict[str, Output] | None = None) -> None:
+    def __init__(
+        self, first: dict[str, ModelOutput], second: dict[str, ModelOutput] | None = None
+    ) -> None:
         self.answers = (first, second or {})
         self.asked: list[str] = []
         self.identity = {"model": "m1", "compute_type": "int8"}
 
-    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
+    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[ModelOutput]:
         self.asked += sentences
-        return [self.answers[is_retry].get(s, Output(f"{s} in English", 5)) for s in sentences]
+        return [self.answers[is_retry].get(s, ModelOutput(f"{s} in English", 5)) for s in sentences]
 
 
 @pytest.fixture
@@ -52,21 +54,26 @@ def translate(memory: TranslationMemory) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("output", "flag", "policy", "english"),
     [
-        (Output("", 9, empty=True), "empty_output", "source", LONG),
-        (Output("", 9, empty=True), "empty_output", "drop", ""),
-        (Output("The black cat", 9, truncated=True), "truncated", "source", LONG),
-        (Output("The black cat", 9, truncated=True), "truncated", "drop", ""),
-        (Output("the cat " * 9, 9), "repetition", "source", LONG),
-        (Output("The cat.", 9), "length_ratio", "keep", "The cat."),
-        (Output(LONG, 9), "copied_source", "keep", LONG),
-        (Output(GOOD.replace("cat", "7 cats"), 9), "numbers_differ", "source", LONG),
-        (Output(GOOD, 9, unknown=True), "unknown_characters", "keep", GOOD),
-        (Output(GOOD.replace(" cat ", "\ufffd\ufffd cat "), 9), "unknown_characters", "keep", GOOD),
-        (Output("\ufffd", 9), "empty_output", "source", LONG),
+        (ModelOutput("", 9, empty=True), "empty_output", "source", LONG),
+        (ModelOutput("", 9, empty=True), "empty_output", "drop", ""),
+        (ModelOutput("The black cat", 9, truncated=True), "truncated", "source", LONG),
+        (ModelOutput("The black cat", 9, truncated=True), "truncated", "drop", ""),
+        (ModelOutput("the cat " * 9, 9), "repetition", "source", LONG),
+        (ModelOutput("The cat.", 9), "length_ratio", "keep", "The cat."),
+        (ModelOutput(LONG, 9), "copied_source", "keep", LONG),
+        (ModelOutput(GOOD.replace("cat", "7 cats"), 9), "numbers_differ", "source", LONG),
+        (ModelOutput(GOOD, 9, unknown=True), "unknown_characters", "keep", GOOD),
+        (
+            ModelOutput(GOOD.replace(" cat ", "\ufffd\ufffd cat "), 9),
+            "unknown_characters",
+            "keep",
+            GOOD,
+        ),
+        (ModelOutput("\ufffd", 9), "empty_output", "source", LONG),
     ],
 )
 def test_each_flag_has_its_policy(
-    translate: Any, output: Output, flag: str, policy: str, english: str
+    translate: Any, output: ModelOutput, flag: str, policy: str, english: str
 ) -> None:
     same = {LONG: output}
     found = translate(LONG, same, same, **{f"on_{flag}": policy})
@@ -78,13 +85,13 @@ def test_each_flag_has_its_policy(
 
 
 def test_the_second_decoding_stands_where_it_is_better(translate: Any) -> None:
-    bad, good = {LONG: Output("the the the the the", 9)}, {LONG: Output(GOOD, 9)}
+    bad, good = {LONG: ModelOutput("the the the the the", 9)}, {LONG: ModelOutput(GOOD, 9)}
     (sentence,) = translate(LONG, bad, good).sentences
     assert (sentence.english, sentence.flags) == (GOOD, ("retried",))
 
 
 def test_without_retry_the_first_stands(translate: Any) -> None:
-    bad, good = {LONG: Output("the the the the the", 9)}, {LONG: Output(GOOD, 9)}
+    bad, good = {LONG: ModelOutput("the the the the the", 9)}, {LONG: ModelOutput(GOOD, 9)}
     (sentence,) = translate(LONG, bad, good, retry=False, on_repetition="keep").sentences
     assert sentence.english == "the the the the the"
     assert set(sentence.flags) == {"repetition"}
@@ -102,7 +109,7 @@ def test_the_defects_of_published_translations_are_flagged(translate: Any) -> No
         "https://a.example/page",
     ]
     text = "\n".join(lines)
-    found = translate(text, {head.strip() + " mange.": Output("", 99, empty=True)})
+    found = translate(text, {head.strip() + " mange.": ModelOutput("", 99, empty=True)})
     assert found.text.count("\n") == text.count("\n")
     flags = [set(sentence.flags) for sentence in found.sentences]
     english = [sentence.english for sentence in found.sentences]
@@ -118,7 +125,10 @@ def test_the_defects_of_published_translations_are_flagged(translate: Any) -> No
 
 
 def test_queries_keep_their_form(memory: TranslationMemory) -> None:
-    answers = {"météo paris": Output("Weather Paris.", 2), "le chat ? il dort": Output("The.", 5)}
+    answers = {
+        "météo paris": ModelOutput("Weather Paris.", 2),
+        "le chat ? il dort": ModelOutput("The.", 5),
+    }
     engine = FakeEngine(answers)
     translator = Translator(engine, memory, TranslateParameters())  # type: ignore[arg-type]
     found = translator.translate(["météo paris", "le chat ? il dort", "404"], TextKind.QUERY)
@@ -147,7 +157,9 @@ def test_nothing_is_decoded_twice(memory: TranslationMemory) -> None:
 
 def test_a_block_is_kept_whole_when_the_next_one_fails(memory: TranslationMemory) -> None:
     class Failing(FakeEngine):
-        def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
+        def translate(
+            self, sentences: Sequence[str], *, is_retry: bool = False
+        ) -> list[ModelOutput]:
             if self.asked:
                 raise KeyboardInterrupt
             return super().translate(sentences, is_retry=is_retry)
@@ -164,7 +176,10 @@ def test_a_block_is_kept_whole_when_the_next_one_fails(memory: TranslationMemory
 
 def test_a_damaged_memory_is_not_believed(tmp_path: Path) -> None:
     path = tmp_path / "m.sqlite"
-    outputs = {"un": Output("one", 1, split=True), "deux": Output("two", 2, truncated=True)}
+    outputs = {
+        "un": ModelOutput("one", 1, split=True),
+        "deux": ModelOutput("two", 2, truncated=True),
+    }
     with TranslationMemory(path) as memory:
         memory.add("s", outputs)
         assert memory.lookup("s", ["un", "deux", "trois"]) == outputs
@@ -181,7 +196,7 @@ def test_a_damaged_memory_is_not_believed(tmp_path: Path) -> None:
 
 
 def test_rows_tell_everything_of_a_document(translate: Any) -> None:
-    text = translate("Un chat. 12.\nVide.", {"Vide.": Output("", 1, empty=True)}, retry=False)
+    text = translate("Un chat. 12.\nVide.", {"Vide.": ModelOutput("", 1, empty=True)}, retry=False)
     title = translate("Titre")
     rows = sentence_rows(["d0"], {"text": [text], "title": [title]}).to_pylist()
     assert [(row["field"], row["sentence"], row["fr"]) for row in rows] == [

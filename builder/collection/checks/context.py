@@ -22,7 +22,7 @@ from builder.collection.read import Collection
 from builder.io import parquet
 from builder.io.tables import Table, arrow_schema, table_at
 from builder.runtime.executors import ordered_map
-from builder.runtime.limits import usable_cores
+from builder.runtime.limits import count_usable_cores
 from builder.runtime.stage import SCHEMAS
 from schemas import RELEASED, TableSchema
 
@@ -213,7 +213,9 @@ def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> 
         return _RowGroupSummary(path.name, rows.height, rule_violations, rows.select(key), faults)
 
     previous_key: pl.DataFrame | None = None
-    for group in ordered_map(summarize_row_group, _iter_row_groups(summary.paths), usable_cores()):
+    for group in ordered_map(
+        summarize_row_group, _iter_row_groups(summary.paths), count_usable_cores()
+    ):
         summary.rows += group.rows
         for rule, count in group.rule_violations.items():
             summary.rule_violations[group.part, rule] += count

@@ -14,10 +14,10 @@ from builder.collection.export.trec import write_trec
 from builder.collection.files import checksum_lines
 from builder.collection.read import Collection, open_collection
 from builder.errors import UsageError, suggest
-from builder.io.disk import explain_errors
+from builder.io.disk import reraise_as_user_errors
 from builder.parameters import ExportParameters
 from builder.runtime.progress import NoProgress, Progress
-from builder.runtime.publisher import PARTIAL, canonical_json, publish, temporary_folder
+from builder.runtime.publisher import PARTIAL, canonical_json, publish_folder, temporary_folder
 
 METADATA = "longeval-export.json"
 Writer = Callable[[Collection, Path, Mapping[str, str], int, Progress], None]
@@ -106,12 +106,12 @@ def export(
     meter.start(f"export {layout}", None, "documents")
     size = max_file_bytes or ExportParameters().max_file_bytes
     try:
-        with explain_errors(f"the export as {layout}", partial), temporary_folder(partial):
+        with reraise_as_user_errors(f"the export as {layout}", partial), temporary_folder(partial):
             LAYOUTS[layout].write(opened, partial, chosen, size, meter)
             _write_metadata(opened, layout, chosen, partial)
             if target.exists():
                 target.rmdir()
-            publish(partial, target)
+            publish_folder(partial, target)
     finally:
         meter.finish()
     return target

@@ -191,7 +191,7 @@ def iter_documents(
     occur in imported releases, are skipped. See `render_trec_documents` for the arguments.
     """
     columns = ["doc_id", f"title{suffix}", f"text{suffix}"]
-    for batch in documents.batches(columns, rows=BATCH_ROWS):
+    for batch in documents.iter_batches(columns, batch_size=BATCH_ROWS):
         frame = pl.from_arrow(batch)
         if isinstance(frame, pl.DataFrame):
             progress.advance(frame.height)
@@ -271,7 +271,7 @@ def write_urls(path: Path, documents: Table) -> None:
     """Write the URL of each document as `doc_id<TAB>url` lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for batch in documents.batches(["doc_id", "url"], rows=65_536):
+        for batch in documents.iter_batches(["doc_id", "url"], batch_size=65_536):
             frame = pl.from_arrow(batch)
             if isinstance(frame, pl.DataFrame):
                 text = pl.concat_str(

@@ -127,7 +127,7 @@ def _write_comparisons(
         path = folder / f"{collection_layout.CHANGE_TABLES[name]}.parquet"
         with TableWriter(path, TABLES[name]) as writer:
             for table in parts.values():
-                for batch in table.batches():
+                for batch in table.iter_batches():
                     writer.write(batch)
     shutil.rmtree(scratch.scratch)
 

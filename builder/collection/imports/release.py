@@ -21,12 +21,18 @@ from builder.collection.imports.snapshot import (
     write_snapshot,
 )
 from builder.errors import DataError
-from builder.io.disk import explain_errors
+from builder.io.disk import reraise_as_user_errors
 from builder.reporting.numbers import pluralize
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress, Progress
-from builder.runtime.publisher import PARTIAL, WORK, lock_collection, publish, temporary_folder
+from builder.runtime.publisher import (
+    PARTIAL,
+    WORK,
+    lock_collection,
+    publish_folder,
+    temporary_folder,
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ def import_release(
     rows: dict[str, dict[str, int]] = {}
     try:
         with (
-            explain_errors("the import", final.parent, limits.scratch),
+            reraise_as_user_errors("the import", final.parent, limits.scratch),
             lock_collection(final.parent),
         ):
             check_version_is_new(final)
@@ -107,7 +113,7 @@ def import_release(
                     limits,
                     meter,
                 )
-                publish(partial, final)
+                publish_folder(partial, final)
     finally:
         meter.finish()
     return ImportReport(final, ledgers, rows, plan)

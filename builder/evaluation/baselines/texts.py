@@ -68,5 +68,5 @@ def read_document_texts(files: Sequence[Path], doc_ids: pl.Series, suffix: str) 
         UsageError: A file is missing.
         FormatError: A file is not a Parquet table.
     """
-    documents = parquet.scan_checked(*files).filter(pl.col("doc_id").is_in(doc_ids.implode()))
+    documents = parquet.check_and_scan(*files).filter(pl.col("doc_id").is_in(doc_ids.implode()))
     return documents.select("doc_id", text=_full_text_expression(suffix)).collect()

@@ -20,7 +20,7 @@ from builder.runtime.executors.base import (
     LocalExecutor,
     Result,
     Task,
-    run_in_scratch,
+    run_in_scratch_folder,
 )
 from builder.runtime.executors.cluster import RayExecutor
 from builder.runtime.executors.processes import ProcessExecutor
@@ -34,11 +34,11 @@ __all__ = [
     "LocalExecutor",
     "ProcessExecutor",
     "Task",
-    "get_executor",
+    "create_executor",
     "map_partitions",
     "ordered_map",
     "process_pool",
-    "run_in_scratch",
+    "run_in_scratch_folder",
 ]
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
@@ -49,7 +49,7 @@ EXECUTORS: dict[str, Callable[[], Executor]] = {
 """Executor class for each value of the option `--executor`."""
 
 
-def get_executor(name: str) -> Executor:
+def create_executor(name: str) -> Executor:
     """Create the executor registered under a name.
 
     Raises:
@@ -90,7 +90,7 @@ def map_partitions(
 
 @contextmanager
 def process_pool(
-    limits: "Limits", size: int, min_size: int, worker_bytes: int
+    limits: "Limits", work_bytes: int, min_work_bytes: int, worker_bytes: int
 ) -> "Iterator[Limits]":
     """Context manager that starts a process pool for large work, and yields limits that use it.
 
@@ -99,13 +99,13 @@ def process_pool(
 
     Args:
         limits: Threads, memory and scratch space shared by all workers.
-        size: Size of the work in bytes.
-        min_size: Size in bytes from which the start-up cost of processes pays off.
+        work_bytes: Size of the work in bytes.
+        min_work_bytes: Size in bytes from which the start-up cost of processes pays off.
         worker_bytes: Memory per process; no pool is created unless two processes fit.
     """
     count = min(limits.threads, limits.memory // worker_bytes)
     is_unsupported = not limits.executor.in_process or current_process().daemon
-    if is_unsupported or count < 2 or size < min_size:
+    if is_unsupported or count < 2 or work_bytes < min_work_bytes:
         yield limits
         return
     with closing(ProcessExecutor(count)) as executor:

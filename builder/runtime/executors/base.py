@@ -52,14 +52,14 @@ class LocalExecutor:
         """Do nothing: this executor has no workers."""
 
 
-def run_in_scratch(task: Task[Item, Result], limits: "Limits", item: Item) -> Result:
+def run_in_scratch_folder(task: Task[Item, Result], limits: "Limits", item: Item) -> Result:
     """Run a task in a temporary scratch folder, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="worker-", dir=limits.scratch) as scratch:
         return task(item, replace(limits, scratch=Path(scratch)))
 
 
-def worker_limits(limits: "Limits", workers: int) -> "Limits":
+def worker_limits(limits: "Limits", worker_count: int) -> "Limits":
     """Return the limits of one of several workers: one thread and an equal share of memory."""
     return replace(
-        limits, threads=1, memory=max(1, limits.memory // workers), executor=LocalExecutor()
+        limits, threads=1, memory=max(1, limits.memory // worker_count), executor=LocalExecutor()
     )

@@ -12,7 +12,7 @@ from builder.runtime.executors.base import (
     Item,
     Result,
     Task,
-    run_in_scratch,
+    run_in_scratch_folder,
     worker_limits,
 )
 
@@ -33,9 +33,9 @@ class RayExecutor:
             ray = import_module("ray")
         except ImportError:
             raise MissingExtraError("--executor ray", "cluster") from None
-        from builder.runtime.executors.frames import register_pickling
+        from builder.runtime.executors.frames import register_arrow_pickling
 
-        register_pickling()
+        register_arrow_pickling()
         self._ray: Any = ray
         self._started = False
 
@@ -43,7 +43,7 @@ class RayExecutor:
         self, task: Task[Item, Result], items: Iterable[Item], limits: "Limits"
     ) -> Iterator[Result]:
         """Run a task for every item, and yield the results in the order of the items."""
-        workers = self._start(limits.threads)
+        workers = self._connect_or_start_ray(limits.threads)
         share = worker_limits(limits, limits.threads)
         call = self._ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(_run_task)
         shared = self._ray.put((task, share))
@@ -63,7 +63,7 @@ class RayExecutor:
         except self._ray.exceptions.RayError as error:
             raise DataError(f"Ray failed to run the task for {item}: {error}") from None
 
-    def _start(self, threads: int) -> int:
+    def _connect_or_start_ray(self, threads: int) -> int:
         """Connect to the Ray cluster or start a local one; return the number of its CPUs."""
         if not self._ray.is_initialized():
             local_cpus = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": threads}
@@ -81,4 +81,4 @@ class RayExecutor:
 
 
 def _run_task(shared: tuple[Task[Item, Result], "Limits"], item: Item) -> Result:
-    return run_in_scratch(*shared, item)
+    return run_in_scratch_folder(*shared, item)

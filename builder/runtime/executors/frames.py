@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 
-def register_pickling() -> None:
+def register_arrow_pickling() -> None:
     """Pickle `polars.DataFrame` and `polars.Series` as Arrow IPC streams, in the whole process."""
     copyreg.pickle(pl.DataFrame, _pickle_dataframe)
     copyreg.pickle(pl.Series, _pickle_series)

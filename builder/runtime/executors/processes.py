@@ -21,7 +21,7 @@ from builder.runtime.executors.base import (
     Item,
     Result,
     Task,
-    run_in_scratch,
+    run_in_scratch_folder,
     worker_limits,
 )
 
@@ -46,9 +46,9 @@ class ProcessExecutor:
     in_process = False
 
     def __init__(self, max_workers: int | None = None) -> None:
-        from builder.runtime.executors.frames import register_pickling
+        from builder.runtime.executors.frames import register_arrow_pickling
 
-        register_pickling()
+        register_arrow_pickling()
         self._max_workers = max_workers
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
         self._is_closed = False
@@ -60,14 +60,14 @@ class ProcessExecutor:
         self._is_closed = False
         workers = min(limits.threads, self._max_workers or limits.threads)
         call: Callable[[Item], Result] = partial(
-            run_in_scratch, task, worker_limits(limits, workers)
+            run_in_scratch_folder, task, worker_limits(limits, workers)
         )
         return ordered_map(partial(self._run_in_worker, call), items, workers)
 
     def _run_in_worker(self, function: Callable[[Item], Result], item: Item) -> Result:
         """Run a function in a worker process, and return the result of the function."""
         for _ in range(ATTEMPTS):
-            worker = self._acquire()
+            worker = self._acquire_worker()
             try:
                 is_result, reply = worker.call(function, item)
             except BaseException as error:
@@ -75,7 +75,7 @@ class ProcessExecutor:
                 if isinstance(error, (EOFError, ConnectionError)):
                     continue  # the worker died
                 raise
-            self._release(worker)
+            self._release_worker(worker)
             if not is_result:
                 raise reply
             result: Result = reply
@@ -85,7 +85,7 @@ class ProcessExecutor:
             "out; reduce --threads, or use a machine with more memory"
         )
 
-    def _acquire(self) -> "_Worker":
+    def _acquire_worker(self) -> "_Worker":
         """Return an idle worker process, or start a new one."""
         if self._is_closed:
             raise CancelledError
@@ -94,7 +94,7 @@ class ProcessExecutor:
         except Empty:
             return _Worker()
 
-    def _release(self, worker: "_Worker") -> None:
+    def _release_worker(self, worker: "_Worker") -> None:
         """Return a worker process to the pool, or stop it if the executor is closed."""
         if self._is_closed:
             worker.close()

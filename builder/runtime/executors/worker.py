@@ -16,14 +16,14 @@ from typing import Any
 
 def serve(descriptor: int) -> None:
     """Run calls received from the parent process until it closes the connection."""
-    from builder.runtime.executors.frames import register_pickling
+    from builder.runtime.executors.frames import register_arrow_pickling
 
-    register_pickling()
+    register_arrow_pickling()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_exit_with_parent, args=(descriptor,), daemon=True).start()
+    Thread(target=_exit_when_parent_exits, args=(descriptor,), daemon=True).start()
     connection: Connection[Any, Any] = Connection(descriptor)
     while True:
-        reply = _run_next(connection)
+        reply = _run_next_call(connection)
         try:
             connection.send(reply)
         except OSError:
@@ -33,7 +33,7 @@ def serve(descriptor: int) -> None:
             connection.send((False, RuntimeError(message)))
 
 
-def _exit_with_parent(descriptor: int) -> None:
+def _exit_when_parent_exits(descriptor: int) -> None:
     """Exit the process once the parent has closed the connection."""
     poll = select.poll()
     poll.register(descriptor, 0)
@@ -41,7 +41,7 @@ def _exit_with_parent(descriptor: int) -> None:
     os._exit(1)
 
 
-def _run_next(connection: "Connection[Any, Any]") -> tuple[bool, Any]:
+def _run_next_call(connection: "Connection[Any, Any]") -> tuple[bool, Any]:
     """Receive a call, run it, and return (True, result) or (False, exception)."""
     try:
         call, item = connection.recv()

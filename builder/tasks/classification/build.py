@@ -24,10 +24,16 @@ import polars as pl
 from builder.errors import DataError, DefinitionError
 from builder.io import parquet
 from builder.io.tables import write_query
-from builder.runtime.fingerprint import Identity, change_reasons
+from builder.runtime.fingerprint import Identity, identity_changes
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
-from builder.runtime.publisher import PARTIAL, WORK, lock_collection, publish, temporary_folder
+from builder.runtime.publisher import (
+    PARTIAL,
+    WORK,
+    lock_collection,
+    publish_folder,
+    temporary_folder,
+)
 from builder.tasks.classification.agreement import AgreementReport, measure_agreement
 from builder.tasks.classification.annotations import majority_labels, require_labels_of_posts
 from builder.tasks.classification.definition import (
@@ -155,7 +161,7 @@ def build_classification(
             _write_tables(definition, inputs, partial, limits or Limits(scratch=scratch), scratch)
             shutil.rmtree(scratch)
             write_classification_manifest(partial, definition, provenance)
-            publish(partial, folder)
+            publish_folder(partial, folder)
     return _load_build(folder, inputs, rebuilt=True)
 
 
@@ -170,7 +176,7 @@ def classification_change_reasons(definition_file: Path, out: Path) -> tuple[str
     definition = load_definition(definition_file)
     inputs = InputFiles.from_definition(definition, definition_file)
     published = read_provenance(out / definition.collection.version)
-    return change_reasons(
+    return identity_changes(
         _to_build_identity(published) if published else None,
         _to_build_identity(_create_provenance(definition, inputs)),
     )
@@ -186,7 +192,7 @@ def _create_provenance(definition: ClassificationDefinition, inputs: InputFiles)
 
 
 def _to_build_identity(provenance: dict[str, Any]) -> Identity:
-    """Convert the provenance of a version to the form that `change_reasons` compares."""
+    """Convert the provenance of a version to the form that `identity_changes` compares."""
     return {
         "version": str(provenance["stage"]).partition("/")[2],
         "contracts": {},

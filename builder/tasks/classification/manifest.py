@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from builder.runtime.publisher import (
     canonical_json,
-    find_manifest,
+    read_manifest_or_none,
     sha256,
     write_manifest,
 )
@@ -35,7 +35,7 @@ TABLE_SCHEMAS = {"posts": Posts, "labels": Labels, "rejects": Rejects}
 
 def read_provenance(folder: Path) -> dict[str, Any] | None:
     """Return the definition and input hashes of a version; None if no version is published."""
-    provenance = (find_manifest(folder) or {}).get("made_from")
+    provenance = (read_manifest_or_none(folder) or {}).get("made_from")
     return dict(provenance) if isinstance(provenance, dict) else None
 
 

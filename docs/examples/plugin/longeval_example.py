@@ -14,7 +14,7 @@ from builder.collection.checks import Check, ValidationContext
 from builder.evaluation.measures.family import Family
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters, TranslateParameters
-from builder.translation.engine import Output
+from builder.translation.engine import ModelOutput
 
 
 def _questions(context: ValidationContext) -> Iterator[tuple[str, str, int, tuple[str, ...]]]:
@@ -76,13 +76,13 @@ FIRST = Family("First", "grade of the first document", "none", compute=_first)
 class _Backwards:
     identity: ClassVar[dict[str, str]] = {"model": "backwards", "version": "1"}
 
-    def size(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         """Words."""
         return len(text.split())
 
-    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[Output]:
+    def translate(self, sentences: Sequence[str], *, is_retry: bool = False) -> list[ModelOutput]:
         """Words in the other order."""
-        return [Output(" ".join(reversed(s.split())), self.size(s)) for s in sentences]
+        return [ModelOutput(" ".join(reversed(s.split())), self.count_tokens(s)) for s in sentences]
 
 
 def load_backwards(folder: Path, params: TranslateParameters, threads: int) -> _Backwards:
