@@ -33,7 +33,7 @@ class TableSchema(dy.Schema):
         return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     @classmethod
-    def sort_key(cls) -> tuple[str, ...]:
+    def sort_columns(cls) -> tuple[str, ...]:
         """Return the columns by which the rows of the table are sorted."""
         return cls.order or tuple(cls.primary_key())
 

@@ -128,11 +128,11 @@ def _search(
         parameters: Parameters of BM25.
         suffix: Suffix of the names of the text columns in the search language.
     """
-    from builder.evaluation import search_snapshot, snapshot_statistics
+    from builder.evaluation import search_snapshot, snapshot_bm25_statistics
 
     statistics = None
     if statistics_source is not None:
-        statistics = snapshot_statistics(
+        statistics = snapshot_bm25_statistics(
             statistics_source.document_files(), parameters, suffix=suffix
         )
     return search_snapshot(
@@ -157,11 +157,11 @@ def _search_expanded(
     Returns:
         The run, and a note with the number of queries per source of feedback documents.
     """
-    from builder.evaluation import search_snapshot_expanded
+    from builder.evaluation import search_snapshot_with_expansion
 
     method = type(expansion).__name__.lower()
     tag = f"bm25-{parameters.language}-{method}"
-    run, expanded = search_snapshot_expanded(
+    run, expanded = search_snapshot_with_expansion(
         snapshot, earlier, expansion, parameters, suffix=suffix, tag=tag
     )
     sources = expanded["source"].to_list()

@@ -4,7 +4,7 @@ Takes the relevance judgements of each snapshot and the runs of each system. Ret
 measures with confidence intervals and significance tests, and HTML and JSON reports.
 """
 
-from builder.evaluation.attribution import AttributedChange, attribute_score_changes
+from builder.evaluation.attribution import AttributedScoreChange, attribute_score_changes
 from builder.evaluation.baselines.bm25 import Bm25Parameters, bm25
 from builder.evaluation.baselines.boost import qrel_boost
 from builder.evaluation.baselines.dense import dense_search
@@ -14,8 +14,8 @@ from builder.evaluation.baselines.rm3 import Rm3Parameters
 from builder.evaluation.baselines.sanity import SanityRow, sanity_table
 from builder.evaluation.baselines.snapshots import (
     search_snapshot,
-    search_snapshot_expanded,
-    snapshot_statistics,
+    search_snapshot_with_expansion,
+    snapshot_bm25_statistics,
 )
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
 from builder.evaluation.measures.registry import DEFAULT_MEASURES, Measure, parse_measure
@@ -29,16 +29,16 @@ from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.tables.reproducibility import reproducibility
 from builder.evaluation.trend_reports import (
     TrendReport,
-    evaluation_trend,
-    snapshot_trend,
-    snapshot_trend_from_file,
+    evaluation_trend_report,
+    snapshot_trend_report,
+    snapshot_trend_report_from_file,
 )
 from builder.evaluation.trends import Trend, fit_trend
 from builder.trec.runs import Run, read_run, write_run
 
 __all__ = [
     "DEFAULT_MEASURES",
-    "AttributedChange",
+    "AttributedScoreChange",
     "Bm25Parameters",
     "Evaluation",
     "EvaluationParameters",
@@ -55,7 +55,7 @@ __all__ = [
     "dense_search",
     "evaluate",
     "evaluate_paths",
-    "evaluation_trend",
+    "evaluation_trend_report",
     "extract_archives",
     "fit_trend",
     "html_report",
@@ -69,10 +69,10 @@ __all__ = [
     "rerank",
     "sanity_table",
     "search_snapshot",
-    "search_snapshot_expanded",
-    "snapshot_statistics",
-    "snapshot_trend",
-    "snapshot_trend_from_file",
+    "search_snapshot_with_expansion",
+    "snapshot_bm25_statistics",
+    "snapshot_trend_report",
+    "snapshot_trend_report_from_file",
     "summary_rows",
     "to_json",
     "trend_chart",

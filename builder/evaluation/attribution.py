@@ -29,7 +29,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class AttributedChange:
+class AttributedScoreChange:
     """Change in a system's mean score between two snapshots, and the contribution of each cause.
 
     Args:
@@ -83,7 +83,7 @@ def attribute_score_changes(
     depth: int = DEFAULT_DEPTH,
     splits: tuple[str, ...] | None = None,
     earlier_statistics: Sequence[Path] = (),
-) -> list[AttributedChange]:
+) -> list[AttributedScoreChange]:
     """Attribute score changes between consecutive snapshots to documents, queries and judgements.
 
     Args:
@@ -109,19 +109,23 @@ def attribute_score_changes(
     judged = {name: read_qrels(path, splits) for name, path in qrels.items()}
     names = list(qrels)
     changes = [
-        AttributedChange(system, str(measure), pair, attribution)
+        AttributedScoreChange(system, str(measure), pair, attribution)
         for pair in pairwise(names)
         for system in sorted({system for system, _ in paths})
         if all((system, name) in paths for name in pair)
-        for measure, attribution in _attribute_measures(
+        for measure, attribution in _attribute_change_by_measure(
             [
-                _read_aligned(paths[system, name], judged[name], depth, qrels[name].parent)
+                _read_run_with_aligned_ids(
+                    paths[system, name], judged[name], depth, qrels[name].parent
+                )
                 for name in pair
             ],
             unchanged_documents(document_changes, pair),
             parse_measures(measures),
             depth,
-            _read_with_earlier_statistics(earlier_paths, (system, pair[1]), judged, depth, qrels)
+            _read_ranking_with_earlier_statistics(
+                earlier_paths, (system, pair[1]), judged, depth, qrels
+            )
             if earlier_paths
             else None,
         )
@@ -140,7 +144,7 @@ def _assign_run_files(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[P
     return {(file.system, file.snapshot): file for file in files}
 
 
-def _read_with_earlier_statistics(
+def _read_ranking_with_earlier_statistics(
     earlier_paths: Mapping[Pair, RunFile],
     key: Pair,
     judged: Mapping[str, pl.DataFrame],
@@ -155,7 +159,9 @@ def _read_with_earlier_statistics(
             f"expected a run of {system} for {snapshot}, ranked with the statistics of the "
             f"preceding snapshot, found {found}; its path must name the system and the snapshot"
         )
-    run, _ = _read_aligned(earlier_paths[key], judged[snapshot], depth, qrels[snapshot].parent)
+    run, _ = _read_run_with_aligned_ids(
+        earlier_paths[key], judged[snapshot], depth, qrels[snapshot].parent
+    )
     return run.ranking
 
 
@@ -175,7 +181,7 @@ def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
     return rows.select("doc_id").collect()["doc_id"]
 
 
-def _read_aligned(
+def _read_run_with_aligned_ids(
     file: RunFile, judged: pl.DataFrame, depth: int, snapshot: Path
 ) -> tuple[Run, pl.DataFrame]:
     """Read a run; return the run and the judgements with aligned ids, equal in all snapshots."""
@@ -186,7 +192,7 @@ def _read_aligned(
     return keyed, replace_ids_with_keys(judged, snapshot)
 
 
-def _attribute_measures(
+def _attribute_change_by_measure(
     runs_and_qrels: Sequence[tuple[Run, pl.DataFrame]],
     unchanged: pl.Series,
     measures: Sequence[Measure],

@@ -21,9 +21,9 @@ from builder.evaluation.measures.effectiveness import (
 )
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
-from builder.evaluation.runs.assignment import assign_runs, find_pivot
+from builder.evaluation.runs.assignment import assign_runs, resolve_pivot
 from builder.evaluation.runs.qrels import read_qrels
-from builder.evaluation.runs.scoring import score_file
+from builder.evaluation.runs.scoring import score_run_file
 from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_score_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
@@ -150,12 +150,12 @@ def evaluate_paths(
     parameters = parameters or EvaluationParameters()
     files = assign_runs(runs, sorted(qrels))
     if parameters.pivot is not None:
-        parameters = replace(parameters, pivot=find_pivot(parameters.pivot, files))
+        parameters = replace(parameters, pivot=resolve_pivot(parameters.pivot, files))
     lazy_runs = [
         _LazyRun(
             file.system,
             file.snapshot,
-            partial(score_file, file, qrels[file.snapshot].parent, parameters.depth),
+            partial(score_run_file, file, qrels[file.snapshot].parent, parameters.depth),
         )
         for file in files
     ]

@@ -66,7 +66,7 @@ def fit_trend(
     times: Sequence[float],
     scores: Sequence[float | None],
     weights: Sequence[float],
-    residuals: ResidualKind = "raw",
+    residual_kind: ResidualKind = "raw",
 ) -> Trend:
     """Fit a linear trend to the scores of a system over time.
 
@@ -74,7 +74,7 @@ def fit_trend(
         times: Time of each batch, ascending.
         scores: Score of each batch; None if undefined.
         weights: Amount of data in each batch, at least 0; only the ratios matter.
-        residuals: Kind of residuals to test.
+        residual_kind: Kind of residuals to test.
 
     Raises:
         UsageError: The lengths differ, the times are not ascending, a weight is negative, or a
@@ -93,7 +93,7 @@ def fit_trend(
             n, level, 0.0, end_point=level, end_point_observed=level, reason=CONSTANT_SCORES
         )
     with np.errstate(all="ignore"):
-        return _reject_overflow(_summarize_line(fit_line(t, y, w), t, w, last_time, residuals))
+        return _reject_overflow(_summarize_line(fit_line(t, y, w), t, w, last_time, residual_kind))
 
 
 def _to_arrays(

@@ -2,7 +2,13 @@
 
 from collections.abc import Mapping
 
-from builder.explore.forms import ALL, FilterField, render_filter_form, search_field, select_field
+from builder.explore.forms import (
+    ALL,
+    FilterField,
+    create_search_field,
+    create_select_field,
+    render_filter_form,
+)
 from builder.explore.grades import document_link, format_grade
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import TOPICS, query_link
@@ -115,8 +121,8 @@ def changes_page(source: CollectionSource, request: PageRequest) -> Page:
     if not pairs:
         text = "The collection has only one snapshot; a comparison needs at least two."
         return Page(heading, lead, empty_note(text), "/changes")
-    kind = request.choice("kind", list(KINDS), "documents")
-    end = request.choice("to", source.snapshots[1:], source.snapshots[-1])
+    kind = request.choice_parameter("kind", list(KINDS), "documents")
+    end = request.choice_parameter("to", source.snapshots[1:], source.snapshots[-1])
     start = next(a for a, b in pairs if b == end)
     values = _statement_values(source, request, kind) | {"from": start, "to": end}
     fields = _create_filter_fields(source, kind, pairs, values)
@@ -147,11 +153,11 @@ def changes_page(source: CollectionSource, request: PageRequest) -> Page:
 def _statement_values(source: CollectionSource, request: PageRequest, kind: str) -> dict[str, str]:
     topics = [row["topic_id"] for row in source.rows(Statement(TOPICS))]
     return {
-        "status": request.choice("status", STATUSES[kind]),
-        "degree": request.choice("degree", CHANGE_BANDS),
-        "direction": request.choice("direction", list(DIRECTIONS[kind])),
-        "host": request.text("host"),
-        "topic": request.choice("topic", topics),
+        "status": request.choice_parameter("status", STATUSES[kind]),
+        "degree": request.choice_parameter("degree", CHANGE_BANDS),
+        "direction": request.choice_parameter("direction", list(DIRECTIONS[kind])),
+        "host": request.text_parameter("host"),
+        "topic": request.choice_parameter("topic", topics),
     }
 
 
@@ -160,20 +166,26 @@ def _create_filter_fields(
 ) -> list[FilterField]:
     named = [(name, name.replace("_", " ")) for name in STATUSES[kind]]
     fields = [
-        select_field("kind", "Of", kind, KINDS.items()),
-        select_field("to", "Snapshots", values["to"], [(b, f"{a} to {b}") for a, b in pairs]),
-        select_field(
+        create_select_field("kind", "Of", kind, KINDS.items()),
+        create_select_field(
+            "to", "Snapshots", values["to"], [(b, f"{a} to {b}") for a, b in pairs]
+        ),
+        create_select_field(
             "direction", "Direction", values["direction"], [ALL, *DIRECTIONS[kind].items()]
         ),
     ]
     if named:
-        fields.append(select_field("status", "What happened", values["status"], [ALL, *named]))
+        fields.append(
+            create_select_field("status", "What happened", values["status"], [ALL, *named])
+        )
     if kind == "documents":
-        fields.append(select_field("degree", "Degree", values["degree"], [ALL, *CHANGE_BANDS]))
-        fields.append(search_field("host", "Part of the host", values["host"]))
+        fields.append(
+            create_select_field("degree", "Degree", values["degree"], [ALL, *CHANGE_BANDS])
+        )
+        fields.append(create_search_field("host", "Part of the host", values["host"]))
     elif topics := source.rows(Statement(TOPICS)):
         options = [ALL, *((t["topic_id"], t["label"]) for t in topics)]
-        fields.append(select_field("topic", "Topic", values["topic"], options))
+        fields.append(create_select_field("topic", "Topic", values["topic"], options))
     return fields
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.explore.forms import render_filter_form, select_field
+from builder.explore.forms import create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest
 from builder.explore.render import render_macro
 from builder.explore.source import CollectionSource
@@ -48,16 +48,19 @@ def diff_section(
     if len(names) < 2:
         text = "A comparison needs at least two versions of the page."
         return section("difference", heading, lead, empty_note(text))
-    start, end = request.choice("from", names, names[-2]), request.choice("to", names, names[-1])
-    language = request.choice("language", ("source", "english"), "source")
+    start, end = (
+        request.choice_parameter("from", names, names[-2]),
+        request.choice_parameter("to", names, names[-1]),
+    )
+    language = request.choice_parameter("language", ("source", "english"), "source")
     suffix = "_en" if language == "english" else ""
     fields = [
-        select_field("from", "Earlier", start, names),
-        select_field("to", "Later", end, names),
+        create_select_field("from", "Earlier", start, names),
+        create_select_field("to", "Later", end, names),
     ]
     if any(row["title_en"] is not None for row in versions):
         both = (("source", "source"), ("english", "English"))
-        fields.append(select_field("language", "Text", language, both))
+        fields.append(create_select_field("language", "Text", language, both))
     before, after = (
         source.rows(Statement(TEXT, {**values, "snapshot": n}))[0] for n in (start, end)
     )
@@ -117,9 +120,9 @@ def translation_section(
             _source_text(source, versions, values),
         )
     names = [row["snapshot"] for row in done]
-    snapshot = request.choice("snapshot", names, names[-1])
+    snapshot = request.choice_parameter("snapshot", names, names[-1])
     chosen = render_filter_form(
-        request, select_field("snapshot", "Snapshot", snapshot, names), anchor="translation"
+        request, create_select_field("snapshot", "Snapshot", snapshot, names), anchor="translation"
     )
     counts = next(row for row in done if row["snapshot"] == snapshot)
     count = (

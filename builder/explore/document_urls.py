@@ -30,9 +30,9 @@ def urls_section(
     for row in map_rows:
         if row["loose_id"] is not None:
             values = {"doc": doc_id, "loose": row["loose_id"]}
-            what = "differs only by scheme, www or trailing slash (loose match)"
+            label = "differs only by scheme, www or trailing slash (loose match)"
             same = source.rows(Statement(LOOSE, values))
-            rows += [_url_row(what, None, r["doc_id"], r["url"]) for r in same]
+            rows += [_url_row(label, None, r["doc_id"], r["url"]) for r in same]
     rows += [_matched_url_row(row) for row in changes if row["matched_id"]]
     columns = (
         Column("What", "what"),
@@ -58,5 +58,5 @@ def _matched_url_row(row: Row) -> Row:
     return _url_row(f"{direction} ({how})", pair, row["matched_id"], None)
 
 
-def _url_row(what: str, snapshots: str | None, doc_id: str, url: str | None) -> Row:
-    return {"what": what, "snapshots": snapshots, "doc_id": doc_id, "url": url}
+def _url_row(label: str, snapshots: str | None, doc_id: str, url: str | None) -> Row:
+    return {"what": label, "snapshots": snapshots, "doc_id": doc_id, "url": url}

@@ -1,6 +1,6 @@
 """Explorer page that lists documents, filtered by URL or id and by snapshot."""
 
-from builder.explore.forms import ALL, render_filter_form, search_field, select_field
+from builder.explore.forms import ALL, create_search_field, create_select_field, render_filter_form
 from builder.explore.grades import document_link
 from builder.explore.page_request import PageRequest
 from builder.explore.render import Page
@@ -29,13 +29,15 @@ ORDERS = {"id": "doc_id", "url": "url, doc_id", "snapshots": "snapshot_count DES
 def documents_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/pages`, which lists documents."""
     values = {
-        "text": request.text("text"),
-        "snapshot": request.choice("snapshot", source.snapshots),
+        "text": request.text_parameter("text"),
+        "snapshot": request.choice_parameter("snapshot", source.snapshots),
     }
     chosen = render_filter_form(
         request,
-        search_field("text", "Part of the URL, or id", values["text"]),
-        select_field("snapshot", "In snapshot", values["snapshot"], [ALL, *source.snapshots]),
+        create_search_field("text", "Part of the URL, or id", values["text"]),
+        create_select_field(
+            "snapshot", "In snapshot", values["snapshot"], [ALL, *source.snapshots]
+        ),
     )
     has_urls = source.has_rows("documents_map")
     columns = (

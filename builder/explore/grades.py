@@ -57,7 +57,7 @@ def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[s
                 doc, next((r["url"] for r in by_document[doc].values() if r["url"]), None)
             ),
             [
-                _matrix_cell(by_document[doc].get(name), f"e{number}-{column}")
+                _grade_cell(by_document[doc].get(name), f"e{number}-{column}")
                 for column, name in enumerate(source.snapshots)
             ],
         )
@@ -92,7 +92,7 @@ def document_link(doc_id: str, url: str | None) -> Markup:
     return link(f"/page/{doc_id}", text)
 
 
-def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
+def _grade_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
     """Return the template values of a grade table cell; None if there is no judgement."""
     if row is None:
         return None

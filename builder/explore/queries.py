@@ -1,6 +1,6 @@
 """Explorer page that lists queries, with text search, filters and sort orders."""
 
-from builder.explore.forms import ALL, render_filter_form, search_field, select_field
+from builder.explore.forms import ALL, create_search_field, create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest
 from builder.explore.render import Page, link
 from builder.explore.source import CollectionSource
@@ -140,21 +140,21 @@ def queries_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/queries`, which lists queries."""
     topics = [(row["topic_id"], row["label"]) for row in source.rows(Statement(TOPICS))]
     values: dict[str, str] = {
-        "text": request.text("text"),
-        "topic": request.choice("topic", [name for name, _ in topics]),
-        "snapshot": request.choice("snapshot", source.snapshots),
-        "group": request.choice("group", list(GROUPS)),
+        "text": request.text_parameter("text"),
+        "topic": request.choice_parameter("topic", [name for name, _ in topics]),
+        "snapshot": request.choice_parameter("snapshot", source.snapshots),
+        "group": request.choice_parameter("group", list(GROUPS)),
     }
     orders = ORDERS
     if source.is_imported:
         orders = {name: order for name, order in ORDERS.items() if name not in IMPRESSION_ORDERS}
-    sort = request.choice("sort", list(orders), next(iter(orders)))
+    sort = request.choice_parameter("sort", list(orders), next(iter(orders)))
     fields = [
-        search_field("text", "Text or id", values["text"]),
-        select_field("topic", "Topic", values["topic"], [ALL, *topics]),
-        select_field("snapshot", "Snapshot", values["snapshot"], [ALL, *source.snapshots]),
-        select_field("group", "Which", values["group"], [ALL, *GROUPS.items()]),
-        select_field("sort", "Order", sort, [(name, SORTS[name]) for name in orders]),
+        create_search_field("text", "Text or id", values["text"]),
+        create_select_field("topic", "Topic", values["topic"], [ALL, *topics]),
+        create_select_field("snapshot", "Snapshot", values["snapshot"], [ALL, *source.snapshots]),
+        create_select_field("group", "Which", values["group"], [ALL, *GROUPS.items()]),
+        create_select_field("sort", "Order", sort, [(name, SORTS[name]) for name in orders]),
     ]
     visible = [field for field in fields if topics or field.name != "topic"]
     listed = paged_table(

@@ -68,7 +68,7 @@ def query_page(source: CollectionSource, request: PageRequest, query_id: str) ->
     scores = systems_sections(source, request, query_id)
     body = (
         _render_facts(source, query_id, map_rows, listed),
-        _over_time_section(source, snapshot_rows, values),
+        _statistics_over_time_section(source, snapshot_rows, values),
         grade_matrix(source, grades, values),
         _grade_changes_section(source, grades, values),
         *scores,
@@ -123,7 +123,7 @@ LOG_COLUMNS = ("impressions", "users", "clicks")
 """Columns omitted for imported collections, which lack log statistics and store 0 instead."""
 
 
-def _over_time_section(
+def _statistics_over_time_section(
     source: CollectionSource, snapshot_rows: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
     """Render a table of a query's statistics per snapshot and a line chart of its impressions."""

@@ -10,7 +10,7 @@ from builder.errors import DataError
 from builder.evaluation import parse_measure
 from builder.evaluation.attribution import unchanged_documents
 from builder.evaluation.measures.effectiveness import RunScorer
-from builder.explore.forms import render_filter_form, select_field
+from builder.explore.forms import create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest
 from builder.explore.render import link, render_macro
 from builder.explore.runs import MEASURES
@@ -39,7 +39,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
     """Render the systems section of a query's page; return an empty list if no runs are loaded."""
     if not source.systems:
         return []
-    measure = request.choice("measure", MEASURES, MEASURES[0])
+    measure = request.choice_parameter("measure", MEASURES, MEASURES[0])
     statement = Statement(QUERY_SCORES, {"query": query_id})
     found = [row for row in source.rows(statement) if row["measure"] == measure]
     heading, lead = "Systems", f"{measure} of each system for this query, and its change over time."
@@ -55,7 +55,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
     chart = charts.line_chart(f"{measure} of the query", source.snapshots, series)
     rows = _scores_to_rows(source, scores)
     chosen = render_filter_form(
-        request, select_field("measure", "Measure", measure, MEASURES), anchor="runs"
+        request, create_select_field("measure", "Measure", measure, MEASURES), anchor="runs"
     )
     made = table(
         source, f"{measure} and rank of each system", _score_columns(request), rows, None, empty=""
@@ -131,14 +131,14 @@ def _attribution_markup(
     source: CollectionSource, request: PageRequest, query_id: str, measure: str
 ) -> Markup | None:
     """Render the causes of the score change selected by the request; None if none is selected."""
-    system = request.choice("system", source.systems)
-    until = request.choice("until", source.snapshots[1:])
+    system = request.choice_parameter("system", source.systems)
+    until = request.choice_parameter("until", source.snapshots[1:])
     if not system or not until:
         return None
     start = source.snapshots[source.snapshots.index(until) - 1]
     heading = f"Change of {system} from {start} to {until}"
     try:
-        found = attribute_query_change(source, query_id, system, (start, until), measure)
+        found = attribute_query_score_change(source, query_id, system, (start, until), measure)
     except DataError as error:
         return render_macro("attribution", heading, [], str(error))
     rows: list[Row] = [
@@ -162,7 +162,7 @@ def _attribution_markup(
     )
 
 
-def attribute_query_change(
+def attribute_query_score_change(
     source: CollectionSource, query_id: str, system: str, snapshots: tuple[str, str], measure: str
 ) -> Attribution:
     """Attribute a system's score change on a query to changed documents and judgements.

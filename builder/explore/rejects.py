@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from builder.explore.forms import ALL, render_filter_form, search_field, select_field
+from builder.explore.forms import ALL, create_search_field, create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.render import Page, link
 from builder.explore.source import CollectionSource
@@ -37,15 +37,15 @@ def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
     stages = sorted({row["stage"] for row in known})
     reasons = sorted({row["reason"] for row in known})
     values = {
-        "snapshot": request.choice("snapshot", source.snapshots),
-        "stage": request.choice("stage", stages),
-        "reason": request.choice("reason", reasons),
-        "file": request.text("file"),
+        "snapshot": request.choice_parameter("snapshot", source.snapshots),
+        "stage": request.choice_parameter("stage", stages),
+        "reason": request.choice_parameter("reason", reasons),
+        "file": request.text_parameter("file"),
     }
     summary = _summary_table(source, values)
     listed = {"snapshot": source.snapshots, "stage": stages, "reason": reasons}
     fields = [
-        select_field(
+        create_select_field(
             name,
             name.capitalize(),
             values[name],
@@ -54,7 +54,7 @@ def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
         for name, options in listed.items()
     ]
     chosen = render_filter_form(
-        request, *fields, search_field("file", "Part of the file name", values["file"])
+        request, *fields, create_search_field("file", "Part of the file name", values["file"])
     )
     found = paged_table(
         source,

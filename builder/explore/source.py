@@ -98,7 +98,7 @@ class CollectionSource:
             self._connection.close()
 
     @cached_property
-    def drift(self) -> dict[str, Any] | None:
+    def drift_report(self) -> dict[str, Any] | None:
         """Parsed content of `drift.json`; None if the file does not exist.
 
         Raises:

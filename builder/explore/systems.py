@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.explore.forms import render_filter_form, select_field
+from builder.explore.forms import create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import query_link
 from builder.explore.query_systems import signed_score_cell
@@ -49,19 +49,19 @@ def systems_page(source: CollectionSource, request: PageRequest) -> Page:
             f"--runs FOLDER ({found})."
         )
         return Page(heading, lead, empty_note(text), "/systems")
-    first = request.choice("first", source.systems, source.systems[0])
-    second = request.choice("second", source.systems, source.systems[1])
-    measure = request.choice("measure", MEASURES, MEASURES[0])
+    first = request.choice_parameter("first", source.systems, source.systems[0])
+    second = request.choice_parameter("second", source.systems, source.systems[1])
+    measure = request.choice_parameter("measure", MEASURES, MEASURES[0])
     values: dict[str, Any] = {"first": first, "second": second, "measure": measure}
     rows = source.rows(Statement(PAIRS, values))
     names = [name for name in source.snapshots if any(r["snapshot"] == name for r in rows)]
-    snapshot = request.choice("snapshot", names, names[-1] if names else "")
+    snapshot = request.choice_parameter("snapshot", names, names[-1] if names else "")
     chosen = render_filter_form(
         request,
-        select_field("first", "First", first, source.systems),
-        select_field("second", "Second", second, source.systems),
-        select_field("measure", "Measure", measure, MEASURES),
-        select_field("snapshot", "Snapshot", snapshot, names),
+        create_select_field("first", "First", first, source.systems),
+        create_select_field("second", "Second", second, source.systems),
+        create_select_field("measure", "Measure", measure, MEASURES),
+        create_select_field("snapshot", "Snapshot", snapshot, names),
     )
     if not rows:
         text = "No snapshot has runs of both systems."
@@ -69,13 +69,13 @@ def systems_page(source: CollectionSource, request: PageRequest) -> Page:
     snapshot_rows = [row for row in rows if row["snapshot"] == snapshot]
     body = (
         chosen,
-        _over_time_section(source, names, rows, values),
+        _scores_over_time_section(source, names, rows, values),
         _snapshot_section(source, snapshot_rows, snapshot, first, second, measure),
     )
     return Page(heading, lead, body, "/systems", [("time", "Over time"), ("queries", "Queries")])
 
 
-def _over_time_section(
+def _scores_over_time_section(
     source: CollectionSource, names: Sequence[str], rows: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
     over: list[Row] = []

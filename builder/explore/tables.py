@@ -121,8 +121,8 @@ def paged_table(
         empty: Sentence to show if there are no rows.
         is_small: Whether there are few rows, so that one statement can select and count them.
     """
-    sort = request.choice("sort", list(orders), next(iter(orders)))
-    page = request.number("page")
+    sort = request.choice_parameter("sort", list(orders), next(iter(orders)))
+    page = request.integer_parameter("page")
     bounds = (orders[sort], PAGE_SIZE, (page - 1) * PAGE_SIZE)
     slice_ = statement.slice_rows(*bounds)
     rows = source.rows(statement.slice_with_total(*bounds) if is_small else slice_)

@@ -91,7 +91,7 @@ def _release_ids(collection: Collection, snapshot: str) -> Table:
     return table_at(folder, "release_ids", TABLES["release_ids"])
 
 
-def key_column(column: str) -> str:
+def key_column_name(column: str) -> str:
     """Return the name of the column with the aligned ids: `doc_key` for `doc_id`."""
     return column.replace("_id", "_key")
 
@@ -100,7 +100,7 @@ def _add_key_column(
     connection: duckdb.DuckDBPyConnection, rows: Relation, ids: Table, column: str, kind: str
 ) -> Relation:
     """Add a column of aligned ids for an id column, such as `doc_key` for `doc_id`."""
-    own, key = duckdb.ColumnExpression(column), key_column(column)
+    own, key = duckdb.ColumnExpression(column), key_column_name(column)
     if not ids.paths:
         return rows.select(duckdb.StarExpression(), own.alias(key))
     parquet.check_readable(*ids.paths)
@@ -116,7 +116,7 @@ def _empty_table(name: str) -> pa.Table:
     """Return an empty table with the columns of the view of a table."""
     schema = arrow_schema(TABLES[name])
     if name in SNAPSHOT_TABLES:
-        for column in ("snapshot", *map(key_column, ID_COLUMNS.get(name, ()))):
+        for column in ("snapshot", *map(key_column_name, ID_COLUMNS.get(name, ()))):
             if column not in schema.names:
                 schema = schema.append(pa.field(column, pa.string()))
     return schema.empty_table()
@@ -152,9 +152,9 @@ def _select_sql(
         ids = _release_ids(collection, snapshot).paths
         for column, kind in ID_COLUMNS.get(name, {}).items():
             if not ids:
-                chosen.append(f"own.{column} AS {key_column(column)}")
+                chosen.append(f"own.{column} AS {key_column_name(column)}")
                 continue
-            chosen.append(f"coalesce({kind}.key, own.{column}) AS {key_column(column)}")
+            chosen.append(f"coalesce({kind}.key, own.{column}) AS {key_column_name(column)}")
             joins += (
                 f"\nLEFT JOIN (FROM {parquet.read_parquet_sql(*ids)}"
                 f" WHERE kind = {sql_literal(kind)}) AS {kind} ON {kind}.id = own.{column}"

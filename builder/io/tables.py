@@ -224,7 +224,7 @@ def _row_bytes(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
 def write_frame(rows: pl.DataFrame, path: Path, schema: type[TableSchema]) -> int:
     """Write a data frame to a Parquet file, sorted by key; return the number of rows."""
     ordered = rows.select(list(schema.dtypes())).cast(schema.dtypes())  # type: ignore[arg-type]
-    ordered = ordered.sort(schema.sort_key(), nulls_last=False)
+    ordered = ordered.sort(schema.sort_columns(), nulls_last=False)
     with TableWriter(path, schema) as writer:
         writer.append(ordered)
     return ordered.height

@@ -45,7 +45,7 @@ def test_small_case():
 
 
 def test_small_case_with_weighted_residuals():
-    trend = fit_trend(TIMES, SCORES, DOCUMENTS, residuals="weighted")
+    trend = fit_trend(TIMES, SCORES, DOCUMENTS, residual_kind="weighted")
     assert trend.slope == exactly(-0.03984251968503931)
     assert trend.anderson_darling == exactly(0.8079663451353492)
     assert trend.durbin_watson == exactly(3.1079411120467866)

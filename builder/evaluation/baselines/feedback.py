@@ -23,12 +23,12 @@ FEEDBACK = {
 
 
 def read_earlier_feedback(
-    earlier: Sequence[Snapshot], snapshot: Snapshot, suffix: str
+    earlier_snapshots: Sequence[Snapshot], snapshot: Snapshot, suffix: str
 ) -> pl.DataFrame:
     """Read the relevant documents of earlier snapshots with their texts.
 
     Args:
-        earlier: Earlier snapshots in chronological order.
+        earlier_snapshots: Earlier snapshots in chronological order.
         snapshot: Later snapshot, which will be searched.
         suffix: Suffix of the text columns; see `Collection.languages`.
 
@@ -43,7 +43,7 @@ def read_earlier_feedback(
         DataError: Judgements contain nulls or duplicates.
     """
     frames = [pl.DataFrame(schema=FEEDBACK)]
-    frames += [_relevant_documents(source, suffix) for source in earlier]
+    frames += [_relevant_documents(source, suffix) for source in earlier_snapshots]
     latest = pl.concat(frames).unique(["query_id", "doc_id"], keep="last", maintain_order=True)
     rows = replace_keys_with_ids(latest, snapshot.folder)
     return rows.sort("query_id", "grade", "doc_id", descending=[False, True, False])

@@ -20,10 +20,10 @@ from builder.evaluation.baselines.expansion import (
     Floats,
     RelevantDocuments,
     build_expansion_frame,
-    query_terms,
+    query_ids_and_terms,
     relevant_documents_by_query,
 )
-from builder.evaluation.baselines.rm3 import most_probable, relevance_model
+from builder.evaluation.baselines.rm3 import relevance_model, top_weighted_terms
 
 MAX_TERMS = 4
 """Maximum number of terms in a keyquery; the number of candidates grows exponentially with it."""
@@ -59,7 +59,7 @@ class KeyQueryParameters:
             )
 
 
-def keyquery(
+def find_keyqueries(
     index: Bm25Index,
     queries: pl.DataFrame,
     feedback: pl.DataFrame,
@@ -88,16 +88,16 @@ def keyquery(
     judged = relevant_documents_by_query(index, feedback, parameters.fb_docs)
 
     def rows() -> Iterator[tuple[str, str, TermIds, Floats]]:
-        for query_id, query in query_terms(index, queries):
+        for query_id, query in query_ids_and_terms(index, queries):
             documents = judged.get(query_id, ([], [], []))
             targets = [numbers[doc_id] for doc_id in documents[2] if doc_id in numbers]
-            terms = _best_candidate(index, query, documents, targets, parameters)
+            terms = _best_candidate_query(index, query, documents, targets, parameters)
             yield query_id, "judged", terms, np.ones(len(terms))
 
     return build_expansion_frame(index, rows())
 
 
-def _best_candidate(
+def _best_candidate_query(
     index: Bm25Index,
     query: TermIds,
     documents: RelevantDocuments,
@@ -133,7 +133,7 @@ def _candidate_terms(
     weights = probabilities[new] * index.idf(terms[new])
     own = np.array(list(dict.fromkeys(query.tolist())), dtype=np.int32)
     rarest = np.sort(np.argsort(-index.idf(own), kind="stable")[:limit])
-    return np.concatenate([own[rarest], most_probable(terms[new], weights, limit)[0]])
+    return np.concatenate([own[rarest], top_weighted_terms(terms[new], weights, limit)[0]])
 
 
 def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int64], Floats]:

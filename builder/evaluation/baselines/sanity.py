@@ -68,11 +68,11 @@ def sanity_table(
         _sanity_row(snapshot, Bm25Parameters(language=language, depth=DEPTH), suffix, progress)
         for language, suffix in languages.items()
         for snapshot in snapshots
-        if _has_texts(snapshot.folder, suffix)
+        if _has_query_texts(snapshot.folder, suffix)
     ]
 
 
-def _has_texts(folder: Path, suffix: str) -> bool:
+def _has_query_texts(folder: Path, suffix: str) -> bool:
     """Return whether every query of a snapshot has a text in the column with the suffix."""
     texts = parquet.read(folder / "queries.parquet", [f"text{suffix}"])
     return texts.height > 0 and texts.to_series().null_count() == 0

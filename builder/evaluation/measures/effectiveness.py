@@ -113,7 +113,7 @@ class RunScorer:
         self._trec_eval_columns = [
             i
             for i, measure in enumerate(measures)
-            if measure.compute is None and not measure.is_from_ir_measures
+            if measure.scoring_function is None and not measure.is_from_ir_measures
         ]
         self._trec_eval = TrecEvalScorer(
             [measures[i] for i in self._trec_eval_columns], self._qrels
@@ -140,8 +140,8 @@ class RunScorer:
             names, self._qrels, self.query_ids, run
         )
         for index, measure in enumerate(self.measures):
-            if measure.compute is not None:
-                values[:, index] = measure.compute(measure, hits)
+            if measure.scoring_function is not None:
+                values[:, index] = measure.scoring_function(measure, hits)
         return RunScores(values, hits.retrieved == 0, hits.unjudged)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from builder.errors import DataError
-from builder.evaluation.measures.family import Family, Floats
+from builder.evaluation.measures.family import Floats, MeasureFamily
 
 if TYPE_CHECKING:
     from builder.evaluation.measures.hits import Hits, Ints
@@ -48,6 +48,6 @@ def _compute_err(measure: "Measure", hits: "Hits") -> Floats:
     return expected_reciprocal_rank(grades, measure["max"])
 
 
-ERR = Family(
+ERR = MeasureFamily(
     "ERR", "Chapelle et al. 2009", "optional", {"max": 4}, frozenset({"max"}), compute=_compute_err
 )

@@ -1,4 +1,4 @@
-"""Family of measures, such as nDCG at any cutoff; also the plug-in interface for measures."""
+"""Families of measures, such as nDCG at any cutoff; also the plug-in interface for measures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Compute = Callable[["Measure", "Hits"], Floats]
 
 
 @dataclass(frozen=True)
-class Family:
+class MeasureFamily:
     """Family of measures that differ in cutoff and parameters.
 
     Args:

@@ -30,7 +30,7 @@ _TREC_NAMES = {
 """trec_eval name of each family of measures, without and with a cutoff."""
 
 
-def from_trec_name(name: str) -> str | None:
+def from_trec_eval_name(name: str) -> str | None:
     """Convert a trec_eval name (`ndcg_cut_10`) to a measure name (`nDCG@10`); None if unknown."""
     stem, _, digits = name.rpartition("_")
     for family, (whole, cut) in _TREC_NAMES.items():
@@ -64,7 +64,9 @@ class TrecEvalScorer:
         engine = import_optional("pytrec_eval", "the evaluation of runs", "evaluation")
         names_by_level: dict[int, set[str]] = {}
         for measure in measures:
-            names_by_level.setdefault(_relevance_level(measure), set()).add(_trec_name(measure))
+            names_by_level.setdefault(_relevance_level(measure), set()).add(
+                _trec_eval_name(measure)
+            )
         self._evaluators: dict[int, Any] = {
             level: engine.RelevanceEvaluator(truth, names, relevance_level=level)
             for level, names in names_by_level.items()
@@ -79,7 +81,7 @@ class TrecEvalScorer:
         results = {level: engine.evaluate(run) for level, engine in self._evaluators.items()}
         rows = [row for row, query in enumerate(self._queries) if query in run]
         for column, measure in enumerate(self._measures):
-            by_query, name = results[_relevance_level(measure)], _trec_name(measure)
+            by_query, name = results[_relevance_level(measure)], _trec_eval_name(measure)
             values[rows, column] = [by_query[self._queries[row]][name] for row in rows]
             if measure.family == "RR" and measure.cutoff is not None:
                 values[values[:, column] * measure.cutoff < 1 - 1e-9, column] = 0.0
@@ -111,7 +113,7 @@ def _relevance_level(measure: Measure) -> int:
     return dict(measure.parameters).get("rel", 1)
 
 
-def _trec_name(measure: Measure) -> str:
+def _trec_eval_name(measure: Measure) -> str:
     """Return the name of a measure in trec_eval; RR@k, which trec_eval lacks, becomes RR."""
     whole, cut = _TREC_NAMES[measure.family]
     return f"{cut}_{measure.cutoff}" if cut and measure.cutoff is not None else whole

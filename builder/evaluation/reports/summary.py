@@ -103,15 +103,15 @@ def zero_score_warnings(evaluation: Evaluation) -> list[str]:
     )
 
 
-def to_json(evaluation: Evaluation, *, queries: bool = False) -> dict[str, Any]:
+def to_json(evaluation: Evaluation, *, include_queries: bool = False) -> dict[str, Any]:
     """Convert an evaluation to JSON values, with the structure in the docstring of this module.
 
     Args:
         evaluation: Evaluation to convert.
-        queries: Whether to include the tables of per-query scores and drops.
+        include_queries: Whether to include the tables of per-query scores and drops.
     """
     tables = ["effectiveness", "significance", "persistence", "agreement"]
-    tables += ["query_scores", "query_drops"] if queries else []
+    tables += ["query_scores", "query_drops"] if include_queries else []
     return {
         "signature": evaluation.signature(),
         "parameters": asdict(evaluation.parameters),

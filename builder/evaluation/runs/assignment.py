@@ -77,7 +77,7 @@ def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile
     return runs
 
 
-def find_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
+def resolve_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
     """Return the name of the pivot system, which may be given as a name, run file or folder.
 
     Raises:
