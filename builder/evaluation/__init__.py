@@ -11,7 +11,7 @@ from builder.evaluation.baselines.dense import dense_search
 from builder.evaluation.baselines.fusion import read_scores, reciprocal_rank_fusion, rerank
 from builder.evaluation.baselines.keyqueries import KeyQueryParameters
 from builder.evaluation.baselines.rm3 import Rm3Parameters
-from builder.evaluation.baselines.sanity import SanityRow, sanity_table
+from builder.evaluation.baselines.sanity import SanityCheckRow, run_sanity_check
 from builder.evaluation.baselines.snapshots import (
     search_snapshot,
     search_snapshot_with_expansion,
@@ -26,7 +26,7 @@ from builder.evaluation.reports.trends import trend_chart
 from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.checker import check_submissions
 from builder.evaluation.runs.qrels import read_qrels
-from builder.evaluation.tables.reproducibility import reproducibility
+from builder.evaluation.tables.reproducibility import compare_runs_between_snapshots
 from builder.evaluation.trend_reports import (
     TrendReport,
     evaluation_trend_report,
@@ -46,12 +46,13 @@ __all__ = [
     "Measure",
     "Rm3Parameters",
     "Run",
-    "SanityRow",
+    "SanityCheckRow",
     "Trend",
     "TrendReport",
     "attribute_score_changes",
     "bm25",
     "check_submissions",
+    "compare_runs_between_snapshots",
     "dense_search",
     "evaluate",
     "evaluate_paths",
@@ -65,9 +66,8 @@ __all__ = [
     "read_run",
     "read_scores",
     "reciprocal_rank_fusion",
-    "reproducibility",
     "rerank",
-    "sanity_table",
+    "run_sanity_check",
     "search_snapshot",
     "search_snapshot_with_expansion",
     "snapshot_bm25_statistics",

@@ -120,7 +120,7 @@ def attribute_score_changes(
                 )
                 for name in pair
             ],
-            unchanged_documents(document_changes, pair),
+            unchanged_document_ids(document_changes, pair),
             parse_measures(measures),
             depth,
             _read_ranking_with_earlier_statistics(
@@ -165,7 +165,7 @@ def _read_ranking_with_earlier_statistics(
     return run.ranking
 
 
-def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
+def unchanged_document_ids(document_changes: Path, pair: Pair) -> pl.Series:
     """Return the ids of the documents with the same words in both snapshots of a pair.
 
     Raises:

@@ -77,7 +77,7 @@ def create_application(source: CollectionSource, port: int) -> ASGIApp:
     name = f"{source.collection.name} {source.collection.version}"
     routes = [Route(path, _page_handler(source, page, name)) for path, page in pages.items()]
     routes += [Route(path, _item_handler(source, page, name)) for path, page in item_pages.items()]
-    routes.append(Route("/static/{name}", _static_file))
+    routes.append(Route("/static/{name}", _serve_static_file))
 
     def handle_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - Starlette
         return _error_page(error, name)
@@ -110,7 +110,7 @@ def _item_handler(
     return handle
 
 
-def _static_file(request: Request) -> Response:
+def _serve_static_file(request: Request) -> Response:
     file = static_files().get(request.path_params["name"])
     if file is None:
         raise HTTPException(404)

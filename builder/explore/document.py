@@ -224,7 +224,7 @@ def _compare_link(row: Row, doc_id: str) -> Cell:
 
 
 def _judgements_section(
-    source: CollectionSource, judged: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource, judgements: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
     """Render a table of a document's relevance judgements."""
     columns = (
@@ -254,7 +254,7 @@ def _judgements_section(
         source,
         "Judgements of the page",
         columns,
-        judged,
+        judgements,
         Statement(QRELS, values),
         empty="The page has no judgements.",
     )

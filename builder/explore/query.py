@@ -80,10 +80,10 @@ def query_page(source: CollectionSource, request: PageRequest, query_id: str) ->
 
 
 def _render_facts(
-    source: CollectionSource, query_id: str, map_rows: Sequence[Row], listed: Sequence[Row]
+    source: CollectionSource, query_id: str, map_rows: Sequence[Row], listed_rows: Sequence[Row]
 ) -> Markup:
     """Render a query's id, topics and variants, and whether every snapshot lists the query."""
-    topics = sorted({topic for row in listed for topic in row["topics"] or ()})
+    topics = sorted({topic for row in listed_rows for topic in row["topics"] or ()})
     rows = source.rows(Statement(TOPIC_LABELS, {"topics": topics})) if topics else []
     labels = {row["topic_id"]: row["label"] for row in rows}
     topic_links = [

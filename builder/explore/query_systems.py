@@ -8,7 +8,7 @@ from markupsafe import Markup
 from builder.drift.attribution import Attribution, RunWithQrels, attribute_change
 from builder.errors import DataError
 from builder.evaluation import parse_measure
-from builder.evaluation.attribution import unchanged_documents
+from builder.evaluation.attribution import unchanged_document_ids
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.explore.forms import create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest
@@ -191,7 +191,9 @@ def attribute_query_score_change(
         sides.append(
             RunWithQrels(run.select(key, "doc_id", "score"), qrels.select(key, "doc_id", "grade"))
         )
-    same = unchanged_documents(source.collection.path / "changes" / "documents.parquet", snapshots)
+    same = unchanged_document_ids(
+        source.collection.path / "changes" / "documents.parquet", snapshots
+    )
     wanted = parse_measure(measure)
 
     def score(run: pl.DataFrame, qrels: pl.DataFrame) -> dict[str, float]:

@@ -85,7 +85,7 @@ class CollectionSource:
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
 
-    def stop(self) -> None:
+    def stop_statements(self) -> None:
         """Interrupt running SQL statements and reject new ones."""
         self._is_open = False
         for cursor in tuple(self._running):
@@ -93,7 +93,7 @@ class CollectionSource:
 
     def close(self) -> None:
         """Stop all statements, and close the connection once no statement is running."""
-        self.stop()
+        self.stop_statements()
         if not self._running:
             self._connection.close()
 
@@ -189,7 +189,7 @@ class CollectionSource:
         if FOLD_MACRO in statement.identifiers():
             lines.append(FOLD_MACRO_SQL.strip() + ";")
         lines += [
-            views.view_sql(self.collection, name)
+            views.create_view_sql(self.collection, name)
             for name in sorted(self._referenced_tables(statement))
         ]
         return "\n".join([*lines, statement.inline_parameters() + ";"])

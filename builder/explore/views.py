@@ -122,7 +122,7 @@ def _empty_table(name: str) -> pa.Table:
     return schema.empty_table()
 
 
-def view_sql(collection: Collection, name: str) -> str:
+def create_view_sql(collection: Collection, name: str) -> str:
     """Return the SQL that creates the view of a table, with all values as quoted literals."""
     parts = [
         _select_sql(collection, name, table.paths, snapshot)

@@ -40,7 +40,7 @@ def test_stopping_interrupts_what_runs(explored: Path) -> None:
     while not source._running:
         thread.join(0.01)
     thread.join(0.2)
-    source.stop()
+    source.stop_statements()
     thread.join(60)
     assert not thread.is_alive()
     assert len(errors) == 1

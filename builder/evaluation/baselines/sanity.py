@@ -27,7 +27,7 @@ DEPTH = 100
 
 
 @dataclass(frozen=True)
-class SanityRow:
+class SanityCheckRow:
     """Effectiveness of BM25 on one snapshot, searched in one language.
 
     Args:
@@ -47,12 +47,12 @@ class SanityRow:
     by_chance: float | None
 
 
-def sanity_table(
+def run_sanity_check(
     snapshots: Sequence[Snapshot],
     languages: Mapping[str, str],
     *,
     progress: Progress | None = None,
-) -> list[SanityRow]:
+) -> list[SanityCheckRow]:
     """Evaluate BM25 on every snapshot, in each language in which all queries have a text.
 
     Args:
@@ -80,13 +80,13 @@ def _has_query_texts(folder: Path, suffix: str) -> bool:
 
 def _sanity_row(
     snapshot: Snapshot, parameters: Bm25Parameters, suffix: str, progress: Progress
-) -> SanityRow:
+) -> SanityCheckRow:
     files, queries_file = snapshot.document_files(), snapshot.folder / "queries.parquet"
     run = search_snapshot(files, queries_file, parameters, suffix=suffix, progress=progress)
     qrels = read_qrels(snapshot.folder / "qrels.parquet")
     scores = [_mean_scores(judged, run) for judged in (qrels, rotate_judgements(qrels))]
     queries = qrels["query_id"].n_unique()
-    return SanityRow(
+    return SanityCheckRow(
         parameters.language, snapshot.name, queries, scores[0][0], scores[0][1], scores[1][0]
     )
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.errors import DataError
 from builder.evaluation.measures.family import Floats
-from builder.evaluation.measures.hits import Hits, judged_queries
+from builder.evaluation.measures.hits import Hits, judged_query_ids
 from builder.evaluation.measures.registry import Measure
 from builder.extras import import_optional
 
@@ -57,7 +57,7 @@ class TrecEvalScorer:
         if qrels["doc_id"].str.contains(r"\s").any():
             raise DataError("qrels: document ids must not contain white space")
         self._measures = list(measures)
-        self._queries = judged_queries(qrels)
+        self._queries = judged_query_ids(qrels)
         truth: dict[str, dict[str, int]] = {query: {} for query in self._queries}
         for query, document, grade in qrels.select("query_id", "doc_id", "grade").iter_rows():
             truth[query][document] = grade

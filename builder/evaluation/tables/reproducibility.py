@@ -50,7 +50,7 @@ class _RunWithAlignedIds:
     scores: dict[str, Floats]
 
 
-def reproducibility(
+def compare_runs_between_snapshots(
     snapshots: Mapping[str, Path],
     documents_map: Path,
     runs: Sequence[Path],
