@@ -1,4 +1,4 @@
-"""Attribution of score changes between snapshots to changed documents, queries and judgements.
+"""Attributes score changes between snapshots to changes in documents, queries and judgements.
 
 Applies `builder.drift.attribution` to run files. For each system, measure and pair of snapshots,
 returns the score change and the contribution of each of the three causes. The contributions are
@@ -151,7 +151,7 @@ def _read_ranking_with_earlier_statistics(
     depth: int,
     qrels: Mapping[str, Path],
 ) -> pl.DataFrame:
-    """Read a system's ranking that was computed with statistics of the preceding snapshot."""
+    """Read a system's ranking computed with the statistics of the preceding snapshot."""
     system, snapshot = key
     if key not in earlier_paths:
         found = ", ".join(f"{s} for {n}" for s, n in sorted(earlier_paths))
@@ -184,7 +184,7 @@ def unchanged_document_ids(document_changes: Path, pair: Pair) -> pl.Series:
 def _read_run_with_aligned_ids(
     file: RunFile, judged: pl.DataFrame, depth: int, snapshot: Path
 ) -> tuple[Run, pl.DataFrame]:
-    """Read a run; return the run and the judgements with aligned ids, equal in all snapshots."""
+    """Read a run; return it and the judgements, with ids that are the same in all snapshots."""
     run = read_snapshot_run(file.path, depth, snapshot)
     scorer = RunScorer(judged, [])
     require_judged_queries(scorer.score(run), scorer, file)

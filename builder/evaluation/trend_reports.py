@@ -200,7 +200,7 @@ def _fit_trends(
 
 
 def _best_trends(trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Select the trend with the highest end point per system and measure, best first."""
+    """Select the trend with the highest end point per system and measure; sort best first."""
     order = ["measure", "end_point", *(key for key in keys if key != "measure")]
     falling = [column == "end_point" for column in order]
     best_first = trends.sort(order, descending=falling, nulls_last=True)

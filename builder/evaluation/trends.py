@@ -84,7 +84,9 @@ def fit_trend(
     counted = ~np.isnan(y) & (w > 0.0)
     n = int(counted.sum())
     if n < MIN_POINTS:
-        return Trend(n, reason=f"a trend needs {MIN_POINTS} batches with weight, found {n}")
+        return Trend(
+            n, reason=f"a trend needs {MIN_POINTS} batches with a positive weight, found {n}"
+        )
     last_time = float(t[-1])
     t, y, w = t[counted], y[counted], w[counted]
     if y.min() == y.max():

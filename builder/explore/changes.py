@@ -137,7 +137,7 @@ def changes_page(source: CollectionSource, request: PageRequest) -> Page:
         "queries": QUERY_COLUMNS,
         "qrels": QREL_COLUMNS,
     }
-    caption = f"Changes of {KINDS[kind]} from {start} to {end}"
+    caption = f"Changes in {KINDS[kind]} from {start} to {end}"
     found = paged_table(
         source,
         request,
@@ -238,7 +238,7 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
         Column(
             "Other URL",
             match_cell,
-            "loose: differs only by scheme, www or trailing slash; moved: same text at another URL",
+            "loose: differs only in scheme, www or trailing slash; moved: same text at another URL",
         ),
         Column("Difference", comparison_cell),
     )

@@ -87,7 +87,7 @@ def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[s
 
 
 def document_link(doc_id: str, url: str | None) -> Markup:
-    """Return a link to a document's page; its label is the URL without scheme, else the id."""
+    """Return a link to a document's page; its label is the URL without scheme, or the id."""
     text = (url or doc_id).removeprefix("https://").removeprefix("http://")
     return link(f"/page/{doc_id}", text)
 

@@ -89,7 +89,7 @@ TOPICS = "SELECT topic_id, label FROM topics ORDER BY topic_id"
 
 
 def query_link(query_id: str, text: str | None) -> Cell:
-    """Return a table cell with a link to a query's page; its label is the text, else the id."""
+    """Return a table cell with a link to a query's page; its label is the text, or the id."""
     return Cell(link(f"/query/{query_id}", text or query_id))
 
 
@@ -111,7 +111,7 @@ COLUMNS = (
     Column(
         "Split",
         lambda r: _comma_separated(list(dict.fromkeys(r["splits"] or ()))),
-        "train, heldout, test, or seen (in training); in chronological order",
+        "Splits in chronological order: train, heldout, test, or seen (in training)",
     ),
     Column("Snapshots", "listed", "Number of snapshots that list the query", "listed"),
     Column("Judged", "judged", "Number of judged pages in the selected snapshots", "judged"),

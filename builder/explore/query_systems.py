@@ -155,7 +155,7 @@ def _attribution_markup(
     )
     note = (
         f"Shapley values over the top {source.depth} results of both runs. The query is the same "
-        "in both snapshots, so changed queries contribute nothing."
+        "in both snapshots, so the contribution of query changes is zero."
     )
     return render_macro(
         "attribution", heading, [table(source, heading, columns, rows, None, empty="")], note
@@ -165,7 +165,7 @@ def _attribution_markup(
 def attribute_query_score_change(
     source: CollectionSource, query_id: str, system: str, snapshots: tuple[str, str], measure: str
 ) -> Attribution:
-    """Attribute a system's score change on a query to changed documents and judgements.
+    """Attribute the change in a system's score for a query to documents and judgements.
 
     Args:
         source: Connection to the collection, with runs.

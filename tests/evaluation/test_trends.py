@@ -112,7 +112,9 @@ def test_slopes_without_error_are_not_compared():
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_fewer_than_three_batches(count):
     trend = fit_trend(range(count), [0.1, 0.7][:count], [1, 1][:count])
-    assert trend == Trend(count, reason=f"a trend needs 3 batches with weight, found {count}")
+    assert trend == Trend(
+        count, reason=f"a trend needs 3 batches with a positive weight, found {count}"
+    )
 
 
 def test_two_weighted_batches_among_many_are_too_few():

@@ -105,13 +105,13 @@ class Bm25Index:
         return np.array(self._documents[document], dtype=np.int32)
 
     def postings(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """Return the numbers of the documents that contain a term, and its BM25 score in each."""
+        """Return the numbers of the documents that contain a term, and its BM25 scores in them."""
         matrix = self._model.scores
         start, end = matrix["indptr"][term], matrix["indptr"][term + 1]
         return matrix["indices"][start:end].astype(np.int64), matrix["data"][start:end]
 
     def idf(self, terms: TermIds) -> npt.NDArray[np.float64]:
-        """Return ln(1 + (N - df + 0.5) / (df + 0.5)) of each term, for N documents."""
+        """Return the idf of each term: ln(1 + (N - df + 0.5) / (df + 0.5)) for N documents."""
         starts = self._model.scores["indptr"]
         counts = (starts[terms + 1] - starts[terms]).astype(np.float64)
         return np.asarray(np.log(1 + (len(self) - counts + 0.5) / (counts + 0.5)))
@@ -124,7 +124,7 @@ class Bm25Index:
     def weighted_scores(
         self, terms: TermIds, weights: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Return, for every document, the weighted sum of its scores for distinct terms."""
+        """Return each document's weighted sum of BM25 term scores; the terms must be distinct."""
         scores = np.zeros(len(self))
         for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
             documents, values = self.postings(term)
@@ -132,7 +132,7 @@ class Bm25Index:
         return scores
 
     def top_hits(self, query_id: str, scores: npt.NDArray[np.floating[Any]]) -> pl.DataFrame:
-        """Return the top `depth` documents with positive scores, and those tied with the last.
+        """Return the top `depth` documents with positive scores, including ties with the last one.
 
         Returns:
             Columns `query_id`, `doc_id`, `score`.
@@ -258,7 +258,7 @@ def _scale_columns_in_place(scores: dict[str, Any], factors: npt.NDArray[np.floa
 def _top_indexes_with_ties(
     scores: npt.NDArray[np.floating[Any]], depth: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.floating[Any]]]:
-    """Return the indexes and scores of the top `depth` documents and those tied with the last."""
+    """Return indexes and scores of the top `depth` documents, including ties with the last one."""
     positive = np.flatnonzero(scores > 0)
     values = scores[positive]
     if len(values) > depth:

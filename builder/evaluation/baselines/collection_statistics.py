@@ -41,13 +41,13 @@ class CollectionStatistics:
     def idf_ratios(
         self, index_statistics: "CollectionStatistics", terms: Iterable[str]
     ) -> npt.NDArray[np.float64]:
-        """Return the ratio of each term's idf to its idf in the indexed collection."""
+        """Return each term's idf divided by its idf according to the statistics of an index."""
         return np.array([self.idf(term) / index_statistics.idf(term) for term in terms])
 
     def rescale_parameters(
         self, index_statistics: "CollectionStatistics", k1: float, b: float
     ) -> tuple[float, float]:
-        """Return k1 and b adjusted so that an index scores as if it had this mean length.
+        """Return k1 and b, adjusted so that an index scores as with this mean document length.
 
         BM25 adds k1 (1 - b) + k1 b length / mean length to the term frequency. The adjustment
         multiplies the second summand by `index_statistics.mean_length` / `self.mean_length`.

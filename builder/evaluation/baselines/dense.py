@@ -94,7 +94,7 @@ def _merge_top_documents(
     doc_ids: pl.Series,
     depth: int,
 ) -> pl.DataFrame:
-    """Merge the best documents so far with those of a batch; keep ties with the last one."""
+    """Merge the best documents so far with those of a batch; keep all ties at rank `depth`."""
     frames = [best]
     for query, row in zip(query_ids, scores, strict=True):
         kept = np.arange(len(row))

@@ -30,7 +30,7 @@ RelevantDocuments = tuple[list[TermIds], list[float], list[str]]
 def search_expanded_queries(
     index: Bm25Index, queries: pl.DataFrame, expanded: pl.DataFrame, *, tag: str = "expanded"
 ) -> Run:
-    """Search an index with expanded queries, or with the original query if it has no expansion.
+    """Search an index with expanded queries; queries without an expansion are used unchanged.
 
     Args:
         index: Index of the snapshot.
@@ -66,7 +66,7 @@ def build_expansion_frame(
 
 
 def query_ids_and_terms(index: Bm25Index, queries: pl.DataFrame) -> Iterator[tuple[str, TermIds]]:
-    """Yield pairs of a query id and the term ids of the query."""
+    """Yield pairs of a query id and the query's term ids."""
     return zip(queries["query_id"], index.query_term_ids(queries["text"]), strict=True)
 
 

@@ -137,7 +137,7 @@ def _candidate_terms(
 
 
 def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the documents with any of the terms, and BM25 scores of shape (terms, documents)."""
+    """Return the documents that contain any term, and their BM25 scores (terms x documents)."""
     postings = [index.postings(term) for term in terms.tolist()]
     found = np.unique(np.concatenate([documents for documents, _ in postings]))
     scores = np.zeros((len(terms), len(found)))
@@ -147,7 +147,7 @@ def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int6
 
 
 def _target_dcg(scores: Floats, targets: npt.NDArray[np.int64], top: int) -> float:
-    """Return the sum of 1 / log2(rank + 1) over the target documents at ranks 1 to `top`."""
+    """Return the DCG@`top` of the target documents: the sum of 1 / log2(rank + 1)."""
     retrieved = targets[scores[targets] > 0]
     ranks = [np.count_nonzero(scores >= scores[target]) for target in retrieved]
     return fsum(1 / log2(rank + 1) for rank in ranks if rank <= top)

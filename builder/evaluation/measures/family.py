@@ -26,7 +26,7 @@ class MeasureFamily:
         cutoff: Whether the cutoff `@k` is required, optional or not allowed.
         parameters: Integer parameters with their defaults.
         always_in_name: Parameters that measure names contain even with their default values.
-        compute: Function that computes the scores; None for measures of trec_eval.
+        compute: Function that computes the scores; None for measures of trec_eval and ir_measures.
     """
 
     name: str

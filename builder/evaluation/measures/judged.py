@@ -20,5 +20,5 @@ def judged_share(measure: "Measure", hits: "Hits") -> Floats:
 
 
 JUDGED = MeasureFamily(
-    "Judged", "judged share of the documents retrieved", "required", compute=judged_share
+    "Judged", "proportion of retrieved documents that are judged", "required", compute=judged_share
 )

@@ -82,7 +82,7 @@ class Measure:
 
     @property
     def scoring_function(self) -> Compute | None:
-        """Function that computes the scores of the measure; None if trec_eval computes them."""
+        """Function that computes the scores; None for measures of trec_eval and ir_measures."""
         return find_family(self.family).compute
 
 

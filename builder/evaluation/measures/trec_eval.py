@@ -73,7 +73,7 @@ class TrecEvalScorer:
         }
 
     def scores(self, hits: Hits) -> Floats:
-        """Return the scores of a run, with shape (judged queries, measures)."""
+        """Return the scores of a run's judged documents, shape (judged queries, measures)."""
         values = np.zeros((len(self._queries), len(self._measures)))
         run = self._build_placeholder_run(hits)
         if not run:

@@ -45,7 +45,7 @@ def trend_chart(report: TrendReport) -> str:
 
 
 def _fitted_end_values(trend: dict[str, float | None], seconds: int) -> tuple[float, float] | None:
-    """Return the values of a fitted line at the first and last batch; None without a line."""
+    """Return a fitted line's values at the first and last batch; None if no line was fitted."""
     start, slope = trend["intercept"], trend["slope_per_second"]
     return None if start is None or slope is None else (start, start + slope * seconds)
 

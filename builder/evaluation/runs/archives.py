@@ -42,7 +42,7 @@ def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Itera
 
 
 def _is_zip(path: Path) -> bool:
-    """Return whether a file is a zip archive, by its suffix or its content."""
+    """Return whether a file is a zip archive, according to its suffix or content."""
     return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 

@@ -113,7 +113,7 @@ def _list_run_files(path: Path) -> list[Path]:
 
 
 def _contains_folder(folder: Path, other: Path) -> bool:
-    """Return whether a folder contains another, after links are resolved (to detect loops)."""
+    """Return whether a folder contains another folder; resolves links, to detect loops."""
     return other.resolve().is_relative_to(folder.resolve())
 
 

@@ -39,7 +39,7 @@ class RunMetadata:
 
 
 def read_nearest_metadata(run: Path) -> RunMetadata | None:
-    """Read the metadata file nearest to a run, in its folder or a parent; None if there is none.
+    """Read a run's metadata file from its folder or the nearest parent; None if there is none.
 
     Raises:
         FormatError: The file is not a YAML mapping or is larger than 1 MiB.

@@ -59,7 +59,8 @@ def read_score_table(path: Path) -> pl.DataFrame:
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: A row is malformed, a score is missing, or a query has two scores of a measure.
+        FormatError: A row is malformed, a score is missing, or a query has several scores for a
+            measure.
     """
     data = read_bounded(path, MAX_BYTES)
     frame = (

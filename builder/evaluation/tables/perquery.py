@@ -1,4 +1,4 @@
-"""Tables of per-query scores, with differences from the pivot, and of drops between snapshots.
+"""Tables of per-query scores (with differences from the pivot) and of drops between snapshots.
 
 The tables have one row per query, system and measure. Rows are sorted by snapshot, system,
 measure and query.
@@ -64,7 +64,7 @@ def query_scores(
 def query_score_drops(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Return a table with the score drop of each query between snapshots that both judge it."""
+    """Return a table with each query's score drop between two snapshots that both judge it."""
     frames = [pl.DataFrame(schema=QUERY_DROPS)]
     for a, b in parameters.snapshot_pairs(len(snapshots)):
         common = core_query_ids([snapshots[a], snapshots[b]])

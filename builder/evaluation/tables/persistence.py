@@ -148,6 +148,6 @@ def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[st
 
 
 def compute_persistence_quantities(means: MeansBySymbol) -> dict[str, Floats]:
-    """Compute the array of each quantity, by name; without a pivot, only those that need none."""
+    """Compute the array of each quantity, by name; without a pivot, skip those that need one."""
     has_pivot = "P" in means
     return {q.name: q.formula(means) for q in QUANTITIES if has_pivot or not q.needs_pivot}

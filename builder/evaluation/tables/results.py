@@ -81,7 +81,7 @@ def _finite_or_none(value: float) -> float | None:
 
 
 def _value_and_interval(value: Floats, samples: Floats, confidence: float) -> list[Floats]:
-    """Return arrays: value, lower and upper confidence bound, and number of resamples."""
+    """Return the value, its confidence bounds, and the number of resamples, as four arrays."""
     low, high, defined = percentile_interval(samples, confidence)
     # a bound that differs from the value only by rounding is set to the value
     low, high = (
