@@ -15,7 +15,7 @@ from builder.explore.queries import TOPICS, query_link
 from builder.explore.render import Page, link
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, paged_table
+from builder.explore.tables import Column, render_paged_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, decimal_cell, empty_note
 from schemas.alignment import CHANGE_BANDS, DOCUMENT_STATUSES, QUERY_STATUSES
@@ -138,7 +138,7 @@ def changes_page(source: CollectionSource, request: PageRequest) -> Page:
         "qrels": QREL_COLUMNS,
     }
     caption = f"Changes in {KINDS[kind]} from {start} to {end}"
-    found = paged_table(
+    found = render_paged_table(
         source,
         request,
         caption,

@@ -14,7 +14,7 @@ from builder.explore.queries import query_link
 from builder.explore.render import Page, link, render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, table
+from builder.explore.tables import Column, render_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, decimal_cell, section, share_cell
 
@@ -172,7 +172,7 @@ def _versions_section(
     values: dict[str, Any],
 ) -> Markup:
     """Render a table of a document's versions and a table of the changes between them."""
-    version_table = table(
+    version_table = render_table(
         source,
         "The page in each snapshot",
         VERSION_COLUMNS,
@@ -198,7 +198,7 @@ def _versions_section(
         Column("Words after", "tokens_to"),
         Column("Difference", lambda r: _compare_link(r, str(values["doc"]))),
     )
-    change_table = table(
+    change_table = render_table(
         source,
         "What happened between snapshots",
         columns,
@@ -250,7 +250,7 @@ def _judgements_section(
         ),
         Column("Source", "source", "click, manual or release"),
     )
-    found = table(
+    found = render_table(
         source,
         "Judgements of the page",
         columns,

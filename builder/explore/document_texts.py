@@ -10,7 +10,7 @@ from builder.explore.page_request import PageRequest
 from builder.explore.render import render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, statement_table
+from builder.explore.tables import Column, render_statement_table
 from builder.explore.word_diff import MAX_WORDS, diff_words
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, empty_note, paragraph, section
@@ -145,7 +145,7 @@ def translation_section(
             "Possible errors in the translation",
         ),
     )
-    sentences = statement_table(
+    sentences = render_statement_table(
         source,
         f"Sentences of {snapshot}",
         columns,

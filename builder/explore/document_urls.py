@@ -7,7 +7,7 @@ from markupsafe import Markup
 from builder.explore.grades import document_link
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, table
+from builder.explore.tables import Column, render_table
 from builder.reporting.parts import Cell, section
 
 LOOSE = """
@@ -39,7 +39,7 @@ def urls_section(
         Column("Page", lambda r: Cell(document_link(r["doc_id"], r["url"]))),
         Column("Between", "snapshots"),
     )
-    found = table(
+    found = render_table(
         source,
         "URLs of the page",
         columns,

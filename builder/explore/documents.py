@@ -6,7 +6,7 @@ from builder.explore.page_request import PageRequest
 from builder.explore.render import Page
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Statement
-from builder.explore.tables import Column, paged_table
+from builder.explore.tables import Column, render_paged_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell
 
@@ -58,7 +58,7 @@ def documents_page(source: CollectionSource, request: PageRequest) -> Page:
     )
     statement = Statement(DOCUMENTS if has_urls else JUDGED_DOCUMENTS, dict(values))
     orders = ORDERS if has_urls else {"id": ORDERS["id"]}
-    found = paged_table(
+    found = render_paged_table(
         source, request, "Pages", columns, statement, orders, empty="No pages match these filters."
     )
     lead = (

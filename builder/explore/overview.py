@@ -12,7 +12,7 @@ from builder.explore.queries import IMPRESSION_ORDERS
 from builder.explore.render import Page, link, render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row
-from builder.explore.tables import Column, table
+from builder.explore.tables import Column, render_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, bullet_list, collapsible, empty_note, section, span
 from builder.reporting.render import join_markup
@@ -142,7 +142,7 @@ def _snapshots_section(source: CollectionSource) -> Any:
         "snapshots",
         "Snapshots",
         "Select a number to list the rows that it counts.",
-        table(
+        render_table(
             source,
             "Sizes of the snapshots",
             columns,
@@ -174,7 +174,7 @@ def checks_section(source: CollectionSource, drift: Mapping[str, Any]) -> Any:
             _construction_check_row(source, c) for c in drift["checks"] if c["verdict"] == outcome
         ]
         if rows:
-            check_table = table(source, caption, CHECK_COLUMNS, rows, None, empty="")
+            check_table = render_table(source, caption, CHECK_COLUMNS, rows, None, empty="")
             body.append(collapsible(f"{caption} ({len(rows)})", check_table, is_open=is_open))
     lead = (
         "Whether two snapshots were constructed in the same way; if not, differences between them "

@@ -5,7 +5,7 @@ from builder.explore.page_request import PageRequest
 from builder.explore.render import Page, link
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Statement
-from builder.explore.tables import Column, paged_table
+from builder.explore.tables import Column, render_paged_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell
 
@@ -93,7 +93,7 @@ def query_link(query_id: str, text: str | None) -> Cell:
     return Cell(link(f"/query/{query_id}", text or query_id))
 
 
-def _comma_separated(values: list[str] | None) -> str:
+def _join_with_commas(values: list[str] | None) -> str:
     return ", ".join(values) if values else numbers.DASH
 
 
@@ -106,11 +106,11 @@ COLUMNS = (
     ),
     Column("English", "text_en", "English translation, or a dash"),
     Column(
-        "Topics", lambda r: _comma_separated(r["topics"]), "Topics whose names the query mentions"
+        "Topics", lambda r: _join_with_commas(r["topics"]), "Topics whose names the query mentions"
     ),
     Column(
         "Split",
-        lambda r: _comma_separated(list(dict.fromkeys(r["splits"] or ()))),
+        lambda r: _join_with_commas(list(dict.fromkeys(r["splits"] or ()))),
         "Splits in chronological order: train, heldout, test, or seen (in training)",
     ),
     Column("Snapshots", "listed", "Number of snapshots that list the query", "listed"),
@@ -157,7 +157,7 @@ def queries_page(source: CollectionSource, request: PageRequest) -> Page:
         create_select_field("sort", "Order", sort, [(name, SORTS[name]) for name in orders]),
     ]
     visible = [field for field in fields if topics or field.name != "topic"]
-    listed = paged_table(
+    listed = render_paged_table(
         source,
         request,
         "Queries",

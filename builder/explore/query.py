@@ -12,7 +12,7 @@ from builder.explore.query_systems import systems_sections
 from builder.explore.render import Page, link, render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, statement_table, table
+from builder.explore.tables import Column, render_statement_table, render_table
 from builder.reporting import charts
 from builder.reporting.parts import Cell, decimal_cell, empty_note, section
 
@@ -129,7 +129,9 @@ def _statistics_over_time_section(
     """Render a table of a query's statistics per snapshot and a line chart of its impressions."""
     columns = [c for c in SNAPSHOT_COLUMNS if not (source.is_imported and c.value in LOG_COLUMNS)]
     statement = Statement(SNAPSHOT_ROWS, values)
-    found = table(source, "The query in each snapshot", columns, snapshot_rows, statement, empty="")
+    found = render_table(
+        source, "The query in each snapshot", columns, snapshot_rows, statement, empty=""
+    )
     names = [row["snapshot"] for row in snapshot_rows]
     counts = [row["impressions"] for row in snapshot_rows]
     if source.is_imported and not any(counts):
@@ -160,7 +162,7 @@ def _grade_changes_section(
             "Dice coefficient of the word sets of both versions, for updated pages",
         ),
     )
-    found = statement_table(
+    found = render_statement_table(
         source,
         "Grades that differ between consecutive snapshots",
         columns,
@@ -198,7 +200,7 @@ def _translation_section(source: CollectionSource, values: dict[str, Any]) -> Ma
             "Possible errors in the translation",
         ),
     )
-    found = statement_table(
+    found = render_statement_table(
         source,
         "Translation of the query",
         columns,

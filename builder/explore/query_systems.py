@@ -16,7 +16,7 @@ from builder.explore.render import link, render_macro
 from builder.explore.runs import MEASURES
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, table
+from builder.explore.tables import Column, render_table
 from builder.reporting import charts, numbers
 from builder.reporting.charts import series_color
 from builder.reporting.parts import Cell, decimal_cell, empty_note, grid, section
@@ -57,7 +57,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
     chosen = render_filter_form(
         request, create_select_field("measure", "Measure", measure, MEASURES), anchor="runs"
     )
-    made = table(
+    made = render_table(
         source, f"{measure} and rank of each system", _score_columns(request), rows, None, empty=""
     )
     return [
@@ -158,7 +158,7 @@ def _attribution_markup(
         "in both snapshots, so the contribution of query changes is zero."
     )
     return render_macro(
-        "attribution", heading, [table(source, heading, columns, rows, None, empty="")], note
+        "attribution", heading, [render_table(source, heading, columns, rows, None, empty="")], note
     )
 
 

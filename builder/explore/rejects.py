@@ -9,7 +9,7 @@ from builder.explore.page_request import PageRequest, page_url
 from builder.explore.render import Page, link
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, paged_table, table
+from builder.explore.tables import Column, render_paged_table, render_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, section
 
@@ -56,7 +56,7 @@ def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
     chosen = render_filter_form(
         request, *fields, create_search_field("file", "Part of the file name", values["file"])
     )
-    found = paged_table(
+    found = render_paged_table(
         source,
         request,
         "Rejected rows",
@@ -101,7 +101,7 @@ def _summary_table(source: CollectionSource, values: Mapping[str, str]) -> Marku
         Column("Stage", "stage", "Stage that rejected the rows"),
         *map(count_column, names),
     )
-    return table(
+    return render_table(
         source,
         "Rejected rows by reason, stage and snapshot",
         columns,

@@ -13,7 +13,7 @@ from builder.explore.render import Page, render_macro
 from builder.explore.runs import MEASURES
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, table
+from builder.explore.tables import Column, render_table
 from builder.reporting import charts
 from builder.reporting.charts import Chart, LinearScale, format_tick, series_color
 from builder.reporting.parts import decimal_cell, empty_note, grid, paragraph, section
@@ -111,7 +111,7 @@ def _scores_over_time_section(
         "The first system is better where the difference is positive.",
         grid(
             render_macro("block", charts.line_chart(title, names, [line])),
-            table(source, "Differences by snapshot", columns, over, None, empty=""),
+            render_table(source, "Differences by snapshot", columns, over, None, empty=""),
         ),
     )
 
@@ -151,7 +151,7 @@ def _snapshot_section(
         "query.",
         grid(
             _scatter_plot(ordered[:MAX_POINTS], first, second, measure),
-            table(
+            render_table(
                 source, "Largest differences", columns, made, None, empty="No queries were scored."
             ),
         ),

@@ -31,8 +31,8 @@ class Column:
         label: Heading.
         value: Key of the value in a row, or a function that returns the cell of a row.
         hint: Description of the column and its unit.
-        sort: Key in `orders` of `paged_table` by which a click on the heading sorts; empty if the
-            column is not sortable.
+        sort: Key in `orders` of `render_paged_table` by which a click on the heading sorts; empty
+            if the column is not sortable.
     """
 
     label: str
@@ -50,7 +50,7 @@ class Column:
         return Cell(numbers.DASH if content is None else content)
 
 
-def statement_table(
+def render_statement_table(
     source: CollectionSource,
     caption: str,
     columns: Sequence[Column],
@@ -68,10 +68,10 @@ def statement_table(
         empty: Sentence to show if there are no rows.
     """
     rows = source.rows(statement)
-    return table(source, caption, columns, rows, statement, empty=empty)
+    return render_table(source, caption, columns, rows, statement, empty=empty)
 
 
-def table(
+def render_table(
     source: CollectionSource,
     caption: str,
     columns: Sequence[Column],
@@ -95,10 +95,12 @@ def table(
     if not rows:
         return empty_note(empty)
     headers = [(column.label, column.hint, "", "") for column in columns]
-    return _render_table(source, caption, columns, headers, rows, statement, statement_rows)
+    return _render_table_with_headers(
+        source, caption, columns, headers, rows, statement, statement_rows
+    )
 
 
-def paged_table(
+def render_paged_table(
     source: CollectionSource,
     request: PageRequest,
     caption: str,
@@ -146,7 +148,7 @@ def paged_table(
         )
         for c in columns
     ]
-    body = _render_table(source, caption, columns, headers, rows, slice_)
+    body = _render_table_with_headers(source, caption, columns, headers, rows, slice_)
     last = -(-total // PAGE_SIZE)
     steps = [
         ("First", request.url_with_parameters(page=None) if page > 1 else ""),
@@ -159,7 +161,7 @@ def paged_table(
     return join_markup(body, render_macro("pages", position, steps if last > 1 else []))
 
 
-def _render_table(
+def _render_table_with_headers(
     source: CollectionSource,
     caption: str,
     columns: Sequence[Column],

@@ -63,7 +63,7 @@ def create_view(connection: duckdb.DuckDBPyConnection, collection: Collection, n
     if relations:
         reduce(lambda all_rows, rows: all_rows.union(rows), relations).create_view(name)
     else:
-        connection.from_arrow(_empty_table(name)).create(name)
+        connection.from_arrow(_create_empty_table(name)).create(name)
 
 
 def _file_relation(
@@ -112,7 +112,7 @@ def _add_key_column(
     return joined.select(duckdb.StarExpression(exclude=["known"]), stable)
 
 
-def _empty_table(name: str) -> pa.Table:
+def _create_empty_table(name: str) -> pa.Table:
     """Return an empty table with the columns of the view of a table."""
     schema = arrow_schema(TABLES[name])
     if name in SNAPSHOT_TABLES:
@@ -125,23 +125,23 @@ def _empty_table(name: str) -> pa.Table:
 def create_view_sql(collection: Collection, name: str) -> str:
     """Return the SQL that creates the view of a table, with all values as quoted literals."""
     parts = [
-        _select_sql(collection, name, table.paths, snapshot)
+        _create_select_sql(collection, name, table.paths, snapshot)
         for table, snapshot in table_files(collection, name)
         if table.paths
     ]
     if not parts:
-        parts = [f"SELECT {_empty_view_columns(name)} WHERE false"]
+        parts = [f"SELECT {_columns_of_empty_view(name)} WHERE false"]
     return f"CREATE OR REPLACE TEMP VIEW {name} AS\n" + "\nUNION ALL\n".join(parts) + ";"
 
 
-def _empty_view_columns(name: str) -> str:
+def _columns_of_empty_view(name: str) -> str:
     with duckdb.connect() as connection:
-        relation = connection.from_arrow(_empty_table(name))
+        relation = connection.from_arrow(_create_empty_table(name))
         kinds = zip(relation.columns, relation.types, strict=True)
         return ", ".join(f"NULL::{kind} AS {column}" for column, kind in kinds)
 
 
-def _select_sql(
+def _create_select_sql(
     collection: Collection, name: str, paths: Sequence[Path], snapshot: str | None
 ) -> str:
     columns = list(TABLES[name].dtypes())
