@@ -105,7 +105,7 @@ def attribute_score_changes(
             the document changes of a pair of snapshots are not recorded.
     """
     paths = _assign_run_files(runs, qrels)
-    earlier_paths = _assign_run_files(earlier_statistics, qrels)
+    earlier_run_files = _assign_run_files(earlier_statistics, qrels)
     judged = {name: read_qrels(path, splits) for name, path in qrels.items()}
     names = list(qrels)
     changes = [
@@ -124,9 +124,9 @@ def attribute_score_changes(
             parse_measures(measures),
             depth,
             _read_ranking_with_earlier_statistics(
-                earlier_paths, (system, pair[1]), judged, depth, qrels
+                earlier_run_files, (system, pair[1]), judged, depth, qrels
             )
-            if earlier_paths
+            if earlier_run_files
             else None,
         )
     ]
@@ -145,22 +145,22 @@ def _assign_run_files(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[P
 
 
 def _read_ranking_with_earlier_statistics(
-    earlier_paths: Mapping[Pair, RunFile],
-    key: Pair,
+    earlier_run_files: Mapping[Pair, RunFile],
+    system_and_snapshot: Pair,
     judged: Mapping[str, pl.DataFrame],
     depth: int,
     qrels: Mapping[str, Path],
 ) -> pl.DataFrame:
     """Read a system's ranking computed with the statistics of the preceding snapshot."""
-    system, snapshot = key
-    if key not in earlier_paths:
-        found = ", ".join(f"{s} for {n}" for s, n in sorted(earlier_paths))
+    system, snapshot = system_and_snapshot
+    if system_and_snapshot not in earlier_run_files:
+        found = ", ".join(f"{s} for {n}" for s, n in sorted(earlier_run_files))
         raise UsageError(
             f"expected a run of {system} for {snapshot}, ranked with the statistics of the "
             f"preceding snapshot, found {found}; its path must name the system and the snapshot"
         )
     run, _ = _read_run_with_aligned_ids(
-        earlier_paths[key], judged[snapshot], depth, qrels[snapshot].parent
+        earlier_run_files[system_and_snapshot], judged[snapshot], depth, qrels[snapshot].parent
     )
     return run.ranking
 
@@ -182,19 +182,19 @@ def unchanged_document_ids(document_changes: Path, pair: Pair) -> pl.Series:
 
 
 def _read_run_with_aligned_ids(
-    file: RunFile, judged: pl.DataFrame, depth: int, snapshot: Path
+    file: RunFile, judged: pl.DataFrame, depth: int, snapshot_folder: Path
 ) -> tuple[Run, pl.DataFrame]:
     """Read a run; return it and the judgements, with ids that are the same in all snapshots."""
-    run = read_snapshot_run(file.path, depth, snapshot)
+    run = read_snapshot_run(file.path, depth, snapshot_folder)
     scorer = RunScorer(judged, [])
     require_judged_queries(scorer.score(run), scorer, file)
-    keyed = replace(run, ranking=replace_ids_with_keys(run.ranking, snapshot))
-    return keyed, replace_ids_with_keys(judged, snapshot)
+    keyed = replace(run, ranking=replace_ids_with_keys(run.ranking, snapshot_folder))
+    return keyed, replace_ids_with_keys(judged, snapshot_folder)
 
 
 def _attribute_change_by_measure(
     runs_and_qrels: Sequence[tuple[Run, pl.DataFrame]],
-    unchanged: pl.Series,
+    unchanged_doc_ids: pl.Series,
     measures: Sequence[Measure],
     depth: int,
     earlier_statistics: pl.DataFrame | None,
@@ -210,4 +210,4 @@ def _attribute_change_by_measure(
             values = scorer.score(ranked).values[:, 0]
             return dict(zip(scorer.query_ids, values.tolist(), strict=True))
 
-        yield measure, attribute_change(before, after, unchanged, score, earlier_statistics)
+        yield measure, attribute_change(before, after, unchanged_doc_ids, score, earlier_statistics)

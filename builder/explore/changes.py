@@ -151,7 +151,7 @@ def changes_page(source: CollectionSource, request: PageRequest) -> Page:
 
 
 def _statement_values(source: CollectionSource, request: PageRequest, kind: str) -> dict[str, str]:
-    topics = [row["topic_id"] for row in source.rows(Statement(TOPICS))]
+    topics = [row["topic_id"] for row in source.fetch_rows(Statement(TOPICS))]
     return {
         "status": request.choice_parameter("status", STATUSES[kind]),
         "degree": request.choice_parameter("degree", CHANGE_BANDS),
@@ -183,7 +183,7 @@ def _create_filter_fields(
             create_select_field("degree", "Degree", values["degree"], [ALL, *CHANGE_BANDS])
         )
         fields.append(create_search_field("host", "Part of the host", values["host"]))
-    elif topics := source.rows(Statement(TOPICS)):
+    elif topics := source.fetch_rows(Statement(TOPICS)):
         options = [ALL, *((t["topic_id"], t["label"]) for t in topics)]
         fields.append(create_select_field("topic", "Topic", values["topic"], options))
     return fields
@@ -196,7 +196,7 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
     def document_cell(row: Row) -> Cell:
         key = row["doc_id"]
         if key not in urls:
-            found = source.rows(Statement(URLS, {"ids": [key]}))
+            found = source.fetch_rows(Statement(URLS, {"ids": [key]}))
             urls[key] = found[0]["url"] if found else key
         return Cell(document_link(key, urls[key]))
 
@@ -206,7 +206,7 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
         pair = {"from": values["from"], "to": values["to"]}
         return Cell(link(page_url(f"/page/{row['doc_id']}", **pair) + "#difference", "compare"))
 
-    def match_cell(row: Row) -> Cell:
+    def matched_url_cell(row: Row) -> Cell:
         if row["matched_id"] is None:
             return Cell(numbers.DASH)
         return Cell(link(f"/page/{row['matched_id']}", row["matched_by"]))
@@ -237,7 +237,7 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
         ),
         Column(
             "Other URL",
-            match_cell,
+            matched_url_cell,
             "loose: differs only in scheme, www or trailing slash; moved: same text at another URL",
         ),
         Column("Difference", comparison_cell),

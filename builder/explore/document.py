@@ -45,12 +45,12 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
         HTTPException: 404 if the collection does not contain the document.
     """
     values: dict[str, Any] = {"doc": doc_id}
-    map_rows = source.rows(Statement(MAP_ROW, values))
-    judged = source.rows(Statement(QRELS, values))
-    ids = [row["id"] for row in source.rows(Statement(RELEASE_IDS, values))] or [doc_id]
+    map_rows = source.fetch_rows(Statement(MAP_ROW, values))
+    judged = source.fetch_rows(Statement(QRELS, values))
+    ids = [row["id"] for row in source.fetch_rows(Statement(RELEASE_IDS, values))] or [doc_id]
     values["ids"] = ids
-    versions = source.rows(Statement(VERSIONS, values))
-    changes = source.rows(Statement(DOCUMENT_CHANGES, values))
+    versions = source.fetch_rows(Statement(VERSIONS, values))
+    changes = source.fetch_rows(Statement(DOCUMENT_CHANGES, values))
     if not (map_rows or judged or versions):
         raise HTTPException(404, "The collection does not contain a page with this id.")
     title = next((v["title"] for v in reversed(versions) if v["title"]), None)
@@ -196,7 +196,7 @@ def _versions_section(
         ),
         Column("Words before", "tokens_from"),
         Column("Words after", "tokens_to"),
-        Column("Difference", lambda r: _compare_link(r, str(values["doc"]))),
+        Column("Difference", lambda r: _diff_link(r, str(values["doc"]))),
     )
     change_table = render_table(
         source,
@@ -216,7 +216,7 @@ def _status_text(row: Row) -> str:
     return f"{status}, {row['band']}" if row["band"] else status
 
 
-def _compare_link(row: Row, doc_id: str) -> Cell:
+def _diff_link(row: Row, doc_id: str) -> Cell:
     if row["status"] not in ("updated", "unchanged"):
         return Cell(numbers.DASH)
     values = {"from": row["from_snapshot"], "to": row["to_snapshot"]}

@@ -62,9 +62,9 @@ def diff_section(
         both = (("source", "source"), ("english", "English"))
         fields.append(create_select_field("language", "Text", language, both))
     before, after = (
-        source.rows(Statement(TEXT, {**values, "snapshot": n}))[0] for n in (start, end)
+        source.fetch_rows(Statement(TEXT, {**values, "snapshot": n}))[0] for n in (start, end)
     )
-    diff = diff_words(_full_text(before, suffix), _full_text(after, suffix))
+    diff = diff_words(_title_and_text(before, suffix), _title_and_text(after, suffix))
     removed = numbers.pluralize(diff.removed, "word")
     count = f"{removed} removed, {numbers.format_count(diff.added)} added"
     if diff.omitted:
@@ -90,7 +90,7 @@ def _language_code(source: CollectionSource, suffix: str) -> str:
     return next((k for k, own in source.collection.languages.items() if own == suffix), "und")
 
 
-def _full_text(row: Row, suffix: str) -> str:
+def _title_and_text(row: Row, suffix: str) -> str:
     """Return the title and text of a document version, separated by a line break."""
     return f"{row[f'title{suffix}'] or ''}\n{row[f'text{suffix}'] or ''}".strip()
 
@@ -110,14 +110,14 @@ def translation_section(
     """
     heading = "Translation"
     lead = "Every sentence with its translation, and flags for possible errors."
-    done = source.rows(Statement(TRANSLATED, values))
+    done = source.fetch_rows(Statement(TRANSLATED, values))
     if not done:
         return section(
             "translation",
             heading,
             lead,
             empty_note("The collection does not contain a translation of this page."),
-            _source_text(source, versions, values),
+            _render_source_text(source, versions, values),
         )
     names = [row["snapshot"] for row in done]
     snapshot = request.choice_parameter("snapshot", names, names[-1])
@@ -155,14 +155,14 @@ def translation_section(
     return section("translation", heading, lead, chosen, paragraph(count, "note"), sentences)
 
 
-def _source_text(
+def _render_source_text(
     source: CollectionSource, versions: Sequence[Row], values: dict[str, Any]
 ) -> Markup | None:
     """Render the source text of a document's last version; return None if it has no versions."""
     if not versions:
         return None
     name = versions[-1]["snapshot"]
-    row = source.rows(Statement(TEXT, {**values, "snapshot": name}))[0]
-    diff = diff_words(_full_text(row, ""), _full_text(row, ""))
+    row = source.fetch_rows(Statement(TEXT, {**values, "snapshot": name}))[0]
+    diff = diff_words(_title_and_text(row, ""), _title_and_text(row, ""))
     language = {"language": _language_code(source, "")}
     return render_macro("difference", f"The text in {name}", diff.runs, language)

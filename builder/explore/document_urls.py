@@ -31,7 +31,7 @@ def urls_section(
         if row["loose_id"] is not None:
             values = {"doc": doc_id, "loose": row["loose_id"]}
             label = "differs only in scheme, www or trailing slash (loose match)"
-            same = source.rows(Statement(LOOSE, values))
+            same = source.fetch_rows(Statement(LOOSE, values))
             rows += [_url_row(label, None, r["doc_id"], r["url"]) for r in same]
     rows += [_matched_url_row(row) for row in changes if row["matched_id"]]
     columns = (

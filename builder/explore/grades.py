@@ -30,7 +30,9 @@ WHERE query_key = $query ORDER BY doc_key, qrels.snapshot
 """
 
 
-def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
+def render_grade_matrix(
+    source: CollectionSource, grades: Sequence[Row], values: dict[str, Any]
+) -> Markup:
     """Render grades as a table with one row per document and one column per snapshot.
 
     Documents with the highest grades come first.

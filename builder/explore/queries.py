@@ -138,7 +138,7 @@ IMPRESSION_ORDERS = ("impressions", "moved", "least")
 
 def queries_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/queries`, which lists queries."""
-    topics = [(row["topic_id"], row["label"]) for row in source.rows(Statement(TOPICS))]
+    topics = [(row["topic_id"], row["label"]) for row in source.fetch_rows(Statement(TOPICS))]
     values: dict[str, str] = {
         "text": request.text_parameter("text"),
         "topic": request.choice_parameter("topic", [name for name, _ in topics]),

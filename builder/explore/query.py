@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from builder.explore.grades import GRADES, document_link, format_grade, grade_matrix
+from builder.explore.grades import GRADES, document_link, format_grade, render_grade_matrix
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.query_systems import systems_sections
 from builder.explore.render import Page, link, render_macro
@@ -56,20 +56,20 @@ def query_page(source: CollectionSource, request: PageRequest, query_id: str) ->
         HTTPException: 404 if the collection does not contain the query.
     """
     values = {"query": query_id}
-    snapshot_rows = source.rows(Statement(SNAPSHOT_ROWS, values))
+    snapshot_rows = source.fetch_rows(Statement(SNAPSHOT_ROWS, values))
     if not any(row["listed"] or row["judged"] for row in snapshot_rows):
         raise HTTPException(404, "The collection does not contain a query with this id.")
-    map_rows = source.rows(Statement(MAP_ROW, values))
+    map_rows = source.fetch_rows(Statement(MAP_ROW, values))
     listed = [row for row in snapshot_rows if row["listed"]]
     text = listed[-1]["text"] if listed else map_rows[0]["text"] if map_rows else query_id
     english = next((row["text_en"] for row in reversed(listed) if row["text_en"]), None)
     lead = [english] if english else []
-    grades = source.rows(Statement(GRADES, values))
+    grades = source.fetch_rows(Statement(GRADES, values))
     scores = systems_sections(source, request, query_id)
     body = (
         _render_facts(source, query_id, map_rows, listed),
         _statistics_over_time_section(source, snapshot_rows, values),
-        grade_matrix(source, grades, values),
+        render_grade_matrix(source, grades, values),
         _grade_changes_section(source, grades, values),
         *scores,
         _translation_section(source, values),
@@ -84,7 +84,7 @@ def _render_facts(
 ) -> Markup:
     """Render a query's id, topics and variants, and whether every snapshot lists the query."""
     topics = sorted({topic for row in listed_rows for topic in row["topics"] or ()})
-    rows = source.rows(Statement(TOPIC_LABELS, {"topics": topics})) if topics else []
+    rows = source.fetch_rows(Statement(TOPIC_LABELS, {"topics": topics})) if topics else []
     labels = {row["topic_id"]: row["label"] for row in rows}
     topic_links = [
         link(page_url("/queries", topic=t), labels[t]) if t in labels else t for t in topics

@@ -41,7 +41,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
         return []
     measure = request.choice_parameter("measure", MEASURES, MEASURES[0])
     statement = Statement(QUERY_SCORES, {"query": query_id})
-    found = [row for row in source.rows(statement) if row["measure"] == measure]
+    found = [row for row in source.fetch_rows(statement) if row["measure"] == measure]
     heading, lead = "Systems", f"{measure} of each system for this query, and its change over time."
     if not found:
         return [section("runs", heading, lead, empty_note("No runs were scored for this query."))]
@@ -53,7 +53,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
         for number, system in enumerate(source.systems)
     ]
     chart = charts.line_chart(f"{measure} of the query", source.snapshots, series)
-    rows = _scores_to_rows(source, scores)
+    rows = _score_rows(source, scores)
     chosen = render_filter_form(
         request, create_select_field("measure", "Measure", measure, MEASURES), anchor="runs"
     )
@@ -72,9 +72,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
     ]
 
 
-def _scores_to_rows(
-    source: CollectionSource, scores: dict[tuple[str, str], float | None]
-) -> list[Row]:
+def _score_rows(source: CollectionSource, scores: dict[tuple[str, str], float | None]) -> list[Row]:
     """Return one row per snapshot and system: score, rank, change from the previous snapshot."""
     rows: list[Row] = []
     for index, name in enumerate(source.snapshots):
@@ -181,11 +179,12 @@ def attribute_query_score_change(
     for name in snapshots:
         values: dict[str, Any] = {"query": query_id, "system": system, "snapshot": name}
         run = pl.DataFrame(
-            source.rows(Statement(RANKED, values)),
+            source.fetch_rows(Statement(RANKED, values)),
             schema={"doc_id": pl.String, "score": pl.Float64},
         )
         qrels = pl.DataFrame(
-            source.rows(Statement(QRELS, values)), schema={"doc_id": pl.String, "grade": pl.UInt8}
+            source.fetch_rows(Statement(QRELS, values)),
+            schema={"doc_id": pl.String, "grade": pl.UInt8},
         )
         key = pl.lit(query_id).alias("query_id")
         sides.append(

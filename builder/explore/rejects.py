@@ -33,7 +33,7 @@ STAGE_REASONS = "SELECT DISTINCT stage, reason FROM rejects ORDER BY stage, reas
 
 def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/rejects`, which counts and lists rejected rows."""
-    known = source.rows(Statement(STAGE_REASONS))
+    known = source.fetch_rows(Statement(STAGE_REASONS))
     stages = sorted({row["stage"] for row in known})
     reasons = sorted({row["reason"] for row in known})
     values = {
@@ -76,7 +76,7 @@ def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
 def _summary_table(source: CollectionSource, values: Mapping[str, str]) -> Markup:
     """Render counts of rejected rows: one row per stage and reason, one column per snapshot."""
     statement = Statement(REASONS, dict(values))
-    statement_rows = source.rows(statement)
+    statement_rows = source.fetch_rows(statement)
     counts = {(r["stage"], r["reason"], r["snapshot"]): r["rows"] for r in statement_rows}
     named = sorted({(r["stage"], r["reason"]) for r in statement_rows})
     rows = [{"stage": stage, "reason": reason} for stage, reason in named]

@@ -122,9 +122,9 @@ class CollectionSource:
         Raises:
             FormatError: A file of the table is damaged.
         """
-        return bool(self.rows(Statement(FIRST_ROW_SQL[table])))
+        return bool(self.fetch_rows(Statement(FIRST_ROW_SQL[table])))
 
-    def rows(self, statement: Statement) -> list[Row]:
+    def fetch_rows(self, statement: Statement) -> list[Row]:
         """Run a statement, and return its rows as dictionaries from column name to value.
 
         Raises:
@@ -153,9 +153,9 @@ class CollectionSource:
             self._running.discard(cursor)
             cursor.close()
 
-    def scalar(self, statement: Statement) -> Any:
+    def fetch_scalar(self, statement: Statement) -> Any:
         """Run a statement that returns a single row, and return the first value of that row."""
-        (row,) = self.rows(statement)
+        (row,) = self.fetch_rows(statement)
         return next(iter(row.values()))
 
     @staticmethod

@@ -54,7 +54,7 @@ class Statement:
         """Return a statement that counts the rows returned by this statement."""
         return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)  # noqa: S608 - a constant
 
-    def slice_with_total(self, order: str, limit: int, offset: int) -> "Statement":
+    def slice_rows_with_total(self, order: str, limit: int, offset: int) -> "Statement":
         """Return a statement that selects a slice of the ordered rows and the total row count.
 
         The total count is in the column `all_rows`. DuckDB materializes all rows, which is fast

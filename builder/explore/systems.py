@@ -53,7 +53,7 @@ def systems_page(source: CollectionSource, request: PageRequest) -> Page:
     second = request.choice_parameter("second", source.systems, source.systems[1])
     measure = request.choice_parameter("measure", MEASURES, MEASURES[0])
     values: dict[str, Any] = {"first": first, "second": second, "measure": measure}
-    rows = source.rows(Statement(PAIRS, values))
+    rows = source.fetch_rows(Statement(PAIRS, values))
     names = [name for name in source.snapshots if any(r["snapshot"] == name for r in rows)]
     snapshot = request.choice_parameter("snapshot", names, names[-1] if names else "")
     chosen = render_filter_form(
@@ -130,7 +130,7 @@ def _snapshot_section(
     texts = {
         r["query_id"]: r["text"]
         for sql in (LISTED_TEXTS, TEXTS)
-        for r in source.rows(Statement(sql, {"ids": ids}))
+        for r in source.fetch_rows(Statement(sql, {"ids": ids}))
     }
     made = [{**row, "text": texts.get(row["query_id"])} for row in chosen]
     columns = (

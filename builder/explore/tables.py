@@ -67,7 +67,7 @@ def render_statement_table(
         statement: Statement to run.
         empty: Sentence to show if there are no rows.
     """
-    rows = source.rows(statement)
+    rows = source.fetch_rows(statement)
     return render_table(source, caption, columns, rows, statement, empty=empty)
 
 
@@ -127,9 +127,11 @@ def render_paged_table(
     page = request.integer_parameter("page")
     bounds = (orders[sort], PAGE_SIZE, (page - 1) * PAGE_SIZE)
     slice_ = statement.slice_rows(*bounds)
-    rows = source.rows(statement.slice_with_total(*bounds) if is_small else slice_)
+    rows = source.fetch_rows(statement.slice_rows_with_total(*bounds) if is_small else slice_)
     total = (
-        rows[0]["all_rows"] if rows and is_small else source.scalar(statement.to_count_statement())
+        rows[0]["all_rows"]
+        if rows and is_small
+        else source.fetch_scalar(statement.to_count_statement())
     )
     rows = [{name: v for name, v in row.items() if name != "all_rows"} for row in rows]
     if not rows:
@@ -194,13 +196,13 @@ def code_snippets(
     first, _, last = script.rpartition(";\n")
     polars = "import duckdb\n\n"
     if first:
-        polars += f"duckdb.execute({_triple_quoted(first)})\n"
-    query = _triple_quoted(last.removesuffix(";"))
+        polars += f"duckdb.execute({_to_triple_quoted_string(first)})\n"
+    query = _to_triple_quoted_string(last.removesuffix(";"))
     polars += f"rows = duckdb.sql({query}).pl()  # a Polars DataFrame"
     return [("Polars", polars), ("DuckDB", script), ("CSV", to_csv(rows))]
 
 
-def _triple_quoted(text: str) -> str:
+def _to_triple_quoted_string(text: str) -> str:
     """Return a text as a triple-quoted Python string literal."""
     escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""\n{escaped}\n"""'

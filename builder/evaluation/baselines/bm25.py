@@ -92,7 +92,7 @@ class Bm25Index:
         """Convert each query text to term ids; terms that occur in no document are omitted."""
         return self.analyzer.term_ids(texts, add_terms=False)
 
-    def document_term_ids(self, document: int) -> TermIds:
+    def document_term_ids(self, document_number: int) -> TermIds:
         """Return the term ids of a document in text order, with repetitions.
 
         Raises:
@@ -102,12 +102,12 @@ class Bm25Index:
             raise UsageError(
                 "BM25: the index does not contain document terms; build it with keep_terms=True"
             )
-        return np.array(self._documents[document], dtype=np.int32)
+        return np.array(self._documents[document_number], dtype=np.int32)
 
-    def postings(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    def postings(self, term_id: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """Return the numbers of the documents that contain a term, and its BM25 scores in them."""
         matrix = self._model.scores
-        start, end = matrix["indptr"][term], matrix["indptr"][term + 1]
+        start, end = matrix["indptr"][term_id], matrix["indptr"][term_id + 1]
         return matrix["indices"][start:end].astype(np.int64), matrix["data"][start:end]
 
     def idf(self, terms: TermIds) -> npt.NDArray[np.float64]:

@@ -28,27 +28,27 @@ RelevantDocuments = tuple[list[TermIds], list[float], list[str]]
 
 
 def search_expanded_queries(
-    index: Bm25Index, queries: pl.DataFrame, expanded: pl.DataFrame, *, tag: str = "expanded"
+    index: Bm25Index, queries: pl.DataFrame, expansions: pl.DataFrame, *, tag: str = "expanded"
 ) -> Run:
     """Search an index with expanded queries; queries without an expansion are used unchanged.
 
     Args:
         index: Index of the snapshot.
         queries: Columns `query_id` and `text`.
-        expanded: Expanded queries, schema `EXPANDED`, one row per query.
+        expansions: Expanded queries, schema `EXPANDED`, one row per query.
         tag: Name of the run.
     """
     plain = dict(query_ids_and_terms(index, queries))
 
-    def scores() -> Iterator[tuple[str, npt.NDArray[np.floating]]]:
-        for query_id, _, terms, weights in expanded.select(list(EXPANDED)).iter_rows():
+    def query_scores() -> Iterator[tuple[str, npt.NDArray[np.floating]]]:
+        for query_id, _, terms, weights in expansions.select(list(EXPANDED)).iter_rows():
             if terms is not None:
                 ids = [index.analyzer.vocabulary[term] for term in terms]
                 yield query_id, index.weighted_scores(np.array(ids), np.array(weights))
             elif len(plain[query_id]):
                 yield query_id, index.scores(plain[query_id])
 
-    return index.build_run(scores(), tag)
+    return index.build_run(query_scores(), tag)
 
 
 def build_expansion_frame(

@@ -73,7 +73,7 @@ def rm3(
     parameters = parameters or Rm3Parameters()
     judged = relevant_documents_by_query(index, feedback, parameters.fb_docs)
 
-    def rows() -> Iterator[tuple[str, str, TermIds, Floats]]:
+    def expansions() -> Iterator[tuple[str, str, TermIds, Floats]]:
         for query_id, query in query_ids_and_terms(index, queries):
             documents, weights, _ = judged.get(query_id, ([], [], []))
             source = "judged" if documents else "pseudo"
@@ -82,7 +82,7 @@ def rm3(
             model = relevance_model(documents, np.array(weights))
             yield query_id, source, *_interpolate_query(query, *model, parameters)
 
-    return build_expansion_frame(index, rows())
+    return build_expansion_frame(index, expansions())
 
 
 def _top_ranked_documents(

@@ -65,7 +65,9 @@ def run_sanity_check(
     """
     progress = progress or NoProgress()
     return [
-        _sanity_row(snapshot, Bm25Parameters(language=language, depth=DEPTH), suffix, progress)
+        _sanity_check_row(
+            snapshot, Bm25Parameters(language=language, depth=DEPTH), suffix, progress
+        )
         for language, suffix in languages.items()
         for snapshot in snapshots
         if _has_query_texts(snapshot.folder, suffix)
@@ -78,7 +80,7 @@ def _has_query_texts(folder: Path, suffix: str) -> bool:
     return texts.height > 0 and texts.to_series().null_count() == 0
 
 
-def _sanity_row(
+def _sanity_check_row(
     snapshot: Snapshot, parameters: Bm25Parameters, suffix: str, progress: Progress
 ) -> SanityCheckRow:
     files, queries_file = snapshot.document_files(), snapshot.folder / "queries.parquet"

@@ -29,19 +29,19 @@ def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Itera
         FormatError: An archive is damaged, encrypted or too large, or the path of a member leads
             outside the target folder.
     """
-    if not any(map(_is_zip, paths)):
+    if not any(map(_is_zip_archive, paths)):
         yield list(paths)
         return
     with tempfile.TemporaryDirectory(prefix=_SCRATCH) as scratch:
         yield [
             _extract_archive(path, Path(scratch) / str(number) / path.stem, max_bytes)
-            if _is_zip(path)
+            if _is_zip_archive(path)
             else path
             for number, path in enumerate(paths)
         ]
 
 
-def _is_zip(path: Path) -> bool:
+def _is_zip_archive(path: Path) -> bool:
     """Return whether a file is a zip archive, according to its suffix or content."""
     return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 

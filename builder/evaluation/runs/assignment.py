@@ -128,8 +128,8 @@ def _assign_run(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
             pattern = patterns[named[0]]
             system = _strip_snapshot(pattern, stem)
             if system == GENERIC_NAME and part != stem:
-                system = _system_from_parents(path, pattern)
-            return RunFile(system or _system_from_folder(path, pattern), named[0], path)
+                system = _system_name_from_parents(path, pattern)
+            return RunFile(system or _system_name_from_folder(path, pattern), named[0], path)
     if len(patterns) == 1:
         _reject_other_month(
             path, [part for part in parts[:CHECKED_PARTS] if part not in "/."], patterns
@@ -160,14 +160,14 @@ def _missing_file_hint(path: Path) -> str:
     return "" if path.exists() else "; the file does not exist"
 
 
-def _system_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
+def _system_name_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
     name = _strip_snapshot(pattern, path.absolute().parent.name)
     if not name:
         raise UsageError(f"{path}: expected the name of a system in the file or folder name")
     return name
 
 
-def _system_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
+def _system_name_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
     """Name a system after its closest parent folder that is not just a snapshot or language."""
     for folder in list(path.parents)[:3]:
         name = _strip_snapshot(pattern, folder.name)
