@@ -126,7 +126,7 @@ RELEASED: dict[str, type[TableSchema]] = {
     "queries": ReleasedQueries,
     "qrels": ReleasedQrels,
 }
-"""Schemas of imported snapshots, whose tables keep the ids of the release, by table name."""
+"""Schemas of tables that keep the original ids of an imported release, by table name."""
 
 __all__ = [
     "DOC_ID_PATTERN",

@@ -178,8 +178,8 @@ class Queries(TableSchema):
     topics = dy.List(dy.String(), description="Ids of the matching topics, sorted")
     split = dy.String(
         regex=rf"^({'|'.join(SPLITS)})$",
-        description="In the training snapshot: train or heldout; later: seen if the query or a "
-        "variant of it is in train, otherwise test",
+        description="In the training snapshot: train or heldout; in later snapshots: "
+        "seen if the query or a variant of it is in train, otherwise test",
     )
     impressions = count_column("Number of impressions in the snapshot")
     users = count_column("Number of distinct users")

@@ -20,7 +20,7 @@ from builder.statistics.regression import MIN_POINTS, Line, fit_line, slope_test
 from builder.statistics.significance import Floats
 
 CONSTANT_SCORES = "the scores are constant, so the slope is 0 and tests are undefined"
-THREE_BATCHES = "the p-value of Durbin-Watson is undefined for 3 batches"
+THREE_BATCHES = "the p-value of the Durbin-Watson test is undefined for 3 batches"
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "grades_recur": ("/changes", {"kind": "qrels", "direction": "changed"}),
     "pairs_recur": ("/changes", {"kind": "qrels", "direction": "lost"}),
 }
-"""URL path and parameters of the page that lists the rows that a check counts, by check id."""
+"""URL path and parameters of the page with the rows counted by a check, by check id."""
 
 
 def overview_page(source: CollectionSource, request: PageRequest) -> Page:  # noqa: ARG001 - every page takes both

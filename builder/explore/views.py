@@ -29,7 +29,7 @@ ID_COLUMNS = {
     "queries": {"query_id": "query"},
     "qrels": {"query_id": "query", "doc_id": "document"},
 }
-"""Id columns of each table that are valid only in one snapshot, with the kind in `ReleaseIds`."""
+"""Id columns whose ids depend on the snapshot, with their kind in `ReleaseIds`, by table."""
 
 Relation = duckdb.DuckDBPyRelation
 

@@ -126,7 +126,8 @@ def _candidate_terms(
 ) -> TermIds:
     """Return the rarest terms of the query, then the other terms with the highest P(w|R) idf(w).
 
-    There are at most `limit` terms of each kind; terms of the query are in query order.
+    There are at most `limit` terms of each kind; terms of the query are in query order. R is the
+    relevance model of the documents.
     """
     terms, probabilities = relevance_model(documents[0], np.array(documents[1]))
     new = ~np.isin(terms, query)

@@ -42,7 +42,7 @@ class PersistenceQuantity:
 
     Args:
         name: Name of the quantity, with the sign convention where it could be ambiguous.
-        ideal: Value for a system whose effectiveness does not change, if there is one.
+        ideal: Value for a system whose effectiveness does not change; None if there is none.
         needs: Symbols of the mean scores in the formula.
         denominators: Symbols of the mean scores that must not be zero.
         formula: Function that computes the values from the mean scores; NaN where a denominator is
