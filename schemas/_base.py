@@ -79,7 +79,7 @@ def variant_set_column() -> dy.String:
     """Define a column of ids of query variant sets: `v` + first 16 hex digits of an MD5 hash.
 
     The hash is computed from the name of the set if the set was read from a file, and otherwise
-    from the signature of the queries.
+    from the signature of the queries (the sorted stems of their content words).
     """
     return dy.String(
         nullable=True,

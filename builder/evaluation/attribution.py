@@ -2,8 +2,8 @@
 
 Applies `builder.drift.attribution` to run files. For each system, measure and pair of snapshots,
 returns the score change and the contribution of each of the three causes. The contributions are
-computed from eight cells: mean scores and query counts with each subset of the causes held
-constant.
+computed from eight cells, one per subset of the causes: mean scores and query counts with the
+causes of the subset held constant.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,8 +1,8 @@
 """Effectiveness measures computed by trec_eval, through the package pytrec_eval.
 
 Each run is truncated after the last relevant document, and unjudged documents are replaced by
-placeholders. The scores of all measures in `FAMILIES` stay the same, and a run of a million lines
-is scored in 0.2 seconds.
+placeholders. This does not change the scores of the measures in `_TREC_NAMES`, and a run of a
+million lines is scored in 0.2 seconds.
 """
 
 from collections.abc import Sequence

@@ -104,7 +104,7 @@ def zero_score_warnings(evaluation: Evaluation) -> list[str]:
 
 
 def to_json(evaluation: Evaluation, *, include_queries: bool = False) -> dict[str, Any]:
-    """Convert an evaluation to JSON values, with the structure in the docstring of this module.
+    """Convert an evaluation to JSON values, structured as in the docstring of this module.
 
     Args:
         evaluation: Evaluation to convert.

@@ -17,7 +17,7 @@ EXTRACTED_PREFIX = rf"^.*/{_SCRATCH}[^/]+/\d+/"
 
 @contextmanager
 def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list[Path]]:
-    """Extract zip files, and yield the paths with temporary folders in place of zip files.
+    """Extract zip files to temporary folders; yield the paths with the folders in their place.
 
     This is a context manager; the folders are deleted on exit.
 
