@@ -22,7 +22,7 @@ from builder.evaluation.tables.persistence import QUANTITIES
 from builder.explore.glossary import TERMS
 from builder.parameters import Section, StageParameters
 from builder.pipeline import STAGES
-from schemas.describe import describe
+from schemas.describe import describe_schema
 
 REFERENCE = Path(__file__).parent / "reference"
 GLOSSARY = Path(__file__).parent / "glossary.toml"
@@ -77,7 +77,7 @@ def tables() -> str:
     """Every table and its contract."""
     text = f"{_NOTE}# Tables\n\n`longeval schema` prints the same.\n\n"
     for name, contract in schemas.TABLES.items():
-        words = describe(contract)
+        words = describe_schema(contract)
         text += f"## {name}\n\n{words['description']}\n\n"
         text += _row("column", "type", "rules", "meaning") + "|---|---|---|---|\n"
         for c in words["columns"]:

@@ -17,11 +17,11 @@ from PIL import Image, ImageChops
 
 import builder
 from builder.evaluation import (
-    AttributedChange,
+    AttributedScoreChange,
     EvaluationParameters,
     attribute_score_changes,
     evaluate_paths,
-    evaluation_trend,
+    evaluation_trend_report,
     html_report,
     trend_chart,
 )
@@ -65,7 +65,7 @@ def main(demo: Path) -> None:
         parameters = EvaluationParameters(measures=(MEASURE,), pivot="bm25")
         evaluation = evaluate_paths(qrels, runs, parameters)
         draw_body(_section(html_report(evaluation), "full"), "evaluation", 400)
-        draw_page(trend_chart(evaluation_trend(evaluation)), "trend", width=700)
+        draw_page(trend_chart(evaluation_trend_report(evaluation)), "trend", width=700)
         changes = attribute_score_changes(
             qrels, version / "changes/documents.parquet", runs[:1], [MEASURE]
         )
@@ -83,7 +83,7 @@ def write_runs(version: Path, folder: Path) -> list[Path]:
     return [folder / name for name in depths]
 
 
-def attribution_figure(changed: AttributedChange) -> Markup:
+def attribution_figure(changed: AttributedScoreChange) -> Markup:
     """Draw the change of a mean score and what contributes to it as vertical bars."""
     part = changed.attribution
     bars = {"change": part.change, **part.contributions, "residual": part.statistics_and_system}

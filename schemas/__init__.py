@@ -45,7 +45,7 @@ from schemas.documents import Coverage, HostCoverage
 from schemas.drift import LostWords, PairDrift, WordCounts
 from schemas.ingest import Fetches, Impressions, LogQueries, LogUrls, Pages
 from schemas.intermediate import (
-    Gathered,
+    GatheredDocuments,
     GradedPairs,
     GradedQueries,
     KeptCandidates,
@@ -112,7 +112,7 @@ TABLES: dict[str, type[TableSchema]] = {
 INTERMEDIATE_TABLES: dict[str, type[TableSchema]] = {
     schema.table_name(): schema
     for schema in (
-        Gathered,
+        GatheredDocuments,
         PageVerdicts,
         KeptCandidates,
         GradedPairs,
@@ -126,7 +126,7 @@ RELEASED: dict[str, type[TableSchema]] = {
     "queries": ReleasedQueries,
     "qrels": ReleasedQrels,
 }
-"""Schemas of imported snapshots, whose tables keep the ids of the release, by table name."""
+"""Schemas of tables that keep the original ids of an imported release, by table name."""
 
 __all__ = [
     "DOC_ID_PATTERN",
@@ -147,7 +147,7 @@ __all__ = [
     "Documents",
     "DocumentsMap",
     "Fetches",
-    "Gathered",
+    "GatheredDocuments",
     "GradeCuts",
     "GradeSensitivity",
     "GradedPairs",

@@ -33,7 +33,7 @@ class TableSchema(dy.Schema):
         return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
     @classmethod
-    def sort_key(cls) -> tuple[str, ...]:
+    def sort_columns(cls) -> tuple[str, ...]:
         """Return the columns by which the rows of the table are sorted."""
         return cls.order or tuple(cls.primary_key())
 
@@ -79,7 +79,7 @@ def variant_set_column() -> dy.String:
     """Define a column of ids of query variant sets: `v` + first 16 hex digits of an MD5 hash.
 
     The hash is computed from the name of the set if the set was read from a file, and otherwise
-    from the signature of the queries.
+    from the signature of the queries (the sorted stems of their content words).
     """
     return dy.String(
         nullable=True,

@@ -43,7 +43,7 @@ class DocumentsMap(TableSchema):
     loose_id = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,
-        description="Smallest doc_id of all documents whose URLs differ only by scheme, www or "
+        description="Smallest doc_id of all documents whose URLs differ only in scheme, www or "
         "trailing slash; null if there are no such documents",
     )
     crawled = dy.List(
@@ -146,7 +146,7 @@ class DocumentChanges(TableSchema):
         nullable=True,
         regex=rf"^({'|'.join(MATCHES)})$",
         description="How a removed and an added document were matched. loose: the URLs differ only "
-        "by scheme, www or trailing slash; moved: the texts are near-identical; null if unmatched",
+        "in scheme, www or trailing slash; moved: the texts are near-identical; null if unmatched",
     )
     matched_id = dy.String(
         nullable=True,

@@ -58,7 +58,7 @@ class ClickDiagnostics(TableSchema):
 
 
 class GradeCuts(TableSchema):
-    """Minimum score of each grade; policy `target_shares` derives it from the first snapshot."""
+    """Minimum score of each grade, taken from the parameters or derived from the first snapshot."""
 
     grade = dy.UInt8(primary_key=True, min=1, max=2, description="Grade")
     cut = dy.Float64(min=0, description="Minimum score of the grade")

@@ -108,7 +108,9 @@ class ShownDocuments(TableSchema):
     """Documents shown for candidate queries, with their numbers of impressions."""
 
     doc = dy.UInt64(primary_key=True, description="Document key")
-    impressions = dy.UInt64(min=1, description="Number of times shown, counting every rank")
+    impressions = dy.UInt64(
+        min=1, description="Number of times the document was shown, at any rank"
+    )
 
 
 class Documents(TableSchema):
@@ -176,8 +178,8 @@ class Queries(TableSchema):
     topics = dy.List(dy.String(), description="Ids of the matching topics, sorted")
     split = dy.String(
         regex=rf"^({'|'.join(SPLITS)})$",
-        description="In the training snapshot: train or heldout; later: seen if the query or a "
-        "variant of it is in train, otherwise test",
+        description="In the training snapshot: train or heldout; in later snapshots: "
+        "seen if the query or a variant of it is in train, otherwise test",
     )
     impressions = count_column("Number of impressions in the snapshot")
     users = count_column("Number of distinct users")
@@ -205,16 +207,16 @@ class ClickEstimates(TableSchema):
         "Number of examinations under the alternative setting of `clicks.no_click`", nullable=True
     )
     attractiveness_alpha = pseudo_count_column(
-        "Prior of attractiveness: number of pseudo-clicks; equal in all rows"
+        "Attractiveness prior: pseudo-count of clicks; the same in all rows"
     )
     attractiveness_beta = pseudo_count_column(
-        "Prior of attractiveness: number of pseudo-skips; equal in all rows"
+        "Attractiveness prior: pseudo-count of skips; the same in all rows"
     )
     satisfaction_alpha = pseudo_count_column(
-        "Prior of satisfaction: number of pseudo-clicks that are last; equal in all rows"
+        "Satisfaction prior: pseudo-count of last clicks; the same in all rows"
     )
     satisfaction_beta = pseudo_count_column(
-        "Prior of satisfaction: number of pseudo-clicks that are not last; equal in all rows"
+        "Satisfaction prior: pseudo-count of clicks that are not last; the same in all rows"
     )
 
     @dy.rule()
@@ -242,7 +244,7 @@ class Qrels(TableSchema):
     last_clicks = count_column("Number of impressions with the last click on the document")
     source = dy.String(
         regex=r"^(click|manual|release)$",
-        description="Origin of the grade; release: unknown, since the grade was imported",
+        description="Origin of the grade; `release` means imported, so that the origin is unknown",
     )
     score_low = probability_column("Lower bound of the credible interval of the score")
     score_high = probability_column("Upper bound of the credible interval of the score")

@@ -9,7 +9,7 @@ from schemas._base import TableSchema
 _BOUNDS = {"min": ">= {}", "max": "<= {}", "min_length": "length >= {}", "regex": "matches {}"}
 
 
-def describe(schema: type[TableSchema]) -> dict[str, Any]:
+def describe_schema(schema: type[TableSchema]) -> dict[str, Any]:
     """Return a JSON-serializable description of a table schema.
 
     Returns:
@@ -35,7 +35,7 @@ def describe(schema: type[TableSchema]) -> dict[str, Any]:
             for name, rule in vars(schema).items()
             if hasattr(rule, "validation_fn")
         ],
-        "order": list(schema.sort_key()),
+        "order": list(schema.sort_columns()),
     }
 
 

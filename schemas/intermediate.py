@@ -14,7 +14,7 @@ from schemas.collection import (
 )
 
 
-class Gathered(Documents):
+class GatheredDocuments(Documents):
     """Documents of a snapshot before translation."""
 
 

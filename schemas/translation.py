@@ -44,7 +44,7 @@ dropped             the sentence is missing from the English text
 FIELDS = ("query", "text", "title")
 
 
-def _flags_column(description: str) -> dy.List:
+def _quality_flags_column(description: str) -> dy.List:
     """Define a column with lists of quality flags (see `SENTENCE_FLAGS`)."""
     return dy.List(dy.String(regex=rf"^({'|'.join(SENTENCE_FLAGS)})$"), description=description)
 
@@ -67,7 +67,7 @@ class Sentences(TableSchema):
         min_length=1, description="French sentence, with whitespace collapsed and no list markers"
     )
     en = dy.String(description="English sentence; empty if dropped")
-    flags = _flags_column("Flags of the sentence, in the order of `SENTENCE_FLAGS`")
+    flags = _quality_flags_column("Flags of the sentence, in the order of `SENTENCE_FLAGS`")
 
 
 class Translations(TableSchema):
@@ -83,7 +83,9 @@ class Translations(TableSchema):
         "Number of sentences kept in French because their translation failed"
     )
     dropped = count_column("Number of sentences without any English text")
-    flags = _flags_column("Distinct flags of the sentences, in the order of `SENTENCE_FLAGS`")
+    flags = _quality_flags_column(
+        "Distinct flags of the sentences, in the order of `SENTENCE_FLAGS`"
+    )
 
 
 class QueryCollisions(TableSchema):

@@ -128,11 +128,11 @@ def _search_snapshot(
         parameters: Parameters of BM25.
         column_suffix: Suffix of the text columns in the search language, such as `_en`.
     """
-    from builder.evaluation import search_snapshot, snapshot_statistics
+    from builder.evaluation import search_snapshot, snapshot_bm25_statistics
 
     statistics = None
     if statistics_source is not None:
-        statistics = snapshot_statistics(
+        statistics = snapshot_bm25_statistics(
             statistics_source.document_files(), parameters, suffix=column_suffix
         )
     return search_snapshot(
@@ -157,11 +157,11 @@ def _search_with_expansion(
     Returns:
         The run, and a note with the number of queries per source of feedback documents.
     """
-    from builder.evaluation import search_snapshot_expanded
+    from builder.evaluation import search_snapshot_with_expansion
 
     method = type(expansion).__name__.lower()
     tag = f"bm25-{parameters.language}-{method}"
-    run, expanded = search_snapshot_expanded(
+    run, expanded = search_snapshot_with_expansion(
         snapshot, earlier, expansion, parameters, suffix=column_suffix, tag=tag
     )
     sources = expanded["source"].to_list()

@@ -88,7 +88,7 @@ def schema(
     Example: longeval schema qrels
     """
     import schemas
-    from schemas.describe import describe
+    from schemas.describe import describe_schema
 
     if table == "findings":
         from builder.collection.validate import FINDINGS_SCHEMA
@@ -99,7 +99,7 @@ def schema(
         known = (*schemas.TABLES, "findings")
         raise UsageError(f"no table {table!r}; {suggest(table, known)}")
     names = [table] if table is not None else list(schemas.TABLES)
-    descriptions = {name: describe(schemas.TABLES[name]) for name in names}
+    descriptions = {name: describe_schema(schemas.TABLES[name]) for name in names}
     if format is OutputFormat.JSON:
         print_json(descriptions)
         return

@@ -31,7 +31,7 @@ from builder.io.disk import check_output_is_not_input
 
 if TYPE_CHECKING:
     from builder.collection.read import Collection
-    from builder.evaluation import SanityRow
+    from builder.evaluation import SanityCheckRow
 
 
 def evaluate(
@@ -202,12 +202,11 @@ def reproducibility(
     Example: longeval reproducibility demo/collection runs/bm25 runs/dense --pivot bm25
     """
     from builder.collection.read import open_collection
-    from builder.evaluation import extract_archives
-    from builder.evaluation import reproducibility as compare_rankings
+    from builder.evaluation import compare_runs_between_snapshots, extract_archives
 
     opened = open_collection(collection)
     with extract_archives(runs) as files:
-        comparisons = compare_rankings(
+        comparisons = compare_runs_between_snapshots(
             folders_by_snapshot(opened),
             opened.path / "documents_map.parquet",
             files,
@@ -230,18 +229,18 @@ def sanity(
     Example: longeval sanity demo/collection
     """
     from builder.collection.read import open_collection
-    from builder.evaluation import sanity_table
+    from builder.evaluation import run_sanity_check
 
     opened = open_collection(collection)
     snapshots = [opened.snapshot(name) for name in opened.snapshots]
-    rows = sanity_table(snapshots, opened.languages)
+    rows = run_sanity_check(snapshots, opened.languages)
     if format is OutputFormat.JSON:
         print_json(sanity_rows_to_json(rows))
     else:
         typer.echo(format_sanity_rows(rows))
 
 
-def format_sanity_rows(rows: "list[SanityRow]") -> str:
+def format_sanity_rows(rows: "list[SanityCheckRow]") -> str:
     """Format BM25 and chance scores as a text table, with one row per language and snapshot."""
     cells = [
         (

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from builder import BuildReport
     from builder.collection.imports.plan import ImportPlan
     from builder.collection.imports.release import ImportReport
-    from builder.evaluation.baselines.sanity import SanityRow
+    from builder.evaluation.baselines.sanity import SanityCheckRow
 
 
 def print_json(value: Any) -> None:
@@ -88,7 +88,7 @@ def _skipped_files_to_json(plan: "ImportPlan") -> dict[str, Any]:
     }
 
 
-def sanity_rows_to_json(rows: "list[SanityRow]") -> list[dict[str, Any]]:
+def sanity_rows_to_json(rows: "list[SanityCheckRow]") -> list[dict[str, Any]]:
     """Return the output of `longeval sanity --format json`: one object per row."""
     return [asdict(row) for row in rows]
 

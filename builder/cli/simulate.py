@@ -20,7 +20,7 @@ from builder.reporting.numbers import pluralize
 
 if TYPE_CHECKING:
     from builder.commands.build import BuildReport
-    from builder.evaluation import SanityRow
+    from builder.evaluation import SanityCheckRow
 
 
 class CrawlFormat(StrEnum):
@@ -121,7 +121,7 @@ def simulate(
         typer.echo(f"wrote {folder}; build it with: longeval build {folder / 'workflow.toml'}")
 
 
-def _print_sanity_scores(rows: "list[SanityRow] | None") -> None:
+def _print_sanity_scores(rows: "list[SanityCheckRow] | None") -> None:
     """Print the BM25 scores of the demo collection, or which extras to install to compute them."""
     from builder.cli.evaluation import format_sanity_rows
 

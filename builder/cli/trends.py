@@ -125,7 +125,7 @@ def fit_snapshot_trends(
     from builder.evaluation import (
         EvaluationParameters,
         evaluate_paths,
-        evaluation_trend,
+        evaluation_trend_report,
         extract_archives,
     )
 
@@ -135,7 +135,7 @@ def fit_snapshot_trends(
     parameters = EvaluationParameters(measures=names, resamples=0)
     with extract_archives(runs) as files:
         evaluation = evaluate_paths(qrels, files, parameters)
-    report = evaluation_trend(evaluation, residuals)  # type: ignore[arg-type]  # validated there
+    report = evaluation_trend_report(evaluation, residuals)  # type: ignore[arg-type]  # validated there
     _print_report(format, report, chart)
 
 
@@ -155,10 +155,10 @@ def fit_score_trends(
 
     Example: longeval trend scores scores.tsv
     """
-    from builder.evaluation import snapshot_trend_from_file
+    from builder.evaluation import snapshot_trend_report_from_file
 
     _check_chart_path(chart, scores)
-    report = snapshot_trend_from_file(scores, residuals)  # type: ignore[arg-type]  # validated there
+    report = snapshot_trend_report_from_file(scores, residuals)  # type: ignore[arg-type]  # validated there
     _print_report(format, report, chart)
 
 

@@ -28,7 +28,7 @@ from builder.runtime.references import Files, Same, TableReference
 from builder.runtime.stage import stage
 from schemas import (
     ClickEstimates,
-    Gathered,
+    GatheredDocuments,
     GradeCuts,
     GradedPairs,
     GradedQueries,
@@ -129,7 +129,7 @@ def grade_pairs(
     *,
     click_estimates: Same[ClickEstimates],
     candidates: Same[KeptCandidates],
-    documents: Same[Gathered],
+    documents: Same[GatheredDocuments],
     params: QrelParameters,
     limits: Limits,
     progress: Progress,

@@ -9,7 +9,7 @@ from builder.collection.read import open_collection
 from builder.collection.validate import validate
 from builder.commands.build import BuildReport, build
 from builder.errors import MissingExtraError
-from builder.evaluation import SanityRow, sanity_table
+from builder.evaluation import SanityCheckRow, run_sanity_check
 from builder.runtime.progress import Progress
 from builder.runtime.runner import Step
 from builder.simulation import Simulation, simulate
@@ -39,7 +39,7 @@ class DemoReport:
     world: Path
     build: BuildReport
     findings: list[Finding]
-    sanity: list[SanityRow] | None
+    sanity: list[SanityCheckRow] | None
 
 
 def demo(
@@ -67,10 +67,10 @@ def demo(
     return DemoReport(world, report, validate(report.root), _compute_sanity_scores(report.root))
 
 
-def _compute_sanity_scores(collection_folder: Path) -> list[SanityRow] | None:
+def _compute_sanity_scores(collection_folder: Path) -> list[SanityCheckRow] | None:
     collection = open_collection(collection_folder)
     try:
-        return sanity_table(
+        return run_sanity_check(
             [collection.snapshot(name) for name in collection.snapshots], collection.languages
         )
     except MissingExtraError:

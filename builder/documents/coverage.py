@@ -19,7 +19,15 @@ from builder.runtime.progress import Progress
 from builder.runtime.references import Same
 from builder.runtime.stage import stage
 from builder.text.keys import doc_id
-from schemas import Coverage, Gathered, HostCoverage, Impressions, LogUrls, Pages, ShownDocuments
+from schemas import (
+    Coverage,
+    GatheredDocuments,
+    HostCoverage,
+    Impressions,
+    LogUrls,
+    Pages,
+    ShownDocuments,
+)
 
 ROWS_PER_BATCH = 65_536
 NOT_IN_CRAWL = "not_in_crawl"
@@ -99,7 +107,7 @@ def measure_coverage(
     log_urls: Same[LogUrls],
     shown_documents: Same[ShownDocuments],
     pages: Same[Pages],
-    documents: Same[Gathered],
+    documents: Same[GatheredDocuments],
     limits: Limits,
     progress: Progress,
 ) -> Ledger:

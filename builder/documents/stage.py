@@ -1,9 +1,9 @@
 """The stage `documents`: selects the documents of a snapshot from its crawl.
 
 Input: pages of the crawl, documents shown for selected queries, URL lists and verdicts. Output: the
-table `gathered`, with the pages that were shown and a hash-based sample of the crawl, as LongEval
-defines them (Galuscakova et al. 2023, section 3), but without the pages that the rules exclude. The
-table has fingerprints, from which changes are detected, and groups of duplicates.
+table `gathered_documents`, with the pages that were shown and a hash-based sample of the crawl, as
+LongEval defines them (Galuscakova et al. 2023, section 3), but without the pages that the rules
+exclude. The table has fingerprints, from which changes are detected, and groups of duplicates.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ from builder.runtime.progress import Progress
 from builder.runtime.references import DocumentFilters, Files, Same
 from builder.runtime.stage import stage
 from builder.text.keys import key_to_id
-from schemas import Documents, Fetches, Gathered, Pages, PageVerdicts, ShownDocuments
+from schemas import Documents, Fetches, GatheredDocuments, Pages, PageVerdicts, ShownDocuments
 
 DUPLICATE = "duplicate"
 NEAR_DUPLICATE = "near_duplicate"
@@ -61,7 +61,7 @@ FROM fingerprinted GROUP BY prefix ORDER BY prefix
 """
 
 
-@stage("documents", version="7", writes=(Gathered,))
+@stage("documents", version="7", writes=(GatheredDocuments,))
 def build_documents(
     out: Path,
     *,
@@ -79,7 +79,7 @@ def build_documents(
     """Stage: select the pages that were shown or are in the sample.
 
     Args:
-        out: Output folder for `gathered` (part files) and `rejects`.
+        out: Output folder for `gathered_documents` (part files) and `rejects`.
         fetches: See `schemas.Fetches`.
         pages: See `schemas.Pages`.
         shown_documents: See `schemas.ShownDocuments`.
@@ -117,7 +117,9 @@ def build_documents(
         excluded.update(duplicates)
         progress.advance(duplicates.total())
         documents = read_pages_in_key_order(connection, limits.memory)
-        for rows in _write_parts(documents, _last_prefix_per_part(connection), out / "gathered"):
+        for rows in _write_parts(
+            documents, _last_prefix_per_part(connection), out / "gathered_documents"
+        ):
             progress.advance(rows)
             ledger.rows_out += rows
     with RejectWriter(out, "documents", ledger) as rejects:

@@ -4,18 +4,18 @@ Takes the relevance judgements of each snapshot and the runs of each system. Ret
 measures with confidence intervals and significance tests, and HTML and JSON reports.
 """
 
-from builder.evaluation.attribution import AttributedChange, attribute_score_changes
+from builder.evaluation.attribution import AttributedScoreChange, attribute_score_changes
 from builder.evaluation.baselines.bm25 import Bm25Parameters, bm25
 from builder.evaluation.baselines.boost import qrel_boost
 from builder.evaluation.baselines.dense import dense_search
 from builder.evaluation.baselines.fusion import read_scores, reciprocal_rank_fusion, rerank
 from builder.evaluation.baselines.keyqueries import KeyQueryParameters
 from builder.evaluation.baselines.rm3 import Rm3Parameters
-from builder.evaluation.baselines.sanity import SanityRow, sanity_table
+from builder.evaluation.baselines.sanity import SanityCheckRow, run_sanity_check
 from builder.evaluation.baselines.snapshots import (
     search_snapshot,
-    search_snapshot_expanded,
-    snapshot_statistics,
+    search_snapshot_with_expansion,
+    snapshot_bm25_statistics,
 )
 from builder.evaluation.evaluator import Evaluation, evaluate, evaluate_paths
 from builder.evaluation.measures.registry import DEFAULT_MEASURES, Measure, parse_measure
@@ -26,19 +26,19 @@ from builder.evaluation.reports.trends import trend_chart
 from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.checker import check_submissions
 from builder.evaluation.runs.qrels import read_qrels
-from builder.evaluation.tables.reproducibility import reproducibility
+from builder.evaluation.tables.reproducibility import compare_runs_between_snapshots
 from builder.evaluation.trend_reports import (
     TrendReport,
-    evaluation_trend,
-    snapshot_trend,
-    snapshot_trend_from_file,
+    evaluation_trend_report,
+    snapshot_trend_report,
+    snapshot_trend_report_from_file,
 )
 from builder.evaluation.trends import Trend, fit_trend
 from builder.trec.runs import Run, read_run, write_run
 
 __all__ = [
     "DEFAULT_MEASURES",
-    "AttributedChange",
+    "AttributedScoreChange",
     "Bm25Parameters",
     "Evaluation",
     "EvaluationParameters",
@@ -46,16 +46,17 @@ __all__ = [
     "Measure",
     "Rm3Parameters",
     "Run",
-    "SanityRow",
+    "SanityCheckRow",
     "Trend",
     "TrendReport",
     "attribute_score_changes",
     "bm25",
     "check_submissions",
+    "compare_runs_between_snapshots",
     "dense_search",
     "evaluate",
     "evaluate_paths",
-    "evaluation_trend",
+    "evaluation_trend_report",
     "extract_archives",
     "fit_trend",
     "html_report",
@@ -65,14 +66,13 @@ __all__ = [
     "read_run",
     "read_scores",
     "reciprocal_rank_fusion",
-    "reproducibility",
     "rerank",
-    "sanity_table",
+    "run_sanity_check",
     "search_snapshot",
-    "search_snapshot_expanded",
-    "snapshot_statistics",
-    "snapshot_trend",
-    "snapshot_trend_from_file",
+    "search_snapshot_with_expansion",
+    "snapshot_bm25_statistics",
+    "snapshot_trend_report",
+    "snapshot_trend_report_from_file",
     "summary_rows",
     "to_json",
     "trend_chart",

@@ -1,9 +1,9 @@
-"""Attribution of score changes between snapshots to changed documents, queries and judgements.
+"""Attributes score changes between snapshots to changes in documents, queries and judgements.
 
 Applies `builder.drift.attribution` to run files. For each system, measure and pair of snapshots,
 returns the score change and the contribution of each of the three causes. The contributions are
-computed from eight cells: mean scores and query counts with each subset of the causes held
-constant.
+computed from eight cells, one per subset of the causes: mean scores and query counts with the
+causes of the subset held constant.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class AttributedChange:
+class AttributedScoreChange:
     """Change in a system's mean score between two snapshots, and the contribution of each cause.
 
     Args:
@@ -83,7 +83,7 @@ def attribute_score_changes(
     depth: int = DEFAULT_DEPTH,
     splits: tuple[str, ...] | None = None,
     earlier_statistics: Sequence[Path] = (),
-) -> list[AttributedChange]:
+) -> list[AttributedScoreChange]:
     """Attribute score changes between consecutive snapshots to documents, queries and judgements.
 
     Args:
@@ -105,24 +105,28 @@ def attribute_score_changes(
             the document changes of a pair of snapshots are not recorded.
     """
     paths = _assign_run_files(runs, qrels)
-    earlier_paths = _assign_run_files(earlier_statistics, qrels)
+    earlier_run_files = _assign_run_files(earlier_statistics, qrels)
     judged = {name: read_qrels(path, splits) for name, path in qrels.items()}
     names = list(qrels)
     changes = [
-        AttributedChange(system, str(measure), pair, attribution)
+        AttributedScoreChange(system, str(measure), pair, attribution)
         for pair in pairwise(names)
         for system in sorted({system for system, _ in paths})
         if all((system, name) in paths for name in pair)
-        for measure, attribution in _attribute_measures(
+        for measure, attribution in _attribute_change_by_measure(
             [
-                _read_aligned(paths[system, name], judged[name], depth, qrels[name].parent)
+                _read_run_with_aligned_ids(
+                    paths[system, name], judged[name], depth, qrels[name].parent
+                )
                 for name in pair
             ],
-            unchanged_documents(document_changes, pair),
+            unchanged_document_ids(document_changes, pair),
             parse_measures(measures),
             depth,
-            _read_with_earlier_statistics(earlier_paths, (system, pair[1]), judged, depth, qrels)
-            if earlier_paths
+            _read_ranking_with_earlier_statistics(
+                earlier_run_files, (system, pair[1]), judged, depth, qrels
+            )
+            if earlier_run_files
             else None,
         )
     ]
@@ -140,26 +144,28 @@ def _assign_run_files(runs: Sequence[Path], qrels: Mapping[str, Path]) -> dict[P
     return {(file.system, file.snapshot): file for file in files}
 
 
-def _read_with_earlier_statistics(
-    earlier_paths: Mapping[Pair, RunFile],
-    key: Pair,
+def _read_ranking_with_earlier_statistics(
+    earlier_run_files: Mapping[Pair, RunFile],
+    system_and_snapshot: Pair,
     judged: Mapping[str, pl.DataFrame],
     depth: int,
     qrels: Mapping[str, Path],
 ) -> pl.DataFrame:
-    """Read a system's ranking that was computed with statistics of the preceding snapshot."""
-    system, snapshot = key
-    if key not in earlier_paths:
-        found = ", ".join(f"{s} for {n}" for s, n in sorted(earlier_paths))
+    """Read a system's ranking computed with the statistics of the preceding snapshot."""
+    system, snapshot = system_and_snapshot
+    if system_and_snapshot not in earlier_run_files:
+        found = ", ".join(f"{s} for {n}" for s, n in sorted(earlier_run_files))
         raise UsageError(
             f"expected a run of {system} for {snapshot}, ranked with the statistics of the "
             f"preceding snapshot, found {found}; its path must name the system and the snapshot"
         )
-    run, _ = _read_aligned(earlier_paths[key], judged[snapshot], depth, qrels[snapshot].parent)
+    run, _ = _read_run_with_aligned_ids(
+        earlier_run_files[system_and_snapshot], judged[snapshot], depth, qrels[snapshot].parent
+    )
     return run.ranking
 
 
-def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
+def unchanged_document_ids(document_changes: Path, pair: Pair) -> pl.Series:
     """Return the ids of the documents with the same words in both snapshots of a pair.
 
     Raises:
@@ -175,20 +181,20 @@ def unchanged_documents(document_changes: Path, pair: Pair) -> pl.Series:
     return rows.select("doc_id").collect()["doc_id"]
 
 
-def _read_aligned(
-    file: RunFile, judged: pl.DataFrame, depth: int, snapshot: Path
+def _read_run_with_aligned_ids(
+    file: RunFile, judged: pl.DataFrame, depth: int, snapshot_folder: Path
 ) -> tuple[Run, pl.DataFrame]:
-    """Read a run; return the run and the judgements with aligned ids, equal in all snapshots."""
-    run = read_snapshot_run(file.path, depth, snapshot)
+    """Read a run; return it and the judgements, with ids that are the same in all snapshots."""
+    run = read_snapshot_run(file.path, depth, snapshot_folder)
     scorer = RunScorer(judged, [])
     require_judged_queries(scorer.score(run), scorer, file)
-    keyed = replace(run, ranking=replace_ids_with_keys(run.ranking, snapshot))
-    return keyed, replace_ids_with_keys(judged, snapshot)
+    keyed = replace(run, ranking=replace_ids_with_keys(run.ranking, snapshot_folder))
+    return keyed, replace_ids_with_keys(judged, snapshot_folder)
 
 
-def _attribute_measures(
+def _attribute_change_by_measure(
     runs_and_qrels: Sequence[tuple[Run, pl.DataFrame]],
-    unchanged: pl.Series,
+    unchanged_doc_ids: pl.Series,
     measures: Sequence[Measure],
     depth: int,
     earlier_statistics: pl.DataFrame | None,
@@ -204,4 +210,7 @@ def _attribute_measures(
             values = scorer.score(ranked).values[:, 0]
             return dict(zip(scorer.query_ids, values.tolist(), strict=True))
 
-        yield measure, attribute_score_change(before, after, unchanged, score, earlier_statistics)
+        yield (
+            measure,
+            attribute_score_change(before, after, unchanged_doc_ids, score, earlier_statistics),
+        )

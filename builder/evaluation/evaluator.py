@@ -21,9 +21,9 @@ from builder.evaluation.measures.effectiveness import (
 )
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
-from builder.evaluation.runs.assignment import assign_runs, find_pivot
+from builder.evaluation.runs.assignment import assign_runs, resolve_pivot
 from builder.evaluation.runs.qrels import read_qrels
-from builder.evaluation.runs.scoring import score_file
+from builder.evaluation.runs.scoring import score_run_file
 from builder.evaluation.tables import results
 from builder.evaluation.tables.perquery import query_score_drops, query_scores
 from builder.evaluation.tables.topicsets import TopicSet, topic_sets
@@ -123,7 +123,7 @@ def evaluate(
         for system, by_snapshot in runs.items()
         for snapshot, run in by_snapshot.items()
     ]
-    return _evaluate(qrels, lazy_runs, parameters, progress or NoProgress(), {})
+    return _evaluate_lazy_runs(qrels, lazy_runs, parameters, progress or NoProgress(), {})
 
 
 def evaluate_paths(
@@ -150,12 +150,12 @@ def evaluate_paths(
     parameters = parameters or EvaluationParameters()
     files = assign_runs(runs, sorted(qrels))
     if parameters.pivot is not None:
-        parameters = replace(parameters, pivot=find_pivot(parameters.pivot, files))
+        parameters = replace(parameters, pivot=resolve_pivot(parameters.pivot, files))
     lazy_runs = [
         _LazyRun(
             file.system,
             file.snapshot,
-            partial(score_file, file, qrels[file.snapshot].parent, parameters.depth),
+            partial(score_run_file, file, qrels[file.snapshot].parent, parameters.depth),
         )
         for file in files
     ]
@@ -164,10 +164,10 @@ def evaluate_paths(
         splits = f" of the splits {', '.join(parameters.splits)}" if parameters.splits else ""
         raise DataError(f"expected judged queries{splits} in at least one snapshot, found none")
     query_keys = {snapshot: read_query_keys(path.parent) for snapshot, path in qrels.items()}
-    return _evaluate(frames, lazy_runs, parameters, progress or NoProgress(), query_keys)
+    return _evaluate_lazy_runs(frames, lazy_runs, parameters, progress or NoProgress(), query_keys)
 
 
-def _evaluate(
+def _evaluate_lazy_runs(
     qrels: Mapping[str, pl.DataFrame],
     lazy_runs: Sequence[_LazyRun],
     parameters: EvaluationParameters,
@@ -179,21 +179,23 @@ def _evaluate(
     snapshots = _score_runs(qrels, lazy_runs, systems, parameters, progress, query_keys)
     sets = topic_sets(snapshots, parameters)
 
-    def table(
-        rows: Callable[[TopicSet, Sequence[str], EvaluationParameters], Iterable[results.Row]],
+    def build_table(
+        yield_rows: Callable[
+            [TopicSet, Sequence[str], EvaluationParameters], Iterable[results.Row]
+        ],
         schema: dict[str, pl.DataType],
     ) -> pl.DataFrame:
-        values = [row for topics in sets for row in rows(topics, systems, parameters)]
+        values = [row for topics in sets for row in yield_rows(topics, systems, parameters)]
         return pl.DataFrame(values, schema=schema, orient="row")
 
     return Evaluation(
         parameters,
         tuple(scores.snapshot for scores in snapshots),
         tuple(systems),
-        table(results.effectiveness_rows, results.EFFECTIVENESS),
-        table(results.significance_rows, results.SIGNIFICANCE),
-        table(results.persistence_rows, results.PERSISTENCE),
-        table(results.agreement_rows, results.AGREEMENT),
+        build_table(results.effectiveness_rows, results.EFFECTIVENESS),
+        build_table(results.significance_rows, results.SIGNIFICANCE),
+        build_table(results.persistence_rows, results.PERSISTENCE),
+        build_table(results.agreement_rows, results.AGREEMENT),
         query_scores(snapshots, systems, parameters),
         query_score_drops(snapshots, systems, parameters),
     )

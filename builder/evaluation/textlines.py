@@ -70,12 +70,12 @@ def line_blocks(path: Path, lines_per_block: int = LINES_PER_BLOCK) -> Iterator[
         numbers.append(number)
         texts.append(text)
         if len(texts) == lines_per_block:
-            yield _create_block(numbers, texts)
+            yield _create_line_block(numbers, texts)
             numbers, texts = [], []
-    yield _create_block(numbers, texts)
+    yield _create_line_block(numbers, texts)
 
 
-def _create_block(numbers: list[int], texts: list[str]) -> pl.DataFrame:
+def _create_line_block(numbers: list[int], texts: list[str]) -> pl.DataFrame:
     return pl.DataFrame(
         {"line": numbers, "text": texts}, schema={"line": pl.UInt32, "text": pl.String}
     )

@@ -20,7 +20,7 @@ import polars as pl
 from builder.errors import UsageError
 from builder.evaluation.evaluator import Evaluation
 from builder.evaluation.residuals import ResidualKind
-from builder.evaluation.runs.delimited import read_delimited
+from builder.evaluation.runs.delimited import read_delimited_table
 from builder.evaluation.trends import Trend, fit_trend
 from builder.statistics.regression import compare_slopes
 
@@ -62,13 +62,13 @@ class TrendReport:
     scores: pl.DataFrame
 
 
-def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> TrendReport:
+def snapshot_trend_report(scores: pl.DataFrame, residual_kind: ResidualKind = "raw") -> TrendReport:
     """Fit a trend per system and measure to scores over the snapshots of a collection.
 
     Args:
         scores: Columns system, measure, snapshot (`2022-06` or `2022-06-30`), score (null if
             undefined) and optionally weight (amount of data behind the score; default 1).
-        residuals: Kind of residuals to test.
+        residual_kind: Kind of residuals to test.
 
     Raises:
         UsageError: There are no rows, a column or key is missing, a snapshot is not a date, or a
@@ -98,15 +98,19 @@ def snapshot_trend(scores: pl.DataFrame, residuals: ResidualKind = "raw") -> Tre
             "expected one score per system, measure and snapshot, found several for "
             + ", ".join(repeated.select(SCORE_COLUMNS[:3]).row(0))
         )
-    return trend_report(_complete_grid(dated), ["system", "measure"], residuals, None)
+    return trend_report(
+        _add_missing_combinations(dated), ["system", "measure"], residual_kind, None
+    )
 
 
-def evaluation_trend(evaluation: Evaluation, residuals: ResidualKind = "raw") -> TrendReport:
+def evaluation_trend_report(
+    evaluation: Evaluation, residual_kind: ResidualKind = "raw"
+) -> TrendReport:
     """Fit trends to the mean scores of an evaluation, weighted by the number of judged queries.
 
     Args:
         evaluation: Result of `evaluate` or `evaluate_paths`.
-        residuals: Kind of residuals to test.
+        residual_kind: Kind of residuals to test.
 
     Raises:
         UsageError: The name of a snapshot is not a date.
@@ -119,20 +123,22 @@ def evaluation_trend(evaluation: Evaluation, residuals: ResidualKind = "raw") ->
         pl.col("value").alias("score"),
         pl.col("queries").cast(pl.Float64).alias("weight"),
     )
-    return snapshot_trend(scores, residuals)
+    return snapshot_trend_report(scores, residual_kind)
 
 
-def snapshot_trend_from_file(path: Path, residuals: ResidualKind = "raw") -> TrendReport:
+def snapshot_trend_report_from_file(path: Path, residual_kind: ResidualKind = "raw") -> TrendReport:
     """Fit trends to the scores in a CSV or TSV file with a header.
 
     Raises:
         FormatError: The file is not a table, or a score or weight is not a finite number.
-        UsageError: The path is not a readable file, or `snapshot_trend` rejects the table.
+        UsageError: The path is not a readable file, or `snapshot_trend_report` rejects the table.
     """
     is_csv = path.suffix == ".csv"
-    scores = read_delimited(path, SCORE_TYPES, separator="," if is_csv else "\t", quoted=is_csv)
+    scores = read_delimited_table(
+        path, SCORE_TYPES, separator="," if is_csv else "\t", quoted=is_csv
+    )
     try:
-        return snapshot_trend(scores, residuals)
+        return snapshot_trend_report(scores, residual_kind)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
 
@@ -150,7 +156,7 @@ def snapshot_unix_seconds(snapshot: str) -> int:
         raise UsageError(f"expected a snapshot such as 2022-06, found {snapshot!r}") from None
 
 
-def _complete_grid(scores: pl.DataFrame) -> pl.DataFrame:
+def _add_missing_combinations(scores: pl.DataFrame) -> pl.DataFrame:
     """Add a row with a null score for each missing combination of system, measure and time."""
     keys = scores.select("system", "measure").unique()
     everything = keys.join(scores.select("time").unique(), how="cross")
@@ -159,30 +165,30 @@ def _complete_grid(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def trend_report(
-    scores: pl.DataFrame, keys: list[str], residuals: ResidualKind, batch_seconds: int | None
+    scores: pl.DataFrame, keys: list[str], residual_kind: ResidualKind, batch_seconds: int | None
 ) -> TrendReport:
     """Fit a trend per combination of keys, rank systems per measure, and compare slopes.
 
     Args:
         scores: Key columns, time (Unix seconds), score (null if undefined) and weight.
         keys: Columns that identify a trend, including `system` and `measure`.
-        residuals: Kind of residuals to test.
+        residual_kind: Kind of residuals to test.
         batch_seconds: Length of a batch in seconds, for `slope_per_batch`; None if lengths differ.
     """
-    trends = _fit_trends(scores, keys, residuals, batch_seconds)
+    trends = _fit_trends(scores, keys, residual_kind, batch_seconds)
     best = _best_trends(trends, keys)
     return TrendReport(trends, _rank_systems(best, keys), _compare_systems(best), scores)
 
 
 def _fit_trends(
-    scores: pl.DataFrame, keys: list[str], residuals: ResidualKind, batch_seconds: int | None
+    scores: pl.DataFrame, keys: list[str], residual_kind: ResidualKind, batch_seconds: int | None
 ) -> pl.DataFrame:
     rows = []
     ordered = scores.sort([*keys, "time"])
     for key, group in ordered.group_by(keys, maintain_order=True):
         since_start = (group["time"] - group["time"][0]).to_list()
         trend = fit_trend(
-            since_start, group["score"].to_list(), group["weight"].to_list(), residuals
+            since_start, group["score"].to_list(), group["weight"].to_list(), residual_kind
         )
         columns = {PER_SECOND.get(name, name): value for name, value in asdict(trend).items()}
         rows.append(dict(zip(keys, key, strict=True)) | columns)
@@ -194,30 +200,30 @@ def _fit_trends(
 
 
 def _best_trends(trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Select the trend with the highest end point per system and measure, best first."""
+    """Select the trend with the highest end point per system and measure; sort best first."""
     order = ["measure", "end_point", *(key for key in keys if key != "measure")]
     falling = [column == "end_point" for column in order]
     best_first = trends.sort(order, descending=falling, nulls_last=True)
     return best_first.unique(["system", "measure"], keep="first", maintain_order=True)
 
 
-def _rank_systems(best: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def _rank_systems(best_trends: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     rank = pl.col("end_point").rank("min", descending=True).over("measure").cast(pl.Int64)
-    return best.select(rank.alias("rank"), *keys, "end_point", "slope_per_second", "p")
+    return best_trends.select(rank.alias("rank"), *keys, "end_point", "slope_per_second", "p")
 
 
-def _compare_systems(best: pl.DataFrame) -> pl.DataFrame:
+def _compare_systems(best_trends: pl.DataFrame) -> pl.DataFrame:
     schema = {
         **dict.fromkeys(("measure", "first", "second"), pl.String()),
         **dict.fromkeys(("slope_difference_per_second", "z", "p"), pl.Float64()),
         "reason": pl.String(),
     }
-    return pl.DataFrame(list(_comparison_rows(best)), schema=schema, orient="row")
+    return pl.DataFrame(list(_comparison_rows(best_trends)), schema=schema, orient="row")
 
 
-def _comparison_rows(best: pl.DataFrame) -> Iterator[tuple[object, ...]]:
+def _comparison_rows(best_trends: pl.DataFrame) -> Iterator[tuple[object, ...]]:
     columns = ("measure", "system", "slope_per_second", "slope_se_per_second")
-    for one, two in combinations(best.select(columns).iter_rows(), 2):
+    for one, two in combinations(best_trends.select(columns).iter_rows(), 2):
         if one[0] != two[0]:
             continue
         if None in one or None in two:

@@ -20,7 +20,7 @@ from builder.statistics.regression import MIN_POINTS, FittedLine, fit_line, slop
 from builder.statistics.significance import Floats
 
 CONSTANT_SCORES = "the scores are constant, so the slope is 0 and tests are undefined"
-THREE_BATCHES = "the p-value of Durbin-Watson is undefined for 3 batches"
+THREE_BATCHES = "the p-value of the Durbin-Watson test is undefined for 3 batches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def fit_trend(
     times: Sequence[float],
     scores: Sequence[float | None],
     weights: Sequence[float],
-    residuals: ResidualKind = "raw",
+    residual_kind: ResidualKind = "raw",
 ) -> Trend:
     """Fit a linear trend to the scores of a system over time.
 
@@ -74,7 +74,7 @@ def fit_trend(
         times: Time of each batch, ascending.
         scores: Score of each batch; None if undefined.
         weights: Amount of data in each batch, at least 0; only the ratios matter.
-        residuals: Kind of residuals to test.
+        residual_kind: Kind of residuals to test.
 
     Raises:
         UsageError: The lengths differ, the times are not ascending, a weight is negative, or a
@@ -84,7 +84,9 @@ def fit_trend(
     counted = ~np.isnan(y) & (w > 0.0)
     n = int(counted.sum())
     if n < MIN_POINTS:
-        return Trend(n, reason=f"a trend needs {MIN_POINTS} batches with weight, found {n}")
+        return Trend(
+            n, reason=f"a trend needs {MIN_POINTS} batches with a positive weight, found {n}"
+        )
     last_time = float(t[-1])
     t, y, w = t[counted], y[counted], w[counted]
     if y.min() == y.max():
@@ -93,7 +95,7 @@ def fit_trend(
             n, level, 0.0, end_point=level, end_point_observed=level, reason=CONSTANT_SCORES
         )
     with np.errstate(all="ignore"):
-        return _reject_overflow(_summarize_line(fit_line(t, y, w), t, w, last_time, residuals))
+        return _reject_overflow(_summarize_line(fit_line(t, y, w), t, w, last_time, residual_kind))
 
 
 def _to_arrays(

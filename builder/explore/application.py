@@ -75,9 +75,11 @@ def create_application(source: CollectionSource, port: int) -> ASGIApp:
         "/page/{id}": document_page,
     }
     name = f"{source.collection.name} {source.collection.version}"
-    routes = [Route(path, _page_handler(source, page, name)) for path, page in pages.items()]
-    routes += [Route(path, _item_handler(source, page, name)) for path, page in item_pages.items()]
-    routes.append(Route("/static/{name}", _static_file))
+    routes = [Route(path, _create_page_handler(source, page, name)) for path, page in pages.items()]
+    routes += [
+        Route(path, _create_item_handler(source, page, name)) for path, page in item_pages.items()
+    ]
+    routes.append(Route("/static/{name}", _serve_static_file))
 
     def handle_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - Starlette
         return _error_page(error, name)
@@ -87,30 +89,30 @@ def create_application(source: CollectionSource, port: int) -> ASGIApp:
     return RequestGuard(application, port, name)
 
 
-def _page_handler(
-    source: CollectionSource, page: PageFunction, collection: str
+def _create_page_handler(
+    source: CollectionSource, build_page: PageFunction, collection: str
 ) -> Callable[[Request], Response]:
     def handle(request: Request) -> Response:
         page_request = PageRequest(request.url.path, request.query_params)
-        return HTMLResponse(render_page(page(source, page_request), collection))
+        return HTMLResponse(render_page(build_page(source, page_request), collection))
 
     return handle
 
 
-def _item_handler(
-    source: CollectionSource, page: ItemPageFunction, collection: str
+def _create_item_handler(
+    source: CollectionSource, build_page: ItemPageFunction, collection: str
 ) -> Callable[[Request], Response]:
     def handle(request: Request) -> Response:
         key = request.path_params["id"]
         if not ID.fullmatch(key):
             raise HTTPException(404)
         page_request = PageRequest(request.url.path, request.query_params)
-        return HTMLResponse(render_page(page(source, page_request, key), collection))
+        return HTMLResponse(render_page(build_page(source, page_request, key), collection))
 
     return handle
 
 
-def _static_file(request: Request) -> Response:
+def _serve_static_file(request: Request) -> Response:
     file = static_files().get(request.path_params["name"])
     if file is None:
         raise HTTPException(404)

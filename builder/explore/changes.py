@@ -2,14 +2,20 @@
 
 from collections.abc import Mapping
 
-from builder.explore.forms import ALL, FilterField, render_filter_form, search_field, select_field
+from builder.explore.forms import (
+    ALL,
+    FilterField,
+    create_search_field,
+    create_select_field,
+    render_filter_form,
+)
 from builder.explore.grades import document_link, format_grade
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import TOPICS, query_link
 from builder.explore.render import Page, link
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, paged_table
+from builder.explore.tables import Column, render_paged_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, decimal_cell, empty_note
 from schemas.alignment import CHANGE_BANDS, DOCUMENT_STATUSES, QUERY_STATUSES
@@ -115,8 +121,8 @@ def changes_page(source: CollectionSource, request: PageRequest) -> Page:
     if not pairs:
         text = "The collection has only one snapshot; a comparison needs at least two."
         return Page(heading, lead, empty_note(text), "/changes")
-    kind = request.choice("kind", list(KINDS), "documents")
-    end = request.choice("to", source.snapshots[1:], source.snapshots[-1])
+    kind = request.choice_parameter("kind", list(KINDS), "documents")
+    end = request.choice_parameter("to", source.snapshots[1:], source.snapshots[-1])
     start = next(a for a, b in pairs if b == end)
     values = _statement_values(source, request, kind) | {"from": start, "to": end}
     fields = _create_filter_fields(source, kind, pairs, values)
@@ -131,8 +137,8 @@ def changes_page(source: CollectionSource, request: PageRequest) -> Page:
         "queries": QUERY_COLUMNS,
         "qrels": QREL_COLUMNS,
     }
-    caption = f"Changes of {KINDS[kind]} from {start} to {end}"
-    found = paged_table(
+    caption = f"Changes in {KINDS[kind]} from {start} to {end}"
+    found = render_paged_table(
         source,
         request,
         caption,
@@ -145,13 +151,13 @@ def changes_page(source: CollectionSource, request: PageRequest) -> Page:
 
 
 def _statement_values(source: CollectionSource, request: PageRequest, kind: str) -> dict[str, str]:
-    topics = [row["topic_id"] for row in source.rows(Statement(TOPICS))]
+    topics = [row["topic_id"] for row in source.fetch_rows(Statement(TOPICS))]
     return {
-        "status": request.choice("status", STATUSES[kind]),
-        "degree": request.choice("degree", CHANGE_BANDS),
-        "direction": request.choice("direction", list(DIRECTIONS[kind])),
-        "host": request.text("host"),
-        "topic": request.choice("topic", topics),
+        "status": request.choice_parameter("status", STATUSES[kind]),
+        "degree": request.choice_parameter("degree", CHANGE_BANDS),
+        "direction": request.choice_parameter("direction", list(DIRECTIONS[kind])),
+        "host": request.text_parameter("host"),
+        "topic": request.choice_parameter("topic", topics),
     }
 
 
@@ -160,20 +166,26 @@ def _create_filter_fields(
 ) -> list[FilterField]:
     named = [(name, name.replace("_", " ")) for name in STATUSES[kind]]
     fields = [
-        select_field("kind", "Of", kind, KINDS.items()),
-        select_field("to", "Snapshots", values["to"], [(b, f"{a} to {b}") for a, b in pairs]),
-        select_field(
+        create_select_field("kind", "Of", kind, KINDS.items()),
+        create_select_field(
+            "to", "Snapshots", values["to"], [(b, f"{a} to {b}") for a, b in pairs]
+        ),
+        create_select_field(
             "direction", "Direction", values["direction"], [ALL, *DIRECTIONS[kind].items()]
         ),
     ]
     if named:
-        fields.append(select_field("status", "What happened", values["status"], [ALL, *named]))
+        fields.append(
+            create_select_field("status", "What happened", values["status"], [ALL, *named])
+        )
     if kind == "documents":
-        fields.append(select_field("degree", "Degree", values["degree"], [ALL, *CHANGE_BANDS]))
-        fields.append(search_field("host", "Part of the host", values["host"]))
-    elif topics := source.rows(Statement(TOPICS)):
+        fields.append(
+            create_select_field("degree", "Degree", values["degree"], [ALL, *CHANGE_BANDS])
+        )
+        fields.append(create_search_field("host", "Part of the host", values["host"]))
+    elif topics := source.fetch_rows(Statement(TOPICS)):
         options = [ALL, *((t["topic_id"], t["label"]) for t in topics)]
-        fields.append(select_field("topic", "Topic", values["topic"], options))
+        fields.append(create_select_field("topic", "Topic", values["topic"], options))
     return fields
 
 
@@ -184,7 +196,7 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
     def document_cell(row: Row) -> Cell:
         key = row["doc_id"]
         if key not in urls:
-            found = source.rows(Statement(URLS, {"ids": [key]}))
+            found = source.fetch_rows(Statement(URLS, {"ids": [key]}))
             urls[key] = found[0]["url"] if found else key
         return Cell(document_link(key, urls[key]))
 
@@ -194,7 +206,7 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
         pair = {"from": values["from"], "to": values["to"]}
         return Cell(link(page_url(f"/page/{row['doc_id']}", **pair) + "#difference", "compare"))
 
-    def match_cell(row: Row) -> Cell:
+    def matched_url_cell(row: Row) -> Cell:
         if row["matched_id"] is None:
             return Cell(numbers.DASH)
         return Cell(link(f"/page/{row['matched_id']}", row["matched_by"]))
@@ -225,8 +237,8 @@ def _document_columns(source: CollectionSource, values: Mapping[str, str]) -> tu
         ),
         Column(
             "Other URL",
-            match_cell,
-            "loose: differs only by scheme, www or trailing slash; moved: same text at another URL",
+            matched_url_cell,
+            "loose: differs only in scheme, www or trailing slash; moved: same text at another URL",
         ),
         Column("Difference", comparison_cell),
     )

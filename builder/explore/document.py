@@ -14,7 +14,7 @@ from builder.explore.queries import query_link
 from builder.explore.render import Page, link, render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, table
+from builder.explore.tables import Column, render_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, decimal_cell, section, share_cell
 
@@ -45,12 +45,12 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
         HTTPException: 404 if the collection does not contain the document.
     """
     values: dict[str, Any] = {"doc": doc_id}
-    map_rows = source.rows(Statement(MAP_ROW, values))
-    judged = source.rows(Statement(QRELS, values))
-    ids = [row["id"] for row in source.rows(Statement(RELEASE_IDS, values))] or [doc_id]
+    map_rows = source.fetch_rows(Statement(MAP_ROW, values))
+    judged = source.fetch_rows(Statement(QRELS, values))
+    ids = [row["id"] for row in source.fetch_rows(Statement(RELEASE_IDS, values))] or [doc_id]
     values["ids"] = ids
-    versions = source.rows(Statement(VERSIONS, values))
-    changes = source.rows(Statement(DOCUMENT_CHANGES, values))
+    versions = source.fetch_rows(Statement(VERSIONS, values))
+    changes = source.fetch_rows(Statement(DOCUMENT_CHANGES, values))
     if not (map_rows or judged or versions):
         raise HTTPException(404, "The collection does not contain a page with this id.")
     title = next((v["title"] for v in reversed(versions) if v["title"]), None)
@@ -76,7 +76,7 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
 def _render_facts(
     source: CollectionSource, doc_id: str, map_rows: Sequence[Row], versions: Sequence[Row]
 ) -> Markup:
-    """Render a document's id, reasons for inclusion, and snapshots that crawled or contain it."""
+    """Render a document's id, reasons for inclusion, and the crawls and snapshots with it."""
     facts = [("Id", doc_id), ("Reason for inclusion", _inclusion_reasons(source, versions))]
     if map_rows and map_rows[0]["crawled"] is not None:
         facts.append(("Crawled in", ", ".join(map_rows[0]["crawled"]) or "none of the snapshots"))
@@ -172,7 +172,7 @@ def _versions_section(
     values: dict[str, Any],
 ) -> Markup:
     """Render a table of a document's versions and a table of the changes between them."""
-    version_table = table(
+    version_table = render_table(
         source,
         "The page in each snapshot",
         VERSION_COLUMNS,
@@ -196,9 +196,9 @@ def _versions_section(
         ),
         Column("Words before", "tokens_from"),
         Column("Words after", "tokens_to"),
-        Column("Difference", lambda r: _compare_link(r, str(values["doc"]))),
+        Column("Difference", lambda r: _diff_link(r, str(values["doc"]))),
     )
-    change_table = table(
+    change_table = render_table(
         source,
         "What happened between snapshots",
         columns,
@@ -216,7 +216,7 @@ def _status_text(row: Row) -> str:
     return f"{status}, {row['band']}" if row["band"] else status
 
 
-def _compare_link(row: Row, doc_id: str) -> Cell:
+def _diff_link(row: Row, doc_id: str) -> Cell:
     if row["status"] not in ("updated", "unchanged"):
         return Cell(numbers.DASH)
     values = {"from": row["from_snapshot"], "to": row["to_snapshot"]}
@@ -224,7 +224,7 @@ def _compare_link(row: Row, doc_id: str) -> Cell:
 
 
 def _judgements_section(
-    source: CollectionSource, judged: Sequence[Row], values: dict[str, Any]
+    source: CollectionSource, judgements: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
     """Render a table of a document's relevance judgements."""
     columns = (
@@ -250,11 +250,11 @@ def _judgements_section(
         ),
         Column("Source", "source", "click, manual or release"),
     )
-    found = table(
+    found = render_table(
         source,
         "Judgements of the page",
         columns,
-        judged,
+        judgements,
         Statement(QRELS, values),
         empty="The page has no judgements.",
     )

@@ -5,12 +5,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.explore.forms import render_filter_form, select_field
+from builder.explore.forms import create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest
 from builder.explore.render import render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, statement_table
+from builder.explore.tables import Column, render_statement_table
 from builder.explore.word_diff import MAX_WORDS, diff_words
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, empty_note, paragraph, section
@@ -48,20 +48,23 @@ def diff_section(
     if len(names) < 2:
         text = "A comparison needs at least two versions of the page."
         return section("difference", heading, lead, empty_note(text))
-    start, end = request.choice("from", names, names[-2]), request.choice("to", names, names[-1])
-    language = request.choice("language", ("source", "english"), "source")
+    start, end = (
+        request.choice_parameter("from", names, names[-2]),
+        request.choice_parameter("to", names, names[-1]),
+    )
+    language = request.choice_parameter("language", ("source", "english"), "source")
     suffix = "_en" if language == "english" else ""
     fields = [
-        select_field("from", "Earlier", start, names),
-        select_field("to", "Later", end, names),
+        create_select_field("from", "Earlier", start, names),
+        create_select_field("to", "Later", end, names),
     ]
     if any(row["title_en"] is not None for row in versions):
         both = (("source", "source"), ("english", "English"))
-        fields.append(select_field("language", "Text", language, both))
+        fields.append(create_select_field("language", "Text", language, both))
     before, after = (
-        source.rows(Statement(TEXT, {**values, "snapshot": n}))[0] for n in (start, end)
+        source.fetch_rows(Statement(TEXT, {**values, "snapshot": n}))[0] for n in (start, end)
     )
-    diff = diff_words(_full_text(before, suffix), _full_text(after, suffix))
+    diff = diff_words(_title_and_text(before, suffix), _title_and_text(after, suffix))
     removed = numbers.pluralize(diff.removed, "word")
     count = f"{removed} removed, {numbers.format_count(diff.added)} added"
     if diff.omitted:
@@ -87,7 +90,7 @@ def _language_code(source: CollectionSource, suffix: str) -> str:
     return next((k for k, own in source.collection.languages.items() if own == suffix), "und")
 
 
-def _full_text(row: Row, suffix: str) -> str:
+def _title_and_text(row: Row, suffix: str) -> str:
     """Return the title and text of a document version, separated by a line break."""
     return f"{row[f'title{suffix}'] or ''}\n{row[f'text{suffix}'] or ''}".strip()
 
@@ -107,19 +110,19 @@ def translation_section(
     """
     heading = "Translation"
     lead = "Every sentence with its translation, and flags for possible errors."
-    done = source.rows(Statement(TRANSLATED, values))
+    done = source.fetch_rows(Statement(TRANSLATED, values))
     if not done:
         return section(
             "translation",
             heading,
             lead,
             empty_note("The collection does not contain a translation of this page."),
-            _source_text(source, versions, values),
+            _render_source_text(source, versions, values),
         )
     names = [row["snapshot"] for row in done]
-    snapshot = request.choice("snapshot", names, names[-1])
+    snapshot = request.choice_parameter("snapshot", names, names[-1])
     chosen = render_filter_form(
-        request, select_field("snapshot", "Snapshot", snapshot, names), anchor="translation"
+        request, create_select_field("snapshot", "Snapshot", snapshot, names), anchor="translation"
     )
     counts = next(row for row in done if row["snapshot"] == snapshot)
     count = (
@@ -142,7 +145,7 @@ def translation_section(
             "Possible errors in the translation",
         ),
     )
-    sentences = statement_table(
+    sentences = render_statement_table(
         source,
         f"Sentences of {snapshot}",
         columns,
@@ -152,14 +155,14 @@ def translation_section(
     return section("translation", heading, lead, chosen, paragraph(count, "note"), sentences)
 
 
-def _source_text(
+def _render_source_text(
     source: CollectionSource, versions: Sequence[Row], values: dict[str, Any]
 ) -> Markup | None:
     """Render the source text of a document's last version; return None if it has no versions."""
     if not versions:
         return None
     name = versions[-1]["snapshot"]
-    row = source.rows(Statement(TEXT, {**values, "snapshot": name}))[0]
-    diff = diff_words(_full_text(row, ""), _full_text(row, ""))
+    row = source.fetch_rows(Statement(TEXT, {**values, "snapshot": name}))[0]
+    diff = diff_words(_title_and_text(row, ""), _title_and_text(row, ""))
     language = {"language": _language_code(source, "")}
     return render_macro("difference", f"The text in {name}", diff.runs, language)

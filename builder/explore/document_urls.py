@@ -7,7 +7,7 @@ from markupsafe import Markup
 from builder.explore.grades import document_link
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, table
+from builder.explore.tables import Column, render_table
 from builder.reporting.parts import Cell, section
 
 LOOSE = """
@@ -30,16 +30,16 @@ def urls_section(
     for row in map_rows:
         if row["loose_id"] is not None:
             values = {"doc": doc_id, "loose": row["loose_id"]}
-            what = "differs only by scheme, www or trailing slash (loose match)"
-            same = source.rows(Statement(LOOSE, values))
-            rows += [_url_row(what, None, r["doc_id"], r["url"]) for r in same]
+            label = "differs only in scheme, www or trailing slash (loose match)"
+            same = source.fetch_rows(Statement(LOOSE, values))
+            rows += [_url_row(label, None, r["doc_id"], r["url"]) for r in same]
     rows += [_matched_url_row(row) for row in changes if row["matched_id"]]
     columns = (
         Column("What", "what"),
         Column("Page", lambda r: Cell(document_link(r["doc_id"], r["url"]))),
         Column("Between", "snapshots"),
     )
-    found = table(
+    found = render_table(
         source,
         "URLs of the page",
         columns,
@@ -58,5 +58,5 @@ def _matched_url_row(row: Row) -> Row:
     return _url_row(f"{direction} ({how})", pair, row["matched_id"], None)
 
 
-def _url_row(what: str, snapshots: str | None, doc_id: str, url: str | None) -> Row:
-    return {"what": what, "snapshots": snapshots, "doc_id": doc_id, "url": url}
+def _url_row(label: str, snapshots: str | None, doc_id: str, url: str | None) -> Row:
+    return {"what": label, "snapshots": snapshots, "doc_id": doc_id, "url": url}

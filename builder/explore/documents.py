@@ -1,12 +1,12 @@
 """Explorer page that lists documents, filtered by URL or id and by snapshot."""
 
-from builder.explore.forms import ALL, render_filter_form, search_field, select_field
+from builder.explore.forms import ALL, create_search_field, create_select_field, render_filter_form
 from builder.explore.grades import document_link
 from builder.explore.page_request import PageRequest
 from builder.explore.render import Page
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Statement
-from builder.explore.tables import Column, paged_table
+from builder.explore.tables import Column, render_paged_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell
 
@@ -29,13 +29,15 @@ ORDERS = {"id": "doc_id", "url": "url, doc_id", "snapshots": "snapshot_count DES
 def documents_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/pages`, which lists documents."""
     values = {
-        "text": request.text("text"),
-        "snapshot": request.choice("snapshot", source.snapshots),
+        "text": request.text_parameter("text"),
+        "snapshot": request.choice_parameter("snapshot", source.snapshots),
     }
     chosen = render_filter_form(
         request,
-        search_field("text", "Part of the URL, or id", values["text"]),
-        select_field("snapshot", "In snapshot", values["snapshot"], [ALL, *source.snapshots]),
+        create_search_field("text", "Part of the URL, or id", values["text"]),
+        create_select_field(
+            "snapshot", "In snapshot", values["snapshot"], [ALL, *source.snapshots]
+        ),
     )
     has_urls = source.has_rows("documents_map")
     columns = (
@@ -56,7 +58,7 @@ def documents_page(source: CollectionSource, request: PageRequest) -> Page:
     )
     statement = Statement(DOCUMENTS if has_urls else JUDGED_DOCUMENTS, dict(values))
     orders = ORDERS if has_urls else {"id": ORDERS["id"]}
-    found = paged_table(
+    found = render_paged_table(
         source, request, "Pages", columns, statement, orders, empty="No pages match these filters."
     )
     lead = (

@@ -29,12 +29,12 @@ class FilterField:
     options: tuple[tuple[str, str], ...] | None = None
 
 
-def search_field(name: str, label: str, value: str) -> FilterField:
+def create_search_field(name: str, label: str, value: str) -> FilterField:
     """Create a text field for a search term."""
     return FilterField(name, label, value)
 
 
-def select_field(
+def create_select_field(
     name: str, label: str, value: str, options: Iterable[tuple[str, str] | str]
 ) -> FilterField:
     """Create a drop-down list; the value of an option is also its default label."""

@@ -26,7 +26,8 @@ TERMS: dict[str, str] = {
     "judged": "A query with at least one grade, or a query-page pair with a grade.",
     "listed": "A query in the query file of a snapshot. Releases may contain judgements for "
     "queries that they do not list.",
-    "loose match": "Two URLs that differ only by http or https, www, or a trailing slash.",
+    "loose match": "Two URLs that differ only in their scheme (http or https), a www prefix, or a "
+    "trailing slash.",
     "moved": "A page that disappeared while its text appeared at another URL.",
     "nDCG@10": "How well the top ten results are ordered by grade: 1 means the best possible "
     "results, 0 means no relevant page.",
@@ -40,7 +41,7 @@ TERMS: dict[str, str] = {
     "shown": "The page was among the results of a query of the snapshot.",
     "snapshot": "The state of the collection in one period, such as 2022-06.",
     "source of a grade": "click: derived from clicks; manual: assigned by an assessor; release: "
-    "unknown, from an imported release.",
+    "imported from a release, which does not state the origin.",
     "split": "train: released with judgements for training; heldout: from the same snapshot, "
     "reserved for testing; test: from a later snapshot; seen: from a later snapshot, but in the "
     "training data.",

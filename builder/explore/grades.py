@@ -30,7 +30,9 @@ WHERE query_key = $query ORDER BY doc_key, qrels.snapshot
 """
 
 
-def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[str, Any]) -> Markup:
+def render_grade_matrix(
+    source: CollectionSource, grades: Sequence[Row], values: dict[str, Any]
+) -> Markup:
     """Render grades as a table with one row per document and one column per snapshot.
 
     Documents with the highest grades come first.
@@ -57,7 +59,7 @@ def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[s
                 doc, next((r["url"] for r in by_document[doc].values() if r["url"]), None)
             ),
             [
-                _matrix_cell(by_document[doc].get(name), f"e{number}-{column}")
+                _grade_cell(by_document[doc].get(name), f"e{number}-{column}")
                 for column, name in enumerate(source.snapshots)
             ],
         )
@@ -87,12 +89,12 @@ def grade_matrix(source: CollectionSource, grades: Sequence[Row], values: dict[s
 
 
 def document_link(doc_id: str, url: str | None) -> Markup:
-    """Return a link to a document's page; its label is the URL without scheme, else the id."""
+    """Return a link to a document's page; its label is the URL without scheme, or the id."""
     text = (url or doc_id).removeprefix("https://").removeprefix("http://")
     return link(f"/page/{doc_id}", text)
 
 
-def _matrix_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
+def _grade_cell(row: Row | None, identifier: str) -> dict[str, Any] | None:
     """Return the template values of a grade table cell; None if there is no judgement."""
     if row is None:
         return None

@@ -12,7 +12,7 @@ from builder.explore.queries import IMPRESSION_ORDERS
 from builder.explore.render import Page, link, render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row
-from builder.explore.tables import Column, table
+from builder.explore.tables import Column, render_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, bullet_list, collapsible, empty_note, section, span
 from builder.reporting.render import join_markup
@@ -66,7 +66,7 @@ CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "grades_recur": ("/changes", {"kind": "qrels", "direction": "changed"}),
     "pairs_recur": ("/changes", {"kind": "qrels", "direction": "lost"}),
 }
-"""URL path and parameters of the page that lists the rows that a check counts, by check id."""
+"""URL path and parameters of the page with the rows counted by a check, by check id."""
 
 
 def overview_page(source: CollectionSource, request: PageRequest) -> Page:  # noqa: ARG001 - every page takes both
@@ -78,13 +78,13 @@ def overview_page(source: CollectionSource, request: PageRequest) -> Page:  # no
         ("Origin", "imported release" if source.is_imported else "built from logs and crawls"),
         ("Signature", span(collection.signature, "signature")),
     ]
-    drift = source.drift
+    drift = source.drift_report
     own = (render_macro("facts", facts), _missing_tables_block(source), _snapshots_section(source))
     lead = "Contents of the collection, changes between its snapshots, and construction checks."
     if drift is not None:
         try:
             return Page(
-                collection.name, lead, (*own[:2], _report_sections(source, drift)), "/", PARTS
+                collection.name, lead, (*own[:2], _drift_report_sections(source, drift)), "/", PARTS
             )
         except MALFORMED_REPORT as error:
             path = collection.path / "drift.json"
@@ -101,7 +101,7 @@ MALFORMED_REPORT = (KeyError, TypeError, ValueError, AttributeError, IndexError,
 """Errors raised while rendering a drift.json with missing or unexpected values."""
 
 
-def _report_sections(source: CollectionSource, drift: Mapping[str, Any]) -> Markup:
+def _drift_report_sections(source: CollectionSource, drift: Mapping[str, Any]) -> Markup:
     """Render the sections of a drift report; its checks link to the rows that they count."""
     first, rest = sections.findings_section(drift), [chart(drift) for chart in CHARTS]
     charts = (sections.sizes_section(drift), *rest)
@@ -142,7 +142,7 @@ def _snapshots_section(source: CollectionSource) -> Any:
         "snapshots",
         "Snapshots",
         "Select a number to list the rows that it counts.",
-        table(
+        render_table(
             source,
             "Sizes of the snapshots",
             columns,
@@ -170,9 +170,11 @@ def checks_section(source: CollectionSource, drift: Mapping[str, Any]) -> Any:
     }
     body = []
     for outcome, (caption, is_open) in groups.items():
-        rows = [_check_row(source, c) for c in drift["checks"] if c["verdict"] == outcome]
+        rows = [
+            _construction_check_row(source, c) for c in drift["checks"] if c["verdict"] == outcome
+        ]
         if rows:
-            check_table = table(source, caption, CHECK_COLUMNS, rows, None, empty="")
+            check_table = render_table(source, caption, CHECK_COLUMNS, rows, None, empty="")
             body.append(collapsible(f"{caption} ({len(rows)})", check_table, is_open=is_open))
     lead = (
         "Whether two snapshots were constructed in the same way; if not, differences between them "
@@ -181,17 +183,17 @@ def checks_section(source: CollectionSource, drift: Mapping[str, Any]) -> Any:
     return section("checks", "Construction checks", lead, join_markup(body))
 
 
-def _check_row(source: CollectionSource, check: Mapping[str, Any]) -> Row:
+def _construction_check_row(source: CollectionSource, check: Mapping[str, Any]) -> Row:
     return {
         "snapshots": " \N{RIGHTWARDS ARROW} ".join(check["snapshots"]),
         "question": check["asks"],
         "answer": check["verdict"],
         "evidence": check["evidence"],
-        "rows": _rows_url(source, check),
+        "rows": _counted_rows_url(source, check),
     }
 
 
-def _rows_url(source: CollectionSource, check: Mapping[str, Any]) -> str | None:
+def _counted_rows_url(source: CollectionSource, check: Mapping[str, Any]) -> str | None:
     """Return the URL of the page with the rows that a check counts; None if no page lists them."""
     path, values = CHECK_ROWS.get(check["check"], ("", {}))
     if not path or (source.is_imported and values.get("sort") in IMPRESSION_ORDERS):

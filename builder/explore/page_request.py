@@ -30,7 +30,7 @@ class PageRequest:
         self.path = path
         self.parameters = dict(parameters)
 
-    def choice(self, name: str, options: Sequence[str], default: str = "") -> str:
+    def choice_parameter(self, name: str, options: Sequence[str], default: str = "") -> str:
         """Return a parameter with fixed options; `default` if it is missing or empty.
 
         Raises:
@@ -42,7 +42,7 @@ class PageRequest:
             raise UsageError(f"{name}: unknown value {value[:40]!r}; {known}")
         return value
 
-    def text(self, name: str) -> str:
+    def text_parameter(self, name: str) -> str:
         """Return a text parameter without surrounding white space; empty if it is missing.
 
         Raises:
@@ -56,7 +56,7 @@ class PageRequest:
             raise UsageError(f"{name}: expected text without control characters, found {value!r}")
         return value
 
-    def number(self, name: str, default: int = 1) -> int:
+    def integer_parameter(self, name: str, default: int = 1) -> int:
         """Return the value of an integer parameter; `default` if it is missing or empty.
 
         Raises:

@@ -1,11 +1,11 @@
 """Explorer page that lists queries, with text search, filters and sort orders."""
 
-from builder.explore.forms import ALL, render_filter_form, search_field, select_field
+from builder.explore.forms import ALL, create_search_field, create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest
 from builder.explore.render import Page, link
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Statement
-from builder.explore.tables import Column, paged_table
+from builder.explore.tables import Column, render_paged_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell
 
@@ -89,11 +89,11 @@ TOPICS = "SELECT topic_id, label FROM topics ORDER BY topic_id"
 
 
 def query_link(query_id: str, text: str | None) -> Cell:
-    """Return a table cell with a link to a query's page; its label is the text, else the id."""
+    """Return a table cell with a link to a query's page; its label is the text, or the id."""
     return Cell(link(f"/query/{query_id}", text or query_id))
 
 
-def _comma_separated(values: list[str] | None) -> str:
+def _join_with_commas(values: list[str] | None) -> str:
     return ", ".join(values) if values else numbers.DASH
 
 
@@ -106,12 +106,12 @@ COLUMNS = (
     ),
     Column("English", "text_en", "English translation, or a dash"),
     Column(
-        "Topics", lambda r: _comma_separated(r["topics"]), "Topics whose names the query mentions"
+        "Topics", lambda r: _join_with_commas(r["topics"]), "Topics whose names the query mentions"
     ),
     Column(
         "Split",
-        lambda r: _comma_separated(list(dict.fromkeys(r["splits"] or ()))),
-        "train, heldout, test, or seen (in training); in chronological order",
+        lambda r: _join_with_commas(list(dict.fromkeys(r["splits"] or ()))),
+        "Splits in chronological order: train, heldout, test, or seen (in training)",
     ),
     Column("Snapshots", "listed", "Number of snapshots that list the query", "listed"),
     Column("Judged", "judged", "Number of judged pages in the selected snapshots", "judged"),
@@ -138,26 +138,26 @@ IMPRESSION_ORDERS = ("impressions", "moved", "least")
 
 def queries_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/queries`, which lists queries."""
-    topics = [(row["topic_id"], row["label"]) for row in source.rows(Statement(TOPICS))]
+    topics = [(row["topic_id"], row["label"]) for row in source.fetch_rows(Statement(TOPICS))]
     values: dict[str, str] = {
-        "text": request.text("text"),
-        "topic": request.choice("topic", [name for name, _ in topics]),
-        "snapshot": request.choice("snapshot", source.snapshots),
-        "group": request.choice("group", list(GROUPS)),
+        "text": request.text_parameter("text"),
+        "topic": request.choice_parameter("topic", [name for name, _ in topics]),
+        "snapshot": request.choice_parameter("snapshot", source.snapshots),
+        "group": request.choice_parameter("group", list(GROUPS)),
     }
     orders = ORDERS
     if source.is_imported:
         orders = {name: order for name, order in ORDERS.items() if name not in IMPRESSION_ORDERS}
-    sort = request.choice("sort", list(orders), next(iter(orders)))
+    sort = request.choice_parameter("sort", list(orders), next(iter(orders)))
     fields = [
-        search_field("text", "Text or id", values["text"]),
-        select_field("topic", "Topic", values["topic"], [ALL, *topics]),
-        select_field("snapshot", "Snapshot", values["snapshot"], [ALL, *source.snapshots]),
-        select_field("group", "Which", values["group"], [ALL, *GROUPS.items()]),
-        select_field("sort", "Order", sort, [(name, SORTS[name]) for name in orders]),
+        create_search_field("text", "Text or id", values["text"]),
+        create_select_field("topic", "Topic", values["topic"], [ALL, *topics]),
+        create_select_field("snapshot", "Snapshot", values["snapshot"], [ALL, *source.snapshots]),
+        create_select_field("group", "Which", values["group"], [ALL, *GROUPS.items()]),
+        create_select_field("sort", "Order", sort, [(name, SORTS[name]) for name in orders]),
     ]
     visible = [field for field in fields if topics or field.name != "topic"]
-    listed = paged_table(
+    listed = render_paged_table(
         source,
         request,
         "Queries",

@@ -6,13 +6,13 @@ from typing import Any
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from builder.explore.grades import GRADES, document_link, format_grade, grade_matrix
+from builder.explore.grades import GRADES, document_link, format_grade, render_grade_matrix
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.query_systems import systems_sections
 from builder.explore.render import Page, link, render_macro
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, statement_table, table
+from builder.explore.tables import Column, render_statement_table, render_table
 from builder.reporting import charts
 from builder.reporting.parts import Cell, decimal_cell, empty_note, section
 
@@ -56,20 +56,20 @@ def query_page(source: CollectionSource, request: PageRequest, query_id: str) ->
         HTTPException: 404 if the collection does not contain the query.
     """
     values = {"query": query_id}
-    snapshot_rows = source.rows(Statement(SNAPSHOT_ROWS, values))
+    snapshot_rows = source.fetch_rows(Statement(SNAPSHOT_ROWS, values))
     if not any(row["listed"] or row["judged"] for row in snapshot_rows):
         raise HTTPException(404, "The collection does not contain a query with this id.")
-    map_rows = source.rows(Statement(MAP_ROW, values))
+    map_rows = source.fetch_rows(Statement(MAP_ROW, values))
     listed = [row for row in snapshot_rows if row["listed"]]
     text = listed[-1]["text"] if listed else map_rows[0]["text"] if map_rows else query_id
     english = next((row["text_en"] for row in reversed(listed) if row["text_en"]), None)
     lead = [english] if english else []
-    grades = source.rows(Statement(GRADES, values))
+    grades = source.fetch_rows(Statement(GRADES, values))
     scores = systems_sections(source, request, query_id)
     body = (
         _render_facts(source, query_id, map_rows, listed),
-        _over_time_section(source, snapshot_rows, values),
-        grade_matrix(source, grades, values),
+        _statistics_over_time_section(source, snapshot_rows, values),
+        render_grade_matrix(source, grades, values),
         _grade_changes_section(source, grades, values),
         *scores,
         _translation_section(source, values),
@@ -80,11 +80,11 @@ def query_page(source: CollectionSource, request: PageRequest, query_id: str) ->
 
 
 def _render_facts(
-    source: CollectionSource, query_id: str, map_rows: Sequence[Row], listed: Sequence[Row]
+    source: CollectionSource, query_id: str, map_rows: Sequence[Row], listed_rows: Sequence[Row]
 ) -> Markup:
     """Render a query's id, topics and variants, and whether every snapshot lists the query."""
-    topics = sorted({topic for row in listed for topic in row["topics"] or ()})
-    rows = source.rows(Statement(TOPIC_LABELS, {"topics": topics})) if topics else []
+    topics = sorted({topic for row in listed_rows for topic in row["topics"] or ()})
+    rows = source.fetch_rows(Statement(TOPIC_LABELS, {"topics": topics})) if topics else []
     labels = {row["topic_id"]: row["label"] for row in rows}
     topic_links = [
         link(page_url("/queries", topic=t), labels[t]) if t in labels else t for t in topics
@@ -123,13 +123,15 @@ LOG_COLUMNS = ("impressions", "users", "clicks")
 """Columns omitted for imported collections, which lack log statistics and store 0 instead."""
 
 
-def _over_time_section(
+def _statistics_over_time_section(
     source: CollectionSource, snapshot_rows: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
     """Render a table of a query's statistics per snapshot and a line chart of its impressions."""
     columns = [c for c in SNAPSHOT_COLUMNS if not (source.is_imported and c.value in LOG_COLUMNS)]
     statement = Statement(SNAPSHOT_ROWS, values)
-    found = table(source, "The query in each snapshot", columns, snapshot_rows, statement, empty="")
+    found = render_table(
+        source, "The query in each snapshot", columns, snapshot_rows, statement, empty=""
+    )
     names = [row["snapshot"] for row in snapshot_rows]
     counts = [row["impressions"] for row in snapshot_rows]
     if source.is_imported and not any(counts):
@@ -160,7 +162,7 @@ def _grade_changes_section(
             "Dice coefficient of the word sets of both versions, for updated pages",
         ),
     )
-    found = statement_table(
+    found = render_statement_table(
         source,
         "Grades that differ between consecutive snapshots",
         columns,
@@ -198,7 +200,7 @@ def _translation_section(source: CollectionSource, values: dict[str, Any]) -> Ma
             "Possible errors in the translation",
         ),
     )
-    found = statement_table(
+    found = render_statement_table(
         source,
         "Translation of the query",
         columns,

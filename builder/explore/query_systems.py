@@ -8,15 +8,15 @@ from markupsafe import Markup
 from builder.drift.attribution import Attribution, RunWithQrels, attribute_score_change
 from builder.errors import DataError
 from builder.evaluation import parse_measure
-from builder.evaluation.attribution import unchanged_documents
+from builder.evaluation.attribution import unchanged_document_ids
 from builder.evaluation.measures.effectiveness import RunScorer
-from builder.explore.forms import render_filter_form, select_field
+from builder.explore.forms import create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest
 from builder.explore.render import link, render_macro
 from builder.explore.runs import MEASURES
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, table
+from builder.explore.tables import Column, render_table
 from builder.reporting import charts, numbers
 from builder.reporting.charts import series_color
 from builder.reporting.parts import Cell, decimal_cell, empty_note, grid, section
@@ -39,9 +39,9 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
     """Render the systems section of a query's page; return an empty list if no runs are loaded."""
     if not source.systems:
         return []
-    measure = request.choice("measure", MEASURES, MEASURES[0])
+    measure = request.choice_parameter("measure", MEASURES, MEASURES[0])
     statement = Statement(QUERY_SCORES, {"query": query_id})
-    found = [row for row in source.rows(statement) if row["measure"] == measure]
+    found = [row for row in source.fetch_rows(statement) if row["measure"] == measure]
     heading, lead = "Systems", f"{measure} of each system for this query, and its change over time."
     if not found:
         return [section("runs", heading, lead, empty_note("No runs were scored for this query."))]
@@ -53,11 +53,11 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
         for number, system in enumerate(source.systems)
     ]
     chart = charts.line_chart(f"{measure} of the query", source.snapshots, series)
-    rows = _scores_to_rows(source, scores)
+    rows = _score_rows(source, scores)
     chosen = render_filter_form(
-        request, select_field("measure", "Measure", measure, MEASURES), anchor="runs"
+        request, create_select_field("measure", "Measure", measure, MEASURES), anchor="runs"
     )
-    made = table(
+    made = render_table(
         source, f"{measure} and rank of each system", _score_columns(request), rows, None, empty=""
     )
     return [
@@ -72,9 +72,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
     ]
 
 
-def _scores_to_rows(
-    source: CollectionSource, scores: dict[tuple[str, str], float | None]
-) -> list[Row]:
+def _score_rows(source: CollectionSource, scores: dict[tuple[str, str], float | None]) -> list[Row]:
     """Return one row per snapshot and system: score, rank, change from the previous snapshot."""
     rows: list[Row] = []
     for index, name in enumerate(source.snapshots):
@@ -131,14 +129,14 @@ def _attribution_markup(
     source: CollectionSource, request: PageRequest, query_id: str, measure: str
 ) -> Markup | None:
     """Render the causes of the score change selected by the request; None if none is selected."""
-    system = request.choice("system", source.systems)
-    until = request.choice("until", source.snapshots[1:])
+    system = request.choice_parameter("system", source.systems)
+    until = request.choice_parameter("until", source.snapshots[1:])
     if not system or not until:
         return None
     start = source.snapshots[source.snapshots.index(until) - 1]
     heading = f"Change of {system} from {start} to {until}"
     try:
-        found = attribute_query_change(source, query_id, system, (start, until), measure)
+        found = attribute_query_score_change(source, query_id, system, (start, until), measure)
     except DataError as error:
         return render_macro("attribution", heading, [], str(error))
     rows: list[Row] = [
@@ -155,17 +153,17 @@ def _attribution_markup(
     )
     note = (
         f"Shapley values over the top {source.depth} results of both runs. The query is the same "
-        "in both snapshots, so changed queries contribute nothing."
+        "in both snapshots, so the contribution of query changes is zero."
     )
     return render_macro(
-        "attribution", heading, [table(source, heading, columns, rows, None, empty="")], note
+        "attribution", heading, [render_table(source, heading, columns, rows, None, empty="")], note
     )
 
 
-def attribute_query_change(
+def attribute_query_score_change(
     source: CollectionSource, query_id: str, system: str, snapshots: tuple[str, str], measure: str
 ) -> Attribution:
-    """Attribute a system's score change on a query to changed documents and judgements.
+    """Attribute the change in a system's score for a query to documents and judgements.
 
     Args:
         source: Connection to the collection, with runs.
@@ -181,17 +179,20 @@ def attribute_query_change(
     for name in snapshots:
         values: dict[str, Any] = {"query": query_id, "system": system, "snapshot": name}
         run = pl.DataFrame(
-            source.rows(Statement(RANKED, values)),
+            source.fetch_rows(Statement(RANKED, values)),
             schema={"doc_id": pl.String, "score": pl.Float64},
         )
         qrels = pl.DataFrame(
-            source.rows(Statement(QRELS, values)), schema={"doc_id": pl.String, "grade": pl.UInt8}
+            source.fetch_rows(Statement(QRELS, values)),
+            schema={"doc_id": pl.String, "grade": pl.UInt8},
         )
         key = pl.lit(query_id).alias("query_id")
         sides.append(
             RunWithQrels(run.select(key, "doc_id", "score"), qrels.select(key, "doc_id", "grade"))
         )
-    same = unchanged_documents(source.collection.path / "changes" / "documents.parquet", snapshots)
+    same = unchanged_document_ids(
+        source.collection.path / "changes" / "documents.parquet", snapshots
+    )
     wanted = parse_measure(measure)
 
     def score(run: pl.DataFrame, qrels: pl.DataFrame) -> dict[str, float]:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from builder.explore.forms import ALL, render_filter_form, search_field, select_field
+from builder.explore.forms import ALL, create_search_field, create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.render import Page, link
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, paged_table, table
+from builder.explore.tables import Column, render_paged_table, render_table
 from builder.reporting import numbers
 from builder.reporting.parts import Cell, section
 
@@ -33,19 +33,19 @@ STAGE_REASONS = "SELECT DISTINCT stage, reason FROM rejects ORDER BY stage, reas
 
 def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
     """Build the page `/rejects`, which counts and lists rejected rows."""
-    known = source.rows(Statement(STAGE_REASONS))
+    known = source.fetch_rows(Statement(STAGE_REASONS))
     stages = sorted({row["stage"] for row in known})
     reasons = sorted({row["reason"] for row in known})
     values = {
-        "snapshot": request.choice("snapshot", source.snapshots),
-        "stage": request.choice("stage", stages),
-        "reason": request.choice("reason", reasons),
-        "file": request.text("file"),
+        "snapshot": request.choice_parameter("snapshot", source.snapshots),
+        "stage": request.choice_parameter("stage", stages),
+        "reason": request.choice_parameter("reason", reasons),
+        "file": request.text_parameter("file"),
     }
     summary = _summary_table(source, values)
     listed = {"snapshot": source.snapshots, "stage": stages, "reason": reasons}
     fields = [
-        select_field(
+        create_select_field(
             name,
             name.capitalize(),
             values[name],
@@ -54,9 +54,9 @@ def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
         for name, options in listed.items()
     ]
     chosen = render_filter_form(
-        request, *fields, search_field("file", "Part of the file name", values["file"])
+        request, *fields, create_search_field("file", "Part of the file name", values["file"])
     )
-    found = paged_table(
+    found = render_paged_table(
         source,
         request,
         "Rejected rows",
@@ -76,7 +76,7 @@ def rejects_page(source: CollectionSource, request: PageRequest) -> Page:
 def _summary_table(source: CollectionSource, values: Mapping[str, str]) -> Markup:
     """Render counts of rejected rows: one row per stage and reason, one column per snapshot."""
     statement = Statement(REASONS, dict(values))
-    statement_rows = source.rows(statement)
+    statement_rows = source.fetch_rows(statement)
     counts = {(r["stage"], r["reason"], r["snapshot"]): r["rows"] for r in statement_rows}
     named = sorted({(r["stage"], r["reason"]) for r in statement_rows})
     rows = [{"stage": stage, "reason": reason} for stage, reason in named]
@@ -101,7 +101,7 @@ def _summary_table(source: CollectionSource, values: Mapping[str, str]) -> Marku
         Column("Stage", "stage", "Stage that rejected the rows"),
         *map(count_column, names),
     )
-    return table(
+    return render_table(
         source,
         "Rejected rows by reason, stage and snapshot",
         columns,

@@ -68,7 +68,7 @@ def serve(
             )
             server = uvicorn.Server(config)
             on_ready(f"http://{HOST}:{number}/")
-            server.capture_signals = lambda: _stop_on_signal(server, source.stop)
+            server.capture_signals = lambda: _stop_on_signal(server, source.stop_statements)
             logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
             server.run(sockets=[bound])
     finally:

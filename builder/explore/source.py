@@ -85,7 +85,7 @@ class CollectionSource:
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
 
-    def stop(self) -> None:
+    def stop_statements(self) -> None:
         """Interrupt running SQL statements and reject new ones."""
         self._is_open = False
         for cursor in tuple(self._running):
@@ -93,12 +93,12 @@ class CollectionSource:
 
     def close(self) -> None:
         """Stop all statements, and close the connection once no statement is running."""
-        self.stop()
+        self.stop_statements()
         if not self._running:
             self._connection.close()
 
     @cached_property
-    def drift(self) -> dict[str, Any] | None:
+    def drift_report(self) -> dict[str, Any] | None:
         """Parsed content of `drift.json`; None if the file does not exist.
 
         Raises:
@@ -122,9 +122,9 @@ class CollectionSource:
         Raises:
             FormatError: A file of the table is damaged.
         """
-        return bool(self.rows(Statement(FIRST_ROW_SQL[table])))
+        return bool(self.fetch_rows(Statement(FIRST_ROW_SQL[table])))
 
-    def rows(self, statement: Statement) -> list[Row]:
+    def fetch_rows(self, statement: Statement) -> list[Row]:
         """Run a statement, and return its rows as dictionaries from column name to value.
 
         Raises:
@@ -153,9 +153,9 @@ class CollectionSource:
             self._running.discard(cursor)
             cursor.close()
 
-    def scalar(self, statement: Statement) -> Any:
+    def fetch_scalar(self, statement: Statement) -> Any:
         """Run a statement that returns a single row, and return the first value of that row."""
-        (row,) = self.rows(statement)
+        (row,) = self.fetch_rows(statement)
         return next(iter(row.values()))
 
     @staticmethod
@@ -189,7 +189,7 @@ class CollectionSource:
         if FOLD_MACRO in statement.identifiers():
             lines.append(FOLD_MACRO_SQL.strip() + ";")
         lines += [
-            views.view_sql(self.collection, name)
+            views.create_view_sql(self.collection, name)
             for name in sorted(self._referenced_tables(statement))
         ]
         return "\n".join([*lines, statement.inline_parameters() + ";"])

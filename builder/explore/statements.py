@@ -15,7 +15,7 @@ Row = dict[str, Any]
 _PARAMETER = re.compile(r"\$([a-z_]+)")
 _NAME = re.compile(r"[a-z_]+")
 FOLD_MACRO = "folded"
-"""Name of the SQL macro that folds case, accents and punctuation as `builder.text.keys` does."""
+"""Name of the SQL macro that normalizes case, accents and punctuation as `fold` does."""
 FOLD_MACRO_SQL = r"""
 CREATE OR REPLACE TEMP MACRO folded(written) AS trim(regexp_replace(
     replace(replace(replace(replace(replace(replace(
@@ -54,8 +54,8 @@ class Statement:
         """Return a statement that counts the rows returned by this statement."""
         return Statement(f"SELECT count(*) AS n FROM ({self.sql})", self.values)  # noqa: S608 - a constant
 
-    def slice_with_total(self, order: str, limit: int, offset: int) -> "Statement":
-        """Return a statement that selects a slice of the ordered rows and their total count.
+    def slice_rows_with_total(self, order: str, limit: int, offset: int) -> "Statement":
+        """Return a statement that selects a slice of the ordered rows and the total row count.
 
         The total count is in the column `all_rows`. DuckDB materializes all rows, which is fast
         enough up to about 100,000 rows.

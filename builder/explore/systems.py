@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.explore.forms import render_filter_form, select_field
+from builder.explore.forms import create_select_field, render_filter_form
 from builder.explore.page_request import PageRequest, page_url
 from builder.explore.queries import query_link
 from builder.explore.query_systems import signed_score_cell
@@ -13,7 +13,7 @@ from builder.explore.render import Page, render_macro
 from builder.explore.runs import MEASURES
 from builder.explore.source import CollectionSource
 from builder.explore.statements import Row, Statement
-from builder.explore.tables import Column, table
+from builder.explore.tables import Column, render_table
 from builder.reporting import charts
 from builder.reporting.charts import Chart, LinearScale, format_tick, series_color
 from builder.reporting.parts import decimal_cell, empty_note, grid, paragraph, section
@@ -49,19 +49,19 @@ def systems_page(source: CollectionSource, request: PageRequest) -> Page:
             f"--runs FOLDER ({found})."
         )
         return Page(heading, lead, empty_note(text), "/systems")
-    first = request.choice("first", source.systems, source.systems[0])
-    second = request.choice("second", source.systems, source.systems[1])
-    measure = request.choice("measure", MEASURES, MEASURES[0])
+    first = request.choice_parameter("first", source.systems, source.systems[0])
+    second = request.choice_parameter("second", source.systems, source.systems[1])
+    measure = request.choice_parameter("measure", MEASURES, MEASURES[0])
     values: dict[str, Any] = {"first": first, "second": second, "measure": measure}
-    rows = source.rows(Statement(PAIRS, values))
+    rows = source.fetch_rows(Statement(PAIRS, values))
     names = [name for name in source.snapshots if any(r["snapshot"] == name for r in rows)]
-    snapshot = request.choice("snapshot", names, names[-1] if names else "")
+    snapshot = request.choice_parameter("snapshot", names, names[-1] if names else "")
     chosen = render_filter_form(
         request,
-        select_field("first", "First", first, source.systems),
-        select_field("second", "Second", second, source.systems),
-        select_field("measure", "Measure", measure, MEASURES),
-        select_field("snapshot", "Snapshot", snapshot, names),
+        create_select_field("first", "First", first, source.systems),
+        create_select_field("second", "Second", second, source.systems),
+        create_select_field("measure", "Measure", measure, MEASURES),
+        create_select_field("snapshot", "Snapshot", snapshot, names),
     )
     if not rows:
         text = "No snapshot has runs of both systems."
@@ -69,13 +69,13 @@ def systems_page(source: CollectionSource, request: PageRequest) -> Page:
     snapshot_rows = [row for row in rows if row["snapshot"] == snapshot]
     body = (
         chosen,
-        _over_time_section(source, names, rows, values),
+        _scores_over_time_section(source, names, rows, values),
         _snapshot_section(source, snapshot_rows, snapshot, first, second, measure),
     )
     return Page(heading, lead, body, "/systems", [("time", "Over time"), ("queries", "Queries")])
 
 
-def _over_time_section(
+def _scores_over_time_section(
     source: CollectionSource, names: Sequence[str], rows: Sequence[Row], values: dict[str, Any]
 ) -> Markup:
     over: list[Row] = []
@@ -111,7 +111,7 @@ def _over_time_section(
         "The first system is better where the difference is positive.",
         grid(
             render_macro("block", charts.line_chart(title, names, [line])),
-            table(source, "Differences by snapshot", columns, over, None, empty=""),
+            render_table(source, "Differences by snapshot", columns, over, None, empty=""),
         ),
     )
 
@@ -130,7 +130,7 @@ def _snapshot_section(
     texts = {
         r["query_id"]: r["text"]
         for sql in (LISTED_TEXTS, TEXTS)
-        for r in source.rows(Statement(sql, {"ids": ids}))
+        for r in source.fetch_rows(Statement(sql, {"ids": ids}))
     }
     made = [{**row, "text": texts.get(row["query_id"])} for row in chosen]
     columns = (
@@ -151,7 +151,7 @@ def _snapshot_section(
         "query.",
         grid(
             _scatter_plot(ordered[:MAX_POINTS], first, second, measure),
-            table(
+            render_table(
                 source, "Largest differences", columns, made, None, empty="No queries were scored."
             ),
         ),

@@ -31,8 +31,8 @@ class Column:
         label: Heading.
         value: Key of the value in a row, or a function that returns the cell of a row.
         hint: Description of the column and its unit.
-        sort: Key in `orders` of `paged_table` by which a click on the heading sorts; empty if the
-            column is not sortable.
+        sort: Key in `orders` of `render_paged_table` by which a click on the heading sorts; empty
+            if the column is not sortable.
     """
 
     label: str
@@ -50,7 +50,7 @@ class Column:
         return Cell(numbers.DASH if content is None else content)
 
 
-def statement_table(
+def render_statement_table(
     source: CollectionSource,
     caption: str,
     columns: Sequence[Column],
@@ -67,11 +67,11 @@ def statement_table(
         statement: Statement to run.
         empty: Sentence to show if there are no rows.
     """
-    rows = source.rows(statement)
-    return table(source, caption, columns, rows, statement, empty=empty)
+    rows = source.fetch_rows(statement)
+    return render_table(source, caption, columns, rows, statement, empty=empty)
 
 
-def table(
+def render_table(
     source: CollectionSource,
     caption: str,
     columns: Sequence[Column],
@@ -95,10 +95,12 @@ def table(
     if not rows:
         return empty_note(empty)
     headers = [(column.label, column.hint, "", "") for column in columns]
-    return _render_table(source, caption, columns, headers, rows, statement, statement_rows)
+    return _render_table_with_headers(
+        source, caption, columns, headers, rows, statement, statement_rows
+    )
 
 
-def paged_table(
+def render_paged_table(
     source: CollectionSource,
     request: PageRequest,
     caption: str,
@@ -121,13 +123,15 @@ def paged_table(
         empty: Sentence to show if there are no rows.
         is_small: Whether there are few rows, so that one statement can select and count them.
     """
-    sort = request.choice("sort", list(orders), next(iter(orders)))
-    page = request.number("page")
+    sort = request.choice_parameter("sort", list(orders), next(iter(orders)))
+    page = request.integer_parameter("page")
     bounds = (orders[sort], PAGE_SIZE, (page - 1) * PAGE_SIZE)
     slice_ = statement.slice_rows(*bounds)
-    rows = source.rows(statement.slice_with_total(*bounds) if is_small else slice_)
+    rows = source.fetch_rows(statement.slice_rows_with_total(*bounds) if is_small else slice_)
     total = (
-        rows[0]["all_rows"] if rows and is_small else source.scalar(statement.to_count_statement())
+        rows[0]["all_rows"]
+        if rows and is_small
+        else source.fetch_scalar(statement.to_count_statement())
     )
     rows = [{name: v for name, v in row.items() if name != "all_rows"} for row in rows]
     if not rows:
@@ -146,7 +150,7 @@ def paged_table(
         )
         for c in columns
     ]
-    body = _render_table(source, caption, columns, headers, rows, slice_)
+    body = _render_table_with_headers(source, caption, columns, headers, rows, slice_)
     last = -(-total // PAGE_SIZE)
     steps = [
         ("First", request.url_with_parameters(page=None) if page > 1 else ""),
@@ -159,7 +163,7 @@ def paged_table(
     return join_markup(body, render_macro("pages", position, steps if last > 1 else []))
 
 
-def _render_table(
+def _render_table_with_headers(
     source: CollectionSource,
     caption: str,
     columns: Sequence[Column],
@@ -192,13 +196,13 @@ def code_snippets(
     first, _, last = script.rpartition(";\n")
     polars = "import duckdb\n\n"
     if first:
-        polars += f"duckdb.execute({_triple_quoted(first)})\n"
-    query = _triple_quoted(last.removesuffix(";"))
+        polars += f"duckdb.execute({_to_triple_quoted_string(first)})\n"
+    query = _to_triple_quoted_string(last.removesuffix(";"))
     polars += f"rows = duckdb.sql({query}).pl()  # a Polars DataFrame"
     return [("Polars", polars), ("DuckDB", script), ("CSV", to_csv(rows))]
 
 
-def _triple_quoted(text: str) -> str:
+def _to_triple_quoted_string(text: str) -> str:
     """Return a text as a triple-quoted Python string literal."""
     escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     return f'"""\n{escaped}\n"""'

@@ -29,7 +29,7 @@ ID_COLUMNS = {
     "queries": {"query_id": "query"},
     "qrels": {"query_id": "query", "doc_id": "document"},
 }
-"""Id columns of each table that are valid only in one snapshot, with the kind in `ReleaseIds`."""
+"""Id columns whose ids depend on the snapshot, with their kind in `ReleaseIds`, by table."""
 
 Relation = duckdb.DuckDBPyRelation
 
@@ -63,7 +63,7 @@ def create_view(connection: duckdb.DuckDBPyConnection, collection: Collection, n
     if relations:
         reduce(lambda all_rows, rows: all_rows.union(rows), relations).create_view(name)
     else:
-        connection.from_arrow(_empty_table(name)).create(name)
+        connection.from_arrow(_create_empty_table(name)).create(name)
 
 
 def _file_relation(
@@ -91,7 +91,7 @@ def _release_ids(collection: Collection, snapshot: str) -> Table:
     return table_at(folder, "release_ids", TABLES["release_ids"])
 
 
-def key_column(column: str) -> str:
+def key_column_name(column: str) -> str:
     """Return the name of the column with the aligned ids: `doc_key` for `doc_id`."""
     return column.replace("_id", "_key")
 
@@ -100,7 +100,7 @@ def _add_key_column(
     connection: duckdb.DuckDBPyConnection, rows: Relation, ids: Table, column: str, kind: str
 ) -> Relation:
     """Add a column of aligned ids for an id column, such as `doc_key` for `doc_id`."""
-    own, key = duckdb.ColumnExpression(column), key_column(column)
+    own, key = duckdb.ColumnExpression(column), key_column_name(column)
     if not ids.paths:
         return rows.select(duckdb.StarExpression(), own.alias(key))
     parquet.check_readable(*ids.paths)
@@ -112,36 +112,36 @@ def _add_key_column(
     return joined.select(duckdb.StarExpression(exclude=["known"]), stable)
 
 
-def _empty_table(name: str) -> pa.Table:
+def _create_empty_table(name: str) -> pa.Table:
     """Return an empty table with the columns of the view of a table."""
     schema = arrow_schema(TABLES[name])
     if name in SNAPSHOT_TABLES:
-        for column in ("snapshot", *map(key_column, ID_COLUMNS.get(name, ()))):
+        for column in ("snapshot", *map(key_column_name, ID_COLUMNS.get(name, ()))):
             if column not in schema.names:
                 schema = schema.append(pa.field(column, pa.string()))
     return schema.empty_table()
 
 
-def view_sql(collection: Collection, name: str) -> str:
+def create_view_sql(collection: Collection, name: str) -> str:
     """Return the SQL that creates the view of a table, with all values as quoted literals."""
     parts = [
-        _select_sql(collection, name, table.paths, snapshot)
+        _create_select_sql(collection, name, table.paths, snapshot)
         for table, snapshot in table_files(collection, name)
         if table.paths
     ]
     if not parts:
-        parts = [f"SELECT {_empty_view_columns(name)} WHERE false"]
+        parts = [f"SELECT {_columns_of_empty_view(name)} WHERE false"]
     return f"CREATE OR REPLACE TEMP VIEW {name} AS\n" + "\nUNION ALL\n".join(parts) + ";"
 
 
-def _empty_view_columns(name: str) -> str:
+def _columns_of_empty_view(name: str) -> str:
     with duckdb.connect() as connection:
-        relation = connection.from_arrow(_empty_table(name))
+        relation = connection.from_arrow(_create_empty_table(name))
         kinds = zip(relation.columns, relation.types, strict=True)
         return ", ".join(f"NULL::{kind} AS {column}" for column, kind in kinds)
 
 
-def _select_sql(
+def _create_select_sql(
     collection: Collection, name: str, paths: Sequence[Path], snapshot: str | None
 ) -> str:
     columns = list(TABLES[name].dtypes())
@@ -152,9 +152,9 @@ def _select_sql(
         ids = _release_ids(collection, snapshot).paths
         for column, kind in ID_COLUMNS.get(name, {}).items():
             if not ids:
-                chosen.append(f"own.{column} AS {key_column(column)}")
+                chosen.append(f"own.{column} AS {key_column_name(column)}")
                 continue
-            chosen.append(f"coalesce({kind}.key, own.{column}) AS {key_column(column)}")
+            chosen.append(f"coalesce({kind}.key, own.{column}) AS {key_column_name(column)}")
             joins += (
                 f"\nLEFT JOIN (FROM {parquet.render_read_parquet_call(*ids)}"
                 f" WHERE kind = {sql_literal(kind)}) AS {kind} ON {kind}.id = own.{column}"

@@ -62,7 +62,7 @@ def diff_words(before: str, after: str) -> WordDiff:
     added = sum(d - c for kind, _, _, c, d in opcodes if kind != "equal")
     for kind, a, b, c, d in _merge_stray_words(opcodes):
         if kind == "equal":
-            runs += _shorten_unchanged(
+            runs += _shorten_unchanged_run(
                 new[c:d], is_first=not runs, is_last=d == len(new) and b == len(old)
             )
             continue
@@ -101,7 +101,7 @@ def _strip_whitespace(words: list[str]) -> list[str]:
     return [word.rstrip() for word in words]
 
 
-def _shorten_unchanged(words: list[str], *, is_first: bool, is_last: bool) -> list[Run]:
+def _shorten_unchanged_run(words: list[str], *, is_first: bool, is_last: bool) -> list[Run]:
     """Replace the middle of a long run of unchanged words with the number of omitted words.
 
     Args:

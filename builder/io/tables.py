@@ -224,7 +224,7 @@ def _string_bytes_per_row(table: pa.Table) -> "np.ndarray[tuple[int], np.dtype[n
 def write_frame(frame: pl.DataFrame, path: Path, schema: type[TableSchema]) -> int:
     """Sort a data frame by primary key and write it to a Parquet file; return its row count."""
     ordered = frame.select(list(schema.dtypes())).cast(schema.dtypes())  # type: ignore[arg-type]
-    ordered = ordered.sort(schema.sort_key(), nulls_last=False)
+    ordered = ordered.sort(schema.sort_columns(), nulls_last=False)
     with TableWriter(path, schema) as writer:
         writer.append(ordered)
     return ordered.height

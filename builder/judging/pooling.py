@@ -118,7 +118,7 @@ def draw_pool(
     sampled = [
         _sample_stratum(stratum, rows, seed) for stratum, rows in zip(strata, eligible, strict=True)
     ]
-    pairs = pl.concat(sampled).select(list(PooledPairs.dtypes())).sort(PooledPairs.sort_key())
+    pairs = pl.concat(sampled).select(list(PooledPairs.dtypes())).sort(PooledPairs.sort_columns())
     return Pool(
         pairs=pairs,
         eligible=sum(rows.height for rows in eligible),

@@ -38,7 +38,7 @@ from builder.translation.translator import Decoder, Translator
 from builder.translation.workers import decode_blocks
 from schemas import (
     Documents,
-    Gathered,
+    GatheredDocuments,
     Queries,
     QueryCollisions,
     Sentences,
@@ -69,7 +69,7 @@ def _model_folder_patterns(workflow: Workflow, _: str) -> tuple[str, ...]:
 def translate(
     out: Path,
     *,
-    gathered: Same[Gathered],
+    gathered: Same[GatheredDocuments],
     split_queries: Same[SplitQueries],
     params: TranslateParameters,
     limits: Limits,

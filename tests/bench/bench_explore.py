@@ -45,8 +45,8 @@ def run_bench(quick: bool = False) -> list[Row]:
 def bench_pages(version: Path) -> list[Row]:
     """The pages of a version."""
     source = Recorder(open_collection_source(version).collection)
-    key = str(source.scalar(Statement("SELECT query_id FROM queries_map LIMIT 1 OFFSET 77")))
-    doc = str(source.scalar(Statement(CHANGED)))
+    key = str(source.fetch_scalar(Statement("SELECT query_id FROM queries_map LIMIT 1 OFFSET 77")))
+    doc = str(source.fetch_scalar(Statement(CHANGED)))
     journeys: dict[str, tuple[str, Any]] = {
         "a query": (f"/query/{key}", lambda a: query_page(source, a, key)),
         "a page with its difference": (f"/page/{doc}", lambda a: document_page(source, a, doc)),

@@ -91,6 +91,6 @@ def gather_documents(
     rejects = pl.read_parquet(out / "rejects.parquet")
     assert int(rejects["rows"].sum()) == ledger.rejected.total()
     Rejects.validate(rejects)
-    documents = pl.read_parquet(out / "gathered/part-00000.parquet")
+    documents = pl.read_parquet(out / "gathered_documents/part-00000.parquet")
     Documents.validate(documents)
     return documents, ledger

@@ -53,7 +53,7 @@ def _gather(
         progress=NoProgress(),
     )
     ledger.check("documents")
-    return pl.read_parquet(out / "gathered/part-00000.parquet")
+    return pl.read_parquet(out / "gathered_documents/part-00000.parquet")
 
 
 def test_pages_that_are_left_out_are_not_held(tmp_path: Path) -> None:

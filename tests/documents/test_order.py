@@ -67,7 +67,7 @@ def _gather(
         progress=NoProgress(),
     )
     ledger.check("documents")
-    return [path.read_bytes() for path in sorted((folder / "gathered").iterdir())], ledger
+    return [path.read_bytes() for path in sorted((folder / "gathered_documents").iterdir())], ledger
 
 
 def test_parts_are_of_similar_size(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,13 +124,13 @@ def test_the_same_bytes(
     assert ledger.rejected["duplicate"] > 5
     assert ledger.rejected["not_in_sample"] > 50
     assert all(other == (parts, ledger) for other in found[1:])
-    documents = pl.read_parquet(sorted((tmp_path / "0/gathered").iterdir()))
+    documents = pl.read_parquet(sorted((tmp_path / "0/gathered_documents").iterdir()))
     for size in (1, 10**9):  # a part for each first byte of the keys, and one for all
         monkeypatch.setattr(import_module("builder.documents.stage"), "PART_BYTES", size)
         folder = tmp_path / f"parts-{size}"
         folder.mkdir()
         _gather(folder, orders[1], 2, here)
-        assert pl.read_parquet(sorted((folder / "gathered").iterdir())).equals(documents)
+        assert pl.read_parquet(sorted((folder / "gathered_documents").iterdir())).equals(documents)
     assert documents["doc_id"].is_sorted()
     assert documents["near_duplicate_group"].drop_nulls().len() > 5
     assert documents.filter("shown")["url"].to_list() == ["https://a.example/9"]

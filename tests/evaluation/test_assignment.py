@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import UsageError
-from builder.evaluation.runs.assignment import assign_runs, find_pivot
+from builder.evaluation.runs.assignment import assign_runs, resolve_pivot
 
 SNAPSHOTS = ["2022-06", "2022-07", "2022-06-15"]
 
@@ -83,12 +83,12 @@ def test_folders_stand_for_their_files(tmp_path: Path) -> None:
         ("bm25", "2022-07"),
         ("rrf", "2022-06"),
     ]
-    assert find_pivot("rrf", runs) == "rrf"
-    assert find_pivot(str(tmp_path / "rrf"), runs) == "rrf"
-    assert find_pivot(str(tmp_path / "bm25" / "2022-07.txt"), runs) == "bm25"
+    assert resolve_pivot("rrf", runs) == "rrf"
+    assert resolve_pivot(str(tmp_path / "rrf"), runs) == "rrf"
+    assert resolve_pivot(str(tmp_path / "bm25" / "2022-07.txt"), runs) == "bm25"
     for wrong in ("BM25", str(tmp_path), str(tmp_path / "rrf" / "2022-07.txt")):
         with pytest.raises(UsageError, match="expected a run file or one of the systems bm25, rrf"):
-            find_pivot(wrong, runs)
+            resolve_pivot(wrong, runs)
 
 
 def test_linked_folders_are_searched_and_loops_and_backups_are_not(tmp_path: Path) -> None:

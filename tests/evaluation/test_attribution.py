@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, UsageError
-from builder.evaluation.attribution import attribute_score_changes, unchanged_documents
+from builder.evaluation.attribution import attribute_score_changes, unchanged_document_ids
 
 CHANGES = {"from_snapshot": "2022-06", "to_snapshot": "2022-07"}
 
@@ -55,9 +55,9 @@ def test_contributions_of_a_change(files: tuple[dict[str, Path], Path, Path]) ->
 
 def test_unchanged_documents(files: tuple[dict[str, Path], Path, Path]) -> None:
     _, changes, _ = files
-    assert unchanged_documents(changes, ("2022-06", "2022-07")).to_list() == ["a", "b"]
+    assert unchanged_document_ids(changes, ("2022-06", "2022-07")).to_list() == ["a", "b"]
     with pytest.raises(DataError) as caught:
-        unchanged_documents(changes, ("2022-07", "2022-08"))
+        unchanged_document_ids(changes, ("2022-07", "2022-08"))
     assert str(caught.value) == (
         "no document changes are recorded from 2022-07 to 2022-08; without them, the contribution "
         "of documents cannot be computed"

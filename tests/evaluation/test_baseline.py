@@ -8,7 +8,7 @@ from builder.errors import DataError, MissingExtraError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
 from builder.evaluation.baselines.bm25 import Bm25Parameters, bm25
 from builder.evaluation.baselines.collection_statistics import CollectionStatistics
-from builder.evaluation.baselines.snapshots import search_snapshot, snapshot_statistics
+from builder.evaluation.baselines.snapshots import search_snapshot, snapshot_bm25_statistics
 from builder.text.keys import strip_accents
 
 pytest.importorskip("bm25s")
@@ -101,21 +101,21 @@ def test_scores_by_the_statistics_of_another_collection_are_those_of_the_formula
 
 def test_statistics_of_a_snapshot(tmp_path: Path) -> None:
     parts, _ = snapshot(tmp_path)
-    assert snapshot_statistics(parts) == CollectionStatistics(
+    assert snapshot_bm25_statistics(parts) == CollectionStatistics(
         2, 2.0, {"eau": 1, "chaud": 1, "feu": 1, "froid": 1}
     )
-    assert snapshot_statistics(parts, Bm25Parameters("en")).mean_length == 2.0
-    assert snapshot_statistics([parts[0], parts[0]]).frequencies == {"eau": 2, "chaud": 2}
+    assert snapshot_bm25_statistics(parts, Bm25Parameters("en")).mean_length == 2.0
+    assert snapshot_bm25_statistics([parts[0], parts[0]]).frequencies == {"eau": 2, "chaud": 2}
     with pytest.raises(
         DataError, match="BM25: expected documents with words for collection statistics, found none"
     ):
-        snapshot_statistics([])
+        snapshot_bm25_statistics([])
 
 
 def test_own_statistics_change_no_score(tmp_path: Path) -> None:
     parts, asked = snapshot(tmp_path)
     own = search_snapshot(parts, asked)
-    again = search_snapshot(parts, asked, statistics=snapshot_statistics(parts))
+    again = search_snapshot(parts, asked, statistics=snapshot_bm25_statistics(parts))
     assert again.ranking["score"].to_list() == pytest.approx(own.ranking["score"].to_list())
     assert again.ranking.drop("score").equals(own.ranking.drop("score"))
 

@@ -215,7 +215,7 @@ def test_degenerate_inputs_give_a_value_or_null_and_a_reason(
             ).is_empty()
         if name == "significance":
             assert table.filter(pl.col("p").is_null() != pl.col("reason").is_not_null()).is_empty()
-    json.dumps(to_json(evaluation, queries=True), allow_nan=False)
+    json.dumps(to_json(evaluation, include_queries=True), allow_nan=False)
     undefined = set(evaluation.persistence["reason"].drop_nulls())
     assert "undefined" not in undefined
 
@@ -426,7 +426,10 @@ def test_json_holds_every_table(make_qrels, make_run) -> None:
     }  # fmt: skip
     assert data["parameters"]["depth"] == 1000
     assert len(data["effectiveness"]) == 2 * 2 * 2 * 2
-    assert set(to_json(evaluation, queries=True)) - set(data) == {"query_scores", "query_drops"}
+    assert set(to_json(evaluation, include_queries=True)) - set(data) == {
+        "query_scores",
+        "query_drops",
+    }
     rows = summary_rows(evaluation, "core")
     assert [row["measure"] for row in rows] == ["P@1"] * 4 + ["AP"] * 4
     assert all(row["re_delta_drop"] is None for row in rows if row["snapshot"] == "2022-06")

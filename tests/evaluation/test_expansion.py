@@ -10,11 +10,11 @@ import pytest
 from builder.collection.read import Snapshot
 from builder.errors import UsageError
 from builder.evaluation.baselines.bm25 import Bm25Index, Bm25Parameters
-from builder.evaluation.baselines.expansion import search_expanded
+from builder.evaluation.baselines.expansion import search_expanded_queries
 from builder.evaluation.baselines.feedback import FEEDBACK, read_earlier_feedback
-from builder.evaluation.baselines.keyqueries import KeyQueryParameters, keyquery
+from builder.evaluation.baselines.keyqueries import KeyQueryParameters, find_keyqueries
 from builder.evaluation.baselines.rm3 import Rm3Parameters, rm3
-from builder.evaluation.baselines.snapshots import search_snapshot_expanded
+from builder.evaluation.baselines.snapshots import search_snapshot_with_expansion
 
 pytest.importorskip("bm25s")
 pytest.importorskip("Stemmer")
@@ -73,10 +73,10 @@ def test_rm3_assumes_top_documents_to_be_relevant_where_none_was_judged() -> Non
     assert expanded["source"].to_list() == ["pseudo", "pseudo", "none"]
     assert expanded_terms(expanded) == pytest.approx({"chat": 0.5 + 0.5 * 2 / 3, "noir": 0.5 / 3})
     assert expanded["terms"][2] is None
-    run = search_expanded(index, asked, expanded, tag="x")
+    run = search_expanded_queries(index, asked, expanded, tag="x")
     assert run.ranking["query_id"].unique().sort().to_list() == ["other", "q"]
     two = rm3(index, queries(q="chat"), feedback(), Rm3Parameters(fb_docs=2))
-    scores = index.scores(index.query_terms(pl.Series(["chat"]))[0])
+    scores = index.scores(index.query_term_ids(pl.Series(["chat"]))[0])
     first, second = (float(score / (scores[0] + scores[1])) for score in scores[:2])
     model = {"chat": first * 2 / 3 + second / 2, "noir": first / 3, "blanc": second / 2}
     expected = {term: weight / 2 + (term == "chat") / 2 for term, weight in model.items()}
@@ -94,7 +94,7 @@ def test_scores_of_an_expanded_query_are_weighted_sums() -> None:
             "weights": [[0.75, 0.25], None],
         }
     )
-    run = search_expanded(index, asked, expanded)
+    run = search_expanded_queries(index, asked, expanded)
 
     def score(tf: int, length: int) -> float:
         """Every term has a document frequency of 2 of 3; the mean length is 7 / 3."""
@@ -132,13 +132,13 @@ def test_a_keyquery_ranks_the_relevant_document_first_with_the_fewest_terms() ->
     index = index_of(ANIMALS, keep_terms=False)
     known = feedback(("q", "d1", 1, "chat noir nuit"))
     parameters = KeyQueryParameters(top=1, min_results=1)
-    expanded = keyquery(index, queries(q="nuit"), known, parameters)
+    expanded = find_keyqueries(index, queries(q="nuit"), known, parameters)
     assert expanded.row(0) == ("q", "judged", ["nuit", "chat", "noir"], [1.0, 1.0, 1.0])
-    run = search_expanded(index, queries(q="nuit"), expanded)
+    run = search_expanded_queries(index, queries(q="nuit"), expanded)
     assert run.ranking["doc_id"][0] == "d1"
     # two targets: {d1, d2} share chat + noir, which ties them at rank 2
     both = feedback(("q", "d1", 1, "chat noir nuit"), ("q", "d2", 1, "chat noir jour"))
-    expanded = keyquery(
+    expanded = find_keyqueries(
         index, queries(q="chat"), both, KeyQueryParameters(top=2, min_results=1, max_terms=2)
     )
     assert expanded.row(0)[2] == ["chat", "noir"]
@@ -153,18 +153,21 @@ def test_a_query_without_a_keyquery_is_unchanged() -> None:
         ),  # every single term ties d1 with others
         KeyQueryParameters(min_results=5),  # at most 5 documents have one of the terms, d5 has none
     ):
-        assert keyquery(index, queries(q="nuit"), known, parameters).row(0) == (
+        assert find_keyqueries(index, queries(q="nuit"), known, parameters).row(0) == (
             *("q", "none"),
             *(None, None),
         )
     gone = feedback(("q", "removed", 1, "chat noir nuit"))
-    assert keyquery(index, queries(q="nuit", p="chat"), gone)["source"].to_list() == ["none"] * 2
+    assert (
+        find_keyqueries(index, queries(q="nuit", p="chat"), gone)["source"].to_list()
+        == ["none"] * 2
+    )
 
 
 def test_the_idf_of_a_term() -> None:
     """Of 3 documents, chat and noir are in 2, blanc in 1."""
     index = index_of(CORPUS)
-    (terms,) = index.query_terms(pl.Series(["chat noir blanc"]))
+    (terms,) = index.query_term_ids(pl.Series(["chat noir blanc"]))
     expected = [math.log(1 + 1.5 / 2.5)] * 2 + [math.log(1 + 2.5 / 1.5)]
     assert index.idf(terms).tolist() == pytest.approx(expected)
     assert len(index) == 3
@@ -175,7 +178,7 @@ def test_candidates_are_the_terms_of_the_query_and_the_most_specific_of_the_docu
     index = index_of({**ANIMALS, "d6": "jour"})
     known = feedback(("q", "d5", 1, "chien blanc jour"))
     # of chien (df 2), blanc (df 2) and jour (df 3), one candidate: blanc, first in the index
-    expanded = keyquery(
+    expanded = find_keyqueries(
         index, queries(q="jour"), known, KeyQueryParameters(fb_terms=1, top=1, min_results=1)
     )
     assert expanded.row(0)[2] == ["jour", "blanc"]
@@ -186,7 +189,7 @@ def test_only_the_rarest_terms_of_a_long_query_are_candidates() -> None:
     index = index_of(CORPUS)
     known = feedback(("q", "d1", 1, "chat noir"))
     found = [
-        keyquery(
+        find_keyqueries(
             index,
             queries(q="chat blanc"),
             known,
@@ -198,7 +201,7 @@ def test_only_the_rarest_terms_of_a_long_query_are_candidates() -> None:
     assert found[1]["terms"][0].to_list() == ["chat"]
     words = " ".join(f"mot{number}" for number in range(300))
     long = index_of({**CORPUS, "d4": words})
-    (row,) = keyquery(long, queries(q=words), feedback(("q", "d4", 1, words))).rows()
+    (row,) = find_keyqueries(long, queries(q=words), feedback(("q", "d4", 1, words))).rows()
     assert row == ("q", "none", None, None)  # no candidate has ten results
 
 
@@ -230,7 +233,7 @@ WRONG_KEYQUERY = "keyqueries: expected values >= 1 and max_terms <= 4, found "
             WRONG_KEYQUERY + "fb_docs=10, fb_terms=10, max_terms=3, top=0, min_results=10",
         ),
         (
-            lambda: index_of(CORPUS, keep_terms=False).document_terms(0),
+            lambda: index_of(CORPUS, keep_terms=False).document_term_ids(0),
             "BM25: the index does not contain document terms; build it with keep_terms=True",
         ),
     ],
@@ -276,7 +279,7 @@ def test_feedback_of_earlier_snapshots(tmp_path: Path) -> None:
         ("q2", "d2", 1, "chien"),
     ]
     assert read_earlier_feedback([], august, "").schema == pl.Schema(FEEDBACK)
-    run, expanded = search_snapshot_expanded(
+    run, expanded = search_snapshot_with_expansion(
         august,
         [june, july],
         Rm3Parameters(original_weight=0),
@@ -290,7 +293,7 @@ def test_feedback_of_earlier_snapshots(tmp_path: Path) -> None:
     assert expanded_terms(expanded) == pytest.approx({"nuit": 2 / 3, "chat": 1 / 6, "blanc": 1 / 6})
     assert run.tag == "t"
     assert run.ranking.filter(query_id="q2")["doc_id"].to_list() == ["d5", "d4"]
-    _, keys = search_snapshot_expanded(
+    _, keys = search_snapshot_with_expansion(
         *(august, [june, july], KeyQueryParameters(min_results=1, top=2), Bm25Parameters("fr")),
         suffix="",
     )

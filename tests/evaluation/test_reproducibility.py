@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from builder.errors import DataError, UsageError
-from builder.evaluation.tables.reproducibility import reproducibility
+from builder.evaluation.tables.reproducibility import compare_runs_between_snapshots
 
 
 def snapshot(folder: Path, qrels: list[tuple[str, str, int]]) -> Path:
@@ -33,7 +33,9 @@ def test_lists_are_compared_over_documents_of_both_snapshots(tmp_path: Path) -> 
     for system, lists in {"same": ("xabc", "abyc"), "turned": ("abc", "cba")}.items():
         for month, ranked in zip(both, lists, strict=True):
             run(runs / system / f"{month}.txt", ranked)
-    table = reproducibility(snapshots, documents, [runs], ["RR"], pivot="same", rbo_p=0.5)
+    table = compare_runs_between_snapshots(
+        snapshots, documents, [runs], ["RR"], pivot="same", rbo_p=0.5
+    )
     found = {(r["system"], r["quantity"]): r for r in table.iter_rows(named=True)}
     # x and y are left out: the lists of `same` are equal; RR 1/2 against 1
     assert found["same", "kendall_tau_b"]["value"] == 1.0
@@ -46,7 +48,9 @@ def test_lists_are_compared_over_documents_of_both_snapshots(tmp_path: Path) -> 
     assert found["turned", "kendall_tau_b"]["over_pivot"] == -2.0
     assert found["same", "kendall_tau_b"]["over_pivot"] == 0.0
     with pytest.raises(UsageError, match="two snapshots"):
-        reproducibility(snapshots, documents, [runs / "same" / "2022-06.txt"], ["RR"])
+        compare_runs_between_snapshots(
+            snapshots, documents, [runs / "same" / "2022-06.txt"], ["RR"]
+        )
     run(runs / "same" / "2022-07.txt", "ab", query="Q")
     with pytest.raises(DataError, match="expected results for judged queries of 2022-07"):
-        reproducibility(snapshots, documents, [runs], ["RR"])
+        compare_runs_between_snapshots(snapshots, documents, [runs], ["RR"])

@@ -7,7 +7,7 @@ import pytest
 
 from builder.cli.evaluation import format_sanity_rows
 from builder.collection.read import Snapshot
-from builder.evaluation.baselines.sanity import SanityRow, rotate_judgements, sanity_table
+from builder.evaluation.baselines.sanity import SanityCheckRow, rotate_judgements, run_sanity_check
 
 pytest.importorskip("bm25s")
 pytest.importorskip("pytrec_eval")
@@ -31,10 +31,10 @@ def write_snapshot(root: Path, name: str, english: list[str | None]) -> Snapshot
 def test_bm25_finds_every_document_and_no_document_of_another_query(tmp_path: Path) -> None:
     june = write_snapshot(tmp_path, "2022-06", ["cat", "dog", "rabbit"])
     july = write_snapshot(tmp_path, "2022-07", ["cat", None, "rabbit"])
-    assert sanity_table([june, july], {"fr": "", "en": "_en"}) == [
-        SanityRow("fr", "2022-06", 3, 1.0, pytest.approx(0.1), 0.0),
-        SanityRow("fr", "2022-07", 3, 1.0, pytest.approx(0.1), 0.0),
-        SanityRow("en", "2022-06", 3, 1.0, pytest.approx(0.1), 0.0),
+    assert run_sanity_check([june, july], {"fr": "", "en": "_en"}) == [
+        SanityCheckRow("fr", "2022-06", 3, 1.0, pytest.approx(0.1), 0.0),
+        SanityCheckRow("fr", "2022-07", 3, 1.0, pytest.approx(0.1), 0.0),
+        SanityCheckRow("en", "2022-06", 3, 1.0, pytest.approx(0.1), 0.0),
     ]
 
 
@@ -42,8 +42,8 @@ def test_a_snapshot_without_judgements_has_no_means(tmp_path: Path) -> None:
     june = write_snapshot(tmp_path, "2022-06", ["cat", "dog", "rabbit"])
     path = june.folder / "qrels.parquet"
     pl.read_parquet(path).head(0).write_parquet(path)
-    rows = sanity_table([june], {"fr": ""})
-    assert rows == [SanityRow("fr", "2022-06", 0, None, None, None)]
+    rows = run_sanity_check([june], {"fr": ""})
+    assert rows == [SanityCheckRow("fr", "2022-06", 0, None, None, None)]
     assert format_sanity_rows(rows).splitlines()[1].split() == ["fr", "2022-06", "0", "-", "-", "-"]
 
 

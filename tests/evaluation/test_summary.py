@@ -8,7 +8,7 @@ import pytest
 
 from builder.errors import UsageError
 from builder.evaluation.evaluator import Evaluation, evaluate
-from builder.evaluation.measures.trec_eval import from_trec_name
+from builder.evaluation.measures.trec_eval import from_trec_eval_name
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.reports.summary import to_json, write_query_scores
 
@@ -36,7 +36,7 @@ def test_tables_per_query_are_left_out_unless_asked_for_by_name(evaluation: Eval
     tables = ["effectiveness", "significance", "persistence", "agreement"]
     keys = ["signature", "parameters", "snapshots", "systems", *tables]
     assert list(to_json(evaluation)) == keys
-    assert list(to_json(evaluation, queries=True)) == [*keys, "query_scores", "query_drops"]
+    assert list(to_json(evaluation, include_queries=True)) == [*keys, "query_scores", "query_drops"]
     with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
         to_json(evaluation, True)
 
@@ -79,4 +79,4 @@ def test_scores_per_query_are_written_by_suffix(evaluation: Evaluation, tmp_path
     ],
 )
 def test_names_of_trec_eval(name: str, measure: str | None) -> None:
-    assert from_trec_name(name) == measure
+    assert from_trec_eval_name(name) == measure

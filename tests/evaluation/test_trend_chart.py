@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from builder.cli import app
 from builder.errors import UsageError
 from builder.evaluation.reports.trends import trend_chart
-from builder.evaluation.trend_reports import snapshot_trend, trend_report
+from builder.evaluation.trend_reports import snapshot_trend_report, trend_report
 
 SVG = "{http://www.w3.org/2000/svg}"
 MONTHS = ("2022-06", "2022-07", "2022-08", "2022-09")
@@ -30,7 +30,7 @@ def test_a_line_from_the_first_to_the_last_batch_and_a_dot_per_score() -> None:
     """Scores 0.2 to 0.5 by day after 1 June: the axis from 0.2 to 0.5 spans y = 206 to 26."""
     days = (0, 30, 61, 92)
     line = [0.2 + 0.3 * day / 92 for day in days]
-    report = snapshot_trend(scores_of(rising=line, few=[0.4, None, None, 0.3]))
+    report = snapshot_trend_report(scores_of(rising=line, few=[0.4, None, None, 0.3]))
     image = ET.fromstring(trend_chart(report))
     assert image.get("aria-label") == "Trend of AP"
     assert [path.get("d") for path in image.iter(f"{SVG}path")] == ["M62.0 206.0L450.0 26.0"]
@@ -80,7 +80,7 @@ def test_a_chart_has_one_measure() -> None:
     frame = scores_of(a=[0.1, 0.2, 0.4, 0.3])
     both = pl.concat([frame, frame.with_columns(measure=pl.lit("P@10"))])
     with pytest.raises(UsageError) as caught:
-        trend_chart(snapshot_trend(both))
+        trend_chart(snapshot_trend_report(both))
     assert str(caught.value) == "trend chart: expected one measure, found AP, P@10"
 
 
@@ -90,6 +90,6 @@ def test_the_command_draws_what_the_library_draws(tmp_path: Path) -> None:
     frame.write_csv(table)
     done = CliRunner().invoke(app, ["trend", "scores", str(table), "--chart", str(chart)])
     assert done.exit_code == 0, done.output
-    assert chart.read_text("utf-8") == trend_chart(snapshot_trend(frame))
+    assert chart.read_text("utf-8") == trend_chart(snapshot_trend_report(frame))
     command = ["trend", "scores", str(table), "--chart", str(table)]
     assert isinstance(CliRunner().invoke(app, command).exception, UsageError)

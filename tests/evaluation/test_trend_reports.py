@@ -5,8 +5,8 @@ import pytest
 
 from builder.errors import FormatError, UsageError
 from builder.evaluation.trend_reports import (
-    snapshot_trend,
-    snapshot_trend_from_file,
+    snapshot_trend_report,
+    snapshot_trend_report_from_file,
 )
 from builder.evaluation.trends import fit_trend
 
@@ -24,7 +24,9 @@ def snapshots(**scores):
 
 
 def test_trend_over_snapshots(tmp_path):
-    report = snapshot_trend(snapshots(fading=[0.4, 0.38, 0.31, 0.3], flat=[0.2] * 4, new=[0.9]))
+    report = snapshot_trend_report(
+        snapshots(fading=[0.4, 0.38, 0.31, 0.3], flat=[0.2] * 4, new=[0.9])
+    )
     assert report.ranking["system"].to_list() == ["fading", "flat", "new"]
     assert report.ranking["rank"].to_list() == [1, 2, None]
     fading, flat, new = report.trends.rows(named=True)
@@ -40,7 +42,7 @@ def test_trend_over_snapshots(tmp_path):
 
 def test_the_order_of_rows_changes_nothing():
     frame = snapshots(a=[0.4, 0.3, 0.35, 0.1], b=[0.1, 0.2, 0.2, 0.25])
-    one, other = snapshot_trend(frame), snapshot_trend(frame.reverse())
+    one, other = snapshot_trend_report(frame), snapshot_trend_report(frame.reverse())
     assert one.trends.equals(other.trends)
     assert one.ranking.equals(other.ranking)
     assert one.comparisons.equals(other.comparisons)
@@ -49,7 +51,7 @@ def test_the_order_of_rows_changes_nothing():
 def test_weights_of_snapshots_count():
     frame = snapshots(a=[0.4, 0.3, 0.35, 0.1])
     weighted = frame.with_columns(weight=pl.Series([1.0, 5.0, 1.0, 2.0]))
-    plain, heavy = snapshot_trend(frame), snapshot_trend(weighted)
+    plain, heavy = snapshot_trend_report(frame), snapshot_trend_report(weighted)
     assert plain.trends["slope_per_second"].item() != heavy.trends["slope_per_second"].item()
 
 
@@ -57,10 +59,10 @@ def test_snapshot_trend_path(tmp_path):
     frame = snapshots(a=[0.4, 0.3, 0.35, 0.1])
     path = tmp_path / "scores.tsv"
     frame.write_csv(path, separator="\t")
-    assert snapshot_trend_from_file(path).trends.equals(snapshot_trend(frame).trends)
+    assert snapshot_trend_report_from_file(path).trends.equals(snapshot_trend_report(frame).trends)
     path.write_text("system\tsnapshot\na\t2022-06\n")
     with pytest.raises(UsageError, match=r"scores\.tsv: expected the .*, found no measure, score$"):
-        snapshot_trend_from_file(path)
+        snapshot_trend_report_from_file(path)
 
 
 NO_COLUMNS = (
@@ -95,7 +97,7 @@ def test_a_damaged_table_of_scores(tmp_path, name: str, text: str, message: str)
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises((FormatError, UsageError)) as caught:
-        snapshot_trend_from_file(path)
+        snapshot_trend_report_from_file(path)
     assert str(caught.value) == f"{path}{message}"
 
 
@@ -103,7 +105,7 @@ def test_quotes_are_characters_of_a_tsv_and_undefined_scores_are_empty(tmp_path)
     path = tmp_path / "scores.tsv"
     rows = [f'"a\tm\t2022-{month:02}\t{score}\tx\n' for month, score in ((6, 0.5), (7, ""))]
     path.write_text("system\tmeasure\tsnapshot\tscore\tother\n" + "".join(rows))
-    scores = snapshot_trend_from_file(path).scores
+    scores = snapshot_trend_report_from_file(path).scores
     assert scores.select("system", "score").rows() == [('"a', 0.5), ('"a', None)]
 
 
@@ -112,8 +114,8 @@ def test_wrong_snapshot_tables_are_refused():
     with pytest.raises(
         UsageError, match="expected the columns system, measure, snapshot, score, found no score"
     ):
-        snapshot_trend(frame.drop("score"))
+        snapshot_trend_report(frame.drop("score"))
     with pytest.raises(UsageError, match="found several for a, nDCG, 2022-06"):
-        snapshot_trend(pl.concat([frame, frame]))
+        snapshot_trend_report(pl.concat([frame, frame]))
     with pytest.raises(UsageError, match="2022-06"):
-        snapshot_trend(frame.with_columns(snapshot=pl.lit("June")))
+        snapshot_trend_report(frame.with_columns(snapshot=pl.lit("June")))

@@ -45,7 +45,7 @@ def test_small_case():
 
 
 def test_small_case_with_weighted_residuals():
-    trend = fit_trend(TIMES, SCORES, DOCUMENTS, residuals="weighted")
+    trend = fit_trend(TIMES, SCORES, DOCUMENTS, residual_kind="weighted")
     assert trend.slope == exactly(-0.03984251968503931)
     assert trend.anderson_darling == exactly(0.8079663451353492)
     assert trend.durbin_watson == exactly(3.1079411120467866)
@@ -112,7 +112,9 @@ def test_slopes_without_error_are_not_compared():
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_fewer_than_three_batches(count):
     trend = fit_trend(range(count), [0.1, 0.7][:count], [1, 1][:count])
-    assert trend == Trend(count, reason=f"a trend needs 3 batches with weight, found {count}")
+    assert trend == Trend(
+        count, reason=f"a trend needs 3 batches with a positive weight, found {count}"
+    )
 
 
 def test_two_weighted_batches_among_many_are_too_few():

@@ -73,9 +73,9 @@ def test_of_an_imported_release(imported_app: ASGIApp, release: Path) -> None:
 def test_values_are_quoted(app: ASGIApp, text: str) -> None:
     assert _same(app, [f"/queries?text={quote(text, safe='')}"]) <= 1
     from builder.explore.statements import Statement, sql_literal
-    from builder.explore.tables import _triple_quoted
+    from builder.explore.tables import _to_triple_quoted_string
 
     written = Statement("SELECT $value AS v", {"value": text}).inline_parameters()
     assert duckdb.sql(written).fetchall() == [(text,)]
     assert duckdb.sql(f"SELECT {sql_literal([text])}").fetchall() == [([text],)]
-    assert eval(_triple_quoted(text)).strip("\n") == text
+    assert eval(_to_triple_quoted_string(text)).strip("\n") == text

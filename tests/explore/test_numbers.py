@@ -153,7 +153,7 @@ def _judgements(read: Reader, judged: pl.DataFrame) -> None:
 def _scores(source: CollectionSource) -> Iterator[tuple[str, str, str, float]]:
     from builder.explore.statements import Statement
 
-    for row in source.rows(Statement("SELECT * FROM scores WHERE measure = 'nDCG@10'")):
+    for row in source.fetch_rows(Statement("SELECT * FROM scores WHERE measure = 'nDCG@10'")):
         yield row["system"], row["snapshot"], row["query_key"], row["score"]
 
 

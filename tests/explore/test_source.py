@@ -21,7 +21,7 @@ LETTERS = st.text(
 
 @given(text=LETTERS)
 def test_search_folds_as_identity_does(text: str, source: CollectionSource) -> None:
-    found = source.scalar(Statement("SELECT folded($text) AS folded", {"text": text}))
+    found = source.fetch_scalar(Statement("SELECT folded($text) AS folded", {"text": text}))
     assert found == fold_texts([text])[0]
 
 
@@ -31,7 +31,7 @@ def test_stopping_interrupts_what_runs(explored: Path) -> None:
 
     def ask() -> None:
         try:
-            source.rows(Statement(ENDLESS))
+            source.fetch_rows(Statement(ENDLESS))
         except DataError as error:
             errors.append(str(error))
 
@@ -40,12 +40,12 @@ def test_stopping_interrupts_what_runs(explored: Path) -> None:
     while not source._running:
         thread.join(0.01)
     thread.join(0.2)
-    source.stop()
+    source.stop_statements()
     thread.join(60)
     assert not thread.is_alive()
     assert len(errors) == 1
     with pytest.raises(DataError, match="shutting down"):
-        source.rows(Statement("SELECT 1 AS one"))
+        source.fetch_rows(Statement("SELECT 1 AS one"))
     source.close()
 
 
@@ -53,25 +53,27 @@ def test_a_statement_that_needs_more_memory_is_an_error(explored: Path) -> None:
     source = open_collection_source(explored, memory_limit="16MiB")
     statement = "SELECT max(len(l)) AS m FROM (SELECT list(range) AS l FROM range(30000000))"
     with pytest.raises(DataError, match="memory limit of 16MiB"):
-        source.rows(Statement(statement))
-    assert source.scalar(Statement("SELECT 1 AS one")) == 1
+        source.fetch_rows(Statement(statement))
+    assert source.fetch_scalar(Statement("SELECT 1 AS one")) == 1
     source.close()
 
 
 def test_tables_that_are_not_there_are_empty(explored: Path) -> None:
     source = open_collection_source(explored)
-    assert source.rows(Statement("SELECT * FROM release_ids")) == []
+    assert source.fetch_rows(Statement("SELECT * FROM release_ids")) == []
     assert source.has_rows("documents")
-    names = {row["snapshot"] for row in source.rows(Statement("SELECT snapshot FROM documents"))}
+    names = {
+        row["snapshot"] for row in source.fetch_rows(Statement("SELECT snapshot FROM documents"))
+    }
     assert names == set(source.snapshots)
-    one = source.rows(Statement("SELECT * FROM queries LIMIT 1"))[0]
+    one = source.fetch_rows(Statement("SELECT * FROM queries LIMIT 1"))[0]
     assert one["query_key"] == one["query_id"]
     source.close()
 
 
 def test_ids_of_a_release_are_aligned(release: Path) -> None:
     source = open_collection_source(release)
-    rows = source.rows(Statement("SELECT snapshot, query_id, query_key, text FROM queries"))
+    rows = source.fetch_rows(Statement("SELECT snapshot, query_id, query_key, text FROM queries"))
     keys = (
         pl.DataFrame(rows)
         .group_by("text")

@@ -95,9 +95,9 @@ print(records.impressions.num_rows)
         "builder/evaluation/retrieved.py",
         '''"""Retrieved: the number of documents that a run has for a query."""
 
-from builder.evaluation.measures.family import Family
+from builder.evaluation.measures.family import MeasureFamily
 
-RETRIEVED = Family(
+RETRIEVED = MeasureFamily(
     "Retrieved", "counted", "none", compute=lambda measure, hits: hits.retrieved.astype(float)
 )
 ''',
@@ -114,7 +114,7 @@ import numpy as np
 from builder.evaluation.measures.registry import parse_measure
 hits = SimpleNamespace(retrieved=np.array([1]))
 measure = parse_measure("Retrieved")
-print(int(measure.compute(measure, hits)[0]))
+print(int(measure.scoring_function(measure, hits)[0]))
 """,
     ),
     "check": Addition(

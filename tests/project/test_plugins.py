@@ -128,7 +128,7 @@ def test_a_new_version_of_a_plug_in_builds_its_stage_again(
 def test_a_measure_has_a_name(example: Path) -> None:
     measure = parse_measure("First")
     assert str(measure) == "First"
-    assert measure.compute is not None
+    assert measure.scoring_function is not None
     with pytest.raises(UsageError, match="did you mean 'First'"):
         parse_measure("Frist")
 

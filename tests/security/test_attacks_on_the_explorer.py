@@ -125,10 +125,10 @@ def test_the_explorer_only_reads(hostile: Explored, method: str) -> None:
         source = open_collection_source(version)
         source.restrict_access()
         if statement.startswith("CREATE"):
-            source.rows(Statement(statement))  # in the memory of the engine alone
+            source.fetch_rows(Statement(statement))  # in the memory of the engine alone
         else:
             with pytest.raises(DataError):
-                source.rows(Statement(statement))
+                source.fetch_rows(Statement(statement))
         source.close()
     assert not list(Path.cwd().glob("written*"))
 
@@ -170,7 +170,7 @@ def test_the_explorer_reads_no_file_outside_the_collection(
     for path in (secret, Path("/etc/passwd"), version / ".." / ".." / "secret.parquet"):
         for reader in ("read_parquet", "read_text", "read_csv"):
             with pytest.raises(DataError):
-                source.rows(Statement(f"SELECT * FROM {reader}($path)", {"path": str(path)}))
+                source.fetch_rows(Statement(f"SELECT * FROM {reader}($path)", {"path": str(path)}))
     source.close()
 
 

@@ -121,7 +121,7 @@ def test_p_values_point_the_right_way():
 def test_the_weights_of_a_trend_are_those_of_its_test(kind):
     documents = np.array([10.0, 20, 15, 30, 5, 20])
     scores = [0.5, 0.46, 0.47, 0.38, 0.41, 0.3]
-    trend = fit_trend(range(6), scores, documents, residuals=kind)
+    trend = fit_trend(range(6), scores, documents, residual_kind=kind)
     design = np.column_stack((np.ones(6), np.arange(6)))
     precision = documents if kind == "raw" else np.ones(6)
     pull = documents if kind == "raw" else np.sqrt(documents)

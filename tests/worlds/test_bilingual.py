@@ -7,7 +7,7 @@ import pytest
 
 import builder
 from builder import BuildReport, Simulation
-from builder.evaluation import Bm25Parameters, sanity_table, search_snapshot
+from builder.evaluation import Bm25Parameters, run_sanity_check, search_snapshot
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.registry import parse_measures
 from builder.models import bundled_model_folder
@@ -60,7 +60,7 @@ def test_bm25_is_above_chance_in_both_languages(bilingual: tuple[Path, BuildRepo
     _, report = bilingual
     collection = builder.open_collection(report.root)
     snapshots = [collection.snapshot(name) for name in collection.snapshots]
-    rows = sanity_table(snapshots, collection.languages)
+    rows = run_sanity_check(snapshots, collection.languages)
     assert [(row.language, row.snapshot) for row in rows] == [
         ("fr", "2022-06"),
         ("fr", "2022-07"),

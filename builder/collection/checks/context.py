@@ -198,7 +198,7 @@ class _RowGroupSummary:
 
 def _scan_row_groups(summary: TableSummary, text_faults: dict[str, pl.Expr]) -> None:
     """Read each row group of a table once, in parallel, and add the results to its summary."""
-    key = list(summary.schema.sort_key())
+    key = list(summary.schema.sort_columns())
     total = sum(pq.read_metadata(path).num_rows for path in summary.paths)
     sample_interval = max(1, total // SAMPLE_ROWS)
 

@@ -36,7 +36,7 @@ def _find_duplicate_keys(context: ValidationContext) -> Iterator[Defect]:
 def _find_unsorted_tables(context: ValidationContext) -> Iterator[Defect]:
     for where, summary in context.table_summaries.items():
         if summary.is_readable and not summary.is_sorted:
-            key = ", ".join(summary.schema.sort_key())
+            key = ", ".join(summary.schema.sort_columns())
             yield where, f"rows are not sorted by {key}", 1, ()
 
 

@@ -77,7 +77,7 @@ def compare_tables(
         FormatError: A key column differs, so rows cannot be matched.
     """
     schema = old.schema
-    keys = list(schema.sort_key() if not schema.primary_key() else schema.primary_key())
+    keys = list(schema.sort_columns() if not schema.primary_key() else schema.primary_key())
     columns = {} if values else _column_differences(old, new)
     if not columns.keys().isdisjoint(keys):
         lines = "; ".join(line for name, line in columns.items() if name in keys)

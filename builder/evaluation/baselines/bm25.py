@@ -61,7 +61,7 @@ class Bm25Index:
     Args:
         documents: Batches with columns `doc_id` and `text`; ids are unique over all batches.
         parameters: Parameters of BM25; None for the defaults.
-        keep_terms: Whether to keep the terms of each document; required by `document_terms`.
+        keep_terms: Whether to keep the terms of each document; required by `document_term_ids`.
         progress: Reports the number of indexed documents.
         statistics: Collection statistics used for scoring; None for those of the documents.
 
@@ -82,17 +82,17 @@ class Bm25Index:
         self.parameters = parameters or Bm25Parameters()
         self.analyzer = Analyzer(self.parameters.language)
         self.doc_ids, terms = _analyze_documents(documents, self.analyzer, progress or NoProgress())
-        self._model = _build_model(terms, self.analyzer, self.parameters, statistics)
+        self._model = _build_bm25s_index(terms, self.analyzer, self.parameters, statistics)
         self._documents = terms if keep_terms else None
 
     def __len__(self) -> int:
         return len(self.doc_ids)
 
-    def query_terms(self, texts: pl.Series) -> list[TermIds]:
+    def query_term_ids(self, texts: pl.Series) -> list[TermIds]:
         """Convert each query text to term ids; terms that occur in no document are omitted."""
         return self.analyzer.term_ids(texts, add_terms=False)
 
-    def document_terms(self, document: int) -> TermIds:
+    def document_term_ids(self, document_number: int) -> TermIds:
         """Return the term ids of a document in text order, with repetitions.
 
         Raises:
@@ -102,16 +102,16 @@ class Bm25Index:
             raise UsageError(
                 "BM25: the index does not contain document terms; build it with keep_terms=True"
             )
-        return np.array(self._documents[document], dtype=np.int32)
+        return np.array(self._documents[document_number], dtype=np.int32)
 
-    def postings(self, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-        """Return the numbers of the documents that contain a term, and its BM25 score in each."""
+    def postings(self, term_id: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """Return the numbers of the documents that contain a term, and its BM25 scores in them."""
         matrix = self._model.scores
-        start, end = matrix["indptr"][term], matrix["indptr"][term + 1]
+        start, end = matrix["indptr"][term_id], matrix["indptr"][term_id + 1]
         return matrix["indices"][start:end].astype(np.int64), matrix["data"][start:end]
 
     def idf(self, terms: TermIds) -> npt.NDArray[np.float64]:
-        """Return ln(1 + (N - df + 0.5) / (df + 0.5)) of each term, for N documents."""
+        """Return the idf of each term: ln(1 + (N - df + 0.5) / (df + 0.5)) for N documents."""
         starts = self._model.scores["indptr"]
         counts = (starts[terms + 1] - starts[terms]).astype(np.float64)
         return np.asarray(np.log(1 + (len(self) - counts + 0.5) / (counts + 0.5)))
@@ -124,7 +124,7 @@ class Bm25Index:
     def weighted_scores(
         self, terms: TermIds, weights: npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        """Return, for every document, the weighted sum of its scores for distinct terms."""
+        """Return each document's weighted sum of BM25 term scores; the terms must be distinct."""
         scores = np.zeros(len(self))
         for term, weight in zip(terms.tolist(), weights.tolist(), strict=True):
             documents, values = self.postings(term)
@@ -132,12 +132,12 @@ class Bm25Index:
         return scores
 
     def top_hits(self, query_id: str, scores: npt.NDArray[np.floating[Any]]) -> pl.DataFrame:
-        """Return the top `depth` documents with positive scores, and those tied with the last.
+        """Return the top `depth` documents with positive scores, including ties with the last one.
 
         Returns:
             Columns `query_id`, `doc_id`, `score`.
         """
-        indices, values = _top_with_ties(scores, self.parameters.depth)
+        indices, values = _top_indexes_with_ties(scores, self.parameters.depth)
         columns = {"doc_id": self.doc_ids.gather(indices), "score": values.astype(np.float64)}
         return pl.DataFrame(columns).select(pl.lit(query_id).alias("query_id"), pl.all())
 
@@ -145,7 +145,7 @@ class Bm25Index:
         self, scores: npt.NDArray[np.floating[Any]], depth: int
     ) -> npt.NDArray[np.int64]:
         """Return the numbers of the top `depth` documents, with ties broken as in trec_eval."""
-        documents, values = _top_with_ties(scores, depth)
+        documents, values = _top_indexes_with_ties(scores, depth)
         frame = pl.DataFrame({"document": documents, "score": values.astype(np.float32)})
         ids = frame.with_columns(doc_id=self.doc_ids.gather(documents))
         ranked = ids.sort("score", "doc_id", descending=True).head(depth)
@@ -166,7 +166,7 @@ class Bm25Index:
             (
                 (query_id, self.scores(terms))
                 for query_id, terms in zip(
-                    queries["query_id"], self.query_terms(queries["text"]), strict=True
+                    queries["query_id"], self.query_term_ids(queries["text"]), strict=True
                 )
                 if len(terms)
             ),
@@ -212,7 +212,7 @@ def _analyze_documents(
     progress.start("index", None, "documents")
     for batch in documents:
         doc_ids.append(batch["doc_id"])
-        terms.extend(_to_arrays(analyzer.term_ids(batch["text"], add_terms=True)))
+        terms.extend(_to_id_arrays(analyzer.term_ids(batch["text"], add_terms=True)))
         progress.advance(batch.height)
     progress.finish()
     if not terms:
@@ -223,12 +223,12 @@ def _analyze_documents(
     return all_ids, terms
 
 
-def _to_arrays(terms: Iterable[TermIds]) -> Iterator["array[int]"]:
+def _to_id_arrays(terms: Iterable[TermIds]) -> Iterator["array[int]"]:
     """Convert term ids to `array.array`, which bm25s iterates over faster than NumPy arrays."""
     return (array("i", ids.tobytes()) for ids in terms)
 
 
-def _build_model(
+def _build_bm25s_index(
     terms: DocumentTerms,
     analyzer: Analyzer,
     parameters: Bm25Parameters,
@@ -241,24 +241,24 @@ def _build_model(
     own = statistics_from_term_ids(terms, analyzer.vocabulary) if statistics else None
     k1, b = parameters.k1, parameters.b
     if statistics and own:
-        k1, b = statistics.rescale(own, k1, b)
+        k1, b = statistics.rescale_parameters(own, k1, b)
     model = bm25s.BM25(k1=k1, b=b, method="lucene", backend="numpy")
     model.index((terms, dict(analyzer.vocabulary)), show_progress=False)
     if statistics and own:
-        _scale_terms(model.scores, statistics.idf_ratios(own, analyzer.vocabulary))
+        _scale_columns_in_place(model.scores, statistics.idf_ratios(own, analyzer.vocabulary))
     return model
 
 
-def _scale_terms(scores: dict[str, Any], factors: npt.NDArray[np.float64]) -> None:
+def _scale_columns_in_place(scores: dict[str, Any], factors: npt.NDArray[np.float64]) -> None:
     """Multiply each column (term) of a sparse score matrix (CSC) by its factor, in place."""
     sizes = np.diff(scores["indptr"])[: len(factors)]
     scores["data"] *= np.repeat(factors.astype(np.float32), sizes)
 
 
-def _top_with_ties(
+def _top_indexes_with_ties(
     scores: npt.NDArray[np.floating[Any]], depth: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.floating[Any]]]:
-    """Return the indexes and scores of the top `depth` documents and those tied with the last."""
+    """Return indexes and scores of the top `depth` documents, including ties with the last one."""
     positive = np.flatnonzero(scores > 0)
     values = scores[positive]
     if len(values) > depth:

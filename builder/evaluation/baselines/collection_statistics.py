@@ -39,18 +39,20 @@ class CollectionStatistics:
         return log(1 + (self.documents - frequency + 0.5) / (frequency + 0.5))
 
     def idf_ratios(
-        self, indexed: "CollectionStatistics", terms: Iterable[str]
+        self, index_statistics: "CollectionStatistics", terms: Iterable[str]
     ) -> npt.NDArray[np.float64]:
-        """Return the ratio of each term's idf to its idf in the indexed collection."""
-        return np.array([self.idf(term) / indexed.idf(term) for term in terms])
+        """Return each term's idf divided by its idf according to the statistics of an index."""
+        return np.array([self.idf(term) / index_statistics.idf(term) for term in terms])
 
-    def rescale(self, indexed: "CollectionStatistics", k1: float, b: float) -> tuple[float, float]:
-        """Return k1 and b adjusted so that an index scores as if it had this mean length.
+    def rescale_parameters(
+        self, index_statistics: "CollectionStatistics", k1: float, b: float
+    ) -> tuple[float, float]:
+        """Return k1 and b, adjusted so that an index scores as with this mean document length.
 
         BM25 adds k1 (1 - b) + k1 b length / mean length to the term frequency. The adjustment
-        multiplies the second summand by `indexed.mean_length` / `self.mean_length`.
+        multiplies the second summand by `index_statistics.mean_length` / `self.mean_length`.
         """
-        constant, slope = k1 * (1 - b), k1 * b * indexed.mean_length / self.mean_length
+        constant, slope = k1 * (1 - b), k1 * b * index_statistics.mean_length / self.mean_length
         total = constant + slope
         return total, slope / total if total else b
 
@@ -74,7 +76,7 @@ def compute_collection_statistics(
     for batch in documents:
         texts = analyzer.term_ids(batch["text"], add_terms=True)
         count, length = count + len(texts), length + sum(map(len, texts))
-        frequencies = _add_frequencies(frequencies, texts, len(analyzer.vocabulary))
+        frequencies = _add_document_frequencies(frequencies, texts, len(analyzer.vocabulary))
         progress.advance(batch.height)
     progress.finish()
     if not length:
@@ -88,12 +90,12 @@ def statistics_from_term_ids(
 ) -> CollectionStatistics:
     """Compute BM25 collection statistics from the term ids of each document."""
     ids = [np.asarray(text, np.int32) for text in documents]
-    frequencies = _add_frequencies(np.zeros(0, np.int64), ids, len(vocabulary))
+    frequencies = _add_document_frequencies(np.zeros(0, np.int64), ids, len(vocabulary))
     known = dict(zip(vocabulary, frequencies.tolist(), strict=True))
     return CollectionStatistics(len(ids), sum(map(len, ids)) / len(ids), known)
 
 
-def _add_frequencies(
+def _add_document_frequencies(
     frequencies: npt.NDArray[np.int64], texts: list[npt.NDArray[np.int32]], terms: int
 ) -> npt.NDArray[np.int64]:
     distinct = np.concatenate([np.unique(text) for text in texts]) if texts else np.zeros(0, int)

@@ -69,10 +69,15 @@ def _read_batches(path: Path) -> Iterator[pl.DataFrame]:
             yield pl.DataFrame(batch)
 
 
-def _to_matrix(frame: pl.DataFrame, path: Path, size: int | None) -> Vectors:
-    lengths = set(frame["vector"].list.len().to_list()) if frame.height else {size or 1}
-    if len(lengths) != 1 or None in lengths or 0 in lengths or (size and lengths != {size}):
-        expected = f"vectors of length {size}" if size else "vectors of the same length"
+def _to_matrix(frame: pl.DataFrame, path: Path, dimension: int | None) -> Vectors:
+    lengths = set(frame["vector"].list.len().to_list()) if frame.height else {dimension or 1}
+    if (
+        len(lengths) != 1
+        or None in lengths
+        or 0 in lengths
+        or (dimension and lengths != {dimension})
+    ):
+        expected = f"vectors of length {dimension}" if dimension else "vectors of the same length"
         raise DataError(f"{path}: expected {expected}, found lengths {sorted(map(str, lengths))}")
     (length,) = lengths
     flat = frame["vector"].explode(empty_as_null=False, keep_nulls=False).cast(pl.Float32)
@@ -89,7 +94,7 @@ def _merge_top_documents(
     doc_ids: pl.Series,
     depth: int,
 ) -> pl.DataFrame:
-    """Merge the best documents so far with those of a batch; keep ties with the last one."""
+    """Merge the best documents so far with those of a batch; keep all ties at rank `depth`."""
     frames = [best]
     for query, row in zip(query_ids, scores, strict=True):
         kept = np.arange(len(row))

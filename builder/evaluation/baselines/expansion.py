@@ -27,28 +27,28 @@ RelevantDocuments = tuple[list[TermIds], list[float], list[str]]
 """Term ids, grades and ids of the relevant documents of a query, as parallel lists."""
 
 
-def search_expanded(
-    index: Bm25Index, queries: pl.DataFrame, expanded: pl.DataFrame, *, tag: str = "expanded"
+def search_expanded_queries(
+    index: Bm25Index, queries: pl.DataFrame, expansions: pl.DataFrame, *, tag: str = "expanded"
 ) -> Run:
-    """Search an index with expanded queries, or with the original query if it has no expansion.
+    """Search an index with expanded queries; queries without an expansion are used unchanged.
 
     Args:
         index: Index of the snapshot.
         queries: Columns `query_id` and `text`.
-        expanded: Expanded queries, schema `EXPANDED`, one row per query.
+        expansions: Expanded queries, schema `EXPANDED`, one row per query.
         tag: Name of the run.
     """
-    plain = dict(query_terms(index, queries))
+    plain = dict(query_ids_and_terms(index, queries))
 
-    def scores() -> Iterator[tuple[str, npt.NDArray[np.floating]]]:
-        for query_id, _, terms, weights in expanded.select(list(EXPANDED)).iter_rows():
+    def query_scores() -> Iterator[tuple[str, npt.NDArray[np.floating]]]:
+        for query_id, _, terms, weights in expansions.select(list(EXPANDED)).iter_rows():
             if terms is not None:
                 ids = [index.analyzer.vocabulary[term] for term in terms]
                 yield query_id, index.weighted_scores(np.array(ids), np.array(weights))
             elif len(plain[query_id]):
                 yield query_id, index.scores(plain[query_id])
 
-    return index.build_run(scores(), tag)
+    return index.build_run(query_scores(), tag)
 
 
 def build_expansion_frame(
@@ -65,9 +65,9 @@ def build_expansion_frame(
     return pl.DataFrame(values, schema=EXPANDED, orient="row")
 
 
-def query_terms(index: Bm25Index, queries: pl.DataFrame) -> Iterator[tuple[str, TermIds]]:
-    """Yield pairs of a query id and the term ids of the query."""
-    return zip(queries["query_id"], index.query_terms(queries["text"]), strict=True)
+def query_ids_and_terms(index: Bm25Index, queries: pl.DataFrame) -> Iterator[tuple[str, TermIds]]:
+    """Yield pairs of a query id and the query's term ids."""
+    return zip(queries["query_id"], index.query_term_ids(queries["text"]), strict=True)
 
 
 def relevant_documents_by_query(
@@ -77,7 +77,7 @@ def relevant_documents_by_query(
 
     Terms that are not in the index are omitted, as are documents without any term of the index.
     """
-    terms = index.query_terms(feedback["text"])
+    terms = index.query_term_ids(feedback["text"])
     columns = feedback.select("query_id", "grade", "doc_id").iter_rows()
     judged: dict[str, RelevantDocuments] = {}
     for (query_id, grade, doc_id), ids in zip(columns, terms, strict=True):

@@ -23,12 +23,12 @@ FEEDBACK = {
 
 
 def read_earlier_feedback(
-    earlier: Sequence[Snapshot], snapshot: Snapshot, suffix: str
+    earlier_snapshots: Sequence[Snapshot], snapshot: Snapshot, suffix: str
 ) -> pl.DataFrame:
     """Read the relevant documents of earlier snapshots with their texts.
 
     Args:
-        earlier: Earlier snapshots in chronological order.
+        earlier_snapshots: Earlier snapshots in chronological order.
         snapshot: Later snapshot, which will be searched.
         suffix: Suffix of the text columns; see `Collection.languages`.
 
@@ -43,17 +43,17 @@ def read_earlier_feedback(
         DataError: Judgements contain nulls or duplicates.
     """
     frames = [pl.DataFrame(schema=FEEDBACK)]
-    frames += [_relevant_documents(source, suffix) for source in earlier]
+    frames += [_read_relevant_documents(source, suffix) for source in earlier_snapshots]
     latest = pl.concat(frames).unique(["query_id", "doc_id"], keep="last", maintain_order=True)
     rows = replace_keys_with_ids(latest, snapshot.folder)
     return rows.sort("query_id", "grade", "doc_id", descending=[False, True, False])
 
 
-def _relevant_documents(source: Snapshot, suffix: str) -> pl.DataFrame:
-    qrels = read_qrels(source.folder / "qrels.parquet").filter(pl.col("grade") > 0)
-    files = source.document_files()
+def _read_relevant_documents(snapshot: Snapshot, suffix: str) -> pl.DataFrame:
+    qrels = read_qrels(snapshot.folder / "qrels.parquet").filter(pl.col("grade") > 0)
+    files = snapshot.document_files()
     if qrels.is_empty() or not files:
         return pl.DataFrame(schema=FEEDBACK)
     texts = read_document_texts(files, qrels["doc_id"].unique(), suffix)
     found = qrels.join(texts.drop_nulls(), on="doc_id", maintain_order="left")
-    return replace_ids_with_keys(found.select(list(FEEDBACK)), source.folder)
+    return replace_ids_with_keys(found.select(list(FEEDBACK)), snapshot.folder)

@@ -37,21 +37,21 @@ def reciprocal_rank_fusion(
         raise UsageError(
             f"rank fusion: expected at least one run and k >= 0, found {len(runs)} runs and k={k}"
         )
-    fused = runs[0].ranking.select(*_PAIR, _rrf_term("share_0", k))
+    fused = runs[0].ranking.select(*_PAIR, _reciprocal_rank_column("share_0", k))
     for number, run in enumerate(runs[1:], start=1):
         if run.ranking.join(runs[0].ranking, on="query_id", how="semi").is_empty():
             raise DataError(
                 f"rank fusion: runs {runs[0].tag} and {run.tag} have no query in common; "
                 "expected runs for the same snapshot, with the same query ids"
             )
-        other = run.ranking.select(*_PAIR, _rrf_term(f"share_{number}", k))
+        other = run.ranking.select(*_PAIR, _reciprocal_rank_column(f"share_{number}", k))
         fused = fused.join(other, on=_PAIR, how="full", coalesce=True)
     # one column per run, added in a fixed order; a grouped sum could add in any order
     shares = [pl.col(f"share_{number}").fill_null(0.0) for number in range(len(runs))]
     return Run.from_scores(fused.select(*_PAIR, score=pl.sum_horizontal(shares)), tag, depth)
 
 
-def _rrf_term(name: str, k: int) -> pl.Expr:
+def _reciprocal_rank_column(name: str, k: int) -> pl.Expr:
     return (1.0 / (pl.col("rank").cast(pl.Float64) + k)).alias(name)
 
 

@@ -20,10 +20,10 @@ from builder.evaluation.baselines.expansion import (
     Floats,
     RelevantDocuments,
     build_expansion_frame,
-    query_terms,
+    query_ids_and_terms,
     relevant_documents_by_query,
 )
-from builder.evaluation.baselines.rm3 import most_probable, relevance_model
+from builder.evaluation.baselines.rm3 import relevance_model, top_weighted_terms
 
 MAX_TERMS = 4
 """Maximum number of terms in a keyquery; the number of candidates grows exponentially with it."""
@@ -59,7 +59,7 @@ class KeyQueryParameters:
             )
 
 
-def keyquery(
+def find_keyqueries(
     index: Bm25Index,
     queries: pl.DataFrame,
     feedback: pl.DataFrame,
@@ -87,17 +87,17 @@ def keyquery(
     numbers = {doc_id: number for number, doc_id in enumerate(index.doc_ids)}
     judged = relevant_documents_by_query(index, feedback, parameters.fb_docs)
 
-    def rows() -> Iterator[tuple[str, str, TermIds, Floats]]:
-        for query_id, query in query_terms(index, queries):
+    def expansions() -> Iterator[tuple[str, str, TermIds, Floats]]:
+        for query_id, query in query_ids_and_terms(index, queries):
             documents = judged.get(query_id, ([], [], []))
             targets = [numbers[doc_id] for doc_id in documents[2] if doc_id in numbers]
-            terms = _best_candidate(index, query, documents, targets, parameters)
+            terms = _best_candidate_query(index, query, documents, targets, parameters)
             yield query_id, "judged", terms, np.ones(len(terms))
 
-    return build_expansion_frame(index, rows())
+    return build_expansion_frame(index, expansions())
 
 
-def _best_candidate(
+def _best_candidate_query(
     index: Bm25Index,
     query: TermIds,
     documents: RelevantDocuments,
@@ -126,18 +126,19 @@ def _candidate_terms(
 ) -> TermIds:
     """Return the rarest terms of the query, then the other terms with the highest P(w|R) idf(w).
 
-    There are at most `limit` terms of each kind; terms of the query are in query order.
+    There are at most `limit` terms of each kind; terms of the query are in query order. R is the
+    relevance model of the documents.
     """
     terms, probabilities = relevance_model(documents[0], np.array(documents[1]))
     new = ~np.isin(terms, query)
     weights = probabilities[new] * index.idf(terms[new])
     own = np.array(list(dict.fromkeys(query.tolist())), dtype=np.int32)
     rarest = np.sort(np.argsort(-index.idf(own), kind="stable")[:limit])
-    return np.concatenate([own[rarest], most_probable(terms[new], weights, limit)[0]])
+    return np.concatenate([own[rarest], top_weighted_terms(terms[new], weights, limit)[0]])
 
 
 def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the documents with any of the terms, and BM25 scores of shape (terms, documents)."""
+    """Return the documents that contain any term, and their BM25 scores (terms x documents)."""
     postings = [index.postings(term) for term in terms.tolist()]
     found = np.unique(np.concatenate([documents for documents, _ in postings]))
     scores = np.zeros((len(terms), len(found)))
@@ -147,7 +148,7 @@ def _score_matrix(index: Bm25Index, terms: TermIds) -> tuple[npt.NDArray[np.int6
 
 
 def _target_dcg(scores: Floats, targets: npt.NDArray[np.int64], top: int) -> float:
-    """Return the sum of 1 / log2(rank + 1) over the target documents at ranks 1 to `top`."""
+    """Return the DCG@`top` of the target documents: the sum of 1 / log2(rank + 1)."""
     retrieved = targets[scores[targets] > 0]
     ranks = [np.count_nonzero(scores >= scores[target]) for target in retrieved]
     return fsum(1 / log2(rank + 1) for rank in ranks if rank <= top)

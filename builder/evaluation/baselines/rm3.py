@@ -18,7 +18,7 @@ from builder.evaluation.baselines.bm25 import Bm25Index, TermIds
 from builder.evaluation.baselines.expansion import (
     Floats,
     build_expansion_frame,
-    query_terms,
+    query_ids_and_terms,
     relevant_documents_by_query,
 )
 
@@ -73,23 +73,25 @@ def rm3(
     parameters = parameters or Rm3Parameters()
     judged = relevant_documents_by_query(index, feedback, parameters.fb_docs)
 
-    def rows() -> Iterator[tuple[str, str, TermIds, Floats]]:
-        for query_id, query in query_terms(index, queries):
+    def expansions() -> Iterator[tuple[str, str, TermIds, Floats]]:
+        for query_id, query in query_ids_and_terms(index, queries):
             documents, weights, _ = judged.get(query_id, ([], [], []))
             source = "judged" if documents else "pseudo"
             if not documents and len(query):
-                documents, weights = _top_ranked(index, query, parameters.fb_docs)
+                documents, weights = _top_ranked_documents(index, query, parameters.fb_docs)
             model = relevance_model(documents, np.array(weights))
-            yield query_id, source, *_interpolate(query, *model, parameters)
+            yield query_id, source, *_interpolate_query(query, *model, parameters)
 
-    return build_expansion_frame(index, rows())
+    return build_expansion_frame(index, expansions())
 
 
-def _top_ranked(index: Bm25Index, query: TermIds, limit: int) -> tuple[list[TermIds], list[float]]:
+def _top_ranked_documents(
+    index: Bm25Index, query: TermIds, limit: int
+) -> tuple[list[TermIds], list[float]]:
     """Return the term ids and the BM25 scores of the top documents for a query."""
     scores = index.scores(query)
     documents = index.top_documents(scores, limit).tolist()
-    return [index.document_terms(n) for n in documents], [float(scores[n]) for n in documents]
+    return [index.document_term_ids(n) for n in documents], [float(scores[n]) for n in documents]
 
 
 def relevance_model(documents: Sequence[TermIds], weights: Floats) -> tuple[TermIds, Floats]:
@@ -110,23 +112,23 @@ def relevance_model(documents: Sequence[TermIds], weights: Floats) -> tuple[Term
     return terms, np.asarray(np.bincount(inverse, weights=shares), dtype=np.float64)
 
 
-def most_probable(terms: TermIds, weights: Floats, limit: int) -> tuple[TermIds, Floats]:
+def top_weighted_terms(terms: TermIds, weights: Floats, limit: int) -> tuple[TermIds, Floats]:
     """Return the `limit` terms with the highest weights, descending; ties are sorted by term id."""
     order = np.lexsort((terms, -weights))[:limit]
     return terms[order], weights[order]
 
 
-def _interpolate(
+def _interpolate_query(
     query: TermIds, terms: TermIds, probabilities: Floats, parameters: Rm3Parameters
 ) -> tuple[TermIds, Floats]:
     """Interpolate a query with its relevance model; return no terms if the model is empty."""
     if not len(terms):
         return terms, probabilities
-    terms, kept = most_probable(terms, probabilities, parameters.fb_terms)
+    terms, kept = top_weighted_terms(terms, probabilities, parameters.fb_terms)
     alpha = parameters.original_weight if len(query) else 0.0
     shares = np.concatenate(
         [np.full(len(query), alpha / max(len(query), 1)), (1 - alpha) * kept / kept.sum()]
     )
     mixed, inverse = np.unique(np.concatenate([query, terms]), return_inverse=True)
     weights = np.asarray(np.bincount(inverse, weights=shares), dtype=np.float64)
-    return most_probable(mixed[weights > 0], weights[weights > 0], len(mixed))
+    return top_weighted_terms(mixed[weights > 0], weights[weights > 0], len(mixed))

@@ -27,7 +27,7 @@ DEPTH = 100
 
 
 @dataclass(frozen=True)
-class SanityRow:
+class SanityCheckRow:
     """Effectiveness of BM25 on one snapshot, searched in one language.
 
     Args:
@@ -47,12 +47,12 @@ class SanityRow:
     by_chance: float | None
 
 
-def sanity_table(
+def run_sanity_check(
     snapshots: Sequence[Snapshot],
     languages: Mapping[str, str],
     *,
     progress: Progress | None = None,
-) -> list[SanityRow]:
+) -> list[SanityCheckRow]:
     """Evaluate BM25 on every snapshot, in each language in which all queries have a text.
 
     Args:
@@ -65,28 +65,30 @@ def sanity_table(
     """
     progress = progress or NoProgress()
     return [
-        _sanity_row(snapshot, Bm25Parameters(language=language, depth=DEPTH), suffix, progress)
+        _sanity_check_row(
+            snapshot, Bm25Parameters(language=language, depth=DEPTH), suffix, progress
+        )
         for language, suffix in languages.items()
         for snapshot in snapshots
-        if _has_texts(snapshot.folder, suffix)
+        if _has_query_texts(snapshot.folder, suffix)
     ]
 
 
-def _has_texts(folder: Path, suffix: str) -> bool:
-    """Return whether every query of a snapshot has a text in the column with the suffix."""
+def _has_query_texts(folder: Path, suffix: str) -> bool:
+    """Return whether all queries of a snapshot have a text in the column with the suffix."""
     texts = parquet.read(folder / "queries.parquet", [f"text{suffix}"])
     return texts.height > 0 and texts.to_series().null_count() == 0
 
 
-def _sanity_row(
+def _sanity_check_row(
     snapshot: Snapshot, parameters: Bm25Parameters, suffix: str, progress: Progress
-) -> SanityRow:
+) -> SanityCheckRow:
     files, queries_file = snapshot.document_files(), snapshot.folder / "queries.parquet"
     run = search_snapshot(files, queries_file, parameters, suffix=suffix, progress=progress)
     qrels = read_qrels(snapshot.folder / "qrels.parquet")
     scores = [_mean_scores(judged, run) for judged in (qrels, rotate_judgements(qrels))]
     queries = qrels["query_id"].n_unique()
-    return SanityRow(
+    return SanityCheckRow(
         parameters.language, snapshot.name, queries, scores[0][0], scores[0][1], scores[1][0]
     )
 

@@ -12,9 +12,9 @@ from builder.evaluation.baselines.collection_statistics import (
     CollectionStatistics,
     compute_collection_statistics,
 )
-from builder.evaluation.baselines.expansion import search_expanded
+from builder.evaluation.baselines.expansion import search_expanded_queries
 from builder.evaluation.baselines.feedback import read_earlier_feedback
-from builder.evaluation.baselines.keyqueries import KeyQueryParameters, keyquery
+from builder.evaluation.baselines.keyqueries import KeyQueryParameters, find_keyqueries
 from builder.evaluation.baselines.rm3 import Rm3Parameters, rm3
 from builder.evaluation.baselines.texts import read_documents, read_query_texts
 from builder.runtime.progress import NoProgress, Progress
@@ -42,8 +42,8 @@ def search_snapshot(
             if `parameters.language` is English, and the source text otherwise.
         tag: Name of the run.
         progress: Reports the number of indexed documents.
-        statistics: Collection statistics used for scoring, from `snapshot_statistics`; None for
-            those of the documents.
+        statistics: Collection statistics used for scoring, from `snapshot_bm25_statistics`; None
+            for those of the documents.
 
     Raises:
         UsageError: A file is unreadable.
@@ -59,7 +59,7 @@ def search_snapshot(
     return index.search(query_texts, tag=tag)
 
 
-def snapshot_statistics(
+def snapshot_bm25_statistics(
     documents: Sequence[Path],
     parameters: Bm25Parameters | None = None,
     *,
@@ -91,9 +91,9 @@ def _default_suffix(parameters: Bm25Parameters) -> str:
     return ENGLISH_SUFFIX if parameters.language == ENGLISH else SOURCE_SUFFIX
 
 
-def search_snapshot_expanded(
+def search_snapshot_with_expansion(
     snapshot: Snapshot,
-    earlier: Sequence[Snapshot],
+    earlier_snapshots: Sequence[Snapshot],
     expansion: Rm3Parameters | KeyQueryParameters,
     parameters: Bm25Parameters,
     *,
@@ -104,7 +104,7 @@ def search_snapshot_expanded(
 
     Args:
         snapshot: Snapshot to search; its judgements are not used.
-        earlier: Snapshots whose judgements are known, in chronological order.
+        earlier_snapshots: Snapshots whose judgements are known, in chronological order.
         expansion: Parameters of RM3 or of keyqueries.
         parameters: Parameters of BM25.
         suffix: Suffix of the text columns; see `Collection.languages`.
@@ -121,9 +121,9 @@ def search_snapshot_expanded(
     queries = read_query_texts(snapshot.folder / "queries.parquet", suffix)
     documents = read_documents(snapshot.document_files(), suffix)
     index = Bm25Index(documents, parameters, keep_terms=isinstance(expansion, Rm3Parameters))
-    feedback = read_earlier_feedback(earlier, snapshot, suffix)
+    feedback = read_earlier_feedback(earlier_snapshots, snapshot, suffix)
     if isinstance(expansion, Rm3Parameters):
         expanded = rm3(index, queries, feedback, expansion)
     else:
-        expanded = keyquery(index, queries, feedback, expansion)
-    return search_expanded(index, queries, expanded, tag=tag), expanded
+        expanded = find_keyqueries(index, queries, feedback, expansion)
+    return search_expanded_queries(index, queries, expanded, tag=tag), expanded

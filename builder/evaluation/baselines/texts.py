@@ -38,7 +38,7 @@ def read_documents(files: Sequence[Path], suffix: str) -> Iterator[pl.DataFrame]
 
     Raises:
         UsageError: A file is unreadable.
-        DataError: The documents were not translated to the language of the suffix.
+        DataError: The documents were not translated into the language of the suffix.
     """
     text = f"text{suffix}"
     for path in files:

@@ -62,10 +62,10 @@ class SnapshotScores:
     irrelevant: Flags
     keys: tuple[str, ...]
 
-    def select_queries(self, keys: Iterable[str]) -> "SnapshotScores":
+    def select_queries(self, aligned_ids: Iterable[str]) -> "SnapshotScores":
         """Select the scores of the queries with the given aligned ids, sorted by aligned id."""
         index = {key: number for number, key in enumerate(self.keys)}
-        selected = sorted(index.keys() & set(keys))
+        selected = sorted(index.keys() & set(aligned_ids))
         kept = np.array([index[key] for key in selected], dtype=np.int64)
         return SnapshotScores(
             self.snapshot,
@@ -113,7 +113,7 @@ class RunScorer:
         self._trec_eval_columns = [
             i
             for i, measure in enumerate(measures)
-            if measure.compute is None and not measure.is_from_ir_measures
+            if measure.scoring_function is None and not measure.is_from_ir_measures
         ]
         self._trec_eval = TrecEvalScorer(
             [measures[i] for i in self._trec_eval_columns], self._qrels
@@ -140,8 +140,8 @@ class RunScorer:
             names, self._qrels, self.query_ids, run
         )
         for index, measure in enumerate(self.measures):
-            if measure.compute is not None:
-                values[:, index] = measure.compute(measure, hits)
+            if measure.scoring_function is not None:
+                values[:, index] = measure.scoring_function(measure, hits)
         return RunScores(values, hits.retrieved == 0, hits.unjudged)
 
 
@@ -150,7 +150,7 @@ def stack_scores(
     scorer: RunScorer,
     systems: Sequence[str],
     scores: Mapping[str, RunScores],
-    keys: Mapping[str, str] | None = None,
+    aligned_ids: Mapping[str, str] | None = None,
 ) -> SnapshotScores:
     """Combine the scores of all systems on a snapshot into one array.
 
@@ -159,8 +159,8 @@ def stack_scores(
         scorer: Scorer that computed the scores.
         systems: All systems of the evaluation, in the order of the array.
         scores: Scores by system; contains only systems with a run.
-        keys: Aligned id (the same in all snapshots) by query id; may omit queries whose aligned id
-            equals their id.
+        aligned_ids: Aligned id (the same in all snapshots) by query id; may omit queries whose
+            aligned id equals their id.
     """
     queries = len(scorer.query_ids)
     values = np.full((queries, len(systems), len(scorer.measures)), np.nan)
@@ -171,7 +171,7 @@ def stack_scores(
             missing[:, index] = scores[system].missing
     unjudged = tuple(scores[s].unjudged if s in scores else -1 for s in systems)
     query_ids = scorer.query_ids
-    aligned = tuple((keys or {}).get(query, query) for query in query_ids)
+    aligned = tuple((aligned_ids or {}).get(query, query) for query in query_ids)
     return SnapshotScores(
         snapshot, query_ids, values, missing, unjudged, scorer.irrelevant, aligned
     )

@@ -1,7 +1,8 @@
 """Expected reciprocal rank (ERR): Chapelle, Metzler, Zhang & Grinspan 2009, equation 4.
 
-R(g) = (2^g - 1) / 2^max. This package implements ERR because the common implementation
-(gdeval) has a fixed maximum grade and requires numeric query ids.
+A document of grade g satisfies the user with probability (2^g - 1) / 2^max. This package
+implements ERR because the common implementation (gdeval) has a fixed maximum grade and requires
+numeric query ids.
 """
 
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from builder.errors import DataError
-from builder.evaluation.measures.family import Family, Floats
+from builder.evaluation.measures.family import Floats, MeasureFamily
 
 if TYPE_CHECKING:
     from builder.evaluation.measures.hits import Hits, Ints
@@ -21,7 +22,7 @@ def expected_reciprocal_rank(grades: "Ints", max_grade: int) -> Floats:
 
     Args:
         grades: Grade at each rank, shape (queries, depth); 0 if unjudged or not retrieved.
-        max_grade: Highest grade of the relevance scale; the data may lack it.
+        max_grade: Highest grade of the relevance scale; need not occur in the judgements.
 
     Returns:
         ERR of each query, in [0, 1).
@@ -48,6 +49,6 @@ def _compute_err(measure: "Measure", hits: "Hits") -> Floats:
     return expected_reciprocal_rank(grades, measure["max"])
 
 
-ERR = Family(
+ERR = MeasureFamily(
     "ERR", "Chapelle et al. 2009", "optional", {"max": 4}, frozenset({"max"}), compute=_compute_err
 )

@@ -1,4 +1,4 @@
-"""Family of measures, such as nDCG at any cutoff; also the plug-in interface for measures."""
+"""Families of measures, such as nDCG at any cutoff; also the plug-in interface for measures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Compute = Callable[["Measure", "Hits"], Floats]
 
 
 @dataclass(frozen=True)
-class Family:
+class MeasureFamily:
     """Family of measures that differ in cutoff and parameters.
 
     Args:
@@ -25,8 +25,8 @@ class Family:
         source: Paper that defines the family, or a short description.
         cutoff: Whether the cutoff `@k` is required, optional or not allowed.
         parameters: Integer parameters with their defaults.
-        always_in_name: Parameters that measure names contain even with their default values.
-        compute: Function that computes the scores; None for measures of trec_eval.
+        always_in_name: Parameters included in names of measures even with their default values.
+        compute: Function that computes the scores; None for measures of trec_eval and ir_measures.
     """
 
     name: str

@@ -36,7 +36,7 @@ class Hits:
     unjudged: int
 
 
-def judged_queries(qrels: pl.DataFrame) -> list[str]:
+def judged_query_ids(qrels: pl.DataFrame) -> list[str]:
     """Return the sorted ids of the judged queries."""
     return qrels["query_id"].unique().sort().to_list()
 
@@ -48,7 +48,7 @@ def find_hits(qrels: pl.DataFrame, run: Run) -> Hits:
         qrels: Columns `query_id`, `doc_id`, `grade`.
         run: Run for the same snapshot.
     """
-    position = pl.DataFrame({"query_id": judged_queries(qrels)}, schema={"query_id": pl.String})
+    position = pl.DataFrame({"query_id": judged_query_ids(qrels)}, schema={"query_id": pl.String})
     position = position.with_row_index("query")
     counts = run.ranking.group_by("query_id").len("retrieved")
     retrieved = position.join(counts, on="query_id", how="left").sort("query")["retrieved"]

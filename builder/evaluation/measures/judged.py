@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from builder.evaluation.measures.family import Family, Floats
+from builder.evaluation.measures.family import Floats, MeasureFamily
 
 if TYPE_CHECKING:
     from builder.evaluation.measures.hits import Hits
@@ -19,6 +19,6 @@ def judged_share(measure: "Measure", hits: "Hits") -> Floats:
     return np.divide(judged, depth, out=np.zeros(len(judged)), where=depth > 0)
 
 
-JUDGED = Family(
-    "Judged", "judged share of the documents retrieved", "required", compute=judged_share
+JUDGED = MeasureFamily(
+    "Judged", "proportion of retrieved documents that are judged", "required", compute=judged_share
 )

@@ -13,24 +13,24 @@ from dataclasses import dataclass
 
 from builder.errors import UsageError, suggest
 from builder.evaluation.measures.err import ERR
-from builder.evaluation.measures.family import Compute, Family
+from builder.evaluation.measures.family import Compute, MeasureFamily
 from builder.evaluation.measures.ir_measures_adapter import PREFIX, parse_ir_measure
 from builder.evaluation.measures.judged import JUDGED
 from builder.plugins import describe_package, find_plugins, load_plugin
 
 _REL = {"rel": 1}
 
-FAMILIES: dict[str, Family] = {
+FAMILIES: dict[str, MeasureFamily] = {
     family.name: family
     for family in (
-        Family("nDCG", "Järvelin & Kekäläinen 2002", "optional"),
-        Family("AP", "Harman 1992", "optional", _REL),
-        Family("P", "precision", "required", _REL),
-        Family("R", "recall", "required", _REL),
-        Family("RR", "Kantor & Voorhees 2000", "optional", _REL),
-        Family("bpref", "Buckley & Voorhees 2004", "none", _REL),
-        Family("Rprec", "Buckley & Voorhees 2005", "none", _REL),
-        Family("Success", "at least one relevant document", "required", _REL),
+        MeasureFamily("nDCG", "Järvelin & Kekäläinen 2002", "optional"),
+        MeasureFamily("AP", "Harman 1992", "optional", _REL),
+        MeasureFamily("P", "precision", "required", _REL),
+        MeasureFamily("R", "recall", "required", _REL),
+        MeasureFamily("RR", "Kantor & Voorhees 2000", "optional", _REL),
+        MeasureFamily("bpref", "Buckley & Voorhees 2004", "none", _REL),
+        MeasureFamily("Rprec", "Buckley & Voorhees 2005", "none", _REL),
+        MeasureFamily("Success", "at least one relevant document", "required", _REL),
         ERR,
         JUDGED,
     )
@@ -81,12 +81,12 @@ class Measure:
         return self.family.startswith(PREFIX)
 
     @property
-    def compute(self) -> Compute | None:
-        """Function that computes the scores of the measure; None if trec_eval computes them."""
+    def scoring_function(self) -> Compute | None:
+        """Function that computes the scores; None for measures of trec_eval and ir_measures."""
         return find_family(self.family).compute
 
 
-def find_family(name: str) -> Family:
+def find_family(name: str) -> MeasureFamily:
     """Return the built-in or plug-in family of measures with the given name or alias.
 
     Raises:
@@ -94,17 +94,17 @@ def find_family(name: str) -> Family:
     """
     name = ALIASES.get(name, name)
     if name.startswith(PREFIX):
-        return Family(name, "ir_measures", "none")
+        return MeasureFamily(name, "ir_measures", "none")
     if name in FAMILIES:
         return FAMILIES[name]
     plugins = find_plugins("measures")
     if name not in plugins:
         raise UsageError(f"measure {name!r}: unknown; {suggest(name, (*FAMILIES, *plugins))}")
     family = load_plugin("measures", name)
-    if not isinstance(family, Family) or family.compute is None or family.name != name:
+    if not isinstance(family, MeasureFamily) or family.compute is None or family.name != name:
         raise UsageError(
-            f"measure {name!r} of {describe_package(plugins[name])}: expected a Family with that "
-            "name and a function `compute`; repair or uninstall the package"
+            f"measure {name!r} of {describe_package(plugins[name])}: expected a MeasureFamily with "
+            "that name and a function `compute`; repair or uninstall the package"
         )
     return family
 
@@ -139,7 +139,7 @@ def parse_measures(names: Iterable[str]) -> tuple[Measure, ...]:
     return measures
 
 
-def _parse_cutoff(digits: str | None, family: Family, text: str) -> int | None:
+def _parse_cutoff(digits: str | None, family: MeasureFamily, text: str) -> int | None:
     if digits is None:
         if family.cutoff == "required":
             raise UsageError(f"measure {text!r}: expected a cutoff, such as {family.name}@10")
@@ -151,7 +151,7 @@ def _parse_cutoff(digits: str | None, family: Family, text: str) -> int | None:
     return int(digits)
 
 
-def _parse_parameters(text: str, family: Family, name: str) -> dict[str, int]:
+def _parse_parameters(text: str, family: MeasureFamily, name: str) -> dict[str, int]:
     given: dict[str, int] = {}
     for part in filter(None, text.split(",")):
         match = _PARAMETER.fullmatch(part)

@@ -1,8 +1,8 @@
 """Effectiveness measures computed by trec_eval, through the package pytrec_eval.
 
 Each run is truncated after the last relevant document, and unjudged documents are replaced by
-placeholders. The scores of all measures in `FAMILIES` stay the same, and a run of a million lines
-is scored in 0.2 seconds.
+placeholders. This does not change the scores of the measures in `_TREC_NAMES`, and a run of a
+million lines is scored in 0.2 seconds.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.errors import DataError
 from builder.evaluation.measures.family import Floats
-from builder.evaluation.measures.hits import Hits, judged_queries
+from builder.evaluation.measures.hits import Hits, judged_query_ids
 from builder.evaluation.measures.registry import Measure
 from builder.extras import import_optional_module
 
@@ -30,7 +30,7 @@ _TREC_NAMES = {
 """trec_eval name of each family of measures, without and with a cutoff."""
 
 
-def from_trec_name(name: str) -> str | None:
+def from_trec_eval_name(name: str) -> str | None:
     """Convert a trec_eval name (`ndcg_cut_10`) to a measure name (`nDCG@10`); None if unknown."""
     stem, _, digits = name.rpartition("_")
     for family, (whole, cut) in _TREC_NAMES.items():
@@ -57,21 +57,23 @@ class TrecEvalScorer:
         if qrels["doc_id"].str.contains(r"\s").any():
             raise DataError("qrels: document ids must not contain white space")
         self._measures = list(measures)
-        self._queries = judged_queries(qrels)
+        self._queries = judged_query_ids(qrels)
         truth: dict[str, dict[str, int]] = {query: {} for query in self._queries}
         for query, document, grade in qrels.select("query_id", "doc_id", "grade").iter_rows():
             truth[query][document] = grade
         engine = import_optional_module("pytrec_eval", "the evaluation of runs", "evaluation")
         names_by_level: dict[int, set[str]] = {}
         for measure in measures:
-            names_by_level.setdefault(_relevance_level(measure), set()).add(_trec_name(measure))
+            names_by_level.setdefault(_relevance_level(measure), set()).add(
+                _trec_eval_name(measure)
+            )
         self._evaluators: dict[int, Any] = {
             level: engine.RelevanceEvaluator(truth, names, relevance_level=level)
             for level, names in names_by_level.items()
         }
 
     def scores(self, hits: Hits) -> Floats:
-        """Return the scores of a run, with shape (judged queries, measures)."""
+        """Return the scores of a run's judged documents, shape (judged queries, measures)."""
         values = np.zeros((len(self._queries), len(self._measures)))
         run = self._build_placeholder_run(hits)
         if not run:
@@ -79,7 +81,7 @@ class TrecEvalScorer:
         results = {level: engine.evaluate(run) for level, engine in self._evaluators.items()}
         rows = [row for row, query in enumerate(self._queries) if query in run]
         for column, measure in enumerate(self._measures):
-            by_query, name = results[_relevance_level(measure)], _trec_name(measure)
+            by_query, name = results[_relevance_level(measure)], _trec_eval_name(measure)
             values[rows, column] = [by_query[self._queries[row]][name] for row in rows]
             if measure.family == "RR" and measure.cutoff is not None:
                 values[values[:, column] * measure.cutoff < 1 - 1e-9, column] = 0.0
@@ -111,7 +113,7 @@ def _relevance_level(measure: Measure) -> int:
     return dict(measure.parameters).get("rel", 1)
 
 
-def _trec_name(measure: Measure) -> str:
+def _trec_eval_name(measure: Measure) -> str:
     """Return the name of a measure in trec_eval; RR@k, which trec_eval lacks, becomes RR."""
     whole, cut = _TREC_NAMES[measure.family]
     return f"{cut}_{measure.cutoff}" if cut and measure.cutoff is not None else whole

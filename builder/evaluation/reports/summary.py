@@ -46,7 +46,7 @@ def summary_rows(evaluation: Evaluation, topic_set: str = "full") -> list[Row]:
     """
     means = _filter_topic_set(evaluation.effectiveness, topic_set).rename({"value": "mean"})
     first = evaluation.snapshots[0]
-    compared = {
+    comparisons = {
         (row["measure"], row["system"], row["to_snapshot"], row["quantity"]): row["value"]
         for row in _filter_topic_set(evaluation.persistence, topic_set).iter_rows(named=True)
         if row["from_snapshot"] == first
@@ -56,7 +56,7 @@ def summary_rows(evaluation: Evaluation, topic_set: str = "full") -> list[Row]:
         for row in _filter_topic_set(evaluation.significance, topic_set).iter_rows(named=True)
     }
     order = {name: index for index, name in enumerate(evaluation.parameters.measures)}
-    rows = [_summary_row(row, compared, p_pivot) for row in means.iter_rows(named=True)]
+    rows = [_summary_row(row, comparisons, p_pivot) for row in means.iter_rows(named=True)]
     return sorted(rows, key=lambda r: (order[r["measure"]], r["system"], r["snapshot"]))
 
 
@@ -66,14 +66,14 @@ def _filter_topic_set(table: pl.DataFrame, topic_set: str) -> pl.DataFrame:
 
 def _summary_row(
     row: Row,
-    compared: Mapping[tuple[str, str, str, str], float | None],
+    comparisons: Mapping[tuple[str, str, str, str], float | None],
     p_pivot: Mapping[tuple[str, str, str], float | None],
 ) -> Row:
     key = (row["measure"], row["system"], row["snapshot"])
     shown = ("measure", "system", "snapshot", "queries", "missing", "unjudged")
     return {
         **{name: row[name] for name in (*shown, "mean", "ci_low", "ci_high")},
-        **{name: compared.get((*key, name)) for name in _COMPARED},
+        **{name: comparisons.get((*key, name)) for name in _COMPARED},
         "p_pivot": p_pivot.get(key),
     }
 
@@ -103,15 +103,15 @@ def zero_score_warnings(evaluation: Evaluation) -> list[str]:
     )
 
 
-def to_json(evaluation: Evaluation, *, queries: bool = False) -> dict[str, Any]:
-    """Convert an evaluation to JSON values, with the structure in the docstring of this module.
+def to_json(evaluation: Evaluation, *, include_queries: bool = False) -> dict[str, Any]:
+    """Convert an evaluation to JSON values, structured as in the docstring of this module.
 
     Args:
         evaluation: Evaluation to convert.
-        queries: Whether to include the tables of per-query scores and drops.
+        include_queries: Whether to include the tables of per-query scores and drops.
     """
     tables = ["effectiveness", "significance", "persistence", "agreement"]
-    tables += ["query_scores", "query_drops"] if queries else []
+    tables += ["query_scores", "query_drops"] if include_queries else []
     return {
         "signature": evaluation.signature(),
         "parameters": asdict(evaluation.parameters),

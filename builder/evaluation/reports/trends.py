@@ -37,14 +37,15 @@ def trend_chart(report: TrendReport) -> str:
     drawing = Chart(f"Trend of {measures[0]}", WIDTH, right_margin=LEGEND_WIDTH)
     times = scores["time"].unique().sort().to_list()
     lines = {
-        row["system"]: _line_ends(row, times[-1] - times[0]) for row in best.iter_rows(named=True)
+        row["system"]: _fitted_end_values(row, times[-1] - times[0])
+        for row in best.iter_rows(named=True)
     }
     _draw_trends(drawing, scores, lines, times)
     return drawing.render_svg_file()
 
 
-def _line_ends(trend: dict[str, float | None], seconds: int) -> tuple[float, float] | None:
-    """Return the values of a fitted line at the first and last batch; None without a line."""
+def _fitted_end_values(trend: dict[str, float | None], seconds: int) -> tuple[float, float] | None:
+    """Return a fitted line's values at the first and last batch; None if no line was fitted."""
     start, slope = trend["intercept"], trend["slope_per_second"]
     return None if start is None or slope is None else (start, start + slope * seconds)
 

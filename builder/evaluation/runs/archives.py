@@ -17,7 +17,7 @@ EXTRACTED_PREFIX = rf"^.*/{_SCRATCH}[^/]+/\d+/"
 
 @contextmanager
 def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list[Path]]:
-    """Extract zip files, and yield the paths with temporary folders in place of zip files.
+    """Extract zip files to temporary folders; yield the paths with the folders in their place.
 
     This is a context manager; the folders are deleted on exit.
 
@@ -29,20 +29,20 @@ def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Itera
         FormatError: An archive is damaged, encrypted or too large, or the path of a member leads
             outside the target folder.
     """
-    if not any(map(_is_zip, paths)):
+    if not any(map(_is_zip_archive, paths)):
         yield list(paths)
         return
     with tempfile.TemporaryDirectory(prefix=_SCRATCH) as scratch:
         yield [
             _extract_archive(path, Path(scratch) / str(number) / path.stem, max_bytes)
-            if _is_zip(path)
+            if _is_zip_archive(path)
             else path
             for number, path in enumerate(paths)
         ]
 
 
-def _is_zip(path: Path) -> bool:
-    """Return whether a file is a zip archive, by its suffix or its content."""
+def _is_zip_archive(path: Path) -> bool:
+    """Return whether a file is a zip archive, according to its suffix or content."""
     return path.is_file() and (path.suffix.lower() == ".zip" or zipfile.is_zipfile(path))
 
 

@@ -77,7 +77,7 @@ def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile
     return runs
 
 
-def find_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
+def resolve_pivot(pivot: str, runs: Sequence[RunFile]) -> str:
     """Return the name of the pivot system, which may be given as a name, run file or folder.
 
     Raises:
@@ -113,7 +113,7 @@ def _list_run_files(path: Path) -> list[Path]:
 
 
 def _contains_folder(folder: Path, other: Path) -> bool:
-    """Return whether a folder contains another, after links are resolved (to detect loops)."""
+    """Return whether a folder contains another folder; resolves links, to detect loops."""
     return other.resolve().is_relative_to(folder.resolve())
 
 
@@ -128,8 +128,8 @@ def _assign_run(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
             pattern = patterns[named[0]]
             system = _strip_snapshot(pattern, stem)
             if system == GENERIC_NAME and part != stem:
-                system = _system_from_parents(path, pattern)
-            return RunFile(system or _system_from_folder(path, pattern), named[0], path)
+                system = _system_name_from_parents(path, pattern)
+            return RunFile(system or _system_name_from_folder(path, pattern), named[0], path)
     if len(patterns) == 1:
         _reject_other_month(
             path, [part for part in parts[:CHECKED_PARTS] if part not in "/."], patterns
@@ -160,14 +160,14 @@ def _missing_file_hint(path: Path) -> str:
     return "" if path.exists() else "; the file does not exist"
 
 
-def _system_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
+def _system_name_from_folder(path: Path, pattern: re.Pattern[str]) -> str:
     name = _strip_snapshot(pattern, path.absolute().parent.name)
     if not name:
         raise UsageError(f"{path}: expected the name of a system in the file or folder name")
     return name
 
 
-def _system_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
+def _system_name_from_parents(path: Path, pattern: re.Pattern[str]) -> str:
     """Name a system after its closest parent folder that is not just a snapshot or language."""
     for folder in list(path.parents)[:3]:
         name = _strip_snapshot(pattern, folder.name)

@@ -1,8 +1,8 @@
-"""Checks runs before submission, similarly to the official checker of LongEval.
+"""Checks runs before submission, like the official checker of LongEval.
 
 Errors are reasons for rejection: unreadable lines, more than 1,000 documents per query, documents
 that are not in the snapshot, or no results for queries of the snapshot. Warnings are problems that
-can reduce effectiveness without notice.
+may go unnoticed and reduce effectiveness.
 """
 
 from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ from builder.io.sources import Source
 from builder.trec.bounded import read_text
 
 
-def read_delimited(
+def read_delimited_table(
     path: Path, schema: Mapping[str, pl.DataType], *, separator: str = ",", quoted: bool = True
 ) -> pl.DataFrame:
     """Read selected columns of a delimited text file, plain or compressed.

@@ -39,7 +39,7 @@ class RunMetadata:
 
 
 def read_nearest_metadata(run: Path) -> RunMetadata | None:
-    """Read the metadata file nearest to a run, in its folder or a parent; None if there is none.
+    """Read a run's metadata file from its folder or the nearest parent; None if there is none.
 
     Raises:
         FormatError: The file is not a YAML mapping or is larger than 1 MiB.
@@ -66,7 +66,7 @@ def read_metadata(path: Path) -> RunMetadata:
         )
     actor = data.get("actor")
     actor = actor if isinstance(actor, dict) else {}
-    resources = [pair for key in RESOURCES for pair in _flatten(data.get(key), "", 0)]
+    resources = [pair for key in RESOURCES for pair in _flatten_mapping(data.get(key), "", 0)]
     return RunMetadata(
         path,
         _truncated_text(actor.get("team") or actor.get("name")),
@@ -75,11 +75,11 @@ def read_metadata(path: Path) -> RunMetadata:
     )
 
 
-def _flatten(value: Any, key: str, depth: int) -> Iterator[str]:
+def _flatten_mapping(value: Any, key: str, depth: int) -> Iterator[str]:
     """Yield the leaves of a nested mapping as strings such as `outer.inner=value`."""
     if isinstance(value, dict) and depth < 8:
         for name, part in value.items():
-            yield from _flatten(part, f"{key}.{name}" if key else str(name), depth + 1)
+            yield from _flatten_mapping(part, f"{key}.{name}" if key else str(name), depth + 1)
     elif value is not None and key:
         yield f"{key}={value}"
 

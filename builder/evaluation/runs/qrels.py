@@ -60,7 +60,7 @@ def check_qrels(qrels: pl.DataFrame, source: str) -> pl.DataFrame:
         DataError: A value is null, a grade is not an integer, or a pair is repeated.
     """
     if qrels.schema["grade"].is_float():
-        _reject_fractions(qrels, source)
+        _reject_fractional_grades(qrels, source)
     frame = qrels.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
     if sum(frame.null_count().row(0)):
         raise DataError(
@@ -76,7 +76,7 @@ def check_qrels(qrels: pl.DataFrame, source: str) -> pl.DataFrame:
     return frame.sort("query_id", "doc_id")
 
 
-def _reject_fractions(qrels: pl.DataFrame, source: str) -> None:
+def _reject_fractional_grades(qrels: pl.DataFrame, source: str) -> None:
     fractions = qrels.filter(pl.col("grade") % 1 != 0)
     if fractions.height:
         query, document, grade = fractions.select(list(SCHEMA)).row(0)

@@ -15,8 +15,8 @@ import pyarrow as pa
 from builder.errors import FormatError, UsageError
 from builder.evaluation.measures.effectiveness import RunScorer, RunScores
 from builder.evaluation.measures.registry import parse_measure
-from builder.evaluation.measures.trec_eval import from_trec_name
-from builder.evaluation.runs.delimited import read_delimited
+from builder.evaluation.measures.trec_eval import from_trec_eval_name
+from builder.evaluation.runs.delimited import read_delimited_table
 from builder.trec.bounded import (
     BYTE_ORDER_MARK,
     MAX_BYTES,
@@ -47,10 +47,10 @@ def is_score_table(path: Path) -> bool:
             line = first_nonblank_line(stream.read(SNIFF_BYTES).removeprefix(BYTE_ORDER_MARK))
     except OSError:
         return False  # the reader of runs reports the error
-    return _is_csv(line) or (len(line.split()) == 3 and _MEASURE.match(line) is not None)
+    return _is_csv_header(line) or (len(line.split()) == 3 and _MEASURE.match(line) is not None)
 
 
-def _is_csv(line: bytes) -> bool:
+def _is_csv_header(line: bytes) -> bool:
     names = {name.strip().strip('"') for name in line.decode(errors="replace").split(",")}
     return names >= COLUMNS.keys()
 
@@ -64,10 +64,15 @@ def read_score_table(path: Path) -> pl.DataFrame:
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: A row is malformed, a score is missing, or a query has two scores of a measure.
+        FormatError: A row is malformed, a score is missing, or a query has several scores for a
+            measure.
     """
     data = read_decompressed_bytes(path, MAX_BYTES)
-    frame = _parse_csv(path) if _is_csv(first_nonblank_line(data)) else _parse_trec_eval(data, path)
+    frame = (
+        _parse_csv(path)
+        if _is_csv_header(first_nonblank_line(data))
+        else _parse_trec_eval(data, path)
+    )
     table = frame.sort("query_id", "measure")
     repeated = table.filter(pl.struct("query_id", "measure").is_duplicated())
     if repeated.height:
@@ -81,7 +86,7 @@ def read_score_table(path: Path) -> pl.DataFrame:
 
 
 def _parse_csv(path: Path) -> pl.DataFrame:
-    frame = read_delimited(path, COLUMNS)
+    frame = read_delimited_table(path, COLUMNS)
     if sum(frame.null_count().row(0)):
         raise FormatError("every row must have a query, a measure and a score", path)
     names = {name: str(parse_measure(name)) for name in frame["measure"].unique()}
@@ -96,7 +101,7 @@ def _parse_trec_eval(data: bytes, path: Path) -> pl.DataFrame:
             continue
         if len(fields) != 3:
             raise FormatError(f"expected `measure query value`, found {line[:80]!r}", path, number)
-        measure = from_trec_name(fields[0])
+        measure = from_trec_eval_name(fields[0])
         if measure is not None:
             rows.append((fields[1], measure, _parse_number(fields[2], path, number)))
     return pl.DataFrame(rows, schema=COLUMNS, orient="row")

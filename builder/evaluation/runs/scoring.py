@@ -9,7 +9,7 @@ from builder.evaluation.runs.score_tables import is_score_table, scores_from_tab
 from builder.trec.released import read_snapshot_run
 
 
-def score_file(file: RunFile, folder: Path, depth: int | None, scorer: RunScorer) -> RunScores:
+def score_run_file(file: RunFile, folder: Path, depth: int | None, scorer: RunScorer) -> RunScores:
     """Score a run file, or read the scores if the file is a table of per-query scores.
 
     Args:

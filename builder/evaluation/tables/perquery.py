@@ -1,4 +1,4 @@
-"""Tables of per-query scores, with differences from the pivot, and of drops between snapshots.
+"""Tables of per-query scores (with differences from the pivot) and of drops between snapshots.
 
 The tables have one row per query, system and measure. Rows are sorted by snapshot, system,
 measure and query.
@@ -12,7 +12,7 @@ import polars as pl
 from builder.evaluation.measures.effectiveness import SnapshotScores
 from builder.evaluation.measures.family import Floats
 from builder.evaluation.parameters import EvaluationParameters
-from builder.evaluation.tables.topicsets import core_queries
+from builder.evaluation.tables.topicsets import core_query_ids
 
 _CELL = {"system": pl.String(), "measure": pl.String(), "query_id": pl.String()}
 
@@ -39,7 +39,7 @@ def query_scores(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
     """Return a table with the score of every judged query."""
-    core = core_queries(snapshots)
+    core = core_query_ids(snapshots)
     pivot = None if parameters.pivot is None else systems.index(parameters.pivot)
     frames = [pl.DataFrame(schema=QUERY_SCORES)]
     for scores in snapshots:
@@ -54,8 +54,8 @@ def query_scores(
         frame = _cross_join(scores.query_ids, names, parameters.measures).with_columns(
             snapshot=pl.lit(scores.snapshot),
             core=pl.col("query_id").is_in(core_ids),
-            score=_flatten(scores.values[:, present]),
-            over_pivot=_flatten((scores.values - reference)[:, present]),
+            score=_flatten_to_rows(scores.values[:, present]),
+            over_pivot=_flatten_to_rows((scores.values - reference)[:, present]),
         )
         frames.append(frame.select(list(QUERY_SCORES)))
     return pl.concat(frames)
@@ -64,17 +64,17 @@ def query_scores(
 def query_score_drops(
     snapshots: Sequence[SnapshotScores], systems: Sequence[str], parameters: EvaluationParameters
 ) -> pl.DataFrame:
-    """Return a table with the score drop of each query between snapshots that both judge it."""
+    """Return a table with each query's score drop between two snapshots that both judge it."""
     frames = [pl.DataFrame(schema=QUERY_DROPS)]
     for a, b in parameters.snapshot_pairs(len(snapshots)):
-        common = core_queries([snapshots[a], snapshots[b]])
+        common = core_query_ids([snapshots[a], snapshots[b]])
         first, second = snapshots[a].select_queries(common), snapshots[b].select_queries(common)
         both = [i for i in range(len(systems)) if min(first.unjudged[i], second.unjudged[i]) >= 0]
         names = [systems[i] for i in both]
         frame = _cross_join(first.query_ids, names, parameters.measures).with_columns(
             from_snapshot=pl.lit(first.snapshot),
             to_snapshot=pl.lit(second.snapshot),
-            drop=_flatten((first.values - second.values)[:, both]),
+            drop=_flatten_to_rows((first.values - second.values)[:, both]),
         )
         frames.append(frame.select(list(QUERY_DROPS)))
     return pl.concat(frames)
@@ -91,7 +91,7 @@ def _cross_join(
     )
 
 
-def _flatten(values: Floats) -> pl.Series:
+def _flatten_to_rows(values: Floats) -> pl.Series:
     """Flatten an array (queries, systems, measures) to the row order of `_cross_join`.
 
     NaN becomes null.

@@ -42,7 +42,7 @@ class PersistenceQuantity:
 
     Args:
         name: Name of the quantity, with the sign convention where it could be ambiguous.
-        ideal: Value for a system whose effectiveness does not change, if there is one.
+        ideal: Value for a system whose effectiveness does not change; None if there is none.
         needs: Symbols of the mean scores in the formula.
         denominators: Symbols of the mean scores that must not be zero.
         formula: Function that computes the values from the mean scores; NaN where a denominator is
@@ -73,7 +73,7 @@ class PersistenceQuantity:
         return f"zero {_DESCRIPTIONS[zeros[0]]}" if zeros else "undefined"
 
 
-def subtract(first: Floats, second: Floats) -> Floats:
+def subtract_with_tolerance(first: Floats, second: Floats) -> Floats:
     """Return `first - second`; differences within the rounding error become 0."""
     gap = first - second
     return np.where(np.abs(gap) <= TIE_TOLERANCE, 0.0, gap)
@@ -86,7 +86,7 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def _relative_drop(means: MeansBySymbol) -> Floats:
-    return _ratio(subtract(means["S"], means["S'"]), means["S"])
+    return _ratio(subtract_with_tolerance(means["S"], means["S'"]), means["S"])
 
 
 def _earlier_relative_improvement(means: MeansBySymbol) -> Floats:
@@ -94,11 +94,11 @@ def _earlier_relative_improvement(means: MeansBySymbol) -> Floats:
 
 
 def _later_relative_improvement(means: MeansBySymbol) -> Floats:
-    return _ratio(subtract(means["S'"], means["P'"]), means["P'"])
+    return _ratio(subtract_with_tolerance(means["S'"], means["P'"]), means["P'"])
 
 
 def _effect_ratio(means: MeansBySymbol) -> Floats:
-    return _ratio(subtract(means["S'"], means["P'"]), means["S-P"])
+    return _ratio(subtract_with_tolerance(means["S'"], means["P'"]), means["S-P"])
 
 
 _ALL = ("S", "S'", "P", "P'")
@@ -107,7 +107,11 @@ QUANTITIES = (
     PersistenceQuantity("arp_from", None, ("S",), (), lambda means: means["S"]),
     PersistenceQuantity("arp_to", None, ("S'",), (), lambda means: means["S'"]),
     PersistenceQuantity(
-        "rnd_absolute_drop", 0.0, ("S", "S'"), (), lambda means: subtract(means["S"], means["S'"])
+        "rnd_absolute_drop",
+        0.0,
+        ("S", "S'"),
+        (),
+        lambda means: subtract_with_tolerance(means["S"], means["S'"]),
     ),
     PersistenceQuantity("rnd_relative_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
     PersistenceQuantity("re_delta_drop", 0.0, ("S", "S'"), ("S",), _relative_drop),
@@ -139,11 +143,11 @@ def means_by_symbol(before: Floats, after: Floats, pivot: int | None) -> dict[st
         for symbol, scores in (("P", before), ("P'", after)):
             means[symbol] = np.repeat(scores[..., [pivot], :], scores.shape[-2], axis=-2)
             means[symbol][..., pivot, :] = np.nan
-        means["S-P"] = subtract(means["S"], means["P"])
+        means["S-P"] = subtract_with_tolerance(means["S"], means["P"])
     return means
 
 
-def compute_persistence_measures(means: MeansBySymbol) -> dict[str, Floats]:
-    """Compute the array of each quantity, by name; without a pivot, only those that need none."""
+def compute_persistence_quantities(means: MeansBySymbol) -> dict[str, Floats]:
+    """Compute the array of each quantity, by name; without a pivot, skip those that need one."""
     has_pivot = "P" in means
     return {q.name: q.formula(means) for q in QUANTITIES if has_pivot or not q.needs_pivot}

@@ -20,7 +20,7 @@ from builder.errors import UsageError
 from builder.evaluation.measures.effectiveness import RunScorer
 from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.registry import parse_measures
-from builder.evaluation.runs.assignment import RunFile, assign_runs, find_pivot
+from builder.evaluation.runs.assignment import RunFile, assign_runs, resolve_pivot
 from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.runs.scoring import require_judged_queries
 from builder.io import parquet
@@ -43,14 +43,14 @@ there is no pivot."""
 
 
 @dataclass(frozen=True)
-class _AlignedRun:
+class _RunWithAlignedIds:
     """Ranking and per-query scores of a run, with ids that are the same in all snapshots."""
 
     ranking: pl.DataFrame
     scores: dict[str, Floats]
 
 
-def reproducibility(
+def compare_runs_between_snapshots(
     snapshots: Mapping[str, Path],
     documents_map: Path,
     runs: Sequence[Path],
@@ -79,7 +79,7 @@ def reproducibility(
         DataError: A run answers no judged query of its snapshot.
     """
     files = assign_runs(runs, sorted(snapshots))
-    pivot_system = None if pivot is None else find_pivot(pivot, files)
+    pivot_system = None if pivot is None else resolve_pivot(pivot, files)
     sides = {
         (file.system, file.snapshot): _read_run(file, snapshots[file.snapshot], measures, depth)
         for file in files
@@ -101,7 +101,9 @@ def reproducibility(
     return _compare_with_pivot(rows, pivot_system)
 
 
-def _read_run(file: RunFile, snapshot: Path, measures: Sequence[str], depth: int) -> _AlignedRun:
+def _read_run(
+    file: RunFile, snapshot: Path, measures: Sequence[str], depth: int
+) -> _RunWithAlignedIds:
     scorer = RunScorer(read_qrels(snapshot / "qrels.parquet"), parse_measures(measures))
     run = read_snapshot_run(file.path, None, snapshot)
     keys = read_query_keys(snapshot)
@@ -110,12 +112,14 @@ def _read_run(file: RunFile, snapshot: Path, measures: Sequence[str], depth: int
     scores = {
         keys.get(query, query): run_scores.values[i] for i, query in enumerate(scorer.query_ids)
     }
-    return _AlignedRun(replace_ids_with_keys(Run.truncate(run, depth).ranking, snapshot), scores)
+    return _RunWithAlignedIds(
+        replace_ids_with_keys(Run.truncate(run, depth).ranking, snapshot), scores
+    )
 
 
 def _compare_runs(
-    first: _AlignedRun,
-    second: _AlignedRun,
+    first: _RunWithAlignedIds,
+    second: _RunWithAlignedIds,
     documents: pl.Series,
     measures: Sequence[str],
     rbo_p: float,
@@ -125,7 +129,7 @@ def _compare_runs(
         errors = [float(first.scores[query][i] - second.scores[query][i]) for query in judged]
         rmse = float(np.sqrt(np.mean(np.square(errors)))) if errors else None
         yield f"rmse {measure}", len(errors), rmse
-    lists = _paired_lists(first.ranking, second.ranking, documents)
+    lists = _paired_document_scores(first.ranking, second.ranking, documents)
     for name in ("kendall_tau_b", "rbo_ext"):
         values = [
             float(
@@ -139,7 +143,7 @@ def _compare_runs(
         yield name, len(defined), float(np.mean(defined)) if defined else None
 
 
-def _paired_lists(
+def _paired_document_scores(
     first: pl.DataFrame, second: pl.DataFrame, documents: pl.Series
 ) -> list[tuple[Floats, Floats]]:
     """Return, for each common query, the document scores in the first and second list."""

@@ -14,9 +14,9 @@ from builder.evaluation.measures.family import Floats
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.tables.persistence import (
     QUANTITIES,
-    compute_persistence_measures,
+    compute_persistence_quantities,
     means_by_symbol,
-    subtract,
+    subtract_with_tolerance,
 )
 from builder.evaluation.tables.topicsets import TopicSet
 from builder.statistics.bootstrap import percentile_interval
@@ -81,7 +81,7 @@ def _finite_or_none(value: float) -> float | None:
 
 
 def _value_and_interval(value: Floats, samples: Floats, confidence: float) -> list[Floats]:
-    """Return arrays: value, lower and upper confidence bound, and number of resamples."""
+    """Return the value, its confidence bounds, and the number of resamples, as four arrays."""
     low, high, defined = percentile_interval(samples, confidence)
     # a bound that differs from the value only by rounding is set to the value
     low, high = (
@@ -90,7 +90,7 @@ def _value_and_interval(value: Floats, samples: Floats, confidence: float) -> li
     return [value, low, high, defined.astype(np.float64)]
 
 
-def _value_cells(arrays: Sequence[Floats], index: tuple[int, ...]) -> Row:
+def _value_and_interval_cells(arrays: Sequence[Floats], index: tuple[int, ...]) -> Row:
     value, low, high, defined = (array[index] for array in arrays)
     return _finite_or_none(value), _finite_or_none(low), _finite_or_none(high), int(defined)
 
@@ -115,7 +115,7 @@ def effectiveness_rows(
             reason = None if scores.query_ids else "no judged queries"
             for j, measure in enumerate(parameters.measures):
                 key = (topic_set.name, scores.snapshot, system, measure)
-                yield (*key, *counts, *_value_cells(arrays, (i, j)), reason)
+                yield (*key, *counts, *_value_and_interval_cells(arrays, (i, j)), reason)
 
 
 def significance_rows(
@@ -132,7 +132,7 @@ def significance_rows(
         t, p = paired_t_test(scores.values[:, others] - scores.values[:, [pivot]])
         p_holm = holm_adjust(p)
         arrays = _value_and_interval(
-            subtract(means[others], means[[pivot]]),
+            subtract_with_tolerance(means[others], means[[pivot]]),
             samples[:, others] - samples[:, [pivot]],
             parameters.confidence,
         )
@@ -143,7 +143,7 @@ def significance_rows(
                 tests = tuple(_finite_or_none(test[row, j]) for test in (t, p, p_holm))
                 reason = _missing_paired_p_value_reason(len(scores.query_ids), tests[0])
                 key = (topic_set.name, scores.snapshot, systems[i], measure, parameters.pivot)
-                yield (*key, *_value_cells(arrays, (row, j)), reason, *tests)
+                yield (*key, *_value_and_interval_cells(arrays, (row, j)), reason, *tests)
 
 
 def _missing_paired_p_value_reason(queries: int, t: float | None) -> str | None:
@@ -162,12 +162,12 @@ def persistence_rows(
     for a, b in parameters.snapshot_pairs(len(topic_set.snapshots)):
         first, second = topic_set.snapshots[a], topic_set.snapshots[b]
         terms = means_by_symbol(topic_set.means[a], topic_set.means[b], pivot)
-        sampled = compute_persistence_measures(
+        sampled = compute_persistence_quantities(
             means_by_symbol(topic_set.samples[a], topic_set.samples[b], pivot)
         )
         arrays_by_name = {
             name: _value_and_interval(value, sampled[name], parameters.confidence)
-            for name, value in compute_persistence_measures(terms).items()
+            for name, value in compute_persistence_quantities(terms).items()
         }
         p_values = {
             name: unpaired_t_test(first.values, second.values, pooled=pooled)[1]
@@ -180,7 +180,7 @@ def persistence_rows(
                 key = (topic_set.name, first.snapshot, second.snapshot, system, measure)
                 for quantity in QUANTITIES:
                     if quantity.name in arrays_by_name:
-                        cells = _value_cells(arrays_by_name[quantity.name], (i, j))
+                        cells = _value_and_interval_cells(arrays_by_name[quantity.name], (i, j))
                         reason = None
                         if cells[0] is None:
                             reason = quantity.undefined_reason(terms, i, j, pivot)
@@ -190,11 +190,11 @@ def persistence_rows(
                     reason = None
                     if value is None:
                         min_queries = 1 if name == "p_unpaired" else 2
-                        reason = _missing_topic_set_p_value_reason(topic_set, a, b, i, min_queries)
+                        reason = _missing_unpaired_p_value_reason(topic_set, a, b, i, min_queries)
                     yield (*key, name, value, None, None, None, reason)
 
 
-def _missing_topic_set_p_value_reason(
+def _missing_unpaired_p_value_reason(
     topic_set: TopicSet, earlier: int, later: int, system: int, min_queries: int
 ) -> str:
     """Return why an unpaired test that needs `min_queries` per snapshot has no p-value."""
@@ -243,7 +243,7 @@ def agreement_rows(
                         "fewer than two systems with runs for both",
                     )
                     continue
-                cells = _value_cells(arrays, (j,))
+                cells = _value_and_interval_cells(arrays, (j,))
                 judged = min(len(first.query_ids), len(second.query_ids))
                 reason = "all systems are tied in one snapshot" if judged else "no judged queries"
                 yield (*key, *cells, None if cells[0] is not None else reason)

@@ -32,7 +32,7 @@ class TopicSet:
     samples: tuple[Floats, ...]
 
 
-def core_queries(snapshots: Sequence[SnapshotScores]) -> set[str]:
+def core_query_ids(snapshots: Sequence[SnapshotScores]) -> set[str]:
     """Return the aligned ids of the queries that are judged in every snapshot."""
     judged = [set(scores.keys) for scores in snapshots]
     return set.intersection(*judged) if judged else set()
@@ -42,7 +42,7 @@ def topic_sets(
     snapshots: Sequence[SnapshotScores], parameters: EvaluationParameters
 ) -> list[TopicSet]:
     """Return the query sets `full` and `core` with their mean scores and bootstrap means."""
-    core = core_queries(snapshots)
+    core = core_query_ids(snapshots)
     scores_by_set = {
         "full": list(snapshots),
         "core": [scores.select_queries(core) for scores in snapshots],

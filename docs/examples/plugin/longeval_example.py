@@ -11,7 +11,7 @@ import polars as pl
 from builder.clicks.models import ResultPages, TrainedModel, TrainingOptions
 from builder.clicks.models.probabilities import IndependentClickProbabilities
 from builder.collection.checks import Check, ValidationContext
-from builder.evaluation.measures.family import Family
+from builder.evaluation.measures.family import MeasureFamily
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters, TranslateParameters
 from builder.translation.engine import ModelOutput
@@ -70,7 +70,7 @@ def _first(measure: Any, hits: Any) -> np.ndarray:
     return scores
 
 
-FIRST = Family("First", "grade of the first document", "none", compute=_first)
+FIRST = MeasureFamily("First", "grade of the first document", "none", compute=_first)
 
 
 class _Backwards:
