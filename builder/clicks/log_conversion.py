@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from builder.clicks.log_summary import LogSummary
 from builder.errors import FormatError
 from builder.ingest.lists import is_string_type
-from builder.ingest.logs import detect_format, inspect_log, read_impressions
+from builder.ingest.logs import detect_format, determine_format_and_encoding, read_impressions
 from builder.ingest.parquet_bounds import is_list
 from builder.io.parquet import open_file
 from builder.io.sources import Source
@@ -87,7 +87,7 @@ def convert_to_parquet(
     """
     progress.start(f"read {log.name}", None, "records")
     source = Source(log, str(log))
-    if note := inspect_log(source, log_params).note:
+    if note := determine_format_and_encoding(source, log_params).note:
         summary.notes.append(note)
     batches = read_impressions(source, None, log_params, limits)
     with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:

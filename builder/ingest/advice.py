@@ -29,19 +29,19 @@ MIN_SHARE = 0.1
 
 
 def advise_on_rejects(
-    rejected: Mapping[str, int], records: int, advice: Mapping[str, str]
+    reject_counts: Mapping[str, int], record_count: int, advice: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield a note with advice for each frequent reject reason.
 
     Args:
-        rejected: Number of rejected records by reason.
-        records: Number of records read.
+        reject_counts: Number of rejected records by reason.
+        record_count: Number of records read.
         advice: Advice by reject reason, such as `LOG_ADVICE`; other reasons are ignored.
     """
     for reason, remedy in advice.items():
-        rows = rejected.get(reason, 0)
-        if rows > MIN_SHARE * records:
-            yield f"{rows:,} of {records:,} records were rejected as {reason}: {remedy}"
+        rows = reject_counts.get(reason, 0)
+        if rows > MIN_SHARE * record_count:
+            yield f"{rows:,} of {record_count:,} records were rejected as {reason}: {remedy}"
 
 
 def note_empty_files(files: Sequence[Source]) -> Iterator[str]:

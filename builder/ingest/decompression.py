@@ -60,7 +60,7 @@ def read_head(source: Source, size: int) -> bytes:
         return _read_first_bytes(file, size)
 
 
-def reject_json_array(source: Source) -> None:
+def check_not_json_array(source: Source) -> None:
     """Check that a JSON file is in JSON Lines format, not an array of objects.
 
     Raises:

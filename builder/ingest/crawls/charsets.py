@@ -68,7 +68,9 @@ def decode(body: bytes, label: str | None, *, is_html: bool = True) -> str:
         encoding = _detect_codec(body, is_html=True)
     text = _decode_mixed_utf8(data) if encoding in (None, UTF8) else None
     return (
-        _decode_as(data, encoding or _detect_codec(body, is_html=is_html)) if text is None else text
+        _decode_with_fallbacks(data, encoding or _detect_codec(body, is_html=is_html))
+        if text is None
+        else text
     )
 
 
@@ -77,7 +79,7 @@ def _detect_codec(body: bytes, *, is_html: bool) -> str:
     return python_codec(detect_encoding(body, from_html_meta=is_html)) or UTF8
 
 
-def _decode_as(data: bytes, encoding: str) -> str:
+def _decode_with_fallbacks(data: bytes, encoding: str) -> str:
     """Decode bytes with a codec; if some bytes are invalid, try UTF-8, then windows-1252."""
     if encoding == WINDOWS_1252:
         return data.decode("latin-1").translate(_C1)

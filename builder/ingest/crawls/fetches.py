@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from builder.ingest.crawls.charsets import UTF8, decode
-from builder.ingest.crawls.html import is_binary, looks_like_html, parse_html
+from builder.ingest.crawls.html import has_binary_signature, looks_like_html, parse_html
 from builder.ingest.crawls.http_encodings import decode_body
 from builder.ingest.crawls.page import RawPage
 from builder.ingest.rejects import RejectError, value_or_reason
@@ -106,10 +106,10 @@ def parser_pool(files: Sequence[Source], limits: Limits) -> AbstractContextManag
     Since a process can parse only one page at a time, large files are parsed by several processes.
     For small files, no process is started.
     """
-    return process_pool(limits, sum(map(_file_size, files)), MIN_POOL_BYTES, WORKER_BYTES)
+    return process_pool(limits, sum(map(_file_size_or_zero, files)), MIN_POOL_BYTES, WORKER_BYTES)
 
 
-def _file_size(file: Source) -> int:
+def _file_size_or_zero(file: Source) -> int:
     """Return the size of a file in bytes; 0 if it is missing, which is reported later."""
     try:
         return file.path.stat().st_size
@@ -157,7 +157,9 @@ def parse_fetch(fetch: Fetch, params: CrawlParameters) -> RawPage:
     if fetch.body_type is BodyType.TEXT:
         text = decode(body, fetch.charset or UTF8, is_html=False)
         return RawPage(fetch.url, fetch.fetched_at, "", text, is_truncated=is_truncated)
-    if is_binary(body) or (fetch.body_type is BodyType.UNKNOWN and not looks_like_html(body)):
+    if has_binary_signature(body) or (
+        fetch.body_type is BodyType.UNKNOWN and not looks_like_html(body)
+    ):
         raise RejectError("not_html")
     page = parse_html(body, fetch.charset, fetch.fetched_at)
     return RawPage(

@@ -25,11 +25,11 @@ from builder.ingest.crawls.fetches import (
 )
 from builder.ingest.crawls.json_lines import parse_page_chunk, raw_page_frame
 from builder.ingest.crawls.page import RawPage
-from builder.ingest.crawls.parquet import MAGIC, parquet_columns, read_parquet_pages
-from builder.ingest.crawls.warc import read_archive
-from builder.ingest.decompression import read_head, reject_json_array
+from builder.ingest.crawls.parquet import MAGIC, existing_parquet_columns, read_parquet_pages
+from builder.ingest.crawls.warc import read_archive_fetches
+from builder.ingest.decompression import check_not_json_array, read_head
 from builder.ingest.delimited import DELIMITERS
-from builder.ingest.lines import LineChunk, read_chunks
+from builder.ingest.lines import LineChunk, read_line_chunks
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ordered_map
@@ -56,17 +56,17 @@ def read_pages(
     """
     kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind == "jsonl":
-        reject_json_array(source)
+        check_not_json_array(source)
         if params.text_format == "plain":
             work = partial(_parse_chunk, interval=interval, params=params)
-            chunks = read_chunks(
+            chunks = read_line_chunks(
                 source, params.max_record_bytes, min(CHUNK, limits.memory // MEMORY_DIVISOR)
             )
             yield from ordered_map(work, chunks, limits.threads)
             return
-    records = _read_rows(source, kind, params)
+    records = _read_raw_pages(source, kind, params)
     if kind == "warc":
-        pages = parse_fetches(read_archive(source, params), source, params, limits)
+        pages = parse_fetches(read_archive_fetches(source, params), source, params, limits)
     elif params.text_format == "html":
         pages = parse_fetches(_to_html_fetches(records, interval.start), source, params, limits)
     else:
@@ -90,7 +90,7 @@ def detect_format(source: Source, params: CrawlParameters) -> str:
     return "jsonl" if is_json else detect_delimited_format(source, params) or "jsonl"
 
 
-def optional_columns(source: Source, params: CrawlParameters) -> dict[str, bool]:
+def optional_column_presence(source: Source, params: CrawlParameters) -> dict[str, bool]:
     """Map the name of the title column to whether a CSV, TSV or Parquet crawl has this column.
 
     The mapping is empty for other formats and for truncated Parquet files.
@@ -100,7 +100,7 @@ def optional_columns(source: Source, params: CrawlParameters) -> dict[str, bool]
     """
     kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind == "parquet":
-        names = parquet_columns(source, params)
+        names = existing_parquet_columns(source, params)
     elif kind in DELIMITERS:
         names = read_layout(source, kind, params).names
     else:
@@ -108,13 +108,15 @@ def optional_columns(source: Source, params: CrawlParameters) -> dict[str, bool]
     return {params.fields.title: params.fields.title in names} if names else {}
 
 
-def _read_rows(source: Source, kind: str, params: CrawlParameters) -> Iterator[NumberedPage]:
+def _read_raw_pages(
+    source: Source, file_format: str, params: CrawlParameters
+) -> Iterator[NumberedPage]:
     """Yield the numbered raw pages and rejects of a Parquet, CSV, TSV or JSON Lines crawl."""
-    if kind == "parquet":
+    if file_format == "parquet":
         return read_parquet_pages(source, params)
-    if kind in DELIMITERS:
-        return read_delimited_pages(source, kind, params)
-    return _read_lines(source, params)
+    if file_format in DELIMITERS:
+        return read_delimited_pages(source, file_format, params)
+    return _read_json_pages(source, params)
 
 
 def _parse_chunk(chunk: LineChunk, interval: Interval, params: CrawlParameters) -> PageBlock:
@@ -123,9 +125,9 @@ def _parse_chunk(chunk: LineChunk, interval: Interval, params: CrawlParameters) 
     return build_page_block(raw, rejects, interval, params)
 
 
-def _read_lines(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
+def _read_json_pages(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
     """Yield each line of a JSON Lines crawl as its number and its raw page or reject reason."""
-    for chunk in read_chunks(source, params.max_record_bytes):
+    for chunk in read_line_chunks(source, params.max_record_bytes):
         raw, rejects = parse_page_chunk(chunk, params)
         yield from rejects
         for line, *fields in raw.iter_rows():

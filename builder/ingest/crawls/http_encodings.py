@@ -67,7 +67,7 @@ def _decode_chunked(body: bytes) -> DecodedBody:
     position = 0
     while position < len(body):
         end = body.find(b"\r\n", position, position + 1024)
-        size = _chunk_size(body[position:end]) if end > 0 else None
+        size = _parse_chunk_size(body[position:end]) if end > 0 else None
         if size is None:
             break
         if size == 0:
@@ -77,7 +77,7 @@ def _decode_chunked(body: bytes) -> DecodedBody:
     return DecodedBody(b"".join(chunks), is_truncated=True) if chunks else DecodedBody(body)
 
 
-def _chunk_size(line: bytes) -> int | None:
+def _parse_chunk_size(line: bytes) -> int | None:
     """Parse the chunk size from the first line of an HTTP chunk; None if it is malformed."""
     digits = line.partition(b";")[0].strip()
     if not digits or len(digits) > 8 or digits.strip(b"0123456789abcdefABCDEF"):

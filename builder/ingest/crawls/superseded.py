@@ -53,7 +53,7 @@ QUALIFY row_number() OVER per_page > 1
 PAGES = "SELECT * FROM fetched ANTI JOIN superseded USING (number) ORDER BY number"
 
 
-class LatestFetches:
+class LatestFetchSelector:
     """Context manager that collects fetches, and selects the latest fetch of each canonical URL.
 
     Args:
@@ -75,11 +75,12 @@ class LatestFetches:
         self._connection.execute("INSERT INTO fetched FROM added")
         self._connection.unregister("added")
 
-    def superseded_fetches(self, texts: Path) -> Iterator[tuple[int, int]]:
+    def superseded_fetches(self, fetches_path: Path) -> Iterator[tuple[int, int]]:
         """Yield the file index and line of every superseded fetch, in reading order.
 
         Args:
-            texts: Parquet file of the table `fetches`; its texts are read only to break ties.
+            fetches_path: Parquet file of the table `fetches`, whose texts are read only to break
+                ties.
 
         Raises:
             DataError: two URL keys have the same document key.
@@ -91,14 +92,14 @@ class LatestFetches:
                 f"{list(clash[0])}; remove one of them from the crawl"
             )
         self._connection.execute(TIED)
-        parquet.relation(self._connection, texts).create_view("texts")
+        parquet.relation(self._connection, fetches_path).create_view("texts")
         self._connection.execute("DROP TABLE superseded")
         self._connection.execute(SUPERSEDED)
         rows = self._connection.sql("SELECT file, line FROM superseded ORDER BY number")
         for batch in rows.to_arrow_reader(ROWS_PER_BATCH):
             yield from zip(batch["file"].to_pylist(), batch["line"].to_pylist(), strict=True)
 
-    def write(self, path: Path) -> int:
+    def write_pages(self, path: Path) -> int:
         """Write the table `pages`, and return the number of rows.
 
         Call it after all superseded fetches have been read.

@@ -23,9 +23,9 @@ from builder.ingest.crawls.warc_recovery import (
     contains_record_start,
     find_next_record,
     find_unreadable_part,
+    includes_next_record,
     is_compressed_as_a_whole,
-    offset_past_record_start,
-    overruns_next_record,
+    next_search_offset,
 )
 from builder.ingest.decompression import DecompressedStream, read_head
 from builder.ingest.rejects import FILE_DAMAGED, FILE_TRUNCATED, RECORD_TOO_LARGE
@@ -35,16 +35,16 @@ from builder.parameters import CrawlParameters
 FIRST_LINE_BYTES = 16
 
 
-def read_archive(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
+def read_archive_fetches(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
     """Yield each record as its number and its fetch or reject reason; reject unreadable parts."""
     if not source.path.stat().st_size:
         return
     with source.path.open("rb") as file:
         is_stream = is_compressed_as_a_whole(file)
-    yield from (_read_stream if is_stream else _read_records)(source, params)
+    yield from (_read_single_stream if is_stream else _read_separate_records)(source, params)
 
 
-def _read_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
+def _read_single_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
     """Read the records of an archive that was compressed as one stream."""
     number, has_lf_headers = 0, _has_lf_headers(source)
     with DecompressedStream(source) as stream:
@@ -62,7 +62,7 @@ def _read_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFe
             yield number + 1, stream.fault
 
 
-def _read_records(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
+def _read_separate_records(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
     """Read the records of an archive whose records were compressed separately.
 
     Uncompressed archives are read in the same way.
@@ -105,7 +105,7 @@ class _RecordReader:
             ):
                 self._offset, self._length = record.stream_pos, record.content_length
                 fetch = read_fetch_or_reason(record, self._params)
-                fault = self._check_length(record, fetch)
+                fault = self._check_record_length(record, fetch)
                 self.has_fetches |= fetch is not None
                 if fault is not None:
                     yield fault
@@ -113,13 +113,15 @@ class _RecordReader:
                 if fetch is not None:
                     yield fetch
         except READ_ERRORS:
-            yield from self._recover()
+            yield from self._recover_after_error()
         else:
-            yield from self._check_end()
+            yield from self._check_archive_end()
 
-    def _check_length(self, record: WarcRecord, fetch: Fetch | str | None) -> str | None:
+    def _check_record_length(self, record: WarcRecord, fetch: Fetch | str | None) -> str | None:
         """Return the reject reason if the declared length of a record is wrong; otherwise None."""
-        is_overrun = fetch is not None and _record_overruns(self._file, record, self._length, fetch)
+        is_overrun = fetch is not None and _includes_next_record(
+            self._file, record, self._length, fetch
+        )
         if is_overrun:
             self.next_start = find_next_record(self._file, self._offset + 1)
         if self.next_start is None and not has_complete_body(record):
@@ -128,7 +130,7 @@ class _RecordReader:
                 return FILE_TRUNCATED
         return "bad_length" if is_overrun else None
 
-    def _check_end(self) -> Iterator[str]:
+    def _check_archive_end(self) -> Iterator[str]:
         """Yield the reject reason if the last record is truncated or unreadable data follow it."""
         unreadable = find_unreadable_part(self._file, self._offset, self._length)
         if unreadable is not None and (
@@ -137,7 +139,7 @@ class _RecordReader:
             yield FILE_TRUNCATED if unreadable.is_truncated else FILE_DAMAGED
             self.next_start = find_next_record(self._file, unreadable.offset + 1)
 
-    def _recover(self) -> Iterator[str]:
+    def _recover_after_error(self) -> Iterator[str]:
         """Yield the reject reason after a read error, and find the next record."""
         unreadable = find_unreadable_part(self._file, self._offset, self._length)
         if unreadable is not None and unreadable.is_truncated:
@@ -147,11 +149,13 @@ class _RecordReader:
             yield FILE_DAMAGED
         start = self._start + 1
         if self.has_fetches:
-            start = max(start, offset_past_record_start(self._file, self._offset, self._length))
+            start = max(start, next_search_offset(self._file, self._offset, self._length))
         self.next_start = find_next_record(self._file, start)
 
 
-def _record_overruns(file: IO[bytes], record: WarcRecord, length: int, fetch: Fetch | str) -> bool:
+def _includes_next_record(
+    file: IO[bytes], record: WarcRecord, body_length: int, fetch: Fetch | str
+) -> bool:
     """Whether the declared length of a record is so large that the record includes the next one.
 
     The check is made only if the body contains the start of a record or was too large to read.
@@ -161,7 +165,7 @@ def _record_overruns(file: IO[bytes], record: WarcRecord, length: int, fetch: Fe
     if not is_suspicious:
         return False
     header_bytes = sum(len(name) + len(value) + 4 for name, value in record.headers.items())
-    return overruns_next_record(file, record.stream_pos, header_bytes + length, body)
+    return includes_next_record(file, record.stream_pos, header_bytes + body_length, body)
 
 
 def _has_lf_headers(source: Source) -> bool:

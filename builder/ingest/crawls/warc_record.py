@@ -74,7 +74,7 @@ def _read_fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
     if record.record_type == WarcRecordType.response:
         return _read_response(record, params)
     media_type, charset = _content_type(record)
-    fetched_at = _fetch_time(record, params)
+    fetched_at = _read_fetch_time(record, params)
     if record.record_type == WarcRecordType.resource and media_type in HTML_TYPES:
         kind = BodyType.HTML
     elif record.record_type == WarcRecordType.conversion and media_type == TEXT_TYPE:
@@ -102,7 +102,7 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
     media_type = (record.http_content_type or "").lower()
     if media_type and media_type not in HTML_TYPES:
         raise RejectError("not_html")
-    fetched_at = _fetch_time(record, params)
+    fetched_at = _read_fetch_time(record, params)
     headers = {name.lower(): value for name, value in record.http_headers.items()}
     modified = parse_date(headers.get("last-modified", ""), fetched_at)
     body = record.reader.read()
@@ -150,7 +150,7 @@ def _target_url(record: WarcRecord) -> str:
         return quote(url, safe=ASCII)
 
 
-def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
+def _read_fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
     """Check the size of a record, and return its fetch time in Unix seconds.
 
     Raises:
@@ -158,13 +158,13 @@ def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
     """
     if record.content_length > params.max_record_bytes:
         raise RejectError(RECORD_TOO_LARGE)
-    fetched_at = record.record_date or _parse_day_of_year(str(record.headers.get("WARC-Date")))
+    fetched_at = record.record_date or _parse_day_of_year_date(str(record.headers.get("WARC-Date")))
     if fetched_at is None:
         raise RejectError("bad_time")
     return int(fetched_at.timestamp())
 
 
-def _parse_day_of_year(text: str) -> datetime | None:
+def _parse_day_of_year_date(text: str) -> datetime | None:
     """Parse a ClueWeb09 date, which has the day of the year; return None for other dates.
 
     `2009-03-65T08:43:19-0800` is day 65 of 2009, which must be in the given month.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from builder.ingest.fields import RECORD_FIELDS, get_nested
+from builder.ingest.fields import RECORD_FIELDS, get_nested_value
 from builder.ingest.line_columns import ColumnSchema
 from builder.parameters import LogFields, LogParameters
 
@@ -41,7 +41,7 @@ def infer_schema(records: Sequence[dict[str, Any]], params: LogParameters) -> Js
     """Infer the schema of a log from sample records; None if lines must be parsed one by one."""
     fields = params.fields
     values = {
-        name: [get_nested(record, getattr(fields, name)) for record in records]
+        name: [get_nested_value(record, getattr(fields, name)) for record in records]
         for name in RECORD_FIELDS
     }
     results, clicks = (_flatten(values[name]) for name in ("results", "clicks"))
@@ -122,7 +122,7 @@ def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType
             (item.get(names["clicked"]) for item in objects), FLAG_TYPES, pa.bool_()
         ),
     }
-    return _flat_struct(types)
+    return _flat_struct_type(types)
 
 
 def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
@@ -136,23 +136,23 @@ def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType |
     time = _most_common_type(
         (item.get(names["time"]) for item in objects), CLICK_TIME_TYPES, NUMBER
     )
-    return _flat_struct({names["rank"]: NUMBER, names["time"]: time})
+    return _flat_struct_type({names["rank"]: NUMBER, names["time"]: time})
 
 
-def _flat_struct(types: dict[str, pa.DataType]) -> pa.DataType | None:
+def _flat_struct_type(field_types: dict[str, pa.DataType]) -> pa.DataType | None:
     """Return a struct type with the given fields; None if a field name contains a dot."""
-    return None if "." in "".join(types) else pa.struct(list(types.items()))
+    return None if "." in "".join(field_types) else pa.struct(list(field_types.items()))
 
 
-def _nested_schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
+def _nested_schema(field_types: dict[str, pa.DataType]) -> pa.Schema | None:
     """Return a schema in which dotted names such as `a.b` are nested structs.
 
     Return None if two names are equal, or if one name is the path to a parent of another.
     """
-    if len(types) < len(RECORD_FIELDS):
+    if len(field_types) < len(RECORD_FIELDS):
         return None
     tree: dict[str, Any] = {}
-    for name, kind in types.items():
+    for name, kind in field_types.items():
         *outer, last = name.split(".")
         branch = tree
         for part in outer:

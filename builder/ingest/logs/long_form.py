@@ -140,7 +140,7 @@ def _to_text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else str(value)
 
 
-def group_rows(
+def group_result_rows(
     batches: Iterable[tuple[int, RawRecords]],
     connection: duckdb.DuckDBPyConnection,
     *,
@@ -268,8 +268,10 @@ def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> pa.Table:
     )
 
 
-def _read_records(table: pa.Table, numbers: Sequence[int]) -> Iterator[NumberedRecord]:
+def _read_records(table: pa.Table, record_numbers: Sequence[int]) -> Iterator[NumberedRecord]:
     """Yield the rows of a table with the given record numbers, as dictionaries without nulls."""
-    indices = np.searchsorted(table["record"].to_numpy(), np.asarray(numbers, dtype=np.uint64))
+    indices = np.searchsorted(
+        table["record"].to_numpy(), np.asarray(record_numbers, dtype=np.uint64)
+    )
     for row in table.take(pa.array(indices)).to_pylist():
         yield row.pop("record"), {name: v for name, v in row.items() if v is not None}

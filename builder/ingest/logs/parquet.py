@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from builder.errors import FormatError
 from builder.ingest import parquet_rows
-from builder.ingest.columns import check_named_columns
+from builder.ingest.columns import check_configured_columns
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
 from builder.ingest.lists import build_list_array, is_string_type, list_lengths
 from builder.ingest.logs.cell_lists import parse_text_lists
@@ -30,7 +30,7 @@ from builder.io.sources import Source
 from builder.parameters import LogParameters
 
 
-def resolve_columns(
+def find_configured_columns(
     schema: pa.Schema, source: Source, params: LogParameters, *, needs_time: bool = True
 ) -> list[str]:
     """Return the column names in `[log.fields]` that a Parquet log has.
@@ -51,7 +51,7 @@ def resolve_columns(
             source.name,
         )
     optional = optional_fields(found, fields)
-    check_named_columns("log.fields", fields, optional, names, source, found)
+    check_configured_columns("log.fields", fields, optional, names, source, found)
     return found
 
 
@@ -71,7 +71,7 @@ def read_batches(
     """
     with convert_parquet_errors(source), open_file(source.path) as file:
         try:
-            yield from parquet_rows.numbered_batches(
+            yield from parquet_rows.read_numbered_batches(
                 file, source.path.stat().st_size, columns, decoders={user_column: bytes.hex}
             )
         except DecompressionBombError:
@@ -198,7 +198,7 @@ def parse_result_rows(numbered_batch: NumberedBatch, params: LogParameters) -> R
     first, batch = numbered_batch
     numbers = np.arange(first, first + len(batch), dtype=np.uint64)
     columns = {
-        own: _format_text_column(get_column(batch, name))
+        own: _column_to_strings(get_column(batch, name))
         for own in ROWS.names[1:]
         if has_column(batch.schema, name := getattr(params.fields, own))
     }
@@ -206,7 +206,7 @@ def parse_result_rows(numbered_batch: NumberedBatch, params: LogParameters) -> R
     return RawRecords([pa.table({"record": numbers, **absent, **columns}, schema=ROWS)])
 
 
-def _format_text_column(column: pa.Array) -> pa.Array:
+def _column_to_strings(column: pa.Array) -> pa.Array:
     """Convert a column of any type to strings.
 
     Timestamps become ISO 8601 strings, whole floats are written as integers, and NaN becomes null.
@@ -218,12 +218,12 @@ def _format_text_column(column: pa.Array) -> pa.Array:
     ):
         return column.cast(pa.string())
     return pa.array(
-        [None if value is None else _format_value(value) for value in column.to_pylist()],
+        [None if value is None else _value_to_string(value) for value in column.to_pylist()],
         pa.string(),
     )
 
 
-def _format_value(value: Any) -> str | None:
+def _value_to_string(value: Any) -> str | None:
     """Convert a cell value that is not null to a string; None for NaN."""
     if isinstance(value, float) and math.isnan(value):
         return None

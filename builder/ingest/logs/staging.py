@@ -101,17 +101,17 @@ class StagedLog:
             self._part.close()
             self._part = None
 
-    def write(self, folder: Path, dropped: Numbers, threads: int) -> int:
+    def write_impressions(self, folder: Path, dropped_numbers: Numbers, threads: int) -> int:
         """Write the table `impressions` without dropped rows; return the number of rows.
 
         Args:
             folder: Output folder of the table; receives at least one part file.
-            dropped: Numbers of the impressions to drop, in ascending order.
+            dropped_numbers: Numbers of the impressions to drop, in ascending order.
             threads: Number of parts written in parallel.
         """
         parts: Sequence[Path | None] = self._parts or [None]
         targets = [folder / f"part-{number:05d}.parquet" for number in range(len(parts))]
-        work = partial(_write_part, dropped)
+        work = partial(_write_part, dropped_numbers)
         return sum(ordered_map(work, zip(parts, targets, strict=True), threads))
 
     def __enter__(self) -> Self:
@@ -122,27 +122,27 @@ class StagedLog:
         self._log.close()
 
 
-def _write_part(dropped: Numbers, paths: tuple[Path | None, Path]) -> int:
+def _write_part(dropped_numbers: Numbers, paths: tuple[Path | None, Path]) -> int:
     """Copy a part to a Parquet file without the dropped impressions; return the number of rows.
 
     Args:
-        dropped: Numbers of the impressions to drop, in ascending order.
+        dropped_numbers: Numbers of the impressions to drop, in ascending order.
         paths: Arrow file of the part (None if it has no impressions), and Parquet file to write.
     """
     source, target = paths
     with TableWriter(target, Impressions, compression="lz4", use_dictionary=False) as table:
         for batch in _read_batches(source) if source is not None else ():
-            table.write(_drop_impressions(batch, dropped))
+            table.write(_drop_impressions(batch, dropped_numbers))
     return table.rows
 
 
-def _drop_impressions(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch:
+def _drop_impressions(batch: pa.RecordBatch, dropped_numbers: Numbers) -> pa.RecordBatch:
     """Remove the impressions with the given numbers from a batch; both are sorted by number."""
     numbers = batch["impression"].to_numpy()
     first, last = (
-        np.searchsorted(dropped, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)
+        np.searchsorted(dropped_numbers, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)
     )
-    kept = ~np.isin(numbers, dropped[first:last])
+    kept = ~np.isin(numbers, dropped_numbers[first:last])
     return batch if kept.all() else batch.filter(pa.array(kept))
 
 

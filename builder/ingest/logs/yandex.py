@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from builder.ingest.lines import read_blocks
+from builder.ingest.lines import read_line_blocks
 from builder.ingest.logs.records import NumberedRecord
 from builder.ingest.rejects import LINE_TOO_LONG
 from builder.io.sources import Interval, Source
@@ -51,7 +51,7 @@ def detect_challenge(first_lines: Sequence[bytes]) -> str | None:
     return None
 
 
-def read_2011(
+def read_2011_log(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
     """Yield the result pages and rejected lines of a 2011 log, with their line numbers.
@@ -72,12 +72,12 @@ def read_2011(
             pages.append(
                 (number, _build_result_page(start + int(action[1]), session, action[3], shown))
             )
-        elif not _record_click(pages, address.replace(ID_PLACEHOLDER, action[3])):
+        elif not _add_click_to_page(pages, address.replace(ID_PLACEHOLDER, action[3])):
             yield number, "click_not_shown"
     yield from pages
 
 
-def read_2014(
+def read_2014_log(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
     """Yield the result pages and rejected lines of a 2014 log, with their line numbers.
@@ -126,7 +126,7 @@ class _Session:
         """
         kind, page = action[2], self.pages.get(action[3])
         if kind == "C":
-            is_shown = page and _record_click(
+            is_shown = page and _add_click_to_page(
                 [page], url_template.replace(ID_PLACEHOLDER, action[4])
             )
             return None if is_shown else "click_not_shown"
@@ -151,14 +151,14 @@ def _read_actions(
     source: Source, params: LogParameters, patterns: Sequence[re.Pattern[str]]
 ) -> Iterator[tuple[int, Action | str]]:
     """Yield each line as its number and its fields or reject reason."""
-    for block in read_blocks(source, params.max_line_bytes):
+    for block in read_line_blocks(source, params.max_line_bytes):
         for number, line in enumerate(block.lines, block.first_line_number):
-            yield number, _split_action(line, patterns)
+            yield number, _split_action_line(line, patterns)
         if block.fault is not None:
             yield block.first_line_number + len(block.lines), block.fault
 
 
-def _split_action(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Action | str:
+def _split_action_line(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Action | str:
     """Split a line into fields; return the reject reason if it matches none of the patterns."""
     if line is None:
         return LINE_TOO_LONG
@@ -175,7 +175,7 @@ def _build_result_page(time: int, user: str, query: str, results: list[str]) -> 
     return {"time": time, "user": user, "query": query, "results": results, "clicks": []}
 
 
-def _record_click(pages: Sequence[Page], url: str) -> bool:
+def _add_click_to_page(pages: Sequence[Page], url: str) -> bool:
     """Add a click to the latest result page that shows the URL; return False if no page does."""
     for _, page in reversed(pages):
         if url in page["results"]:

@@ -19,7 +19,7 @@ from builder.ingest.crawls.fetches import (
     parse_fetches,
     parser_pool,
 )
-from builder.ingest.crawls.warc import read_archive
+from builder.ingest.crawls.warc import read_archive_fetches
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ProcessExecutor
@@ -31,7 +31,7 @@ REASONS = {3: "http_404", 5: "not_html", 7: "unknown_encoding"}
 
 
 def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[NumberedPage]:
-    return parse_fetches(read_archive(source, params), source, params, limits)
+    return parse_fetches(read_archive_fetches(source, params), source, params, limits)
 
 
 @pytest.fixture

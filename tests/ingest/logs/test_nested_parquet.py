@@ -128,7 +128,7 @@ def test_a_bomb_is_rejected_after_the_rows_before_it(
         yield 4, batch.slice(3)
         raise DecompressionBombError
 
-    monkeypatch.setattr(parquet_rows, "numbered_batches", unpacked)
+    monkeypatch.setattr(parquet_rows, "read_numbered_batches", unpacked)
     source = written(tmp_path, columns)
     batches = list(read_impressions(source, None, LogParameters(), 1))
     assert sum(len(records.impressions) for records in batches) == 5
