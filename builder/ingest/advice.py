@@ -1,4 +1,4 @@
-"""Generates notes about empty files, and about reasons for which many records were rejected."""
+"""Generates notes about empty input files and about frequent reject reasons."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -25,7 +25,7 @@ CRAWL_ADVICE = {
 MAX_NAMES = 10
 """Maximum number of file names in a note."""
 MIN_SHARE = 0.1
-"""Advice is given if more than this share of the records is rejected for a reason."""
+"""Advice is given if more than this share of the records is rejected for the same reason."""
 
 
 def advise_on_rejects(
@@ -36,7 +36,7 @@ def advise_on_rejects(
     Args:
         reject_counts: Number of rejected records by reason.
         record_count: Number of records read.
-        advice: Advice by reject reason, such as `LOG_ADVICE`; other reasons are ignored.
+        advice: Advice by reject reason, such as `LOG_ADVICE`; reasons without advice are ignored.
     """
     for reason, remedy in advice.items():
         rows = reject_counts.get(reason, 0)

@@ -19,7 +19,7 @@ def check_configured_columns(
     source: Source,
     available_names: Collection[str] | None = None,
 ) -> None:
-    """Check that a file has a column for every optional field that the definition names.
+    """Check that a file has the columns that the definition names for optional fields.
 
     Args:
         section: Name of the section with the field names, such as `log.fields`.
@@ -50,7 +50,7 @@ def check_configured_columns(
 def check_unique_columns(
     column_names: Sequence[str], columns_to_read: Iterable[str], source: Source
 ) -> None:
-    """Check that no column to be read has the same name as another column.
+    """Check that the names of the columns to read are unique among the columns of a file.
 
     Args:
         column_names: Column names of the file.

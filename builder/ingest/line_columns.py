@@ -1,4 +1,6 @@
-"""Parses many JSON Lines at once into columns, if they have the expected fields and types.
+"""Parses many lines of a JSON Lines file at once into columns.
+
+The lines must have the expected fields and types.
 
 All lines of a chunk are parsed together. A line with other types, invalid JSON or unusual values
 makes parsing fail; the lines before and after it are then parsed separately, and the faulty line is
@@ -138,7 +140,7 @@ def _split_range(start: int, stop: int, faulty_line: int | None) -> list[LineRan
 def _parse_line_range(
     data: bytes | memoryview, line_count: int, column_schema: ColumnSchema
 ) -> pa.RecordBatch | int | None:
-    """Parse lines into columns.
+    """Parse a range of lines into columns in one call of the JSON reader.
 
     Args:
         data: The lines, separated by LF.
@@ -168,7 +170,7 @@ def _parse_line_range(
 
 
 def _has_valid_ignored_fields(data: bytes) -> bool:
-    """Whether even ignored fields, which Arrow does not fully check, are valid JSON."""
+    """Whether the ignored fields, which Arrow does not fully check, are valid JSON in UTF-8."""
     return not _has_unusual_json(data) and _is_utf8(data)
 
 

@@ -27,7 +27,7 @@ UTF8_OR_WINDOWS_1252 = "utf-8 or windows-1252"
 """Encoding of files in which each line is UTF-8 or, if it is not valid UTF-8, windows-1252."""
 BOM = b"\xef\xbb\xbf"
 MAX_COMPRESSION_RATIO = 200
-"""Maximum ratio of decompressed to compressed size; that of real logs is below 50."""
+"""Maximum ratio of decompressed to compressed size; real logs have ratios below 50."""
 MIN_BOMB_BYTES = 64 * 2**20
 """Decompressed size in bytes up to which the compression ratio is not checked."""
 
@@ -71,7 +71,7 @@ class LineChunk:
 
     @cached_property
     def line_ends(self) -> NDArray[np.int64]:
-        """End offset of each line (int64[lines]): the offset of its LF or, at the end, the size."""
+        """End offset of each line (int64[lines]): the offset of its LF, or the data size at the end."""
         if self.data is None:
             return np.zeros(0, dtype=np.int64)
         data = np.frombuffer(self.data, np.uint8)
@@ -214,7 +214,7 @@ def _read_undecoded_chunks(
 
 
 def _find_last_newline(data: memoryview, start: int, stop: int) -> int | None:
-    """Return the offset of the last LF from `start` to before `stop`; None if there is none."""
+    """Return the offset of the last LF in `data[start:stop]`; None if there is none."""
     for last in range(stop, start, -SCAN_BYTES):
         block = bytes(data[max(start, last - SCAN_BYTES) : last])
         if (index := block.rfind(b"\n")) >= 0:

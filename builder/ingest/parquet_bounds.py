@@ -2,7 +2,7 @@
 
 With dictionary encoding, a few bytes can repeat a long text a million times. Rows are therefore
 decoded in small groups, which are combined into batches of a useful size. Reading stops if the
-decoded size exceeds the file size by a maximum ratio, the same as for text files (see `lines`).
+ratio of the decoded size to the file size exceeds the same maximum as for text files (see `lines`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -130,7 +130,7 @@ def _binary_column_to_text(column: pa.Array, decode: Decoder) -> pa.Array:
 
 
 def _decode_value(value: Any, decode: Decoder) -> Any:
-    """Decode bytes, or each item of a list, as UTF-8 or, if invalid, with `decode`; keep None."""
+    """Decode bytes, or each item of a list, as UTF-8; if invalid, call `decode`. Keep None."""
     if isinstance(value, list):
         return [_decode_value(item, decode) for item in value]
     try:

@@ -91,7 +91,7 @@ def read_numbered_rows(
     rows_decoded_at_once: int = DECODED_ROWS,
     decoders: Decoders = NO_DECODERS,
 ) -> Iterator[tuple[int, Row | str]]:
-    """Yield the 1-based number of every row of a Parquet file, with the row or its reject reason.
+    """Yield each row of a Parquet file as its 1-based number and its values or reject reason.
 
     See `read_numbered_batches` for the arguments.
     """
@@ -119,7 +119,7 @@ def batch_to_rows(batch: pa.RecordBatch) -> list[Row | str]:
 
 @contextmanager
 def convert_parquet_errors(source: Source) -> Iterator[None]:
-    """Convert errors raised by the Parquet reader to FormatError in a `with` block.
+    """Context manager that converts errors raised by the Parquet reader to FormatError.
 
     Raises:
         FormatError: the file cannot be read as Parquet.

@@ -1,10 +1,10 @@
 """Decodes the bytes of a page to text.
 
-The charset is determined by the first of these that is available: the byte order mark, the label in
-a header, the meta element of the page, UTF-8 if the bytes are valid UTF-8, and statistics of the
-bytes, which are unreliable for short texts. Labels have the meaning that the WHATWG Encoding
-Standard gives them; for example, `iso-8859-1` means windows-1252. Labels that the standard does not
-define, such as `base64`, are ignored.
+The charset is given by the byte order mark, otherwise by the label in a header, otherwise by the
+meta element of the page. Without any of these, it is UTF-8 if the bytes are valid UTF-8; otherwise,
+it is detected statistically, which is unreliable for short texts. Labels are interpreted according
+to the WHATWG Encoding Standard; for example, `iso-8859-1` means windows-1252. Labels that the
+standard does not define, such as `base64`, are ignored.
 """
 
 import codecs
@@ -75,7 +75,7 @@ def decode(body: bytes, label: str | None, *, is_html: bool = True) -> str:
 
 
 def _detect_codec(body: bytes, *, is_html: bool) -> str:
-    """Return the codec that a page declares; otherwise, the codec that fits the bytes best."""
+    """Return the codec that a page declares; if it declares none, the most likely codec."""
     return python_codec(detect_encoding(body, from_html_meta=is_html)) or UTF8
 
 
@@ -92,7 +92,7 @@ def _decode_with_fallbacks(data: bytes, encoding: str) -> str:
 
 
 def _decode_mixed_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 text that may contain some windows-1252 characters, such as from a template.
+    """Decode UTF-8 text that may contain some windows-1252 characters, as in pages of mixed origin.
 
     An incomplete character at the end is dropped. Return None if all bytes are ASCII, or if at
     least half of the non-ASCII characters are not valid UTF-8.

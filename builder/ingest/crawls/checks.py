@@ -21,8 +21,8 @@ class PageBlock(NamedTuple):
     Args:
         records: Number of records in the block.
         pages: Valid pages; columns `line`, `url`, `url_key`, `fetched_at`, `title`, `text`,
-            `truncated`, `is_shortened` (to `crawl.max_text_chars`), `language_hint`,
-            `published_at`, `modified_at`.
+            `truncated`, `is_shortened` (whether the text was cut to `crawl.max_text_chars`),
+            `language_hint`, `published_at`, `modified_at`.
         rejects: 1-based number and reject reason of every rejected record.
     """
 
@@ -38,7 +38,7 @@ def build_page_block(
 
     Args:
         raw_pages: Raw pages with the schema `page.RAW_SCHEMA`.
-        rejects: Record number and reject reason of each record that was rejected earlier.
+        rejects: Record number and reject reason of each record that was rejected before validation.
         interval: Time interval of the snapshot.
         params: Section `[crawl]` of the definition.
     """

@@ -18,7 +18,7 @@ from builder.ingest.timestamps import parse_iso_datetime
 EARLIEST = 631_152_000
 """Unix time of 1990-01-01; earlier dates are ignored, since there were no web pages."""
 CLOCK_SKEW = 86_400
-"""Seconds by which a date may be after the fetch, to allow for time zones and wrong clocks."""
+"""Maximum seconds by which a date may be later than the fetch, for time zones and wrong clocks."""
 MAX_NODES = 10_000
 """Maximum number of JSON values that are visited in a JSON-LD block."""
 
@@ -115,7 +115,7 @@ def _parse_datetime(text: str) -> datetime:
 
 
 def _first_valid_date(texts: Iterable[str], fetched_at: int) -> int | None:
-    """Parse dates, and return the first plausible one in Unix seconds; None if there is none."""
+    """Return the first valid and plausible date among texts, in Unix seconds; None if none is."""
     dates = (parse_date(text, fetched_at) for text in texts)
     return next((seconds for seconds in dates if seconds is not None), None)
 
@@ -164,7 +164,7 @@ def _time_element_dates(labels_and_dates: Iterable[tuple[str, str]], kind: str) 
 
 
 def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
-    """Return the publication and modification dates in the JSON-LD of a page, unparsed."""
+    """Return the unparsed publication and modification dates in the JSON-LD of a page, by key."""
     dates: dict[str, list[str]] = {"datepublished": [], "datemodified": []}
     for element in page.query_selector_all('script[type="application/ld+json"]'):
         try:

@@ -53,9 +53,9 @@ def read_delimited_pages(
 
 
 def _is_missing_cell(column: str, cell: str, field_names: FieldNames) -> bool:
-    """Whether a cell of a crawl counts as a missing value, such as `NULL`.
+    """Whether a cell of a CSV or TSV crawl means a missing value, such as `NULL`.
 
-    An empty cell counts as missing only in a time column. A cell of the URL column never does,
+    An empty cell means a missing value only in a time column. In the URL column, no cell does,
     since an id may be any text.
     """
     return column != field_names.url and (

@@ -101,10 +101,10 @@ def parse_fetches(
 
 
 def parser_pool(files: Sequence[Source], limits: Limits) -> AbstractContextManager[Limits]:
-    """Context manager that starts a process pool for parsing HTML, and yields limits that use it.
+    """Context manager that yields the given limits, with a process pool if the files are large.
 
-    Since a process can parse only one page at a time, large files are parsed by several processes.
-    For small files, no process is started.
+    Since a process can parse only one HTML page at a time, large files are parsed by several
+    processes. For small files, no process is started.
     """
     return process_pool(limits, sum(map(_file_size_or_zero, files)), MIN_POOL_BYTES, WORKER_BYTES)
 
@@ -132,7 +132,7 @@ def _group_into_batches(fetches: Iterable[NumberedFetch], source: Source) -> Ite
 
 
 def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[NumberedPage]:
-    """Parse the fetches of a batch; return each record's raw page or reject reason, in order."""
+    """Parse the fetches of a batch; return the number and raw page or reject reason of each."""
     return [
         (
             number,

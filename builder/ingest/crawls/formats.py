@@ -41,7 +41,7 @@ first record is damaged."""
 CHUNK = 16 * 2**20
 """Maximum size in bytes of a chunk of lines; parsing takes a fifth longer with chunks of 4 MB."""
 MEMORY_DIVISOR = 64
-"""The memory limit divided by this number is also a maximum size of a chunk."""
+"""Chunks are also limited to the memory limit divided by this number."""
 BLOCK_ROWS = 8192
 BLOCK_CHARS = 8 * 2**20
 
@@ -91,7 +91,7 @@ def detect_format(source: Source, params: CrawlParameters) -> str:
 
 
 def optional_column_presence(source: Source, params: CrawlParameters) -> dict[str, bool]:
-    """Map the name of the title column to whether a CSV, TSV or Parquet crawl has this column.
+    """Return whether a CSV, TSV or Parquet crawl has the optional title column, by column name.
 
     The mapping is empty for other formats and for truncated Parquet files.
 
@@ -111,7 +111,7 @@ def optional_column_presence(source: Source, params: CrawlParameters) -> dict[st
 def _read_raw_pages(
     source: Source, file_format: str, params: CrawlParameters
 ) -> Iterator[NumberedPage]:
-    """Yield the numbered raw pages and rejects of a Parquet, CSV, TSV or JSON Lines crawl."""
+    """Yield each record of a crawl (not WARC) as its number and its raw page or reject reason."""
     if file_format == "parquet":
         return read_parquet_pages(source, params)
     if file_format in DELIMITERS:
@@ -139,7 +139,7 @@ def _to_html_fetches(records: Iterator[NumberedPage], default_time: int) -> Iter
 
     Args:
         records: Raw pages and reject reasons.
-        default_time: Time of pages without a fetch time, in Unix seconds.
+        default_time: Fetch time in Unix seconds of pages without a time.
     """
     for number, page in records:
         if isinstance(page, str):

@@ -62,7 +62,7 @@ def decode_body(
 
 
 def _decode_chunked(body: bytes) -> DecodedBody:
-    """Join the chunks of a body in HTTP chunked encoding; return other bodies unchanged."""
+    """Decode a body with chunked transfer encoding; return other bodies unchanged."""
     chunks: list[bytes] = []
     position = 0
     while position < len(body):
@@ -117,7 +117,7 @@ def _inflate(body: bytes, window_bits: int, max_bytes: int) -> DecodedBody:
     Args:
         body: Compressed data.
         window_bits: `wbits` argument of zlib, which selects the format.
-        max_bytes: Size limit in bytes; at most one byte more than that is decompressed.
+        max_bytes: Maximum decompressed size in bytes; one more byte is returned if it is exceeded.
     """
     chunks, size = [b""], 0
     for _ in range(MAX_MEMBERS):

@@ -35,7 +35,7 @@ TIMES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 SAMPLE_LINES = 64
 """Number of leading lines of a chunk from which the column types are inferred."""
 PARTIAL_LINE_REASONS = ("not_json", "not_utf8")
-"""Reject reasons that parsing gives for an incomplete line, as at the end of a truncated file."""
+"""Reject reasons of incomplete lines, such as the last line of a truncated file."""
 
 
 def parse_page_chunk(
@@ -155,7 +155,7 @@ def _coalesce_times(
 
 
 def _coalesce_texts(columns: pa.RecordBatch, field_names: FieldNames) -> pa.Array:
-    """Return the text of each row, which is the value of the first text field that is not empty."""
+    """Return the text of each row: the first non-empty value among its text fields."""
     texts = [columns[name] for name in field_names.texts]
     first = texts[0]
     if len(texts) == 1 or (not first.null_count and pc.min(pc.binary_length(first)).as_py() != 0):
@@ -186,7 +186,7 @@ def _parse_lines_one_by_one(
 
 
 def raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
-    """Build a data frame of raw pages from rows: the line number, then the `RawPage` fields."""
+    """Build a data frame of raw pages from tuples of a line number and the `RawPage` fields."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in RAW_SCHEMA)
     return pl.DataFrame(
         [

@@ -1,4 +1,4 @@
-"""The stage `crawl`: reads the crawls of a snapshot, and keeps the latest fetch per URL key.
+"""The stage `crawl`: reads the crawls of a snapshot, and keeps the latest fetch per canonical URL.
 
 Input: crawl files of a snapshot. Output: `fetches`, the texts of all fetches in reading order;
 `pages`, all other columns of the latest fetches; and a reject with file and line for every invalid
@@ -55,7 +55,7 @@ def ingest_crawl(
 
     Raises:
         FormatError: a file cannot be opened, or lacks required columns.
-        DataError: two URL keys have the same document key.
+        DataError: two canonical URLs have the same document key.
     """
     ledger, shortened, path = Ledger("records"), 0, out / "fetches.parquet"
     if len(files) > 1:

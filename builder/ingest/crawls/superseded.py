@@ -1,8 +1,9 @@
 """Finds the latest fetch of every canonical URL; all other fetches are superseded.
 
 Input: all columns of the fetches except texts. Output: the table `pages` of the latest fetches, and
-the superseded fetches. Of several fetches with the latest time, the one with the greatest URL is
-kept, then the one whose text has the greatest MD5, then the one that was read last.
+the superseded fetches. If several fetches have the same latest time, the one with the greatest URL
+is kept. Further ties are broken by the greatest MD5 hash of the text, then by reading order: the
+fetch that was read last is kept.
 """
 
 from collections.abc import Iterator
@@ -83,7 +84,7 @@ class LatestFetchSelector:
                 ties.
 
         Raises:
-            DataError: two URL keys have the same document key.
+            DataError: two canonical URLs have the same document key.
         """
         self._connection.execute(REFETCHED)
         if clash := self._connection.execute(CLASH).fetchall():

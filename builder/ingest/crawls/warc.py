@@ -36,7 +36,10 @@ FIRST_LINE_BYTES = 16
 
 
 def read_archive_fetches(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield each record as its number and its fetch or reject reason; reject unreadable parts."""
+    """Yield each record of a WARC archive as its number and its fetch or reject reason.
+
+    Each unreadable part of the archive yields a reject reason.
+    """
     if not source.path.stat().st_size:
         return
     with source.path.open("rb") as file:
@@ -45,7 +48,10 @@ def read_archive_fetches(source: Source, params: CrawlParameters) -> Iterator[Nu
 
 
 def _read_single_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Read the records of an archive that was compressed as one stream."""
+    """Yield each record of an archive as its number and its fetch or reject reason.
+
+    The archive must have been compressed as one stream.
+    """
     number, has_lf_headers = 0, _has_lf_headers(source)
     with DecompressedStream(source) as stream:
         try:
@@ -63,9 +69,9 @@ def _read_single_stream(source: Source, params: CrawlParameters) -> Iterator[Num
 
 
 def _read_separate_records(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Read the records of an archive whose records were compressed separately.
+    """Yield each record of an archive as its number and its fetch or reject reason.
 
-    Uncompressed archives are read in the same way.
+    The records must have been compressed separately or not at all.
     """
     number, empty_restarts = 0, 0
     start: int | None = 0
@@ -118,7 +124,7 @@ class _RecordReader:
             yield from self._check_archive_end()
 
     def _check_record_length(self, record: WarcRecord, fetch: Fetch | str | None) -> str | None:
-        """Return the reject reason if the declared length of a record is wrong; otherwise None."""
+        """Return a reject reason if the declared length of a record is wrong; otherwise None."""
         is_overrun = fetch is not None and _includes_next_record(
             self._file, record, self._length, fetch
         )
@@ -131,7 +137,7 @@ class _RecordReader:
         return "bad_length" if is_overrun else None
 
     def _check_archive_end(self) -> Iterator[str]:
-        """Yield the reject reason if the last record is truncated or unreadable data follow it."""
+        """Yield a reject reason if the last record is truncated or followed by unreadable data."""
         unreadable = find_unreadable_part(self._file, self._offset, self._length)
         if unreadable is not None and (
             unreadable.is_truncated or not self.has_fetches or unreadable.offset > self._offset
@@ -140,7 +146,7 @@ class _RecordReader:
             self.next_start = find_next_record(self._file, unreadable.offset + 1)
 
     def _recover_after_error(self) -> Iterator[str]:
-        """Yield the reject reason after a read error, and find the next record."""
+        """Yield a reject reason after a read error, and set `next_start` to the next record."""
         unreadable = find_unreadable_part(self._file, self._offset, self._length)
         if unreadable is not None and unreadable.is_truncated:
             yield FILE_TRUNCATED

@@ -37,7 +37,7 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 
 
 def read_fetch_or_reason(record: WarcRecord, params: CrawlParameters) -> Fetch | str | None:
-    """Return the fetch in a record, or the reject reason; None for records that are skipped."""
+    """Return the fetch in a WARC record or its reject reason; None if its type is skipped."""
     if _is_skipped(record):
         return None
     return value_or_reason(partial(_read_fetch, record, params), READ_ERRORS)
@@ -127,8 +127,8 @@ def _is_truncated(record: WarcRecord, body: bytes) -> bool:
 def _is_shorter_than_sent(body: bytes, headers: Mapping[str, str]) -> bool:
     """Whether a body is shorter than the `Content-Length` in its HTTP headers.
 
-    `Content-Length` is the length of the encoded body. It is therefore not compared with the length
-    of a chunked body or of a body that the crawler has decoded.
+    `Content-Length` is the length of the encoded body. Therefore, a chunked body, or a body that
+    the crawler has decoded, is not checked and counts as complete.
     """
     encoding = headers.get("content-encoding", "").strip().lower()
     is_as_sent = encoding in ("", "identity") or body.startswith((GZIP, ZSTD))

@@ -274,8 +274,8 @@ def _decompress_member(
     """Yield the decompressed bytes of the member at an offset, in chunks.
 
     Returns:
-        The end offset of the member; minus the file size if the file ends within the member; None
-        if the member is damaged.
+        The end offset of the member; the negative file size if the file ends within the member;
+        None if the member is damaged.
     """
     is_gzip = magic == MEMBER_MAGIC[GZIP]
     zipped, frame = zlib.decompressobj(zlib.MAX_WBITS | 16), zstandard.ZstdDecompressor()

@@ -110,7 +110,7 @@ def _parse_bracketed_list(text: str) -> list[Any]:
 
 
 def _parse_item(token: str) -> object:
-    """Convert a list item to an unquoted string, integer, Boolean or None, and a tuple to a list.
+    """Parse a list item: a string, integer, Boolean, None, or a tuple, which is returned as a list.
 
     Raises:
         RejectError: the item contains an unknown escape sequence.

@@ -100,9 +100,9 @@ def _headerless_layouts(
 def read_log_rows(
     source: Source, layout: TableLayout, params: LogParameters, encoding: str
 ) -> Iterator[Row]:
-    """Yield the line number of every row of a log, with its cells or its reject reason.
+    """Yield each row of a log as its line number and its cells or reject reason.
 
-    The cell of the user is removed if its value is in `MISSING_USERS`.
+    The user cell is removed if its value is in `MISSING_USERS`.
     """
     user = params.fields.user
     rows = read_rows(source, layout, params.max_line_bytes, MAX_SPANNED_LINES, encoding)

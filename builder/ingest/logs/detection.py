@@ -69,7 +69,7 @@ def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
         return "tsv" if b"\t" in first_lines[0] else "csv"
     if JSON_START.match(first_lines[0]):
         return "jsonl"
-    if (name := yandex.detect_challenge(first_lines)) is not None:
+    if (name := yandex.detect_yandex_format(first_lines)) is not None:
         return name
     for kind in ("tsv", "csv"):
         if any(delimiter.encode() in first_lines[0] for delimiter in DELIMITERS[kind]):

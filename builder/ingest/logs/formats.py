@@ -214,7 +214,7 @@ def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) ->
 
 
 def optional_column_presence(file: LogFile, params: LogParameters) -> dict[str, bool]:
-    """Map the name of each optional column to whether a CSV, TSV or Parquet log has this column.
+    """Return whether a CSV, TSV or Parquet log has each optional column, by column name.
 
     The mapping is empty for other formats.
 

@@ -173,7 +173,7 @@ def _columns_sql(schema: JsonLogSchema, params: LogParameters) -> str:
 
 
 def _field_expression(name: str) -> str:
-    """Return the SQL expression for a field of the parsed lines, by plain or dotted name."""
+    """Return the SQL expression for a field of the parsed lines, given its plain or dotted name."""
     return ".".join(["parsed", *map(_quote_identifier, name.split("."))])
 
 

@@ -44,7 +44,7 @@ KEYED_COLUMNS = pa.schema(
 
 
 class EncodedRecords(NamedTuple):
-    """Batch of log records: keyed impressions, rejects, and the distinct strings behind the keys.
+    """Batch of log records: impressions with keys instead of strings, rejects, and the strings.
 
     Args:
         impressions: Table with the schema `KEYED_COLUMNS`, in record order.
@@ -136,7 +136,7 @@ class KeyEncoder:
         return int(bare.to_numpy()[urls.indices.to_numpy()].sum()) if bare.any() else 0
 
     def _queries_with_keys(self, texts: pa.Array) -> pl.DataFrame:
-        """Return the distinct queries of a batch with their folded texts and 64-bit keys."""
+        """Return the distinct queries of a batch with their folded forms (see `fold`) and keys."""
         text = pl.Series("text", pl.from_arrow(texts), dtype=pl.String)
         folded = fold_series(text)
         keys = {"surface": self._md5_keys(text), "query": self._md5_keys(folded)}
@@ -185,7 +185,7 @@ def _reject_invalid_impressions(
     Args:
         impressions: Table with the schema `KEYED_COLUMNS`; the key of an empty query is 0.
         doc_keys: Document key of every result of all impressions; 0 for invalid URLs.
-        is_joined: Mask of the impressions whose only result is several joined URLs or ids.
+        is_joined: Mask of the impressions whose single result is several URLs or ids in one string.
 
     Returns:
         The valid impressions, and the record number and reason of each reject.
@@ -208,7 +208,7 @@ def _reject_invalid_impressions(
 
 
 def _are_joined_lists(results: pa.ListArray) -> Flags:
-    """Return a Boolean mask of the impressions whose only result is several joined URLs or ids."""
+    """Return a mask of the impressions whose single result is several URLs or ids in one string."""
     is_single = pc.list_value_length(results).to_numpy() == 1
     found = np.zeros(len(results), dtype=np.bool_)
     single = pc.list_flatten(results.filter(pa.array(is_single)))

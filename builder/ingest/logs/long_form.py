@@ -207,7 +207,7 @@ def _split_by_file(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
 def _impression_tables(
     connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
 ) -> Iterator[pa.Table]:
-    """Yield tables of impressions from the table `rows`, in the order of their first rows."""
+    """Yield tables of the impressions in the table `rows`, sorted by first row number."""
     reader = connection.sql(GROUPED).to_arrow_reader(2**17)
     rest = reader.schema.empty_table()
     for batch in reader:

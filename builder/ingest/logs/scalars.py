@@ -37,7 +37,7 @@ def _parse_integer_text(text: str) -> int | None:
 
 
 def parse_click_order(value: Any) -> float:
-    """Convert the `clicked` value of a result to the position of the click; 0 if not clicked.
+    """Convert the `clicked` value of a result to its position in click order; 0 if not clicked.
 
     A flag such as `true` is converted to 1. A number is returned unchanged, even if it is a number
     of clicks instead of a position.

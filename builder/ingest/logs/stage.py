@@ -25,7 +25,7 @@ from builder.ingest.logs.formats import (
 from builder.ingest.logs.keys import EncodedRecords, KeyEncoder
 from builder.ingest.logs.staging import StagedLog
 from builder.ingest.logs.strings import StringTableWriter
-from builder.ingest.logs.user_rules import find_dropped_impressions
+from builder.ingest.logs.user_rules import find_impressions_to_drop
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.plugins import plugin_packages
@@ -94,7 +94,7 @@ def ingest_log(
                 ledger.rows_in += records
                 progress.advance(records)
             strings.write_tables(out)
-        dropped = _read_dropped_impressions(staged_log, params, limits)
+        dropped = _read_impressions_to_drop(staged_log, params, limits)
         for file, record, reason in dropped.select("file", "record", "reason").iter_rows():
             rejects.add(reason, file=files[file].name, line=record)
         numbers = dropped["impression"].to_numpy()
@@ -127,12 +127,12 @@ def _encode_batches(
         yield from ordered_map(encode_batch, batches, limits.threads)
 
 
-def _read_dropped_impressions(
+def _read_impressions_to_drop(
     staged_log: StagedLog, params: LogParameters, limits: Limits
 ) -> pl.DataFrame:
     """Return the impressions that the user rules drop, such as those of bots, and the reasons."""
     with limits.connect(USER_RULES_SHARE) as connection:
-        return pl.DataFrame(find_dropped_impressions(connection, staged_log.log, params).read_all())
+        return pl.DataFrame(find_impressions_to_drop(connection, staged_log.log, params).read_all())
 
 
 def _derive_secret_key(files: Sequence[Source]) -> str:

@@ -137,7 +137,7 @@ def _write_part(dropped_numbers: Numbers, paths: tuple[Path | None, Path]) -> in
 
 
 def _drop_impressions(batch: pa.RecordBatch, dropped_numbers: Numbers) -> pa.RecordBatch:
-    """Remove the impressions with the given numbers from a batch; both are sorted by number."""
+    """Remove the impressions with the given numbers from a batch; both must be sorted."""
     numbers = batch["impression"].to_numpy()
     first, last = (
         np.searchsorted(dropped_numbers, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)

@@ -40,7 +40,7 @@ Action = list[str]
 Page = tuple[int, dict[str, Any]]
 
 
-def detect_challenge(first_lines: Sequence[bytes]) -> str | None:
+def detect_yandex_format(first_lines: Sequence[bytes]) -> str | None:
     """Return `yandex` or `yandex-2014`, whichever format the first lines match; otherwise None."""
     lines = [line.decode("ascii", "replace").rstrip() for line in first_lines]
     if any(SESSION_2014.fullmatch(line) for line in lines):
@@ -116,11 +116,11 @@ class _Session:
         self.name, self._user, self._start = name, user, start
         self.pages: dict[str, Page] = {}
 
-    def add_action(self, number: int, action: Action, url_template: str) -> str | None:
+    def add_action(self, line_number: int, action: Action, url_template: str) -> str | None:
         """Add a query or click to the session; return the reject reason if the action is invalid.
 
         Args:
-            number: Line number of the query or click.
+            line_number: Line number of the query or click.
             action: Fields of the line.
             url_template: URL template for document ids.
         """
@@ -138,7 +138,10 @@ class _Session:
             url_template.replace(ID_PLACEHOLDER, pair.partition(",")[0]) for pair in action[6:]
         ]
         time = self._start + int(action[1])
-        self.pages[action[3]] = (number, _build_result_page(time, self._user, action[4], shown))
+        self.pages[action[3]] = (
+            line_number,
+            _build_result_page(time, self._user, action[4], shown),
+        )
         return None
 
 
