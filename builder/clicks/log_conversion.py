@@ -13,7 +13,7 @@ from builder.clicks.log_summary import LogSummary
 from builder.errors import FormatError
 from builder.ingest.lists import is_string_type
 from builder.ingest.logs import detect_format, determine_format_and_encoding, read_impressions
-from builder.ingest.parquet_bounds import is_list
+from builder.ingest.parquet_bounds import is_list_type
 from builder.io.parquet import open_file
 from builder.io.sources import Source
 from builder.parameters import LogParameters
@@ -56,7 +56,7 @@ def count_readable_rows(log: Path) -> int | None:
 def _is_compatible(found: pa.DataType, required: pa.DataType) -> bool:
     """Return whether a column of the type `found` can be read as the type `required`."""
     if pa.types.is_list(required):
-        return is_list(found) and _is_compatible(found.value_type, required.value_type)
+        return is_list_type(found) and _is_compatible(found.value_type, required.value_type)
     if pa.types.is_dictionary(found):
         found = found.value_type
     if pa.types.is_integer(required):

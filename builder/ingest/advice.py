@@ -7,18 +7,18 @@ from builder.io.sources import Source
 LOG_ADVICE = {
     "click_not_shown": "clicked ranks start at 1; if clicks are flags or ids, set log.click_form",
     "bad_clicks": "if clicks are flags or ids, set log.click_form",
-    "bad_list": "if lists have another separator, set log.list_separator",
-    "bad_time": "if times have another format, set log.time_format or log.time_unit",
+    "bad_list": "if list items have a different separator, set log.list_separator",
+    "bad_time": "if times have a different format, set log.time_format or log.time_unit",
     "repeated_impression": 'if times are precise only to the minute, set log.repeats = "keep"',
 }
 """Advice on how to avoid rejects of a query log, by reject reason."""
 
 CRAWL_ADVICE = {
-    "bad_url": "if URLs are in another field, set crawl.fields.url; if pages have ids instead of "
-    "URLs, set crawl.address",
-    "bad_time": "if times are in another field or format, set crawl.fields.time, crawl.time_unit "
-    "or crawl.time_format",
-    "bad_text": "if texts are in another field, set crawl.fields.text",
+    "bad_url": "if URLs are in a different field, set crawl.fields.url; if pages have ids instead "
+    "of URLs, set crawl.address",
+    "bad_time": "if times are in a different field or format, set crawl.fields.time, "
+    "crawl.time_unit or crawl.time_format",
+    "bad_text": "if texts are in a different field, set crawl.fields.text",
 }
 """Advice on how to avoid rejects of a crawl, by reject reason."""
 

@@ -85,5 +85,5 @@ def note_missing_columns(presence_by_file: Mapping[str, Mapping[str, bool]]) -> 
         if 0 < len(lacking) < len(has_column):
             yield (
                 f"column {name!r} is missing from {len(lacking):,} of {len(has_column):,} files, "
-                f"such as {lacking[0]}; if the column has another name in such files, rename it"
+                f"such as {lacking[0]}; if it has a different name in those files, rename it"
             )

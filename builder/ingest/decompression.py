@@ -209,7 +209,7 @@ class DecompressedStream:
 
 
 def read_into(file: BufferedIOBase, buffer: memoryview) -> tuple[int, str | None]:
-    """Read bytes into a buffer; return the number of bytes, and the reject reason or None.
+    """Read bytes into a buffer; return the number of bytes and, on failure, the reject reason.
 
     Uses `readinto1`, because `readinto` discards the bytes that were decompressed before an error.
     """

@@ -130,7 +130,7 @@ def read_rows(
     max_spanned_lines: int,
     encoding: str = "utf-8",
 ) -> Iterator[Row]:
-    """Yield each row of a file as its line number and its cells by column name or reject reason.
+    """Yield each row as its line number and either its cells by column name or its reject reason.
 
     Args:
         source: The file.
@@ -219,7 +219,7 @@ def _read_multiline_row(
 
 
 def _split_joined_lines(lines: list[_Line], layout: TableLayout) -> Cells | str:
-    """Join several lines, and split them into the cells of one row; return a reason if invalid."""
+    """Join several lines, and split them into the cells of one row, or return a reject reason."""
     data = b"\n".join(line.data for line in lines if isinstance(line.data, bytes))
     return split_into_cells(data, layout.delimiter, layout.is_quoted)
 

@@ -41,7 +41,7 @@ LineRange = tuple[int, int]
 
 @dataclass(frozen=True)
 class ColumnSchema:
-    """Expected fields of JSON Lines.
+    """Expected fields of the lines of a JSON Lines file.
 
     Args:
         arrow_schema: Names and types of the fields to read.
@@ -58,7 +58,7 @@ def parse_lines(
     """Parse the lines that have the expected fields and types into columns.
 
     Args:
-        chunk: JSON Lines.
+        chunk: Lines of a JSON Lines file.
         column_schema: Expected fields.
 
     Returns:
@@ -116,7 +116,7 @@ def _true_ranges(mask: Mask) -> list[LineRange]:
 
 
 def _split_range(start: int, stop: int, faulty_line: int | None) -> list[LineRange]:
-    """Split the range of lines `[start, stop)` into smaller ranges, after parsing failed.
+    """Split the range of lines `[start, stop)` into smaller ranges after parsing has failed.
 
     If the faulty line is known, return the ranges before and after this line; otherwise, return
     parts of equal size, or nothing if the range is short.

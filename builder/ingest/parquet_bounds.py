@@ -90,7 +90,7 @@ def _plain_type(dtype: pa.DataType) -> pa.DataType:
 
 def contains_binary(dtype: pa.DataType) -> bool:
     """Whether an Arrow type is binary or a list of binary; some programs store text in both."""
-    return _is_binary_type(dtype.value_type if is_list(dtype) else dtype)
+    return _is_binary_type(dtype.value_type if is_list_type(dtype) else dtype)
 
 
 def _is_binary_type(dtype: pa.DataType) -> bool:
@@ -98,7 +98,7 @@ def _is_binary_type(dtype: pa.DataType) -> bool:
     return bool(pa.types.is_binary(dtype) or pa.types.is_large_binary(dtype))
 
 
-def is_list(dtype: pa.DataType) -> bool:
+def is_list_type(dtype: pa.DataType) -> bool:
     """Whether an Arrow type is a list, with 32-bit or 64-bit offsets."""
     return bool(pa.types.is_list(dtype) or pa.types.is_large_list(dtype))
 
@@ -122,7 +122,7 @@ def _decode_to_none(_: bytes) -> None:
 
 def _binary_column_to_text(column: pa.Array, decode: Decoder) -> pa.Array:
     """Convert a binary column to strings; apply `decode` to values that are not UTF-8."""
-    dtype = pa.list_(pa.string()) if is_list(column.type) else pa.string()
+    dtype = pa.list_(pa.string()) if is_list_type(column.type) else pa.string()
     try:
         return column.cast(dtype)
     except pa.ArrowInvalid:

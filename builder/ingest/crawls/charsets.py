@@ -33,7 +33,7 @@ codecs of the same names reject some of the bytes that the standard allows."""
 MAC_CYRILLIC = dict.fromkeys(("x-mac-cyrillic", "x-mac-ukrainian"), "mac-cyrillic")
 """Maps WHATWG encoding labels that resiliparse does not support to Python codecs."""
 DECLARATION_SEARCH_BYTES = 2048
-"""Number of leading bytes of a page in which a charset declaration is looked for."""
+"""Number of leading bytes of a page that are searched for a charset declaration."""
 _DECLARATION = re.compile(rb"charset|encoding", re.IGNORECASE)
 _NON_ASCII, _ESCAPED = re.compile(r"[^\x00-\x7f]"), re.compile(r"[\udc80-\udcff]")
 _C1 = {code: chr(code) if character == "\ufffd" else character for code, character in C1.items()}

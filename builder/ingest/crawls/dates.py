@@ -115,7 +115,7 @@ def _parse_datetime(text: str) -> datetime:
 
 
 def _first_valid_date(texts: Iterable[str], fetched_at: int) -> int | None:
-    """Return the first valid and plausible date among texts, in Unix seconds; None if none is."""
+    """Return the first plausible date among texts in Unix seconds; None if there is none."""
     dates = (parse_date(text, fetched_at) for text in texts)
     return next((seconds for seconds in dates if seconds is not None), None)
 

@@ -73,9 +73,9 @@ def read_layout(source: Source, file_format: str, params: CrawlParameters) -> Ta
     layout = detect_layout(source, file_format, params)
     if isinstance(layout, list):
         raise FormatError(
-            f"expected a header with {names.url}, {' or '.join(names.times)} and "
-            f"{' or '.join(names.texts)}, found {', '.join(layout)[:200] or 'none'}; name the "
-            "columns in [crawl.fields]",
+            f"expected a header with {names.url}, {' or '.join(names.times)} (time) and "
+            f"{' or '.join(names.texts)} (text), found {', '.join(layout)[:200] or 'none'}; name "
+            "the columns in [crawl.fields]",
             source.name,
             1,
         )

@@ -100,7 +100,9 @@ def parse_fetches(
     yield from chain.from_iterable(map_partitions(task, batches, limits))
 
 
-def parser_pool(files: Sequence[Source], limits: Limits) -> AbstractContextManager[Limits]:
+def limits_with_parser_pool(
+    files: Sequence[Source], limits: Limits
+) -> AbstractContextManager[Limits]:
     """Context manager that yields the given limits, with a process pool if the files are large.
 
     Since a process can parse only one HTML page at a time, large files are parsed by several
@@ -132,7 +134,7 @@ def _group_into_batches(fetches: Iterable[NumberedFetch], source: Source) -> Ite
 
 
 def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[NumberedPage]:
-    """Parse the fetches of a batch; return the number and raw page or reject reason of each."""
+    """Parse a batch of fetches; return the number and raw page or reject reason of each record."""
     return [
         (
             number,

@@ -23,7 +23,7 @@ from builder.ingest.crawls.fetches import (
     NumberedPage,
     parse_fetches,
 )
-from builder.ingest.crawls.json_lines import parse_page_chunk, raw_page_frame
+from builder.ingest.crawls.json_lines import build_raw_page_frame, parse_page_chunk
 from builder.ingest.crawls.page import RawPage
 from builder.ingest.crawls.parquet import MAGIC, existing_parquet_columns, read_parquet_pages
 from builder.ingest.crawls.warc import read_archive_fetches
@@ -91,7 +91,7 @@ def detect_format(source: Source, params: CrawlParameters) -> str:
 
 
 def optional_column_presence(source: Source, params: CrawlParameters) -> dict[str, bool]:
-    """Return whether a CSV, TSV or Parquet crawl has the optional title column, by column name.
+    """Return, by column name, whether a CSV, TSV or Parquet crawl has the optional title column.
 
     The mapping is empty for other formats and for truncated Parquet files.
 
@@ -164,6 +164,6 @@ def _group_into_page_blocks(
             rows.append((number, *page))
             chars += len(page.text)
         if len(rows) + len(rejects) >= BLOCK_ROWS or chars >= BLOCK_CHARS:
-            yield build_page_block(raw_page_frame(rows), rejects, interval, params)
+            yield build_page_block(build_raw_page_frame(rows), rejects, interval, params)
             rows, rejects, chars = [], [], 0
-    yield build_page_block(raw_page_frame(rows), rejects, interval, params)
+    yield build_page_block(build_raw_page_frame(rows), rejects, interval, params)

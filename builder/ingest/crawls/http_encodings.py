@@ -46,7 +46,7 @@ def decode_body(
         RejectError: the decoded body is too large, or an encoding is not supported.
     """
     is_chunked = "chunked" in transfer_encoding.lower()
-    body, is_truncated = _decode_chunked(body) if is_chunked else DecodedBody(body)
+    body, is_truncated = _decode_chunked_body(body) if is_chunked else DecodedBody(body)
     names = [part.strip().lower() for part in content_encoding.split(",")]
     for name in (*reversed(names), "gzip"):  # servers send gzip files without a header
         if name in ("", "identity"):
@@ -61,7 +61,7 @@ def decode_body(
     return DecodedBody(body, is_truncated)
 
 
-def _decode_chunked(body: bytes) -> DecodedBody:
+def _decode_chunked_body(body: bytes) -> DecodedBody:
     """Decode a body with chunked transfer encoding; return other bodies unchanged."""
     chunks: list[bytes] = []
     position = 0

@@ -182,10 +182,10 @@ def _parse_lines_one_by_one(
             rejects.append((number, FILE_TRUNCATED if is_last else page))
         else:
             rows.append((number, *page))
-    return raw_page_frame(rows), rejects
+    return build_raw_page_frame(rows), rejects
 
 
-def raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
+def build_raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     """Build a data frame of raw pages from tuples of a line number and the `RawPage` fields."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in RAW_SCHEMA)
     return pl.DataFrame(

@@ -11,7 +11,7 @@ from builder.ingest.columns import check_configured_columns
 from builder.ingest.crawls.charsets import decode
 from builder.ingest.crawls.fetches import NumberedPage
 from builder.ingest.crawls.page import OPTIONAL_FIELDS, page_from_record, resolve_field_names
-from builder.ingest.nested import existing_names
+from builder.ingest.nested import existing_column_names
 from builder.ingest.parquet_rows import convert_parquet_errors, read_numbered_rows
 from builder.ingest.rejects import FILE_TRUNCATED, value_or_reason
 from builder.io.parquet import open_file
@@ -84,12 +84,12 @@ def _find_configured_columns(
         FormatError: required columns are missing.
     """
     names = resolve_field_names(params.fields)
-    present = set(existing_names(schema, names.all_names))
+    present = set(existing_column_names(schema, names.all_names))
     is_dated = present & set(names.times) or params.undated == "start"
     if not (names.url in present and is_dated and present & set(names.texts)):
         raise FormatError(
-            f"expected the columns {names.url}, {' or '.join(names.times)}, "
-            f"{' or '.join(names.texts)} and optionally {names.title}, found "
+            f"expected the columns {names.url}, {' or '.join(names.times)} (time), "
+            f"{' or '.join(names.texts)} (text) and, optionally, {names.title}, found "
             f"{', '.join(schema.names)}; name the columns in [crawl.fields]",
             source.name,
         )

@@ -14,7 +14,7 @@ import polars as pl
 from builder.ingest.advice import CRAWL_ADVICE, advise_on_rejects, note_empty_files
 from builder.ingest.columns import note_missing_columns
 from builder.ingest.crawls.checks import PageBlock
-from builder.ingest.crawls.fetches import parser_pool
+from builder.ingest.crawls.fetches import limits_with_parser_pool
 from builder.ingest.crawls.formats import optional_column_presence, read_pages
 from builder.ingest.crawls.superseded import LatestFetchSelector
 from builder.ingest.rejects import FILE_TRUNCATED
@@ -76,7 +76,7 @@ def ingest_crawl(
                 latest.add(pages)
                 fetch += pages.height
                 progress.advance(block.records)
-        for index, line in latest.superseded_fetches(path):
+        for index, line in latest.find_superseded_fetches(path):
             rejects.add("superseded", file=files[index].name, line=line)
         ledger.rows_out = latest.write_pages(out / "pages.parquet")
     if shortened:
@@ -91,7 +91,7 @@ def _read_page_blocks(
     files: Sequence[Source], interval: Interval, params: CrawlParameters, limits: Limits
 ) -> Iterator[tuple[int, PageBlock]]:
     """Yield blocks of pages and rejects from all crawl files, each with the index of its file."""
-    with parser_pool(files, limits) as readers:
+    with limits_with_parser_pool(files, limits) as readers:
         for index, file in enumerate(files):
             for block in read_pages(file, interval, params, readers):
                 yield index, block

@@ -76,7 +76,7 @@ class LatestFetchSelector:
         self._connection.execute("INSERT INTO fetched FROM added")
         self._connection.unregister("added")
 
-    def superseded_fetches(self, fetches_path: Path) -> Iterator[tuple[int, int]]:
+    def find_superseded_fetches(self, fetches_path: Path) -> Iterator[tuple[int, int]]:
         """Yield the file index and line of every superseded fetch, in reading order.
 
         Args:

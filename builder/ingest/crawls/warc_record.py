@@ -38,7 +38,7 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 
 def read_fetch_or_reason(record: WarcRecord, params: CrawlParameters) -> Fetch | str | None:
     """Return the fetch in a WARC record or its reject reason; None if its type is skipped."""
-    if _is_skipped(record):
+    if _is_skippable(record):
         return None
     return value_or_reason(partial(_read_fetch, record, params), READ_ERRORS)
 
@@ -50,7 +50,7 @@ def has_complete_body(record: WarcRecord) -> bool:
     return has_length and record.reader.tell() >= record.content_length
 
 
-def _is_skipped(record: WarcRecord) -> bool:
+def _is_skippable(record: WarcRecord) -> bool:
     """Whether a record can be skipped because records of its type never contain a fetched page.
 
     A record of unknown type that has no `Content-Length` has a damaged header and is not skipped.
@@ -120,7 +120,7 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
 
 
 def _is_truncated(record: WarcRecord, body: bytes) -> bool:
-    """Whether a record has `WARC-Truncated`, or its body is shorter than its `Content-Length`."""
+    """Whether a record has a `WARC-Truncated` header or a body shorter than `Content-Length`."""
     return bool(record.headers.get("WARC-Truncated")) or len(body) < record.content_length
 
 

@@ -48,7 +48,7 @@ def find_next_record(file: IO[bytes], start: int) -> int | None:
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
         if magic is None:
-            return _find_plain_record(data, start)
+            return _find_uncompressed_record(data, start)
         return next(
             (
                 offset
@@ -207,7 +207,7 @@ def _member_magic(data: mmap.mmap) -> bytes | None:
     return next((long for short, long in MEMBER_MAGIC.items() if data[: len(short)] == short), None)
 
 
-def _find_plain_record(data: mmap.mmap, start: int) -> int | None:
+def _find_uncompressed_record(data: mmap.mmap, start: int) -> int | None:
     """Return the offset of the first record header at or after `start`; None if there is none.
 
     The archive must be uncompressed.

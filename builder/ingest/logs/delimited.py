@@ -78,8 +78,8 @@ def detect_layout(
     advice = "name the columns in [log.fields]"
     advice += "" if params.columns else ", or in log.columns if the file has no header"
     raise FormatError(
-        f"expected {expected} with {', '.join(needed)} and {fields.results} or {fields.url}, "
-        f"found {', '.join(found)[:200] or 'none'}; {advice}",
+        f"expected {expected} with {', '.join(needed)} and either {fields.results} or "
+        f"{fields.url}, found {', '.join(found)[:200] or 'none'}; {advice}",
         source.name,
         1,
     )

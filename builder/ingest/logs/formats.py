@@ -162,7 +162,7 @@ def _open_json(source: Source, params: LogParameters, encoding: str, limits: Lim
     objects = partial(read_result_rows, source, params, encoding)
     first = next((row for _, row in objects() if not isinstance(row, str)), {})
     if is_long_form(first, params.fields):
-        return OpenedLog(_batch_result_rows(objects(), params), is_long_form=True)
+        return OpenedLog(_group_rows_into_batches(objects(), params), is_long_form=True)
     size = json_lines.chunk_size(limits.memory)
     chunks = read_line_chunks(source, params.max_line_bytes, size, encoding)
     return OpenedLog(partial(json_lines.parse_chunk, chunk, params) for chunk in chunks)
@@ -174,7 +174,7 @@ def _open_delimited(file: LogFile, params: LogParameters, *, needs_time: bool) -
     layout = detect_layout(source, file.file_format, params, encoding, needs_time=needs_time)
     rows = read_log_rows(source, layout, params, encoding)
     if is_long_form(layout.names, params.fields):
-        return OpenedLog(_batch_result_rows(rows, params), is_long_form=True)
+        return OpenedLog(_group_rows_into_batches(rows, params), is_long_form=True)
     records = parse_wide_rows(rows, params)
     renamed = (
         (n, row if isinstance(row, str) else rename_fields(row, params.fields))
@@ -183,7 +183,7 @@ def _open_delimited(file: LogFile, params: LogParameters, *, needs_time: bool) -
     return OpenedLog(map(_as_deferred_batch, group_into_batches(renamed)))
 
 
-def _batch_result_rows(
+def _group_rows_into_batches(
     rows: Iterator[NumberedRecord] | Iterator[tuple[int, dict[str, str] | str]],
     params: LogParameters,
 ) -> Iterator[DeferredBatch]:
@@ -214,7 +214,7 @@ def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) ->
 
 
 def optional_column_presence(file: LogFile, params: LogParameters) -> dict[str, bool]:
-    """Return whether a CSV, TSV or Parquet log has each optional column, by column name.
+    """Return, by column name, whether a CSV, TSV or Parquet log has each optional column.
 
     The mapping is empty for other formats.
 

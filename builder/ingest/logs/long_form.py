@@ -116,7 +116,7 @@ def is_long_form(names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bo
 def optional_fields(names: Iterable[str], fields: LogFields) -> tuple[str, ...]:
     """Return the standard names of the optional columns of a log with the given column names.
 
-    A log in long form (one row per result) has other optional columns than a log in wide form.
+    A log in long form (one row per result) has different optional columns from a log in wide form.
     """
     return ("user", "rank", "clicked") if is_long_form(names, fields) else ("user", "clicks")
 
@@ -165,7 +165,7 @@ def group_result_rows(
         clicked=sorted(CLICKED),
         not_clicked=sorted(NOT_CLICKED),
     )
-    yield from _load_rows(batches, connection)
+    yield from _insert_rows(batches, connection)
     for create in (CREATE_TYPED, CREATE_REJECTED, CREATE_COPIES):
         connection.execute(create)
     for found in connection.sql(REJECTED).to_arrow_reader(2**16):
@@ -177,7 +177,7 @@ def group_result_rows(
             yield file, RawRecords([part], partial(_read_records, part), clicks_are_ranks=True)
 
 
-def _load_rows(
+def _insert_rows(
     batches: Iterable[tuple[int, RawRecords]], connection: duckdb.DuckDBPyConnection
 ) -> Iterator[tuple[int, RawRecords]]:
     """Insert the rows of all files into the table `rows`; yield the rejected rows of each batch."""
@@ -207,7 +207,7 @@ def _split_by_file(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
 def _impression_tables(
     connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
 ) -> Iterator[pa.Table]:
-    """Yield tables of the impressions in the table `rows`, sorted by first row number."""
+    """Yield the impressions in the table `rows` as tables, sorted by number of the first row."""
     reader = connection.sql(GROUPED).to_arrow_reader(2**17)
     rest = reader.schema.empty_table()
     for batch in reader:
@@ -269,7 +269,7 @@ def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> pa.Table:
 
 
 def _read_records(table: pa.Table, record_numbers: Sequence[int]) -> Iterator[NumberedRecord]:
-    """Yield the rows of a table with the given record numbers, as dictionaries without nulls."""
+    """Yield the rows that have the given record numbers, as dictionaries without nulls."""
     indices = np.searchsorted(
         table["record"].to_numpy(), np.asarray(record_numbers, dtype=np.uint64)
     )

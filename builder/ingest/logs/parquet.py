@@ -21,8 +21,8 @@ from builder.ingest.lists import build_list_array, is_string_type, list_lengths
 from builder.ingest.logs.cell_lists import parse_text_lists
 from builder.ingest.logs.long_form import ROWS, is_long_form, optional_fields
 from builder.ingest.logs.records import NumberedRecord, RawRecords
-from builder.ingest.nested import existing_names, get_column, has_column
-from builder.ingest.parquet_bounds import DecompressionBombError, is_list
+from builder.ingest.nested import existing_column_names, get_column, has_column
+from builder.ingest.parquet_bounds import DecompressionBombError, is_list_type
 from builder.ingest.parquet_rows import NumberedBatch, batch_to_rows, convert_parquet_errors
 from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.parquet import open_file
@@ -39,7 +39,7 @@ def find_configured_columns(
         FormatError: a column that is required or named in the definition is missing.
     """
     fields, names = params.fields, schema.names
-    found = existing_names(schema, fields.model_dump().values())
+    found = existing_column_names(schema, fields.model_dump().values())
     shown = fields.url if is_long_form(found, fields) else fields.results
     needed = [*([fields.time] if needs_time else []), fields.query]
     missing = sorted({*needed, shown} - set(found))
@@ -101,9 +101,9 @@ def _standardize_columns(numbered_batch: NumberedBatch, params: LogParameters) -
     if params.click_form == "ids":
         raise TypeError("click ids require row-wise parsing")
     time, user, query, results, clicks = (
-        _get_column(batch, getattr(params.fields, name)) for name in RECORD_FIELDS
+        _get_column_or_nulls(batch, getattr(params.fields, name)) for name in RECORD_FIELDS
     )
-    if not is_list(results.type):
+    if not is_list_type(results.type):
         raise TypeError(results.type)
     return pa.table(
         {
@@ -117,7 +117,7 @@ def _standardize_columns(numbered_batch: NumberedBatch, params: LogParameters) -
     )
 
 
-def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
+def _get_column_or_nulls(batch: pa.RecordBatch, name: str) -> pa.Array:
     """Return the column or struct field with the given name, or nulls if there is none.
 
     Raises:
@@ -168,7 +168,7 @@ def _cast_click_lists(clicks: pa.Array) -> pa.Array:
     """
     if pa.types.is_null(clicks.type):
         return pa.nulls(len(clicks), pa.list_(pa.int64()))
-    if not is_list(clicks.type):
+    if not is_list_type(clicks.type):
         raise TypeError(clicks.type)
     dtype = clicks.type.value_type
     if not (pa.types.is_integer(dtype) or pa.types.is_floating(dtype) or pa.types.is_null(dtype)):
@@ -185,7 +185,7 @@ def _replace_items(lists: pa.Array, items: pa.Array) -> pa.Array:
 def _read_rows(
     numbered_batch: NumberedBatch, params: LogParameters, row_numbers: Sequence[int]
 ) -> Iterator[NumberedRecord]:
-    """Yield the rows of a batch with the given numbers, as records with standard field names."""
+    """Yield the rows of a batch that have the given numbers, as records with standard names."""
     first, batch = numbered_batch
     chosen = batch.take(pa.array([number - first for number in row_numbers], pa.int64()))
     for number, row in zip(row_numbers, batch_to_rows(chosen), strict=True):

@@ -88,9 +88,10 @@ def _is_impression_complete(clicks: list[Click], now: int) -> bool:
 
 
 def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, bytes | str | None]]:
-    """Yield (line number, line) for each line of a log.
+    """Yield each line of a log as its line number and its bytes.
 
-    Instead of the line, yield None if it is too long, and the reject reason if reading fails.
+    Instead of the bytes, yield None if the line is too long, and the reject reason if reading
+    fails.
     """
     encoding = ENCODING if params.encoding == "auto" else params.encoding
     for block in read_line_blocks(source, params.max_line_bytes, encoding):

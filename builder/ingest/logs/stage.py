@@ -130,7 +130,7 @@ def _encode_batches(
 def _read_impressions_to_drop(
     staged_log: StagedLog, params: LogParameters, limits: Limits
 ) -> pl.DataFrame:
-    """Return the impressions that the user rules drop, such as those of bots, and the reasons."""
+    """Return the impressions that the user rules drop, such as those of bots, with the reasons."""
     with limits.connect(USER_RULES_SHARE) as connection:
         return pl.DataFrame(find_impressions_to_drop(connection, staged_log.log, params).read_all())
 

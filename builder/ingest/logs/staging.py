@@ -65,25 +65,25 @@ class StagedLog:
             self.log, USER_RULE_COLUMNS, compression="lz4", use_dictionary=False
         )
 
-    def add(self, keyed: pa.Table, file_index: int) -> None:
+    def add(self, impressions: pa.Table, file_index: int) -> None:
         """Append a batch of impressions of one log file.
 
         Args:
-            keyed: Impressions with keys instead of strings (schema `keys.KEYED_COLUMNS`).
+            impressions: Impressions with keys instead of strings (schema `keys.KEYED_COLUMNS`).
             file_index: Index of the log file that contains them.
         """
-        numbers = pa.array(np.arange(self.rows, self.rows + len(keyed), dtype=np.uint64))
-        files = pa.array(np.full(len(keyed), file_index, dtype=np.uint32))
-        whole = keyed.append_column("impression", numbers).append_column("file", files)
+        numbers = pa.array(np.arange(self.rows, self.rows + len(impressions), dtype=np.uint64))
+        files = pa.array(np.full(len(impressions), file_index, dtype=np.uint32))
+        whole = impressions.append_column("impression", numbers).append_column("file", files)
         self._log.write_table(whole.select(USER_RULE_COLUMNS.names))
-        impressions = whole.select(arrow_schema(Impressions).names)
-        while len(impressions):
-            head = impressions.slice(0, self._room or PART_ROWS)
+        remaining = whole.select(arrow_schema(Impressions).names)
+        while len(remaining):
+            head = remaining.slice(0, self._room or PART_ROWS)
             self._current_writer().write_table(head.cast(arrow_schema(Impressions)))
             self._room -= len(head)
-            impressions = impressions.slice(len(head))
-        self.rows += len(keyed)
-        sizes = pc.list_value_length(keyed["clicks"])
+            remaining = remaining.slice(len(head))
+        self.rows += len(impressions)
+        sizes = pc.list_value_length(impressions["clicks"])
         self.clicked += pc.sum(pc.greater(sizes, 0), min_count=0).as_py()
 
     def _current_writer(self) -> pa.ipc.RecordBatchFileWriter:

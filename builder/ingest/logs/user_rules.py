@@ -1,4 +1,4 @@
-"""User rules, which drop the impressions of bots and repeated impressions of a whole log.
+"""User rules, which drop repeated impressions and the impressions of bots from a whole log.
 
 The rules, in order of precedence:
 

@@ -16,8 +16,8 @@ from builder.ingest.crawls.fetches import (
     Fetch,
     FetchBatch,
     NumberedPage,
+    limits_with_parser_pool,
     parse_fetches,
-    parser_pool,
 )
 from builder.ingest.crawls.warc import read_archive_fetches
 from builder.io.sources import Source
@@ -85,11 +85,13 @@ def test_large_archives_are_read_by_processes_in_any_case(
     here = list(read_warc(archive, params, limits))
     size = archive.path.stat().st_size
     monkeypatch.setattr(fetches, "MIN_POOL_BYTES", 2 * size)
-    with parser_pool([archive], limits) as same:
+    with limits_with_parser_pool([archive], limits) as same:
         assert same is limits
-    with parser_pool([archive, archive], replace(limits, memory=2**28)) as same:
+    with limits_with_parser_pool([archive, archive], replace(limits, memory=2**28)) as same:
         assert same.executor.in_process
-    with parser_pool([archive, archive, Source(tmp_path / "absent", "a")], limits) as others:
+    with limits_with_parser_pool(
+        [archive, archive, Source(tmp_path / "absent", "a")], limits
+    ) as others:
         assert not others.executor.in_process
         found = [list(read_warc(archive, params, others)) for _ in range(2)]
     assert found == [here, here]

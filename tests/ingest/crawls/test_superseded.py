@@ -48,7 +48,7 @@ def test_the_last_of_each_address(
             line = (pl.col("number") + 1).cast(pl.UInt64)
             url_key = pl.col("doc").cast(pl.String)
             _added(last, some.drop("text").with_columns(url_key=url_key, file=5, line=line))
-        found = list(last.superseded_fetches(folder / "fetches.parquet"))
+        found = list(last.find_superseded_fetches(folder / "fetches.parquet"))
         count = last.write_pages(folder / "pages.parquet")
     best: dict[int, tuple[int, bytes, str, int]] = {}
     for number, (key, time, url, text) in enumerate(fetches):
@@ -70,4 +70,4 @@ def test_two_addresses_with_one_id_are_an_error(tmp_path: Path) -> None:
     with LatestFetchSelector(Limits(tmp_path, 1)) as last:
         _added(last, frame.with_columns(line=pl.col("number").cast(pl.UInt64)))
         with pytest.raises(DataError, match=r"two URLs with the same id: \['a', 'b'\]"):
-            list(last.superseded_fetches(tmp_path / "fetches.parquet"))
+            list(last.find_superseded_fetches(tmp_path / "fetches.parquet"))
