@@ -15,7 +15,7 @@ def check_configured_columns(
     section: str,
     fields: LogFields | PageFields,
     optional_fields: Iterable[str],
-    columns: Sequence[str],
+    column_names: Sequence[str],
     source: Source,
     available_names: Collection[str] | None = None,
 ) -> None:
@@ -25,9 +25,9 @@ def check_configured_columns(
         section: Name of the section with the field names, such as `log.fields`.
         fields: The parsed section.
         optional_fields: Standard names of the optional fields.
-        columns: Column names of the file.
+        column_names: Column names of the file.
         source: The file, for error messages.
-        available_names: Names of all columns and nested fields; if None, those in `columns`.
+        available_names: Names of all columns and nested fields; if None, those in `column_names`.
 
     Raises:
         FormatError: the file has no column with any of the names that the definition gives for a
@@ -36,13 +36,15 @@ def check_configured_columns(
     for own in optional_fields:
         given = getattr(fields, own) if own in fields.model_fields_set else None
         names = (given,) if isinstance(given, str) else given
-        if not names or set(names) & set(columns if available_names is None else available_names):
+        if not names or set(names) & set(
+            column_names if available_names is None else available_names
+        ):
             continue
-        closest = get_close_matches(names[0], columns, n=1)
+        closest = get_close_matches(names[0], column_names, n=1)
         hint = f"did you mean {closest[0]!r}?" if closest else f"correct or remove {section}.{own}"
         raise FormatError(
             f"expected the column {' or '.join(map(repr, names))} ({section}.{own}), "
-            f"found {', '.join(columns)[:MAX_CHARS]}; {hint}",
+            f"found {', '.join(column_names)[:MAX_CHARS]}; {hint}",
             source.name,
         )
 

@@ -165,12 +165,14 @@ def _convert_chunk_to_utf8(chunk: LineChunk, encoding: str) -> LineChunk:
     data = bytes(chunk.data)
     if encoding == UTF8_OR_WINDOWS_1252:
         lines = data.split(b"\n")
-        utf8 = [line if is_utf8(line) else _recode_to_utf8(line, "windows-1252") for line in lines]
+        utf8 = [
+            line if is_utf8(line) else _transcode_to_utf8(line, "windows-1252") for line in lines
+        ]
         return replace(chunk, data=b"\n".join(utf8))
-    return replace(chunk, data=_recode_to_utf8(data, encoding))
+    return replace(chunk, data=_transcode_to_utf8(data, encoding))
 
 
-def _recode_to_utf8(data: bytes, encoding: str) -> bytes:
+def _transcode_to_utf8(data: bytes, encoding: str) -> bytes:
     """Convert text from an encoding to UTF-8; keep bytes that are not valid in the encoding."""
     return data.decode(encoding, "surrogateescape").encode("utf-8", "surrogateescape")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder.ingest.logs.cell_lists import parse_text_lists
+from builder.ingest.logs.cell_lists import parse_lists_stored_as_text
 from builder.ingest.logs.impression import Impression, parse_impression
 from builder.ingest.parquet_rows import read_numbered_rows
 from builder.ingest.rejects import RejectError
@@ -237,7 +237,7 @@ def parquet_rows(draw: random.Random, count: int, params: LogParameters) -> tupl
 
 
 def _judged_row(row: dict[str, Any] | str, params: LogParameters) -> Impression | str:
-    record = row if isinstance(row, str) else parse_text_lists(row, params)
+    record = row if isinstance(row, str) else parse_lists_stored_as_text(row, params)
     return record if isinstance(record, str) else judge(record, params)
 
 

@@ -89,15 +89,15 @@ def extract_dates(page: DocumentNode, fetched_at: int) -> tuple[int | None, int 
     return _first_valid_date(published, fetched_at), _first_valid_date(modified, fetched_at)
 
 
-def parse_date(text: str, fetched_at: int) -> int | None:
+def parse_date(date_text: str, fetched_at: int) -> int | None:
     """Convert an ISO 8601 or RFC 5322 date to Unix seconds; None if it is invalid or implausible.
 
     Args:
-        text: The date.
+        date_text: The date.
         fetched_at: Fetch time in Unix seconds; dates more than a day later are implausible.
     """
     try:
-        parsed = _parse_datetime(text.strip())
+        parsed = _parse_datetime(date_text.strip())
         seconds = int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError, TypeError, IndexError):
         return None
@@ -114,9 +114,9 @@ def _parse_datetime(text: str) -> datetime:
         return parsedate_to_datetime(text)
 
 
-def _first_valid_date(texts: Iterable[str], fetched_at: int) -> int | None:
+def _first_valid_date(date_texts: Iterable[str], fetched_at: int) -> int | None:
     """Return the first plausible date among texts in Unix seconds; None if there is none."""
-    dates = (parse_date(text, fetched_at) for text in texts)
+    dates = (parse_date(text, fetched_at) for text in date_texts)
     return next((seconds for seconds in dates if seconds is not None), None)
 
 

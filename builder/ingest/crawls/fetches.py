@@ -42,7 +42,7 @@ class BodyType(Enum):
     UNKNOWN = auto()
 
 
-class Fetch(NamedTuple):
+class FetchedDocument(NamedTuple):
     """Fetched document with its undecoded body.
 
     Args:
@@ -70,7 +70,7 @@ class Fetch(NamedTuple):
     title: str = ""
 
 
-NumberedFetch = tuple[int, Fetch | str]
+NumberedFetch = tuple[int, FetchedDocument | str]
 """1-based number of a record in its file, and its fetch or reject reason."""
 
 
@@ -146,7 +146,7 @@ def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[N
     ]
 
 
-def parse_fetch(fetch: Fetch, params: CrawlParameters) -> RawPage:
+def parse_fetch(fetch: FetchedDocument, params: CrawlParameters) -> RawPage:
     """Decode and parse the body of a fetch, and return the raw page.
 
     Raises:

@@ -18,7 +18,7 @@ from builder.ingest.crawls.delimited import (
 )
 from builder.ingest.crawls.fetches import (
     BodyType,
-    Fetch,
+    FetchedDocument,
     NumberedFetch,
     NumberedPage,
     parse_fetches,
@@ -147,7 +147,10 @@ def _to_html_fetches(records: Iterator[NumberedPage], default_time: int) -> Iter
         else:
             fetched_at = default_time if page.fetched_at is None else page.fetched_at
             body = page.text.encode()
-            yield number, Fetch(page.url, fetched_at, BodyType.HTML, body, UTF8, title=page.title)
+            yield (
+                number,
+                FetchedDocument(page.url, fetched_at, BodyType.HTML, body, UTF8, title=page.title),
+            )
 
 
 def _group_into_page_blocks(

@@ -11,7 +11,7 @@ from typing import IO
 
 from fastwarc.warc import ArchiveIterator, WarcRecord
 
-from builder.ingest.crawls.fetches import Fetch, NumberedFetch
+from builder.ingest.crawls.fetches import FetchedDocument, NumberedFetch
 from builder.ingest.crawls.warc_record import (
     READ_ERRORS,
     has_complete_body,
@@ -24,7 +24,7 @@ from builder.ingest.crawls.warc_recovery import (
     find_next_record,
     find_unreadable_part,
     includes_next_record,
-    is_compressed_as_a_whole,
+    is_compressed_as_one_stream,
     next_search_offset,
 )
 from builder.ingest.decompression import DecompressedStream, read_head
@@ -43,7 +43,7 @@ def read_archive_fetches(source: Source, params: CrawlParameters) -> Iterator[Nu
     if not source.path.stat().st_size:
         return
     with source.path.open("rb") as file:
-        is_stream = is_compressed_as_a_whole(file)
+        is_stream = is_compressed_as_one_stream(file)
     yield from (_read_single_stream if is_stream else _read_separate_records)(source, params)
 
 
@@ -102,7 +102,7 @@ class _RecordReader:
         self.has_fetches = False
         self.next_start: int | None = None
 
-    def read_fetches(self) -> Iterator[Fetch | str]:
+    def read_fetches(self) -> Iterator[FetchedDocument | str]:
         """Yield each fetch or its reject reason; if reading fails, yield a reject reason last."""
         self._file.seek(self._start)
         try:
@@ -123,7 +123,9 @@ class _RecordReader:
         else:
             yield from self._check_archive_end()
 
-    def _check_record_length(self, record: WarcRecord, fetch: Fetch | str | None) -> str | None:
+    def _check_record_length(
+        self, record: WarcRecord, fetch: FetchedDocument | str | None
+    ) -> str | None:
         """Return a reject reason if the declared length of a record is wrong; otherwise None."""
         is_overrun = fetch is not None and _includes_next_record(
             self._file, record, self._length, fetch
@@ -160,7 +162,7 @@ class _RecordReader:
 
 
 def _includes_next_record(
-    file: IO[bytes], record: WarcRecord, body_length: int, fetch: Fetch | str
+    file: IO[bytes], record: WarcRecord, body_length: int, fetch: FetchedDocument | str
 ) -> bool:
     """Whether the declared length of a record is so large that the record includes the next one.
 

@@ -1,6 +1,6 @@
 """Converts a WARC record to a fetch, or rejects the record with a reason.
 
-Input: a WARC record whose body has not been read. Output: a `Fetch` with the undecoded body.
+Input: a WARC record whose body has not been read. Output: a `FetchedDocument` with the undecoded body.
 Records that become fetches are HTTP responses, resources (pages without an HTTP header) and
 conversions (extracted text, as in WET files). Revisits have no body and are rejected.
 """
@@ -16,7 +16,7 @@ from urllib.parse import quote
 from fastwarc.warc import WarcRecord, WarcRecordType
 
 from builder.ingest.crawls.dates import parse_date
-from builder.ingest.crawls.fetches import BodyType, Fetch
+from builder.ingest.crawls.fetches import BodyType, FetchedDocument
 from builder.ingest.decompression import GZIP, ZSTD
 from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError, value_or_reason
 from builder.parameters import CrawlParameters
@@ -36,7 +36,9 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 """Exceptions raised when an archive cannot be read."""
 
 
-def read_fetch_or_reason(record: WarcRecord, params: CrawlParameters) -> Fetch | str | None:
+def read_fetch_or_reason(
+    record: WarcRecord, params: CrawlParameters
+) -> FetchedDocument | str | None:
     """Return the fetch in a WARC record or its reject reason; None if its type is skipped."""
     if _is_skippable(record):
         return None
@@ -60,7 +62,7 @@ def _is_skippable(record: WarcRecord) -> bool:
     return bool(record.record_type & NON_FETCH_TYPES)
 
 
-def _read_fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
+def _read_fetch(record: WarcRecord, params: CrawlParameters) -> FetchedDocument:
     """Convert a response, resource or conversion record to a fetch.
 
     Raises:
@@ -83,10 +85,10 @@ def _read_fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
         raise RejectError("not_html")
     body = record.reader.read()
     url, is_truncated = _target_url(record), _is_truncated(record, body)
-    return Fetch(url, fetched_at, kind, body, charset, is_truncated=is_truncated)
+    return FetchedDocument(url, fetched_at, kind, body, charset, is_truncated=is_truncated)
 
 
-def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
+def _read_response(record: WarcRecord, params: CrawlParameters) -> FetchedDocument:
     """Convert a response record with status 200 and an HTML body to a fetch.
 
     Raises:
@@ -106,7 +108,7 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
     headers = {name.lower(): value for name, value in record.http_headers.items()}
     modified = parse_date(headers.get("last-modified", ""), fetched_at)
     body = record.reader.read()
-    return Fetch(
+    return FetchedDocument(
         _target_url(record),
         fetched_at,
         BodyType.HTML if media_type else BodyType.UNKNOWN,

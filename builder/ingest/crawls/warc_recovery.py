@@ -180,7 +180,7 @@ def _starts_with_record_signature(data: bytes) -> bool:
     return bool(data) and (data.startswith(WARC_MAGIC) or any(s.startswith(data) for s in starts))
 
 
-def is_compressed_as_a_whole(file: IO[bytes]) -> bool:
+def is_compressed_as_one_stream(file: IO[bytes]) -> bool:
     """Whether an archive was compressed as one stream instead of record by record.
 
     Args:

@@ -34,7 +34,7 @@ BRACKETS = {"[": ("]", PYTHON_ITEM), "{": ("}", POSTGRES_ITEM)}
 """Maps each opening bracket to its closing bracket and the pattern of an item."""
 
 
-def parse_text_lists(record: Record, params: LogParameters) -> Record | str:
+def parse_lists_stored_as_text(record: Record, params: LogParameters) -> Record | str:
     """Parse the results and clicks of a record if they are strings, such as `"['a', 'b']"`.
 
     Args:

@@ -21,7 +21,7 @@ from builder.ingest.delimited import (
     split_into_cells,
 )
 from builder.ingest.lines import read_line_blocks
-from builder.ingest.logs.cell_lists import parse_text_lists
+from builder.ingest.logs.cell_lists import parse_lists_stored_as_text
 from builder.ingest.logs.long_form import optional_fields
 from builder.ingest.logs.records import NumberedRecord
 from builder.io.sources import Source
@@ -117,4 +117,4 @@ def parse_wide_rows(
 ) -> Iterator[NumberedRecord]:
     """Convert rows, one per impression, to numbered records with the column names of the file."""
     for number, row in rows:
-        yield number, row if isinstance(row, str) else parse_text_lists(row, params)
+        yield number, row if isinstance(row, str) else parse_lists_stored_as_text(row, params)

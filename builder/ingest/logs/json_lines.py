@@ -148,10 +148,10 @@ def _standardize_columns(
         return cursor.sql(_columns_sql(schema, params)).to_arrow_table()
 
 
-def _has_only_flat_fields(schema: JsonLogSchema, names: Sequence[str]) -> bool:
+def _has_only_flat_fields(schema: JsonLogSchema, field_names: Sequence[str]) -> bool:
     """Whether a log has neither nested fields nor lists of objects."""
     has_objects = schema.has_result_objects or schema.has_click_objects
-    return not has_objects and all("." not in name for name in names)
+    return not has_objects and all("." not in name for name in field_names)
 
 
 def _columns_sql(schema: JsonLogSchema, params: LogParameters) -> str:

@@ -34,7 +34,7 @@ def read_result_rows(
             yield block.first_line_number + len(block.lines), block.fault
 
 
-def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) -> Record:
+def _parse_row(line: bytes | None, field_names: dict[str, None], fields: LogFields) -> Record:
     """Parse a JSON line, and return the values of the given fields that are not null.
 
     Raises:
@@ -44,7 +44,9 @@ def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) ->
     if line is None:
         raise RejectError(LINE_TOO_LONG)
     record = parse_json_object(line)
-    found = {name: value for name in names if (value := get_nested_value(record, name)) is not None}
+    found = {
+        name: value for name in field_names if (value := get_nested_value(record, name)) is not None
+    }
     for own, wrong in FORBIDDEN_TYPES.items():
         if isinstance(found.get(getattr(fields, own)), wrong):
             raise RejectError("bad_results" if own == "url" else f"bad_{own}")

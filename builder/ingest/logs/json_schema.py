@@ -76,7 +76,7 @@ def _flatten(lists: Iterable[Any]) -> list[Any]:
 
 
 def _most_common_type(
-    values: Iterable[Any], types: ArrowTypes, default: pa.DataType
+    values: Iterable[Any], arrow_types: ArrowTypes, default: pa.DataType
 ) -> pa.DataType:
     """Return the Arrow type of the most common supported Python type among some values.
 
@@ -84,30 +84,35 @@ def _most_common_type(
 
     Args:
         values: The values; those of unsupported types are ignored.
-        types: Arrow type of each supported Python type.
+        arrow_types: Arrow type of each supported Python type.
         default: Arrow type if no value has a supported type.
     """
-    counts = Counter(type(value) for value in values if type(value) in types)
+    counts = Counter(type(value) for value in values if type(value) in arrow_types)
     if not counts:
         return default
     if {int, float} <= counts.keys():
-        return types[float]
-    return types[counts.most_common(1)[0][0]]
+        return arrow_types[float]
+    return arrow_types[counts.most_common(1)[0][0]]
 
 
 def _infer_item_type(
-    items: Sequence[Any], types: ArrowTypes, object_type: pa.DataType | None, default: pa.DataType
+    items: Sequence[Any],
+    arrow_types: ArrowTypes,
+    object_type: pa.DataType | None,
+    default: pa.DataType,
 ) -> pa.DataType | None:
     """Return the Arrow type of the items of a list column; `object_type` if most are objects.
 
     Args:
         items: Items of all lists in the sample.
-        types: Arrow types of items that are not objects, by Python type.
+        arrow_types: Arrow types of items that are not objects, by Python type.
         object_type: Arrow type of objects; None if objects cannot be parsed in bulk.
         default: Arrow type if the sample has no usable item.
     """
     objects = sum(isinstance(item, dict) for item in items)
-    return object_type if objects * 2 > len(items) else _most_common_type(items, types, default)
+    return (
+        object_type if objects * 2 > len(items) else _most_common_type(items, arrow_types, default)
+    )
 
 
 def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:

@@ -108,17 +108,17 @@ FROM occurring ORDER BY first, rank, record
 """
 
 
-def is_long_form(names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bool:
+def is_long_form(column_names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bool:
     """Whether column names are those of a log in long form: a URL column and no results column."""
-    return fields.results not in names and fields.url in names
+    return fields.results not in column_names and fields.url in column_names
 
 
-def optional_fields(names: Iterable[str], fields: LogFields) -> tuple[str, ...]:
+def optional_fields(column_names: Iterable[str], fields: LogFields) -> tuple[str, ...]:
     """Return the standard names of the optional columns of a log with the given column names.
 
     A log in long form (one row per result) has different optional columns from a log in wide form.
     """
-    return ("user", "rank", "clicked") if is_long_form(names, fields) else ("user", "clicks")
+    return ("user", "rank", "clicked") if is_long_form(column_names, fields) else ("user", "clicks")
 
 
 def rows_to_table(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFields) -> pa.Table:

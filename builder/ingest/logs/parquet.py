@@ -18,7 +18,7 @@ from builder.ingest import parquet_rows
 from builder.ingest.columns import check_configured_columns
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
 from builder.ingest.lists import build_list_array, is_string_type, list_lengths
-from builder.ingest.logs.cell_lists import parse_text_lists
+from builder.ingest.logs.cell_lists import parse_lists_stored_as_text
 from builder.ingest.logs.long_form import ROWS, is_long_form, optional_fields
 from builder.ingest.logs.records import NumberedRecord, RawRecords
 from builder.ingest.nested import existing_column_names, get_column, has_column
@@ -189,7 +189,7 @@ def _read_rows(
     first, batch = numbered_batch
     chosen = batch.take(pa.array([number - first for number in row_numbers], pa.int64()))
     for number, row in zip(row_numbers, batch_to_rows(chosen), strict=True):
-        record = row if isinstance(row, str) else parse_text_lists(row, params)
+        record = row if isinstance(row, str) else parse_lists_stored_as_text(row, params)
         yield number, record if isinstance(record, str) else rename_fields(record, params.fields)
 
 

@@ -101,12 +101,12 @@ def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, by
 
 
 def _parse_click(
-    number: int, line: bytes | str | None, start: int, params: LogParameters
+    line_number: int, line: bytes | str | None, start: int, params: LogParameters
 ) -> Click | str:
     """Parse a line of the log; return the click, or the reason to reject the line.
 
     Args:
-        number: Line number.
+        line_number: Line number.
         line: The line as bytes; None if it is too long; the reject reason if reading failed.
         start: Unix time to which times of day are relative.
         params: Section `[log]` of the definition.
@@ -129,7 +129,7 @@ def _parse_click(
     except RejectError as reject:
         return str(reject)
     query = plain if bracketed is None else bracketed
-    return Click(number, seconds, user, query, int(rank), int(order), url.strip())
+    return Click(line_number, seconds, user, query, int(rank), int(order), url.strip())
 
 
 def _parse_time(text: str, start: int, params: LogParameters) -> int:

@@ -58,7 +58,7 @@ def read_2011_log(
 
     The number of a result page is the line number of its query.
     """
-    start, address = _log_start_time(interval, params), params.address or URL_TEMPLATE
+    start, address = _start_time_of_log(interval, params), params.address or URL_TEMPLATE
     session, pages = "", list[Page]()
     for number, action in _read_actions(source, params, ACTIONS_2011):
         if isinstance(action, str):
@@ -91,7 +91,7 @@ def read_2014_log(
             yield number, action
         elif action[1] == "M":
             yield from session.pages.values()
-            day = _log_start_time(interval, params) + DAY * int(action[2])
+            day = _start_time_of_log(interval, params) + DAY * int(action[2])
             session = _Session(action[0], action[3], day)
         elif action[0] != session.name:
             yield number, "no_session"
@@ -145,7 +145,7 @@ class _Session:
         return None
 
 
-def _log_start_time(interval: Interval, params: LogParameters) -> int:
+def _start_time_of_log(interval: Interval, params: LogParameters) -> int:
     """Return `log.session_start` or, if not set, the start of the interval, in Unix seconds."""
     return interval.start if params.session_start is None else int(params.session_start.timestamp())
 

@@ -13,8 +13,8 @@ from warcio.warcwriter import WARCWriter
 from builder.ingest.crawls import fetches
 from builder.ingest.crawls.fetches import (
     BodyType,
-    Fetch,
     FetchBatch,
+    FetchedDocument,
     NumberedPage,
     limits_with_parser_pool,
     parse_fetches,
@@ -107,12 +107,12 @@ def test_batches_are_bounded(archive: Source, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(fetches, "map_partitions", note)
     monkeypatch.setattr(fetches, "BATCH_BYTES", 10_000)
     assert list(read_warc(archive, CrawlParameters(), Limits(Path(), threads=1))) == []
-    sizes = [sum(len(f.body) for _, f in b.records if isinstance(f, Fetch)) for b in held]
+    sizes = [sum(len(f.body) for _, f in b.records if isinstance(f, FetchedDocument)) for b in held]
     assert sum(len(batch.records) for batch in held) == RECORDS
     assert all(10_000 <= size < 10_200 for size in sizes[:-1])
 
 
 def test_a_batch_is_called_by_its_records() -> None:
-    fetch = Fetch("https://a.example/", 0, BodyType.HTML, b"x" * 10_000, None)
+    fetch = FetchedDocument("https://a.example/", 0, BodyType.HTML, b"x" * 10_000, None)
     batch = FetchBatch("june.warc.gz", ((12, fetch), (13, "http_404")))
     assert str(batch) == "records 12 to 13 of june.warc.gz"
