@@ -1,7 +1,7 @@
 """Converts a WARC record to a fetch, or rejects the record with a reason.
 
-Input: a WARC record whose body has not been read. Output: a `FetchedDocument` with the undecoded body.
-Records that become fetches are HTTP responses, resources (pages without an HTTP header) and
+Input: a WARC record whose body has not been read. Output: a `FetchedDocument` with the undecoded
+body. Records that become fetches are HTTP responses, resources (pages without an HTTP header) and
 conversions (extracted text, as in WET files). Revisits have no body and are rejected.
 """
 
