@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from builder.clicks.log_summary import LogSummary
 from builder.errors import FormatError
 from builder.ingest.lists import is_string_type
-from builder.ingest.logs import detect_format, inspect_log, read_impressions
-from builder.ingest.parquet_bounds import is_list
+from builder.ingest.logs import detect_format, determine_format_and_encoding, read_impressions
+from builder.ingest.parquet_bounds import is_list_type
 from builder.io.parquet import open_file
 from builder.io.sources import Source
 from builder.parameters import LogParameters
@@ -56,7 +56,7 @@ def count_readable_rows(log: Path) -> int | None:
 def _is_compatible_type(found: pa.DataType, required: pa.DataType) -> bool:
     """Return whether a column of the type `found` can be read as the type `required`."""
     if pa.types.is_list(required):
-        return is_list(found) and _is_compatible_type(found.value_type, required.value_type)
+        return is_list_type(found) and _is_compatible_type(found.value_type, required.value_type)
     if pa.types.is_dictionary(found):
         found = found.value_type
     if pa.types.is_integer(required):
@@ -87,7 +87,7 @@ def convert_to_parquet(
     """
     progress.start(f"read {log.name}", None, "records")
     source = Source(log, str(log))
-    if note := inspect_log(source, log_params).note:
+    if note := determine_format_and_encoding(source, log_params).note:
         summary.notes.append(note)
     batches = read_impressions(source, None, log_params, limits)
     with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:

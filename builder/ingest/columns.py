@@ -11,74 +11,81 @@ MAX_CHARS = 200
 """Maximum length in characters of the list of column names in a message."""
 
 
-def check_named_columns(
+def check_configured_columns(
     section: str,
     fields: LogFields | PageFields,
-    optional: Iterable[str],
-    columns: Sequence[str],
+    optional_fields: Iterable[str],
+    column_names: Sequence[str],
     source: Source,
-    available: Collection[str] | None = None,
+    available_names: Collection[str] | None = None,
 ) -> None:
-    """Check that a file has a column for every optional field that the definition names.
+    """Check that a file has the columns that the definition names for optional fields.
 
     Args:
         section: Name of the section with the field names, such as `log.fields`.
         fields: The parsed section.
-        optional: Standard names of the optional fields.
-        columns: Column names of the file.
+        optional_fields: Standard names of the optional fields.
+        column_names: Column names of the file.
         source: The file, for error messages.
-        available: Names of all columns and nested fields; if None, only `columns` are accepted.
+        available_names: Names of all columns and nested fields; if None, those in `column_names`.
 
     Raises:
         FormatError: the file has no column with any of the names that the definition gives for a
             field.
     """
-    for own in optional:
+    for own in optional_fields:
         given = getattr(fields, own) if own in fields.model_fields_set else None
         names = (given,) if isinstance(given, str) else given
-        if not names or set(names) & set(columns if available is None else available):
+        if not names or set(names) & set(
+            column_names if available_names is None else available_names
+        ):
             continue
-        closest = get_close_matches(names[0], columns, n=1)
+        closest = get_close_matches(names[0], column_names, n=1)
         hint = f"did you mean {closest[0]!r}?" if closest else f"correct or remove {section}.{own}"
         raise FormatError(
             f"expected the column {' or '.join(map(repr, names))} ({section}.{own}), "
-            f"found {', '.join(columns)[:MAX_CHARS]}; {hint}",
+            f"found {', '.join(column_names)[:MAX_CHARS]}; {hint}",
             source.name,
         )
 
 
-def check_unique_columns(columns: Sequence[str], names: Iterable[str], source: Source) -> None:
-    """Check that no column to be read has the same name as another column.
+def check_unique_columns(
+    column_names: Sequence[str], columns_to_read: Iterable[str], source: Source
+) -> None:
+    """Check that the names of the columns to read are unique among the columns of a file.
 
     Args:
-        columns: Column names of the file.
-        names: Names of the columns to be read.
+        column_names: Column names of the file.
+        columns_to_read: Names of the columns to be read.
         source: The file, for error messages.
 
     Raises:
         FormatError: the name of a column to be read occurs more than once.
     """
-    for name in names:
-        if columns.count(name) > 1:
+    for name in columns_to_read:
+        if column_names.count(name) > 1:
             raise FormatError(
-                f"expected one column {name!r}, found {columns.count(name)}; rename or remove the "
-                "duplicates",
+                f"expected one column {name!r}, found {column_names.count(name)}; rename or remove "
+                "the duplicates",
                 source.name,
                 1,
             )
 
 
-def note_missing_columns(files: Mapping[str, Mapping[str, bool]]) -> Iterator[str]:
+def note_missing_columns(presence_by_file: Mapping[str, Mapping[str, bool]]) -> Iterator[str]:
     """Yield a note for each optional column that is missing from some files of a snapshot.
 
     Args:
-        files: For each file name, a mapping from each optional column to whether the file has it.
+        presence_by_file: Maps each file name to a mapping from each optional column to whether the
+            file has the column.
     """
-    for name in dict.fromkeys(name for columns in files.values() for name in columns):
-        has_column = {file: columns[name] for file, columns in files.items() if name in columns}
+    for name in dict.fromkeys(name for columns in presence_by_file.values() for name in columns):
+        has_column = {
+            file: columns[name] for file, columns in presence_by_file.items() if name in columns
+        }
         lacking = [file for file, has in has_column.items() if not has]
         if 0 < len(lacking) < len(has_column):
             yield (
                 f"column {name!r} is missing from {len(lacking):,} of {len(has_column):,} files, "
-                f"such as {lacking[0]}; if the column has another name in such files, rename it"
+                f"such as {lacking[0]}; if it has a different name in those files, rename it"
             )

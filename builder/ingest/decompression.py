@@ -60,7 +60,7 @@ def read_head(source: Source, size: int) -> bytes:
         return _read_first_bytes(file, size)
 
 
-def reject_json_array(source: Source) -> None:
+def check_not_json_array(source: Source) -> None:
     """Check that a JSON file is in JSON Lines format, not an array of objects.
 
     Raises:
@@ -134,7 +134,7 @@ class ZstdReader:
         return count
 
     def read(self, size: int = -1) -> bytes:
-        """Return `size` decompressed bytes, or fewer at the end; if negative, all remaining bytes.
+        """Return `size` decompressed bytes, fewer at the end of the file; all if `size` < 0.
 
         Raises:
             EOFError: the file ends within a frame.
@@ -209,7 +209,7 @@ class DecompressedStream:
 
 
 def read_into(file: BufferedIOBase, buffer: memoryview) -> tuple[int, str | None]:
-    """Read bytes into a buffer; return their number, and the reject reason if reading failed.
+    """Read bytes into a buffer; return the number of bytes and, on failure, the reject reason.
 
     Uses `readinto1`, because `readinto` discards the bytes that were decompressed before an error.
     """

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from builder.ingest.escapes import are_escaped, decode_escapes
-from builder.ingest.lines import read_blocks
+from builder.ingest.lines import read_line_blocks
 from builder.ingest.rejects import FILE_TRUNCATED, LINE_TOO_LONG
 from builder.io.cells import raise_csv_field_size_limit
 from builder.io.sources import Source
@@ -65,16 +65,16 @@ class _Line(NamedTuple):
     is_unterminated: bool = False
 
 
-def candidate_layouts(line: bytes | None, file_format: str) -> Iterator[TableLayout]:
+def candidate_layouts(header_line: bytes | None, file_format: str) -> Iterator[TableLayout]:
     """Split a file's header in each CSV dialect (delimiter and quoting); yield each valid layout.
 
     Args:
-        line: First line of the file; None if the file is empty or this line is too long.
+        header_line: First line of the file; None if the file is empty or this line is too long.
         file_format: `csv` or `tsv`.
     """
     for delimiter in DELIMITERS[file_format]:
         for is_quoted in (True,) if file_format == "csv" else (False, True):
-            cells = split_cells(line, delimiter, is_quoted)
+            cells = split_into_cells(header_line, delimiter, is_quoted)
             if not isinstance(cells, str):
                 yield TableLayout([cell.strip() for cell in cells], delimiter, is_quoted)
 
@@ -106,11 +106,11 @@ def detect_quoting(
     if layout.is_quoted:
         return layout
 
-    def read_sample(candidate: TableLayout) -> list[Row]:
-        rows = read_rows(source, candidate, max_line_bytes, max_spanned_lines, encoding)
+    def read_first_rows(candidate_layout: TableLayout) -> list[Row]:
+        rows = read_rows(source, candidate_layout, max_line_bytes, max_spanned_lines, encoding)
         return list(islice(rows, SAMPLE_ROWS))
 
-    rows = [row for _, row in read_sample(layout)]
+    rows = [row for _, row in read_first_rows(layout)]
     lacks_cells = "wrong_number_of_cells" in rows
     cells = [cell for row in rows if isinstance(row, dict) for cell in row.values()]
     layout = layout._replace(is_escaped=are_escaped(cells))
@@ -119,7 +119,7 @@ def detect_quoting(
     if not (lacks_cells or is_doubled) or not all(cell.startswith('"') for cell in marked):
         return layout
     quoted = layout._replace(is_quoted=True, is_escaped=False)
-    faults = {row for _, row in read_sample(quoted) if isinstance(row, str)}
+    faults = {row for _, row in read_first_rows(quoted) if isinstance(row, str)}
     return layout if faults & {"bad_quotes", "wrong_number_of_cells"} else quoted
 
 
@@ -130,7 +130,7 @@ def read_rows(
     max_spanned_lines: int,
     encoding: str = "utf-8",
 ) -> Iterator[Row]:
-    """Yield the line number of every row, with its cells by column name or its reject reason.
+    """Yield each row as its line number and either its cells by column name or its reject reason.
 
     Args:
         source: The file.
@@ -147,17 +147,17 @@ def read_rows(
             continue
         if line.number < layout.first_row_line:
             continue
-        cells = split_cells(line.data, layout.delimiter, layout.is_quoted)
+        cells = split_into_cells(line.data, layout.delimiter, layout.is_quoted)
         if cells == "bad_quotes" and line.data is not None:
-            cells = _read_spanning_row(
+            cells = _read_multiline_row(
                 line, layout, lines, pending, max_line_bytes, max_spanned_lines
             )
         if not isinstance(cells, str) and len(cells) != len(layout.names):
             cells = FILE_TRUNCATED if line.is_unterminated else "wrong_number_of_cells"
-        yield line.number, cells if isinstance(cells, str) else _name_cells(cells, layout)
+        yield line.number, cells if isinstance(cells, str) else _cells_by_column(cells, layout)
 
 
-def _name_cells(cells: Cells, layout: TableLayout) -> dict[str, str]:
+def _cells_by_column(cells: Cells, layout: TableLayout) -> dict[str, str]:
     """Return the cells of a row by column name, without missing values."""
     row = {name: cell for name, cell in zip(layout.names, cells, strict=True) if cell != NULL}
     if layout.is_escaped:
@@ -167,37 +167,37 @@ def _name_cells(cells: Cells, layout: TableLayout) -> dict[str, str]:
 
 def _read_lines(source: Source, max_line_bytes: int, encoding: str) -> Iterator[_Line]:
     """Yield the lines of a file; if reading fails, the last line contains the reject reason."""
-    for block in read_blocks(source, max_line_bytes, encoding):
+    for block in read_line_blocks(source, max_line_bytes, encoding):
         for number, line in enumerate(block.lines, block.first_line_number):
             yield _Line(number, line, block.is_unterminated)
         if block.fault is not None:
             yield _Line(block.first_line_number + len(block.lines), block.fault)
 
 
-def _read_spanning_row(
-    line: _Line,
+def _read_multiline_row(
+    first_line: _Line,
     layout: TableLayout,
     lines: Iterator[_Line],
-    pending: deque[_Line],
+    pending_lines: deque[_Line],
     max_line_bytes: int,
     max_spanned_lines: int,
 ) -> Cells | str:
     """Return the cells of a row in which a quoted cell spans several lines, or a reject reason.
 
     The row ends at the first line after which the number of quotes is even. If the row is invalid,
-    all lines after the first are put back into `pending`. However, if the file ends within the
-    cell and none of those lines is a complete row, the file counts as truncated, and those lines
-    are skipped.
+    all lines after the first are put back into `pending_lines`. However, if the file ends within
+    the cell and none of those lines is a complete row, the file counts as truncated, and those
+    lines are skipped.
 
     Args:
-        line: First line of the row.
+        first_line: First line of the row.
         layout: Columns, delimiter and quoting.
         lines: Lines that have not been read yet.
-        pending: Lines to read before `lines`; modified.
+        pending_lines: Lines to read before `lines`; modified.
         max_line_bytes: Maximum length of the row in bytes; a longer row is rejected.
         max_spanned_lines: Maximum number of lines that a quoted cell may span.
     """
-    row_lines = [line]
+    row_lines = [first_line]
     size, quotes = 0, 0
     while isinstance(row_lines[-1].data, bytes):
         size, quotes = size + len(row_lines[-1].data), quotes + row_lines[-1].data.count(b'"')
@@ -206,32 +206,32 @@ def _read_spanning_row(
             if not isinstance(cells, str) and len(cells) == len(layout.names):
                 return cells
             break
-        next_line = pending.popleft() if pending else next(lines, None)
+        next_line = pending_lines.popleft() if pending_lines else next(lines, None)
         if next_line is None:
-            if not any(_is_row(other, layout) for other in row_lines[1:]):
+            if not any(_is_complete_row(other, layout) for other in row_lines[1:]):
                 return FILE_TRUNCATED
             break
         row_lines.append(next_line)
         if len(row_lines) > max_spanned_lines + 1 or size > max_line_bytes:
             break
-    pending.extendleft(reversed(row_lines[1:]))
-    return FILE_TRUNCATED if line.is_unterminated else "bad_quotes"
+    pending_lines.extendleft(reversed(row_lines[1:]))
+    return FILE_TRUNCATED if first_line.is_unterminated else "bad_quotes"
 
 
 def _split_joined_lines(lines: list[_Line], layout: TableLayout) -> Cells | str:
-    """Join several lines, and split them into the cells of one row."""
+    """Join several lines, and split them into the cells of one row, or return a reject reason."""
     data = b"\n".join(line.data for line in lines if isinstance(line.data, bytes))
-    return split_cells(data, layout.delimiter, layout.is_quoted)
+    return split_into_cells(data, layout.delimiter, layout.is_quoted)
 
 
-def _is_row(line: _Line, layout: TableLayout) -> bool:
+def _is_complete_row(line: _Line, layout: TableLayout) -> bool:
     """Whether a single line is a complete row with the expected number of cells."""
     return not isinstance(line.data, str) and len(_split_joined_lines([line], layout)) == len(
         layout.names
     )
 
 
-def split_cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | str:
+def split_into_cells(line: bytes | None, delimiter: str, is_quoted: bool) -> Cells | str:
     """Split a line into cells; return the reject reason if the line is invalid.
 
     Args:

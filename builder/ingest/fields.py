@@ -21,32 +21,36 @@ def rename_fields(record: dict[str, Any], fields: LogFields) -> dict[str, Any]:
     """
     if fields is DEFAULT_FIELDS or fields == DEFAULT_FIELDS:
         return record
-    renamed = {name: get_nested(record, getattr(fields, name)) for name in RECORD_FIELDS}
-    renamed["results"] = _rename_items(renamed["results"], fields.result_fields)
-    renamed["clicks"] = _rename_items(renamed["clicks"], fields.click_fields)
+    renamed = {name: get_nested_value(record, getattr(fields, name)) for name in RECORD_FIELDS}
+    renamed["results"] = _rename_item_fields(renamed["results"], fields.result_fields)
+    renamed["clicks"] = _rename_item_fields(renamed["clicks"], fields.click_fields)
     return {name: value for name, value in renamed.items() if value is not None}
 
 
-def are_default_names(names: Mapping[str, str]) -> bool:
+def are_default_names(log_names: Mapping[str, str]) -> bool:
     """Whether all fields have their default names.
 
     Args:
-        names: Name of each field in the log, by standard name.
+        log_names: Name of each field in the log, by standard name.
     """
-    return all(own == name for own, name in names.items())
+    return all(own == name for own, name in log_names.items())
 
 
-def _rename_items(items: Any, names: Mapping[str, str]) -> Any:
+def _rename_item_fields(items: Any, log_names: Mapping[str, str]) -> Any:
     """Rename the fields of all objects in a list; leave other items unchanged.
 
     Args:
         items: The list; a value of another type is returned unchanged.
-        names: Name of each field in the log, by standard name.
+        log_names: Name of each field in the log, by standard name.
     """
-    if not isinstance(items, list) or are_default_names(names):
+    if not isinstance(items, list) or are_default_names(log_names):
         return items
     return [
-        {own: value for own, name in names.items() if (value := get_nested(item, name)) is not None}
+        {
+            own: value
+            for own, name in log_names.items()
+            if (value := get_nested_value(item, name)) is not None
+        }
         if isinstance(item, dict)
         else item
         for item in items
@@ -60,7 +64,7 @@ def parse_id(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def get_nested(record: dict[str, Any], name: str) -> Any:
+def get_nested_value(record: dict[str, Any], name: str) -> Any:
     """Return the value of a field by name or dotted path; None if the field is missing."""
     if record.get(name) is not None:
         return record[name]

@@ -8,7 +8,7 @@ from builder.ingest.rejects import RejectError
 from builder.text.text_bytes import is_utf8
 
 
-def parse_object(line: bytes) -> dict[str, Any]:
+def parse_json_object(line: bytes) -> dict[str, Any]:
     """Parse a line as a JSON object.
 
     Raises:

@@ -1,4 +1,6 @@
-"""Parses many JSON Lines at once into columns, if they have the expected fields and types.
+"""Parses many lines of a JSON Lines file at once into columns.
+
+The lines must have the expected fields and types.
 
 All lines of a chunk are parsed together. A line with other types, invalid JSON or unusual values
 makes parsing fail; the lines before and after it are then parsed separately, and the faulty line is
@@ -39,7 +41,7 @@ LineRange = tuple[int, int]
 
 @dataclass(frozen=True)
 class ColumnSchema:
-    """Expected fields of JSON Lines.
+    """Expected fields of the lines of a JSON Lines file.
 
     Args:
         arrow_schema: Names and types of the fields to read.
@@ -50,26 +52,28 @@ class ColumnSchema:
     has_other_fields: bool
 
 
-def parse_lines(chunk: LineChunk, columns: ColumnSchema) -> tuple[pa.RecordBatch | None, Rows]:
+def parse_lines(
+    chunk: LineChunk, column_schema: ColumnSchema
+) -> tuple[pa.RecordBatch | None, Rows]:
     """Parse the lines that have the expected fields and types into columns.
 
     Args:
-        chunk: JSON Lines.
-        columns: Expected fields.
+        chunk: Lines of a JSON Lines file.
+        column_schema: Expected fields.
 
     Returns:
         The columns (None if no line could be parsed), and the index of each parsed line in the
         chunk.
     """
-    parsed = _parse_ranges(chunk, columns)
+    parsed = _parse_line_ranges(chunk, column_schema)
     if not parsed:
         return None, np.zeros(0, dtype=np.int64)
     table = pa.Table.from_batches([batch for _, batch in parsed]).combine_chunks()
     return table.to_batches()[0], np.concatenate([np.arange(*lines) for lines, _ in parsed])
 
 
-def _parse_ranges(
-    chunk: LineChunk, columns: ColumnSchema
+def _parse_line_ranges(
+    chunk: LineChunk, column_schema: ColumnSchema
 ) -> list[tuple[LineRange, pa.RecordBatch]]:
     """Parse the longest possible ranges of valid lines; return each range with its columns."""
     parsed = []
@@ -77,7 +81,7 @@ def _parse_ranges(
     failures = 0
     while ranges and failures < MAX_FAILURES:
         start, stop = ranges.popleft()
-        batch = _parse_columns(chunk.lines(start, stop), stop - start, columns)
+        batch = _parse_line_range(chunk.slice_lines(start, stop), stop - start, column_schema)
         if isinstance(batch, pa.RecordBatch):
             parsed.append(((start, stop), batch))
         else:
@@ -94,9 +98,9 @@ def _object_line_mask(chunk: LineChunk) -> Mask:
     if not chunk.data:
         return np.zeros(len(chunk), dtype=bool)
     data = np.frombuffer(chunk.data, np.uint8)
-    starts = np.concatenate([[0], chunk.ends[:-1] + 1])
-    sizes = chunk.ends - starts
-    last = np.maximum(chunk.ends - 1, 0)
+    starts = np.concatenate([[0], chunk.line_ends[:-1] + 1])
+    sizes = chunk.line_ends - starts
+    last = np.maximum(chunk.line_ends - 1, 0)
     last = np.maximum(last - ((data[last] == CR) & (sizes > 0)), 0)
     first = np.minimum(starts, len(data) - 1)
     plain = (data[first] == OPENING_BRACE) & (data[last] == CLOSING_BRACE)
@@ -112,7 +116,7 @@ def _true_ranges(mask: Mask) -> list[LineRange]:
 
 
 def _split_range(start: int, stop: int, faulty_line: int | None) -> list[LineRange]:
-    """Split the range of lines `[start, stop)` into smaller ranges, after parsing failed.
+    """Split the range of lines `[start, stop)` into smaller ranges after parsing has failed.
 
     If the faulty line is known, return the ranges before and after this line; otherwise, return
     parts of equal size, or nothing if the range is short.
@@ -133,28 +137,28 @@ def _split_range(start: int, stop: int, faulty_line: int | None) -> list[LineRan
     )
 
 
-def _parse_columns(
-    data: bytes | memoryview, line_count: int, columns: ColumnSchema
+def _parse_line_range(
+    data: bytes | memoryview, line_count: int, column_schema: ColumnSchema
 ) -> pa.RecordBatch | int | None:
-    """Parse lines into columns.
+    """Parse a range of lines into columns in one call of the JSON reader.
 
     Args:
         data: The lines, separated by LF.
         line_count: Number of lines.
-        columns: Expected fields.
+        column_schema: Expected fields.
 
     Returns:
         The columns; if parsing failed, the index of the faulty line, or None if it is unknown.
     """
-    if columns.has_other_fields and not _is_safe_to_ignore(bytes(data)):
+    if column_schema.has_other_fields and not _has_valid_ignored_fields(bytes(data)):
         return None
-    on_unexpected = "ignore" if columns.has_other_fields else "error"
+    on_unexpected = "ignore" if column_schema.has_other_fields else "error"
     try:
         table = pa.json.read_json(
             pa.BufferReader(data),
             pa.json.ReadOptions(use_threads=False, block_size=len(data) + 1),
             pa.json.ParseOptions(
-                explicit_schema=columns.arrow_schema, unexpected_field_behavior=on_unexpected
+                explicit_schema=column_schema.arrow_schema, unexpected_field_behavior=on_unexpected
             ),
         )
         batch = table.combine_chunks().to_batches()[0]
@@ -165,8 +169,8 @@ def _parse_columns(
     return batch if len(batch) == line_count else None
 
 
-def _is_safe_to_ignore(data: bytes) -> bool:
-    """Whether even ignored fields, which Arrow does not fully check, are valid JSON."""
+def _has_valid_ignored_fields(data: bytes) -> bool:
+    """Whether the ignored fields, which Arrow does not fully check, are valid JSON in UTF-8."""
     return not _has_unusual_json(data) and _is_utf8(data)
 
 

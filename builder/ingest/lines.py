@@ -27,7 +27,7 @@ UTF8_OR_WINDOWS_1252 = "utf-8 or windows-1252"
 """Encoding of files in which each line is UTF-8 or, if it is not valid UTF-8, windows-1252."""
 BOM = b"\xef\xbb\xbf"
 MAX_COMPRESSION_RATIO = 200
-"""Maximum ratio of decompressed to compressed size; that of real logs is below 50."""
+"""Maximum ratio of decompressed to compressed size; real logs have ratios below 50."""
 MIN_BOMB_BYTES = 64 * 2**20
 """Decompressed size in bytes up to which the compression ratio is not checked."""
 
@@ -70,8 +70,8 @@ class LineChunk:
     is_unterminated: bool = False
 
     @cached_property
-    def ends(self) -> NDArray[np.int64]:
-        """End offset of each line (int64[lines]): the offset of its LF or, at the end, the size."""
+    def line_ends(self) -> NDArray[np.int64]:
+        """End offsets of the lines (int64[lines]): offsets of the LFs, and the size of the data."""
         if self.data is None:
             return np.zeros(0, dtype=np.int64)
         data = np.frombuffer(self.data, np.uint8)
@@ -80,16 +80,16 @@ class LineChunk:
         return np.concatenate([*ends, [len(data)]])
 
     def __len__(self) -> int:
-        return len(self.ends)
+        return len(self.line_ends)
 
-    def lines(self, start: int, stop: int) -> bytes | memoryview:
+    def slice_lines(self, start: int, stop: int) -> bytes | memoryview:
         """Return the bytes of the lines `[start, stop)`."""
-        first = int(self.ends[start - 1]) + 1 if start else 0
-        return (self.data or b"")[first : int(self.ends[stop - 1])]
+        first = int(self.line_ends[start - 1]) + 1 if start else 0
+        return (self.data or b"")[first : int(self.line_ends[stop - 1])]
 
-    def line(self, index: int) -> bytes | None:
+    def get_line(self, index: int) -> bytes | None:
         """Return the line at an index, without a trailing CR; None if the line is too long."""
-        return self._line_or_none(bytes(self.lines(index, index + 1)), index)
+        return self._line_or_none(bytes(self.slice_lines(index, index + 1)), index)
 
     def to_block(self) -> LineBlock:
         """Return the lines of the chunk as a block."""
@@ -104,7 +104,7 @@ class LineChunk:
         return line.removesuffix(b"\r")
 
 
-def read_blocks(
+def read_line_blocks(
     source: Source, max_line_bytes: int, encoding: str = "utf-8"
 ) -> Iterator[LineBlock]:
     """Yield the lines of a file in blocks of a few megabytes.
@@ -119,7 +119,7 @@ def read_blocks(
     Raises:
         FormatError: the file cannot be opened.
     """
-    for chunk in read_chunks(source, max_line_bytes, encoding=encoding):
+    for chunk in read_line_chunks(source, max_line_bytes, encoding=encoding):
         yield chunk.to_block()
 
 
@@ -140,48 +140,52 @@ def read_byte_chunks(source: Source) -> Iterator[tuple[bytes, str | None]]:
                 return
 
 
-def read_chunks(
-    source: Source, max_line_bytes: int, size: int = CHUNK, encoding: str = "utf-8"
+def read_line_chunks(
+    source: Source, max_line_bytes: int, chunk_bytes: int = CHUNK, encoding: str = "utf-8"
 ) -> Iterator[LineChunk]:
-    """Yield the lines of a file in chunks of about `size` bytes.
+    """Yield the lines of a file in chunks of about `chunk_bytes` bytes.
 
     Args:
         source: The file.
         max_line_bytes: Maximum length of a line in bytes; longer lines are skipped.
-        size: Approximate size of a chunk in bytes.
-        encoding: Text encoding of the file; see `read_blocks`.
+        chunk_bytes: Approximate size of a chunk in bytes.
+        encoding: Text encoding of the file; see `read_line_blocks`.
 
     Raises:
         FormatError: the file cannot be opened.
     """
-    for chunk in _read_raw_chunks(source, max_line_bytes, size):
-        yield chunk if encoding == "utf-8" else _to_utf8(chunk, encoding)
+    for chunk in _read_undecoded_chunks(source, max_line_bytes, chunk_bytes):
+        yield chunk if encoding == "utf-8" else _convert_chunk_to_utf8(chunk, encoding)
 
 
-def _to_utf8(chunk: LineChunk, encoding: str) -> LineChunk:
+def _convert_chunk_to_utf8(chunk: LineChunk, encoding: str) -> LineChunk:
     """Convert the text of a chunk from another encoding to UTF-8."""
     if chunk.data is None:
         return chunk
     data = bytes(chunk.data)
     if encoding == UTF8_OR_WINDOWS_1252:
         lines = data.split(b"\n")
-        utf8 = [line if is_utf8(line) else _recode_to_utf8(line, "windows-1252") for line in lines]
+        utf8 = [
+            line if is_utf8(line) else _transcode_to_utf8(line, "windows-1252") for line in lines
+        ]
         return replace(chunk, data=b"\n".join(utf8))
-    return replace(chunk, data=_recode_to_utf8(data, encoding))
+    return replace(chunk, data=_transcode_to_utf8(data, encoding))
 
 
-def _recode_to_utf8(data: bytes, encoding: str) -> bytes:
+def _transcode_to_utf8(data: bytes, encoding: str) -> bytes:
     """Convert text from an encoding to UTF-8; keep bytes that are not valid in the encoding."""
     return data.decode(encoding, "surrogateescape").encode("utf-8", "surrogateescape")
 
 
-def _read_raw_chunks(source: Source, max_line_bytes: int, size: int) -> Iterator[LineChunk]:
+def _read_undecoded_chunks(
+    source: Source, max_line_bytes: int, chunk_bytes: int
+) -> Iterator[LineChunk]:
     """Yield the lines of a file in chunks, in their original encoding."""
     first, rest, starts_mid_line = 1, b"", False
     with open_decompressed(source) as file:
         reader = _BoundedReader(file, source)
         while reader.fault is None:
-            data = np.empty(len(rest) + size, np.uint8).data
+            data = np.empty(len(rest) + chunk_bytes, np.uint8).data
             data[: len(rest)] = rest
             count = reader.fill(data[len(rest) :])
             if not count and reader.fault is None:
@@ -212,7 +216,7 @@ def _read_raw_chunks(source: Source, max_line_bytes: int, size: int) -> Iterator
 
 
 def _find_last_newline(data: memoryview, start: int, stop: int) -> int | None:
-    """Return the offset of the last LF from `start` to before `stop`; None if there is none."""
+    """Return the offset of the last LF in `data[start:stop]`; None if there is none."""
     for last in range(stop, start, -SCAN_BYTES):
         block = bytes(data[max(start, last - SCAN_BYTES) : last])
         if (index := block.rfind(b"\n")) >= 0:

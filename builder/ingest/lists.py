@@ -13,13 +13,13 @@ def list_lengths(lists: pa.Array) -> Rows:
     return np.asarray(lists.value_lengths().fill_null(0), dtype=np.int64)
 
 
-def build_list_array(sizes: Rows, items: pa.Array) -> pa.Array:
+def build_list_array(lengths: Rows, items: pa.Array) -> pa.Array:
     """Build an Arrow list array from the length of each list and the concatenated items.
 
     Raises:
         pyarrow.ArrowInvalid: there are more than 2**31 - 1 items, the maximum of an Arrow array.
     """
-    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
     return pa.ListArray.from_arrays(offsets.cast(pa.int32()), items)
 
 

@@ -15,7 +15,7 @@ def has_column(schema: pa.Schema, name: str) -> bool:
     return name in schema.names or _has_struct_field(schema, name)
 
 
-def existing_names(schema: pa.Schema, names: Iterable[str]) -> list[str]:
+def existing_column_names(schema: pa.Schema, names: Iterable[str]) -> list[str]:
     """Return the names that refer to a column or struct field of a schema, without duplicates."""
     return [name for name in dict.fromkeys(names) if has_column(schema, name)]
 
@@ -35,7 +35,7 @@ def _has_struct_field(schema: pa.Schema, name: str) -> bool:
 
 def select_columns(batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
     """Select columns and struct fields of a batch by name; ignore names that do not exist."""
-    columns = {name: get_column(batch, name) for name in existing_names(batch.schema, names)}
+    columns = {name: get_column(batch, name) for name in existing_column_names(batch.schema, names)}
     return pa.record_batch(columns) if columns else batch.select([])
 
 

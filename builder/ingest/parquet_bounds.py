@@ -2,7 +2,7 @@
 
 With dictionary encoding, a few bytes can repeat a long text a million times. Rows are therefore
 decoded in small groups, which are combined into batches of a useful size. Reading stops if the
-decoded size exceeds the file size by a maximum ratio, the same as for text files (see `lines`).
+ratio of the decoded size to the file size exceeds the same maximum as for text files (see `lines`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,11 +25,11 @@ class DecompressionBombError(ValueError):
     """Error raised for a decompression bomb: a file whose compression ratio exceeds the maximum."""
 
 
-def bounded_batches(
+def read_bounded_batches(
     file: pq.ParquetFile,
     file_bytes: int,
     max_rows: int,
-    decoded_rows: int,
+    rows_decoded_at_once: int,
     columns: Sequence[str] | None = None,
     decoders: Decoders = NO_DECODERS,
 ) -> Iterator[pa.RecordBatch]:
@@ -39,8 +39,8 @@ def bounded_batches(
         file: The Parquet file.
         file_bytes: Size of the file in bytes.
         max_rows: Approximate maximum number of rows per batch.
-        decoded_rows: Number of rows decoded at a time. Memory may hold this many copies of a long
-            text if its column is dictionary-encoded.
+        rows_decoded_at_once: Number of rows decoded at a time. Memory may hold this many copies
+            of a long text if its column is dictionary-encoded.
         columns: Column names, possibly dotted (see `nested`); None for all columns.
         decoders: Functions that decode values that are not UTF-8, by name of the binary column.
             Without a function, such values become null.
@@ -52,9 +52,9 @@ def bounded_batches(
     max_total_bytes = max(MAX_COMPRESSION_RATIO * file_bytes, MIN_BOMB_BYTES)
     total_bytes = part_bytes = count = 0
     parts: list[pa.RecordBatch] = []
-    for batch in file.iter_batches(decoded_rows, columns=columns, use_threads=False):
+    for batch in file.iter_batches(rows_decoded_at_once, columns=columns, use_threads=False):
         selected = batch if columns is None else select_columns(batch, columns)
-        part = _binary_to_text(selected.cast(_decoded_schema(selected.schema)), decoders)
+        part = _binary_columns_to_text(selected.cast(_plain_schema(selected.schema)), decoders)
         total_bytes, part_bytes, count = (
             total_bytes + part.nbytes,
             part_bytes + part.nbytes,
@@ -70,27 +70,27 @@ def bounded_batches(
         yield _concat_batches(parts)
 
 
-def _decoded_schema(schema: pa.Schema) -> pa.Schema:
+def _plain_schema(schema: pa.Schema) -> pa.Schema:
     """Replace dictionary and string view types in a schema with plain types."""
-    return pa.schema([pa.field(field.name, _decoded_type(field.type)) for field in schema])
+    return pa.schema([pa.field(field.name, _plain_type(field.type)) for field in schema])
 
 
-def _decoded_type(dtype: pa.DataType) -> pa.DataType:
+def _plain_type(dtype: pa.DataType) -> pa.DataType:
     """Return the plain type for a dictionary or string view type, or for a list of such a type."""
     if pa.types.is_dictionary(dtype):
         return dtype.value_type
     if pa.types.is_string_view(dtype):
         return pa.string()
     if pa.types.is_list(dtype):
-        return pa.list_(_decoded_type(dtype.value_type))
+        return pa.list_(_plain_type(dtype.value_type))
     if pa.types.is_large_list(dtype):
-        return pa.large_list(_decoded_type(dtype.value_type))
+        return pa.large_list(_plain_type(dtype.value_type))
     return dtype
 
 
-def holds_binary(dtype: pa.DataType) -> bool:
+def contains_binary(dtype: pa.DataType) -> bool:
     """Whether an Arrow type is binary or a list of binary; some programs store text in both."""
-    return _is_binary_type(dtype.value_type if is_list(dtype) else dtype)
+    return _is_binary_type(dtype.value_type if is_list_type(dtype) else dtype)
 
 
 def _is_binary_type(dtype: pa.DataType) -> bool:
@@ -98,29 +98,31 @@ def _is_binary_type(dtype: pa.DataType) -> bool:
     return bool(pa.types.is_binary(dtype) or pa.types.is_large_binary(dtype))
 
 
-def is_list(dtype: pa.DataType) -> bool:
+def is_list_type(dtype: pa.DataType) -> bool:
     """Whether an Arrow type is a list, with 32-bit or 64-bit offsets."""
     return bool(pa.types.is_list(dtype) or pa.types.is_large_list(dtype))
 
 
-def _binary_to_text(batch: pa.RecordBatch, decoders: Decoders) -> pa.RecordBatch:
+def _binary_columns_to_text(batch: pa.RecordBatch, decoders: Decoders) -> pa.RecordBatch:
     """Convert the binary columns of a batch to strings."""
-    if not any(holds_binary(dtype) for dtype in batch.schema.types):
+    if not any(contains_binary(dtype) for dtype in batch.schema.types):
         return batch
     columns = [
-        _to_text(column, decoders.get(name, _to_null)) if holds_binary(column.type) else column
+        _binary_column_to_text(column, decoders.get(name, _decode_to_none))
+        if contains_binary(column.type)
+        else column
         for name, column in zip(batch.schema.names, batch.columns, strict=True)
     ]
     return pa.record_batch(columns, names=batch.schema.names)
 
 
-def _to_null(_: bytes) -> None:
+def _decode_to_none(_: bytes) -> None:
     """Return None for a value that is not valid UTF-8; this is the default decoder."""
 
 
-def _to_text(column: pa.Array, decode: Decoder) -> pa.Array:
+def _binary_column_to_text(column: pa.Array, decode: Decoder) -> pa.Array:
     """Convert a binary column to strings; apply `decode` to values that are not UTF-8."""
-    dtype = pa.list_(pa.string()) if is_list(column.type) else pa.string()
+    dtype = pa.list_(pa.string()) if is_list_type(column.type) else pa.string()
     try:
         return column.cast(dtype)
     except pa.ArrowInvalid:
@@ -128,7 +130,7 @@ def _to_text(column: pa.Array, decode: Decoder) -> pa.Array:
 
 
 def _decode_value(value: Any, decode: Decoder) -> Any:
-    """Decode bytes, or each item of a list, as UTF-8 or, if invalid, with `decode`; keep None."""
+    """Decode bytes, or each item of a list, as UTF-8; if invalid, call `decode`. Keep None."""
     if isinstance(value, list):
         return [_decode_value(item, decode) for item in value]
     try:

@@ -12,7 +12,7 @@ from builder.ingest.parquet_bounds import (
     NO_DECODERS,
     Decoders,
     DecompressionBombError,
-    bounded_batches,
+    read_bounded_batches,
 )
 from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.sources import Source
@@ -28,12 +28,12 @@ NumberedBatch = tuple[int, pa.RecordBatch]
 Row = dict[str, Any]
 
 
-def numbered_batches(
+def read_numbered_batches(
     file: pq.ParquetFile,
     file_bytes: int,
     columns: Sequence[str],
     max_rows: int = ROWS_PER_BATCH,
-    decoded_rows: int = DECODED_ROWS,
+    rows_decoded_at_once: int = DECODED_ROWS,
     decoders: Decoders = NO_DECODERS,
 ) -> Iterator[NumberedBatch]:
     """Yield batches of a Parquet file, each with the 1-based number of its first row.
@@ -43,7 +43,7 @@ def numbered_batches(
         file_bytes: Size of the file in bytes.
         columns: Column names, possibly dotted (see `nested`).
         max_rows: Approximate maximum number of rows per batch.
-        decoded_rows: Number of rows decoded at a time.
+        rows_decoded_at_once: Number of rows decoded at a time.
         decoders: Functions that decode values that are not UTF-8, by name of the binary column.
             Without a function, such values become null.
 
@@ -52,7 +52,9 @@ def numbered_batches(
     """
     number = 1
     utc = _utc_columns(file)
-    for batch in bounded_batches(file, file_bytes, max_rows, decoded_rows, columns, decoders):
+    for batch in read_bounded_batches(
+        file, file_bytes, max_rows, rows_decoded_at_once, columns, decoders
+    ):
         yield number, _cast_to_microseconds(batch, utc)
         number += batch.num_rows
 
@@ -81,22 +83,22 @@ def _cast_to_microseconds(batch: pa.RecordBatch, utc_columns: Collection[str]) -
     return pa.record_batch(columns, names=batch.schema.names)
 
 
-def numbered_rows(
+def read_numbered_rows(
     file: pq.ParquetFile,
     file_bytes: int,
     columns: Sequence[str],
     max_rows: int = ROWS_PER_BATCH,
-    decoded_rows: int = DECODED_ROWS,
+    rows_decoded_at_once: int = DECODED_ROWS,
     decoders: Decoders = NO_DECODERS,
 ) -> Iterator[tuple[int, Row | str]]:
-    """Yield the 1-based number of every row of a Parquet file, with the row or its reject reason.
+    """Yield each row of a Parquet file as its 1-based number and its values or reject reason.
 
-    See `numbered_batches` for the arguments.
+    See `read_numbered_batches` for the arguments.
     """
     number = 0
     try:
-        for first, batch in numbered_batches(
-            file, file_bytes, columns, max_rows, decoded_rows, decoders
+        for first, batch in read_numbered_batches(
+            file, file_bytes, columns, max_rows, rows_decoded_at_once, decoders
         ):
             number = first + batch.num_rows - 1
             yield from enumerate(batch_to_rows(batch), first)
@@ -117,7 +119,7 @@ def batch_to_rows(batch: pa.RecordBatch) -> list[Row | str]:
 
 @contextmanager
 def convert_parquet_errors(source: Source) -> Iterator[None]:
-    """Convert errors raised by the Parquet reader to FormatError in a `with` block.
+    """Context manager that converts errors raised by the Parquet reader to FormatError.
 
     Raises:
         FormatError: the file cannot be read as Parquet.

@@ -57,7 +57,7 @@ def may_need_normalization(texts: pl.Series) -> npt.NDArray[np.bool_]:
             is_unclean[np.searchsorted(ends, start, side="right") - 1 :] = True
             break
         for positions in (
-            _control_positions(block, first),
+            _control_character_positions(block, first),
             _unclean_non_latin_positions(block, non_latin),
         ):
             is_unclean[np.searchsorted(ends, positions + start, side="right") - 1] = True
@@ -89,19 +89,19 @@ def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
     return plain
 
 
-def _control_positions(block: Bytes, scanned: Bytes) -> Positions:
+def _control_character_positions(block: Bytes, scanned_bytes: Bytes) -> Positions:
     """Return the offsets of control characters in a block of UTF-8 bytes.
 
     Args:
         block: Bytes to scan, followed by lookahead bytes.
-        scanned: Bytes to scan.
+        scanned_bytes: Bytes to scan.
     """
-    is_control = scanned < SPACE
-    is_control &= scanned != LF
-    is_control &= scanned != TAB
-    is_control |= scanned == DELETE
-    second = block[1 : len(scanned) + 1]
-    is_c1 = scanned[: len(second)] == C1_LEAD
+    is_control = scanned_bytes < SPACE
+    is_control &= scanned_bytes != LF
+    is_control &= scanned_bytes != TAB
+    is_control |= scanned_bytes == DELETE
+    second = block[1 : len(scanned_bytes) + 1]
+    is_c1 = scanned_bytes[: len(second)] == C1_LEAD
     is_c1 &= second < C1_END
     is_control[: len(second)] |= is_c1
     return np.flatnonzero(is_control)

@@ -31,7 +31,7 @@ EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - local times are counted from it
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
+def to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
     """Convert a column of times to Unix seconds (int64); null where the result is uncertain.
 
     Args:
@@ -40,20 +40,24 @@ def unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
     """
     if pa.types.is_string(times.type):
         is_iso = params.time_format is None
-        return _from_texts(times, params) if is_iso else pa.nulls(len(times), pa.int64())
+        return _texts_to_unix_seconds(times, params) if is_iso else pa.nulls(len(times), pa.int64())
     if pa.types.is_timestamp(times.type):
-        return _from_timestamps(times, params)
+        return _timestamps_to_unix_seconds(times, params)
     if pa.types.is_floating(times.type):
-        return _from_numbers(times.cast(pa.float64()).fill_null(np.nan).to_numpy(), params)
-    return _from_numbers(times.cast(pa.int64()).fill_null(LATEST * 10_000).to_numpy(), params)
+        return _numbers_to_unix_seconds(
+            times.cast(pa.float64()).fill_null(np.nan).to_numpy(), params
+        )
+    return _numbers_to_unix_seconds(
+        times.cast(pa.int64()).fill_null(LATEST * 10_000).to_numpy(), params
+    )
 
 
-def _from_numbers(
-    values: NDArray[np.int64] | NDArray[np.float64], params: TimeParameters
+def _numbers_to_unix_seconds(
+    numbers: NDArray[np.int64] | NDArray[np.float64], params: TimeParameters
 ) -> pa.Array:
     """Convert numbers to Unix seconds; numbers outside the supported range become null."""
     with np.errstate(invalid="ignore"):
-        seconds = values // (1000 if params.time_unit == "ms" else 1)
+        seconds = numbers // (1000 if params.time_unit == "ms" else 1)
         is_certain = (seconds >= -LATEST) & (
             seconds <= LATEST
         )  # the absolute of -2**63 is negative
@@ -61,7 +65,7 @@ def _from_numbers(
     return pa.array(whole, mask=~is_certain)
 
 
-def _from_timestamps(times: pa.Array, params: TimeParameters) -> pa.Array:
+def _timestamps_to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
     """Convert Arrow timestamps to Unix seconds; null if before 1970 or ambiguous in their zone."""
     counts = times.cast(pa.int64())
     is_null = counts.is_null().to_numpy(zero_copy_only=False)
@@ -74,7 +78,7 @@ def _from_timestamps(times: pa.Array, params: TimeParameters) -> pa.Array:
     return pa.array(seconds, mask=is_null | (values < 0) | (seconds > LATEST))
 
 
-def _from_texts(times: pa.Array, params: TimeParameters) -> pa.Array:
+def _texts_to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
     """Convert numeric or ISO 8601 strings to Unix seconds; other strings become null."""
     text = pl.col("text")
     local = text.str.replace(" ", "T", literal=True).str.slice(0, 19)
@@ -84,10 +88,12 @@ def _from_texts(times: pa.Array, params: TimeParameters) -> pa.Array:
             local.str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False).dt.epoch("s")
         ),
         is_naive=~text.str.contains(r"(?:Z|[+-][0-9]{2}:[0-9]{2})$"),
-        offset=_extract_utc_offset(text),
+        offset=_utc_offset_expression(text),
     )
     if parts["number"].null_count() < len(parts):
-        return _from_numbers(parts["number"].fill_null(LATEST * 10_000).to_numpy(), params)
+        return _numbers_to_unix_seconds(
+            parts["number"].fill_null(LATEST * 10_000).to_numpy(), params
+        )
     seconds = parts["local"].fill_null(0).to_numpy() - parts["offset"].to_numpy()
     is_certain = parts["local"].is_not_null().to_numpy()
     is_naive = parts["is_naive"].fill_null(value=False).to_numpy() & is_certain
@@ -98,7 +104,7 @@ def _from_texts(times: pa.Array, params: TimeParameters) -> pa.Array:
     return pa.array(seconds, mask=~is_certain)
 
 
-def _extract_utc_offset(text: pl.Expr) -> pl.Expr:
+def _utc_offset_expression(text: pl.Expr) -> pl.Expr:
     """Return an expression for the UTC offset at the end of a string, in seconds; 0 if missing."""
     hours, minutes = (
         text.str.extract(OFFSET, group).cast(pl.Int64, strict=False) for group in (2, 3)

@@ -53,7 +53,7 @@ def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -
             return seconds
         raise RejectError("bad_time")
     try:
-        timestamp = parse_iso(value) if isinstance(value, str) else value
+        timestamp = parse_iso_datetime(value) if isinstance(value, str) else value
         if isinstance(timestamp, date) and not isinstance(timestamp, datetime):
             timestamp = datetime.combine(timestamp, time())
         if isinstance(timestamp, datetime):
@@ -64,7 +64,7 @@ def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -
     raise RejectError("bad_time")
 
 
-def parse_iso(text: str) -> datetime:
+def parse_iso_datetime(text: str) -> datetime:
     """Parse an ISO 8601 string; a date with a UTC offset (`xsd:date`) is parsed as midnight.
 
     Raises:

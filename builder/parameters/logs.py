@@ -13,10 +13,10 @@ from builder.plugins import find_plugins
 
 LOG_FORMATS = ("auto", "jsonl", "parquet", "csv", "tsv")
 LOG_READERS = {
-    "yandex": "builder.ingest.logs.yandex:read_2011",
-    "yandex-2014": "builder.ingest.logs.yandex:read_2014",
+    "yandex": "builder.ingest.logs.yandex:read_2011_log",
+    "yandex-2014": "builder.ingest.logs.yandex:read_2014_log",
     "sogou": "builder.ingest.logs.sogou:read_impressions",
-    "pyclick": "builder.ingest.logs.pyclick:read_pages",
+    "pyclick": "builder.ingest.logs.pyclick:read_result_pages",
 }
 """Import path of the reader of each record format (`LogReader`)."""
 

@@ -78,7 +78,7 @@ def test_models_are_compared_on_it(tmp_path: Path, definition: Path, capsys: Cap
     found = json.loads(capsys.readouterr().out)
     assert (found["train"], found["test"]) == (6, 2)
     assert run("clicks", "compare", log, *options[:4]) == 1
-    assert "expected a header with query and results or url" in capsys.readouterr().err
+    assert "expected a header with query and either results or url" in capsys.readouterr().err
 
 
 def test_changes_of_crawls_under_other_names(

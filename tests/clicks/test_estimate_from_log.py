@@ -299,7 +299,7 @@ def test_invalid_arguments(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"the columns query, results .*; missing: "):
         estimate_from_log(tmp_path / "other.parquet", "sdbn", out)
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(FormatError, match="expected a header with query and results or url"):
+    with pytest.raises(FormatError, match="expected a header with query and either results or url"):
         estimate_from_log(tmp_path / "other.csv", "sdbn", out)
     assert not out.exists()
 

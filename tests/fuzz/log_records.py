@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from builder.ingest.logs.cell_lists import parse_text_lists
+from builder.ingest.logs.cell_lists import parse_lists_stored_as_text
 from builder.ingest.logs.impression import Impression, parse_impression
-from builder.ingest.parquet_rows import numbered_rows
+from builder.ingest.parquet_rows import read_numbered_rows
 from builder.ingest.rejects import RejectError
 from builder.parameters import LogFields, LogParameters
 from tests.fuzz.specified import INTERVAL, judge
@@ -227,7 +227,7 @@ def parquet_rows(draw: random.Random, count: int, params: LogParameters) -> tupl
     file = io.BytesIO()
     pq.write_table(table, file, row_group_size=draw.choice((7, 100, count)))
     data = file.getvalue()
-    rows = numbered_rows(
+    rows = read_numbered_rows(
         pq.ParquetFile(io.BytesIO(data)),
         len(data),
         table.column_names,
@@ -237,7 +237,7 @@ def parquet_rows(draw: random.Random, count: int, params: LogParameters) -> tupl
 
 
 def _judged_row(row: dict[str, Any] | str, params: LogParameters) -> Impression | str:
-    record = row if isinstance(row, str) else parse_text_lists(row, params)
+    record = row if isinstance(row, str) else parse_lists_stored_as_text(row, params)
     return record if isinstance(record, str) else judge(record, params)
 
 

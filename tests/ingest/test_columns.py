@@ -140,8 +140,8 @@ def test_files_of_a_log_without_a_column_that_others_have_are_noted(tmp_path: Pa
     ledger, _ = ingest(tmp_path, files, repeats="keep")
     assert ledger.notes == [
         (
-            "column 'user' is missing from 1 of 4 files, such as b.csv; if the "
-            "column has another name in such files, rename it"
+            "column 'user' is missing from 1 of 4 files, such as b.csv; if "
+            "it has a different name in those files, rename it"
         )
     ]
 
@@ -152,8 +152,8 @@ def test_files_of_a_crawl_without_titles_are_noted_if_others_have_titles(tmp_pat
     notes = [note for note in _ingest_crawl(tmp_path, files).notes if "column" in note]
     assert notes == [
         (
-            "column 'title' is missing from 2 of 3 files, such as b.csv; if the "
-            "column has another name in such files, rename it"
+            "column 'title' is missing from 2 of 3 files, such as b.csv; if "
+            "it has a different name in those files, rename it"
         )
     ]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from builder.errors import FormatError
 from builder.ingest import lines as module
-from builder.ingest.lines import read_blocks
+from builder.ingest.lines import read_line_blocks
 from builder.io.sources import Source
 from tests.thorough import examples
 
@@ -21,7 +21,7 @@ def read(path: Path, most: int = 1000) -> tuple[list[bytes | None], list[str]]:
     """All lines of a file, and its faults; line numbers are checked on the way."""
     found: list[bytes | None] = []
     faults = []
-    for block in read_blocks(Source(path, path.name), most):
+    for block in read_line_blocks(Source(path, path.name), most):
         assert block.first_line_number == len(found) + 1
         found += block.lines
         faults += [block.fault] if block.fault else []

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from builder.ingest.parquet_rows import numbered_batches
+from builder.ingest.parquet_rows import read_numbered_batches
 from builder.ingest.rejects import RejectError
 from builder.ingest.timestamps import parse_time
 from builder.io.sources import Source
@@ -83,6 +83,6 @@ def test_int96_timestamps_are_in_utc(tmp_path: Path) -> None:
             (records,) = read_impressions(Source(path, "log"), None, params)
             assert records.rejects == []
             with pq.ParquetFile(path) as file:
-                ((_, batch),) = numbered_batches(file, path.stat().st_size, [name])
+                ((_, batch),) = read_numbered_batches(file, path.stat().st_size, [name])
             assert (batch[0].type.tz == "UTC") is is_int96
             assert parse_time(batch[0][0].as_py(), params) == seconds

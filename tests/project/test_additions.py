@@ -73,8 +73,8 @@ def read_words(source, interval, params):
 ''',
         "builder/parameters/logs.py",
         {
-            '    "yandex": "builder.ingest.logs.yandex:read_2011",\n': (
-                '    "yandex": "builder.ingest.logs.yandex:read_2011",\n'
+            '    "yandex": "builder.ingest.logs.yandex:read_2011_log",\n': (
+                '    "yandex": "builder.ingest.logs.yandex:read_2011_log",\n'
                 '    "spaces": "builder.ingest.spaces:read_words",\n'
             )
         },

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.imports.import_log import ImportLog
-from builder.ingest.lines import BOM, read_chunks
+from builder.ingest.lines import BOM, read_line_chunks
 from builder.io.sources import Source
 from builder.queries.text_audit import FAULTS
 from schemas import GRADES
@@ -147,7 +147,7 @@ def read_url_list(path: Path, name: str, log: ImportLog) -> Iterator[tuple[str, 
 def _read_numbered_lines(path: Path, name: str, log: ImportLog) -> Iterator[tuple[int, str]]:
     """Yield (line number, text) of each valid line of a file; add the other lines to the log."""
     line_end_counts = [0, 0]
-    for chunk in read_chunks(Source(path, name), MAX_LINE_BYTES):
+    for chunk in read_line_chunks(Source(path, name), MAX_LINE_BYTES):
         lines = [] if chunk.data is None else bytes(chunk.data).split(b"\n")
         for number, raw in enumerate(lines, chunk.first_line_number):
             log.records_read += 1

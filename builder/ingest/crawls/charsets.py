@@ -1,10 +1,10 @@
 """Decodes the bytes of a page to text.
 
-The charset is determined by the first of these that is available: the byte order mark, the label in
-a header, the meta element of the page, UTF-8 if the bytes are valid UTF-8, and statistics of the
-bytes, which are unreliable for short texts. Labels have the meaning that the WHATWG Encoding
-Standard gives them; for example, `iso-8859-1` means windows-1252. Labels that the standard does not
-define, such as `base64`, are ignored.
+The charset is given by the byte order mark, otherwise by the label in a header, otherwise by the
+meta element of the page. Without any of these, it is UTF-8 if the bytes are valid UTF-8; otherwise,
+it is detected statistically, which is unreliable for short texts. Labels are interpreted according
+to the WHATWG Encoding Standard; for example, `iso-8859-1` means windows-1252. Labels that the
+standard does not define, such as `base64`, are ignored.
 """
 
 import codecs
@@ -33,7 +33,7 @@ codecs of the same names reject some of the bytes that the standard allows."""
 MAC_CYRILLIC = dict.fromkeys(("x-mac-cyrillic", "x-mac-ukrainian"), "mac-cyrillic")
 """Maps WHATWG encoding labels that resiliparse does not support to Python codecs."""
 DECLARATION_SEARCH_BYTES = 2048
-"""Number of leading bytes of a page in which a charset declaration is looked for."""
+"""Number of leading bytes of a page that are searched for a charset declaration."""
 _DECLARATION = re.compile(rb"charset|encoding", re.IGNORECASE)
 _NON_ASCII, _ESCAPED = re.compile(r"[^\x00-\x7f]"), re.compile(r"[\udc80-\udcff]")
 _C1 = {code: chr(code) if character == "\ufffd" else character for code, character in C1.items()}
@@ -68,16 +68,18 @@ def decode(body: bytes, label: str | None, *, is_html: bool = True) -> str:
         encoding = _detect_codec(body, is_html=True)
     text = _decode_mixed_utf8(data) if encoding in (None, UTF8) else None
     return (
-        _decode_as(data, encoding or _detect_codec(body, is_html=is_html)) if text is None else text
+        _decode_with_fallbacks(data, encoding or _detect_codec(body, is_html=is_html))
+        if text is None
+        else text
     )
 
 
 def _detect_codec(body: bytes, *, is_html: bool) -> str:
-    """Return the codec that a page declares; otherwise, the codec that fits the bytes best."""
+    """Return the codec that a page declares; if it declares none, the most likely codec."""
     return python_codec(detect_encoding(body, from_html_meta=is_html)) or UTF8
 
 
-def _decode_as(data: bytes, encoding: str) -> str:
+def _decode_with_fallbacks(data: bytes, encoding: str) -> str:
     """Decode bytes with a codec; if some bytes are invalid, try UTF-8, then windows-1252."""
     if encoding == WINDOWS_1252:
         return data.decode("latin-1").translate(_C1)
@@ -90,7 +92,7 @@ def _decode_as(data: bytes, encoding: str) -> str:
 
 
 def _decode_mixed_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 text that may contain some windows-1252 characters, such as from a template.
+    """Decode UTF-8 text that may contain some windows-1252 characters, as in pages of mixed origin.
 
     An incomplete character at the end is dropped. Return None if all bytes are ASCII, or if at
     least half of the non-ASCII characters are not valid UTF-8.

@@ -21,8 +21,8 @@ class PageBlock(NamedTuple):
     Args:
         records: Number of records in the block.
         pages: Valid pages; columns `line`, `url`, `url_key`, `fetched_at`, `title`, `text`,
-            `truncated`, `is_shortened` (to `crawl.max_text_chars`), `language_hint`,
-            `published_at`, `modified_at`.
+            `truncated`, `is_shortened` (whether the text was cut to `crawl.max_text_chars`),
+            `language_hint`, `published_at`, `modified_at`.
         rejects: 1-based number and reject reason of every rejected record.
     """
 
@@ -32,31 +32,31 @@ class PageBlock(NamedTuple):
 
 
 def build_page_block(
-    raw: pl.DataFrame, rejects: list[Reject], interval: Interval, params: CrawlParameters
+    raw_pages: pl.DataFrame, rejects: list[Reject], interval: Interval, params: CrawlParameters
 ) -> PageBlock:
     """Validate raw pages, and return a block with the valid pages and all rejects.
 
     Args:
-        raw: Raw pages with the schema `page.RAW_SCHEMA`.
-        rejects: Record number and reject reason of each record that was rejected earlier.
+        raw_pages: Raw pages with the schema `page.RAW_SCHEMA`.
+        rejects: Record number and reject reason of each record that was rejected before validation.
         interval: Time interval of the snapshot.
         params: Section `[crawl]` of the definition.
     """
-    pages, rejected = _validate_or_bisect(raw, interval, params)
-    return PageBlock(raw.height + len(rejects), pages, rejects + rejected)
+    pages, rejected = _validate_or_bisect(raw_pages, interval, params)
+    return PageBlock(raw_pages.height + len(rejects), pages, rejects + rejected)
 
 
 def _validate_or_bisect(
-    raw: pl.DataFrame, interval: Interval, params: CrawlParameters
+    raw_pages: pl.DataFrame, interval: Interval, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[Reject]]:
     """Validate raw pages; on an unexpected exception, bisect to reject only the faulty pages."""
-    checked = value_or_reason(partial(validate_pages, raw, interval, params))
+    checked = value_or_reason(partial(validate_pages, raw_pages, interval, params))
     if not isinstance(checked, str):
         return checked
-    if raw.height == 1:
-        no_pages, _ = validate_pages(raw.clear(), interval, params)
-        return no_pages, [(raw["line"][0], checked)]
-    halves = raw[: raw.height // 2], raw[raw.height // 2 :]
+    if raw_pages.height == 1:
+        no_pages, _ = validate_pages(raw_pages.clear(), interval, params)
+        return no_pages, [(raw_pages["line"][0], checked)]
+    halves = raw_pages[: raw_pages.height // 2], raw_pages[raw_pages.height // 2 :]
     pages, rejected = zip(
         *(_validate_or_bisect(half, interval, params) for half in halves), strict=True
     )
@@ -64,12 +64,12 @@ def _validate_or_bisect(
 
 
 def validate_pages(
-    raw: pl.DataFrame, interval: Interval, params: CrawlParameters
+    raw_pages: pl.DataFrame, interval: Interval, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[Reject]]:
     """Normalize raw pages, and reject each invalid page with the first reason that applies.
 
     Args:
-        raw: Raw pages with the schema `page.RAW_SCHEMA`.
+        raw_pages: Raw pages with the schema `page.RAW_SCHEMA`.
         interval: Time interval of the snapshot; pages fetched outside it are rejected if
             `crawl.interval` is `enforce`.
         params: Section `[crawl]` of the definition.
@@ -77,21 +77,21 @@ def validate_pages(
     Returns:
         The valid pages, and the record number and reject reason of every rejected record.
     """
-    text = normalize_texts(raw["text"])
-    address = to_urls(raw["url"], params.address, params.scheme)
+    text = normalize_texts(raw_pages["text"])
+    address = to_urls(raw_pages["url"], params.address, params.scheme)
     is_long = text.str.len_chars() > params.max_text_chars
     if is_long.any():
         cut = text.str.slice(0, params.max_text_chars).str.strip_chars_end()
         text = pl.select(pl.when(is_long).then(cut).otherwise(text)).to_series()
     outside = ~pl.col("fetched_at").is_between(interval.start, interval.stop, closed="left")
-    checked = raw.with_columns(
+    checked = raw_pages.with_columns(
         pl.col("fetched_at").fill_null(interval.start),
         strip_credentials(to_single_lines(address)).alias("url"),
         url_keys(address).alias("url_key"),
-        to_single_lines(raw["title"]).alias("title"),
+        to_single_lines(raw_pages["title"]).alias("title"),
         text.alias("text"),
         is_long.alias("is_shortened"),
-        (is_long | raw["is_truncated"].fill_null(value=False)).alias("truncated"),
+        (is_long | raw_pages["is_truncated"].fill_null(value=False)).alias("truncated"),
     ).with_columns(
         pl.when(pl.col("url_key").is_null())
         .then(pl.lit("bad_url"))

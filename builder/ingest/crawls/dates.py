@@ -13,12 +13,12 @@ from email.utils import parsedate_to_datetime
 import orjson
 from resiliparse.parse.html import DocumentNode
 
-from builder.ingest.timestamps import parse_iso
+from builder.ingest.timestamps import parse_iso_datetime
 
 EARLIEST = 631_152_000
 """Unix time of 1990-01-01; earlier dates are ignored, since there were no web pages."""
 CLOCK_SKEW = 86_400
-"""Seconds by which a date may be after the fetch, to allow for time zones and wrong clocks."""
+"""Maximum seconds by which a date may be later than the fetch, for time zones and wrong clocks."""
 MAX_NODES = 10_000
 """Maximum number of JSON values that are visited in a JSON-LD block."""
 
@@ -74,30 +74,30 @@ def extract_dates(page: DocumentNode, fetched_at: int) -> tuple[int | None, int 
         fetched_at: Fetch time in Unix seconds; dates more than a day later are ignored.
     """
     linked = _json_ld_dates(page)
-    meta = _read_date_meta(page)
+    meta = _read_date_meta_elements(page)
     times = list(_read_time_elements(page))
     published = (
         *linked["datepublished"],
-        *_meta_values(meta, PUBLISHED_META),
-        *_labeled_dates(times, "published"),
+        *_meta_contents(meta, PUBLISHED_META),
+        *_time_element_dates(times, "published"),
     )
     modified = (
         *linked["datemodified"],
-        *_meta_values(meta, MODIFIED_META),
-        *_labeled_dates(times, "modified"),
+        *_meta_contents(meta, MODIFIED_META),
+        *_time_element_dates(times, "modified"),
     )
     return _first_valid_date(published, fetched_at), _first_valid_date(modified, fetched_at)
 
 
-def parse_date(text: str, fetched_at: int) -> int | None:
+def parse_date(date_text: str, fetched_at: int) -> int | None:
     """Convert an ISO 8601 or RFC 5322 date to Unix seconds; None if it is invalid or implausible.
 
     Args:
-        text: The date.
+        date_text: The date.
         fetched_at: Fetch time in Unix seconds; dates more than a day later are implausible.
     """
     try:
-        parsed = _parse_datetime(text.strip())
+        parsed = _parse_datetime(date_text.strip())
         seconds = int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
     except (ValueError, OverflowError, TypeError, IndexError):
         return None
@@ -107,25 +107,25 @@ def parse_date(text: str, fetched_at: int) -> int | None:
 def _parse_datetime(text: str) -> datetime:
     """Parse an ISO 8601 date, with or without a time, or an RFC 5322 date."""
     try:
-        return parse_iso(text)
+        return parse_iso_datetime(text)
     except ValueError:
         if text[:4].isdigit():
             return datetime.fromisoformat(text[:10])
         return parsedate_to_datetime(text)
 
 
-def _first_valid_date(texts: Iterable[str], fetched_at: int) -> int | None:
-    """Parse dates, and return the first plausible one in Unix seconds; None if there is none."""
-    dates = (parse_date(text, fetched_at) for text in texts)
+def _first_valid_date(date_texts: Iterable[str], fetched_at: int) -> int | None:
+    """Return the first plausible date among texts in Unix seconds; None if there is none."""
+    dates = (parse_date(text, fetched_at) for text in date_texts)
     return next((seconds for seconds in dates if seconds is not None), None)
 
 
-def _meta_values(meta: dict[str, str], names: Iterable[str]) -> Iterator[str]:
+def _meta_contents(meta: dict[str, str], names: Iterable[str]) -> Iterator[str]:
     """Yield the contents of the meta elements with the given names, in the order of the names."""
     return (meta[name] for name in names if name in meta)
 
 
-def _read_date_meta(page: DocumentNode) -> dict[str, str]:
+def _read_date_meta_elements(page: DocumentNode) -> dict[str, str]:
     """Return the contents of meta elements that may declare a date, by lowercase name.
 
     If several elements have the same name, the first is used.
@@ -151,18 +151,20 @@ def _read_time_elements(page: DocumentNode) -> Iterator[tuple[str, str]]:
         yield label + pubdate, element.getattr("datetime") or ""
 
 
-def _labeled_dates(times: Iterable[tuple[str, str]], kind: str) -> Iterator[str]:
+def _time_element_dates(labels_and_dates: Iterable[tuple[str, str]], kind: str) -> Iterator[str]:
     """Yield the dates of the `<time>` elements that are labeled as dates of the given kind.
 
     Args:
-        times: Label and date of each element.
+        labels_and_dates: Label and date of each element.
         kind: `published` or `modified`.
     """
-    return (time for label, time in times if any(word in label for word in TIME_LABELS[kind]))
+    return (
+        time for label, time in labels_and_dates if any(word in label for word in TIME_LABELS[kind])
+    )
 
 
 def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
-    """Return the publication and modification dates in the JSON-LD of a page, unparsed."""
+    """Return the unparsed publication and modification dates in the JSON-LD of a page, by key."""
     dates: dict[str, list[str]] = {"datepublished": [], "datemodified": []}
     for element in page.query_selector_all('script[type="application/ld+json"]'):
         try:
@@ -173,7 +175,7 @@ def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
             if not queue:
                 break
             node = queue.popleft()
-            for name, value in _json_items(node):
+            for name, value in _json_key_value_pairs(node):
                 if name.lower() in dates and isinstance(value, str):
                     dates[name.lower()].append(value)
                 elif isinstance(value, dict | list):
@@ -181,7 +183,7 @@ def _json_ld_dates(page: DocumentNode) -> dict[str, list[str]]:
     return dates
 
 
-def _json_items(node: object) -> Iterable[tuple[str, object]]:
+def _json_key_value_pairs(node: object) -> Iterable[tuple[str, object]]:
     """Return the key-value pairs of a JSON object or array; none for other values.
 
     The items of an array are paired with empty keys.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from builder.errors import FormatError
-from builder.ingest.columns import check_named_columns, check_unique_columns
+from builder.ingest.columns import check_configured_columns, check_unique_columns
 from builder.ingest.crawls.fetches import NumberedPage
 from builder.ingest.crawls.page import (
     OPTIONAL_FIELDS,
@@ -20,7 +20,7 @@ from builder.ingest.delimited import (
     detect_quoting,
     read_rows,
 )
-from builder.ingest.lines import read_blocks
+from builder.ingest.lines import read_line_blocks
 from builder.ingest.rejects import value_or_reason
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
@@ -48,17 +48,19 @@ def read_delimited_pages(
         if isinstance(row, str):
             yield number, row
         else:
-            cells = {n: cell for n, cell in row.items() if not _is_missing(n, cell, names)}
+            cells = {n: cell for n, cell in row.items() if not _is_missing_cell(n, cell, names)}
             yield number, value_or_reason(partial(page_from_record, cells, names, params))
 
 
-def _is_missing(name: str, cell: str, names: FieldNames) -> bool:
-    """Whether a cell of a crawl counts as a missing value, such as `NULL`.
+def _is_missing_cell(column: str, cell: str, field_names: FieldNames) -> bool:
+    """Whether a cell of a CSV or TSV crawl means a missing value, such as `NULL`.
 
-    An empty cell counts as missing only in a time column. A cell of the URL column never does,
+    An empty cell means a missing value only in a time column. In the URL column, no cell does,
     since an id may be any text.
     """
-    return name != names.url and (cell in NULLS or (not cell and name in names.times))
+    return column != field_names.url and (
+        cell in NULLS or (not cell and column in field_names.times)
+    )
 
 
 def read_layout(source: Source, file_format: str, params: CrawlParameters) -> TableLayout:
@@ -71,14 +73,14 @@ def read_layout(source: Source, file_format: str, params: CrawlParameters) -> Ta
     layout = detect_layout(source, file_format, params)
     if isinstance(layout, list):
         raise FormatError(
-            f"expected a header with {names.url}, {' or '.join(names.times)} and "
-            f"{' or '.join(names.texts)}, found {', '.join(layout)[:200] or 'none'}; name the "
-            "columns in [crawl.fields]",
+            f"expected a header with {names.url}, {' or '.join(names.times)} (time) and "
+            f"{' or '.join(names.texts)} (text), found {', '.join(layout)[:200] or 'none'}; name "
+            "the columns in [crawl.fields]",
             source.name,
             1,
         )
     check_unique_columns(layout.names, names.all_names, source)
-    check_named_columns("crawl.fields", params.fields, OPTIONAL_FIELDS, layout.names, source)
+    check_configured_columns("crawl.fields", params.fields, OPTIONAL_FIELDS, layout.names, source)
     return layout
 
 
@@ -100,7 +102,7 @@ def detect_layout(
     Otherwise, return the column names in the header.
     """
     names, longest = resolve_field_names(params.fields), list[str]()
-    blocks = (block.lines for block in read_blocks(source, params.max_record_bytes))
+    blocks = (block.lines for block in read_line_blocks(source, params.max_record_bytes))
     line = next((lines[0] for lines in blocks if lines), None)
     for layout in candidate_layouts(line, file_format):
         columns = set(layout.names)

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from builder.ingest.crawls.charsets import UTF8, decode
-from builder.ingest.crawls.html import is_binary, looks_like_html, parse_html
+from builder.ingest.crawls.html import has_binary_signature, looks_like_html, parse_html
 from builder.ingest.crawls.http_encodings import decode_body
 from builder.ingest.crawls.page import RawPage
 from builder.ingest.rejects import RejectError, value_or_reason
@@ -42,7 +42,7 @@ class BodyType(Enum):
     UNKNOWN = auto()
 
 
-class Fetch(NamedTuple):
+class FetchedDocument(NamedTuple):
     """Fetched document with its undecoded body.
 
     Args:
@@ -70,7 +70,7 @@ class Fetch(NamedTuple):
     title: str = ""
 
 
-NumberedFetch = tuple[int, Fetch | str]
+NumberedFetch = tuple[int, FetchedDocument | str]
 """1-based number of a record in its file, and its fetch or reject reason."""
 
 
@@ -100,16 +100,18 @@ def parse_fetches(
     yield from chain.from_iterable(map_partitions(task, batches, limits))
 
 
-def parser_pool(files: Sequence[Source], limits: Limits) -> AbstractContextManager[Limits]:
-    """Context manager that starts a process pool for parsing HTML, and yields limits that use it.
+def limits_with_parser_pool(
+    files: Sequence[Source], limits: Limits
+) -> AbstractContextManager[Limits]:
+    """Context manager that yields the given limits, with a process pool if the files are large.
 
-    Since a process can parse only one page at a time, large files are parsed by several processes.
-    For small files, no process is started.
+    Since a process can parse only one HTML page at a time, large files are parsed by several
+    processes. For small files, no process is started.
     """
-    return process_pool(limits, sum(map(_file_size, files)), MIN_POOL_BYTES, WORKER_BYTES)
+    return process_pool(limits, sum(map(_file_size_or_zero, files)), MIN_POOL_BYTES, WORKER_BYTES)
 
 
-def _file_size(file: Source) -> int:
+def _file_size_or_zero(file: Source) -> int:
     """Return the size of a file in bytes; 0 if it is missing, which is reported later."""
     try:
         return file.path.stat().st_size
@@ -132,7 +134,7 @@ def _group_into_batches(fetches: Iterable[NumberedFetch], source: Source) -> Ite
 
 
 def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[NumberedPage]:
-    """Parse the fetches of a batch; return each record's raw page or reject reason, in order."""
+    """Parse a batch of fetches; return the number and raw page or reject reason of each record."""
     return [
         (
             number,
@@ -144,7 +146,7 @@ def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[N
     ]
 
 
-def parse_fetch(fetch: Fetch, params: CrawlParameters) -> RawPage:
+def parse_fetch(fetch: FetchedDocument, params: CrawlParameters) -> RawPage:
     """Decode and parse the body of a fetch, and return the raw page.
 
     Raises:
@@ -157,7 +159,9 @@ def parse_fetch(fetch: Fetch, params: CrawlParameters) -> RawPage:
     if fetch.body_type is BodyType.TEXT:
         text = decode(body, fetch.charset or UTF8, is_html=False)
         return RawPage(fetch.url, fetch.fetched_at, "", text, is_truncated=is_truncated)
-    if is_binary(body) or (fetch.body_type is BodyType.UNKNOWN and not looks_like_html(body)):
+    if has_binary_signature(body) or (
+        fetch.body_type is BodyType.UNKNOWN and not looks_like_html(body)
+    ):
         raise RejectError("not_html")
     page = parse_html(body, fetch.charset, fetch.fetched_at)
     return RawPage(

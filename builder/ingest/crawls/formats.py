@@ -18,18 +18,18 @@ from builder.ingest.crawls.delimited import (
 )
 from builder.ingest.crawls.fetches import (
     BodyType,
-    Fetch,
+    FetchedDocument,
     NumberedFetch,
     NumberedPage,
     parse_fetches,
 )
-from builder.ingest.crawls.json_lines import parse_page_chunk, raw_page_frame
+from builder.ingest.crawls.json_lines import build_raw_page_frame, parse_page_chunk
 from builder.ingest.crawls.page import RawPage
-from builder.ingest.crawls.parquet import MAGIC, parquet_columns, read_parquet_pages
-from builder.ingest.crawls.warc import read_archive
-from builder.ingest.decompression import read_head, reject_json_array
+from builder.ingest.crawls.parquet import MAGIC, existing_parquet_columns, read_parquet_pages
+from builder.ingest.crawls.warc import read_archive_fetches
+from builder.ingest.decompression import check_not_json_array, read_head
 from builder.ingest.delimited import DELIMITERS
-from builder.ingest.lines import LineChunk, read_chunks
+from builder.ingest.lines import LineChunk, read_line_chunks
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ordered_map
@@ -41,7 +41,7 @@ first record is damaged."""
 CHUNK = 16 * 2**20
 """Maximum size in bytes of a chunk of lines; parsing takes a fifth longer with chunks of 4 MB."""
 MEMORY_DIVISOR = 64
-"""The memory limit divided by this number is also a maximum size of a chunk."""
+"""Chunks are also limited to the memory limit divided by this number."""
 BLOCK_ROWS = 8192
 BLOCK_CHARS = 8 * 2**20
 
@@ -56,17 +56,17 @@ def read_pages(
     """
     kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind == "jsonl":
-        reject_json_array(source)
+        check_not_json_array(source)
         if params.text_format == "plain":
             work = partial(_parse_chunk, interval=interval, params=params)
-            chunks = read_chunks(
+            chunks = read_line_chunks(
                 source, params.max_record_bytes, min(CHUNK, limits.memory // MEMORY_DIVISOR)
             )
             yield from ordered_map(work, chunks, limits.threads)
             return
-    records = _read_rows(source, kind, params)
+    records = _read_raw_pages(source, kind, params)
     if kind == "warc":
-        pages = parse_fetches(read_archive(source, params), source, params, limits)
+        pages = parse_fetches(read_archive_fetches(source, params), source, params, limits)
     elif params.text_format == "html":
         pages = parse_fetches(_to_html_fetches(records, interval.start), source, params, limits)
     else:
@@ -90,8 +90,8 @@ def detect_format(source: Source, params: CrawlParameters) -> str:
     return "jsonl" if is_json else detect_delimited_format(source, params) or "jsonl"
 
 
-def optional_columns(source: Source, params: CrawlParameters) -> dict[str, bool]:
-    """Map the name of the title column to whether a CSV, TSV or Parquet crawl has this column.
+def optional_column_presence(source: Source, params: CrawlParameters) -> dict[str, bool]:
+    """Return, by column name, whether a CSV, TSV or Parquet crawl has the optional title column.
 
     The mapping is empty for other formats and for truncated Parquet files.
 
@@ -100,7 +100,7 @@ def optional_columns(source: Source, params: CrawlParameters) -> dict[str, bool]
     """
     kind = params.format if params.format != "auto" else detect_format(source, params)
     if kind == "parquet":
-        names = parquet_columns(source, params)
+        names = existing_parquet_columns(source, params)
     elif kind in DELIMITERS:
         names = read_layout(source, kind, params).names
     else:
@@ -108,13 +108,15 @@ def optional_columns(source: Source, params: CrawlParameters) -> dict[str, bool]
     return {params.fields.title: params.fields.title in names} if names else {}
 
 
-def _read_rows(source: Source, kind: str, params: CrawlParameters) -> Iterator[NumberedPage]:
-    """Yield the numbered raw pages and rejects of a Parquet, CSV, TSV or JSON Lines crawl."""
-    if kind == "parquet":
+def _read_raw_pages(
+    source: Source, file_format: str, params: CrawlParameters
+) -> Iterator[NumberedPage]:
+    """Yield each record of a crawl (not WARC) as its number and its raw page or reject reason."""
+    if file_format == "parquet":
         return read_parquet_pages(source, params)
-    if kind in DELIMITERS:
-        return read_delimited_pages(source, kind, params)
-    return _read_lines(source, params)
+    if file_format in DELIMITERS:
+        return read_delimited_pages(source, file_format, params)
+    return _read_json_pages(source, params)
 
 
 def _parse_chunk(chunk: LineChunk, interval: Interval, params: CrawlParameters) -> PageBlock:
@@ -123,9 +125,9 @@ def _parse_chunk(chunk: LineChunk, interval: Interval, params: CrawlParameters) 
     return build_page_block(raw, rejects, interval, params)
 
 
-def _read_lines(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
+def _read_json_pages(source: Source, params: CrawlParameters) -> Iterator[NumberedPage]:
     """Yield each line of a JSON Lines crawl as its number and its raw page or reject reason."""
-    for chunk in read_chunks(source, params.max_record_bytes):
+    for chunk in read_line_chunks(source, params.max_record_bytes):
         raw, rejects = parse_page_chunk(chunk, params)
         yield from rejects
         for line, *fields in raw.iter_rows():
@@ -137,7 +139,7 @@ def _to_html_fetches(records: Iterator[NumberedPage], default_time: int) -> Iter
 
     Args:
         records: Raw pages and reject reasons.
-        default_time: Time of pages without a fetch time, in Unix seconds.
+        default_time: Fetch time in Unix seconds of pages without a time.
     """
     for number, page in records:
         if isinstance(page, str):
@@ -145,7 +147,10 @@ def _to_html_fetches(records: Iterator[NumberedPage], default_time: int) -> Iter
         else:
             fetched_at = default_time if page.fetched_at is None else page.fetched_at
             body = page.text.encode()
-            yield number, Fetch(page.url, fetched_at, BodyType.HTML, body, UTF8, title=page.title)
+            yield (
+                number,
+                FetchedDocument(page.url, fetched_at, BodyType.HTML, body, UTF8, title=page.title),
+            )
 
 
 def _group_into_page_blocks(
@@ -162,6 +167,6 @@ def _group_into_page_blocks(
             rows.append((number, *page))
             chars += len(page.text)
         if len(rows) + len(rejects) >= BLOCK_ROWS or chars >= BLOCK_CHARS:
-            yield build_page_block(raw_page_frame(rows), rejects, interval, params)
+            yield build_page_block(build_raw_page_frame(rows), rejects, interval, params)
             rows, rejects, chars = [], [], 0
-    yield build_page_block(raw_page_frame(rows), rejects, interval, params)
+    yield build_page_block(build_raw_page_frame(rows), rejects, interval, params)

@@ -50,7 +50,7 @@ def looks_like_html(body: bytes) -> bool:
     return _HTML_START.match(body) is not None
 
 
-def is_binary(body: bytes) -> bool:
+def has_binary_signature(body: bytes) -> bool:
     """Whether a body starts with the magic number of a PDF, an archive or an image."""
     return body.startswith(BINARY_SIGNATURES)
 
@@ -75,7 +75,7 @@ def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
         if page is None:
             raise ValueError("no document")
         published, modified = extract_dates(page, fetched_at)
-        text = visible_text(tree) if is_nested_too_deeply(html) else main_text(tree)
+        text = extract_visible_text(tree) if is_nested_too_deeply(html) else extract_main_text(tree)
         return HtmlPage(tree.title or "", text, _declared_language(tree, page), published, modified)
     except RejectError:
         raise
@@ -83,16 +83,16 @@ def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
         raise RejectError("not_html") from None
 
 
-def main_text(tree: HTMLTree) -> str:
+def extract_main_text(tree: HTMLTree) -> str:
     """Extract the main text of an HTML page, or all visible text if the main text is too short."""
     main: str = extract_plain_text(tree, main_content=True, alt_texts=False)
     if len(main) >= SHORT_MAIN_CHARS:
         return main
-    whole = visible_text(tree)
+    whole = extract_visible_text(tree)
     return whole if len(main) < MIN_MAIN_SHARE * len(whole) else main
 
 
-def visible_text(tree: HTMLTree) -> str:
+def extract_visible_text(tree: HTMLTree) -> str:
     """Extract all visible text of an HTML page."""
     whole: str = extract_plain_text(tree, main_content=False, alt_texts=False)
     return whole

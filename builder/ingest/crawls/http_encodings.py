@@ -46,7 +46,7 @@ def decode_body(
         RejectError: the decoded body is too large, or an encoding is not supported.
     """
     is_chunked = "chunked" in transfer_encoding.lower()
-    body, is_truncated = _decode_chunked(body) if is_chunked else DecodedBody(body)
+    body, is_truncated = _decode_chunked_body(body) if is_chunked else DecodedBody(body)
     names = [part.strip().lower() for part in content_encoding.split(",")]
     for name in (*reversed(names), "gzip"):  # servers send gzip files without a header
         if name in ("", "identity"):
@@ -61,13 +61,13 @@ def decode_body(
     return DecodedBody(body, is_truncated)
 
 
-def _decode_chunked(body: bytes) -> DecodedBody:
-    """Join the chunks of a body in HTTP chunked encoding; return other bodies unchanged."""
+def _decode_chunked_body(body: bytes) -> DecodedBody:
+    """Decode a body with chunked transfer encoding; return other bodies unchanged."""
     chunks: list[bytes] = []
     position = 0
     while position < len(body):
         end = body.find(b"\r\n", position, position + 1024)
-        size = _chunk_size(body[position:end]) if end > 0 else None
+        size = _parse_chunk_size(body[position:end]) if end > 0 else None
         if size is None:
             break
         if size == 0:
@@ -77,7 +77,7 @@ def _decode_chunked(body: bytes) -> DecodedBody:
     return DecodedBody(b"".join(chunks), is_truncated=True) if chunks else DecodedBody(body)
 
 
-def _chunk_size(line: bytes) -> int | None:
+def _parse_chunk_size(line: bytes) -> int | None:
     """Parse the chunk size from the first line of an HTTP chunk; None if it is malformed."""
     digits = line.partition(b";")[0].strip()
     if not digits or len(digits) > 8 or digits.strip(b"0123456789abcdefABCDEF"):
@@ -117,7 +117,7 @@ def _inflate(body: bytes, window_bits: int, max_bytes: int) -> DecodedBody:
     Args:
         body: Compressed data.
         window_bits: `wbits` argument of zlib, which selects the format.
-        max_bytes: Size limit in bytes; at most one byte more than that is decompressed.
+        max_bytes: Maximum decompressed size in bytes; one more byte is returned if it is exceeded.
     """
     chunks, size = [b""], 0
     for _ in range(MAX_MEMBERS):

@@ -26,7 +26,7 @@ from builder.ingest.line_columns import ColumnSchema, parse_lines
 from builder.ingest.lines import LineChunk
 from builder.ingest.lists import Mask, Rows
 from builder.ingest.rejects import FILE_TRUNCATED, RECORD_TOO_LARGE, value_or_reason
-from builder.ingest.time_columns import unix_seconds
+from builder.ingest.time_columns import to_unix_seconds
 from builder.parameters import CrawlParameters
 
 NO_ROWS: Rows = np.zeros(0, dtype=np.int64)
@@ -35,7 +35,7 @@ TIMES = {int: pa.int64(), float: pa.float64(), str: pa.string()}
 SAMPLE_LINES = 64
 """Number of leading lines of a chunk from which the column types are inferred."""
 PARTIAL_LINE_REASONS = ("not_json", "not_utf8")
-"""Reject reasons that parsing gives for an incomplete line, as at the end of a truncated file."""
+"""Reject reasons of incomplete lines, such as the last line of a truncated file."""
 
 
 def parse_page_chunk(
@@ -63,7 +63,7 @@ def parse_page_chunk(
         )
         frames.append(pages)
         remaining[indices[is_certain]] = False
-    one_by_one, rejects = _parse_one_by_one(chunk, np.flatnonzero(remaining), params)
+    one_by_one, rejects = _parse_lines_one_by_one(chunk, np.flatnonzero(remaining), params)
     frames = [frame for frame in (*frames, one_by_one) if frame.height]
     if chunk.fault is not None:
         rejects.append((chunk.first_line_number + len(chunk), chunk.fault))
@@ -72,21 +72,23 @@ def parse_page_chunk(
     return (pl.concat(frames).sort("line") if frames else pl.DataFrame(schema=RAW_SCHEMA)), rejects
 
 
-def infer_schema(chunk: LineChunk, names: FieldNames) -> ColumnSchema | None:
+def infer_schema(chunk: LineChunk, field_names: FieldNames) -> ColumnSchema | None:
     """Infer the schema of a chunk from sample lines; None if lines must be parsed one by one."""
-    if "." in "".join(names.all_names) or len(set(names.all_names)) < len(names.all_names):
+    if "." in "".join(field_names.all_names) or len(set(field_names.all_names)) < len(
+        field_names.all_names
+    ):
         return None
-    types = dict.fromkeys((names.title, *names.texts), pa.string())
-    kinds = {names.url: URL_TYPES, **dict.fromkeys(names.times, TIMES)}
+    types = dict.fromkeys((field_names.title, *field_names.texts), pa.string())
+    kinds = {field_names.url: URL_TYPES, **dict.fromkeys(field_names.times, TIMES)}
     observed_types: dict[str, set[type]] = {name: set() for name in kinds}
     other_fields: set[str] = set()
-    for record in sample_records(chunk):
+    for record in read_sample_records(chunk):
         other_fields |= record.keys() - types.keys() - observed_types.keys()
         for name in kinds:
             if record.get(name) is not None:
                 observed_types[name].add(type(record[name]))
     for name, known in kinds.items():
-        kind = infer_type(observed_types[name], known)
+        kind = infer_arrow_type(observed_types[name], known)
         if kind is None:
             return None
         types[name] = kind
@@ -94,25 +96,28 @@ def infer_schema(chunk: LineChunk, names: FieldNames) -> ColumnSchema | None:
 
 
 def _pages_from_columns(
-    columns: pa.RecordBatch, numbers: np.ndarray, names: FieldNames, params: CrawlParameters
+    columns: pa.RecordBatch,
+    line_numbers: np.ndarray,
+    field_names: FieldNames,
+    params: CrawlParameters,
 ) -> tuple[pl.DataFrame, Mask]:
     """Return the raw pages of the rows that are certainly valid, and a Boolean mask of these rows.
 
     Args:
         columns: Parsed lines, in columns.
-        numbers: Line number of each row.
-        names: Field names of the crawl.
+        line_numbers: Line number of each row.
+        field_names: Field names of the crawl.
         params: Section `[crawl]` of the definition.
     """
-    seconds, is_dated = _coalesce_times(columns, names, params)
-    url, text = columns[names.url], _coalesce_texts(columns, names)
+    seconds, is_dated = _coalesce_times(columns, field_names, params)
+    url, text = columns[field_names.url], _coalesce_texts(columns, field_names)
     is_certain: Mask = is_dated & _not_null_mask(url) & _not_null_mask(text)
     raw = pa.table(
         {
-            "line": pa.array(numbers),
+            "line": pa.array(line_numbers),
             "url": url.cast(pa.string()),
             "fetched_at": seconds,
-            "title": columns[names.title].fill_null(""),
+            "title": columns[field_names.title].fill_null(""),
             "text": text,
         }
     )
@@ -128,7 +133,7 @@ def _not_null_mask(column: pa.Array) -> Mask:
 
 
 def _coalesce_times(
-    columns: pa.RecordBatch, names: FieldNames, params: CrawlParameters
+    columns: pa.RecordBatch, field_names: FieldNames, params: CrawlParameters
 ) -> tuple[pa.Array, Mask]:
     """Return the time of each row in Unix seconds, and a Boolean mask of the unambiguous times.
 
@@ -137,10 +142,10 @@ def _coalesce_times(
     seconds = np.zeros(len(columns), dtype=np.int64)
     has_time = np.zeros(len(columns), dtype=bool)
     is_certain = has_time.copy()
-    for name in names.times:
+    for name in field_names.times:
         is_first = _not_null_mask(columns[name]) & ~has_time
         if is_first.any():
-            values = unix_seconds(columns[name], params)
+            values = to_unix_seconds(columns[name], params)
             seconds[is_first] = values.fill_null(0).to_numpy()[is_first]
             is_certain[is_first] = _not_null_mask(values)[is_first]
             has_time |= is_first
@@ -149,9 +154,9 @@ def _coalesce_times(
     return pa.array(seconds, mask=~has_time), is_certain
 
 
-def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
-    """Return the text of each row, which is the value of the first text field that is not empty."""
-    texts = [columns[name] for name in names.texts]
+def _coalesce_texts(columns: pa.RecordBatch, field_names: FieldNames) -> pa.Array:
+    """Return the text of each row: the first non-empty value among its text fields."""
+    texts = [columns[name] for name in field_names.texts]
     first = texts[0]
     if len(texts) == 1 or (not first.null_count and pc.min(pc.binary_length(first)).as_py() != 0):
         return first
@@ -159,14 +164,14 @@ def _coalesce_texts(columns: pa.RecordBatch, names: FieldNames) -> pa.Array:
     return pc.coalesce(*full, *texts)
 
 
-def _parse_one_by_one(
-    chunk: LineChunk, indices: Rows, params: CrawlParameters
+def _parse_lines_one_by_one(
+    chunk: LineChunk, line_indices: Rows, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[tuple[int, str]]]:
     """Parse the lines with the given indices one by one; return raw pages and rejects."""
     rows: list[tuple[object, ...]] = []
     rejects = []
-    for index in indices.tolist():
-        line, number = chunk.line(index), chunk.first_line_number + index
+    for index in line_indices.tolist():
+        line, number = chunk.get_line(index), chunk.first_line_number + index
         page = (
             RECORD_TOO_LARGE if line is None else value_or_reason(partial(parse_page, line, params))
         )
@@ -177,11 +182,11 @@ def _parse_one_by_one(
             rejects.append((number, FILE_TRUNCATED if is_last else page))
         else:
             rows.append((number, *page))
-    return raw_page_frame(rows), rejects
+    return build_raw_page_frame(rows), rejects
 
 
-def raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
-    """Build a data frame of raw pages from rows: the line number, then the `RawPage` fields."""
+def build_raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
+    """Build a data frame of raw pages from tuples of a line number and the `RawPage` fields."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in RAW_SCHEMA)
     return pl.DataFrame(
         [
@@ -191,7 +196,7 @@ def raw_page_frame(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     )
 
 
-def sample_records(chunk: LineChunk) -> Iterator[dict[str, Any]]:
+def read_sample_records(chunk: LineChunk) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects among the first lines of a chunk."""
     first = bytes((chunk.data or b"")[: SAMPLE_LINES * 2048])
     for line in first.split(b"\n")[:SAMPLE_LINES]:
@@ -203,15 +208,18 @@ def sample_records(chunk: LineChunk) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def infer_type(observed: set[type], types: dict[type, pa.DataType]) -> pa.DataType | None:
+def infer_arrow_type(
+    python_types: set[type], arrow_types: dict[type, pa.DataType]
+) -> pa.DataType | None:
     """Return the Arrow type of a column; None if its values have different or unsupported types.
 
     Args:
-        observed: Python types of the values; if there are none, the first of `types` is returned.
-        types: Arrow type of each supported Python type.
+        python_types: Python types of the values; if there are none, the first of `arrow_types` is
+            returned.
+        arrow_types: Arrow type of each supported Python type.
     """
-    if not observed:
-        return next(iter(types.values()), None)
-    if observed == {int, float}:
-        observed = {float}
-    return types.get(next(iter(observed))) if len(observed) == 1 else None
+    if not python_types:
+        return next(iter(arrow_types.values()), None)
+    if python_types == {int, float}:
+        python_types = {float}
+    return arrow_types.get(next(iter(python_types))) if len(python_types) == 1 else None

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from builder.ingest.fields import get_nested, parse_id
-from builder.ingest.json_object import parse_object
+from builder.ingest.fields import get_nested_value, parse_id
+from builder.ingest.json_object import parse_json_object
 from builder.ingest.rejects import RejectError
 from builder.ingest.timestamps import parse_time
 from builder.parameters import CrawlParameters, PageFields
@@ -86,28 +86,32 @@ def parse_page(line: bytes, params: CrawlParameters = DEFAULT_PARAMS) -> RawPage
     Raises:
         RejectError: the line is not a valid page; the message is the reject reason.
     """
-    return page_from_record(parse_object(line), resolve_field_names(params.fields), params)
+    return page_from_record(parse_json_object(line), resolve_field_names(params.fields), params)
 
 
 def page_from_record(
-    record: dict[str, Any], names: FieldNames, params: CrawlParameters = DEFAULT_PARAMS
+    record: dict[str, Any], field_names: FieldNames, params: CrawlParameters = DEFAULT_PARAMS
 ) -> RawPage:
     """Convert a crawl record to a raw page.
 
     Args:
         record: Values by field name, with the field names of the crawl.
-        names: Field names of the crawl.
+        field_names: Field names of the crawl.
         params: Section `[crawl]` of the definition.
 
     Raises:
         RejectError: a field is missing or has the wrong type; the message is the reject reason.
     """
     time, text = (
-        _first_non_null_value(record, *names.times),
-        _first_non_empty_text(record, *names.texts),
+        _first_non_null_value(record, *field_names.times),
+        _first_non_empty_text(record, *field_names.texts),
     )
     return make_raw_page(
-        get_nested(record, names.url), time, get_nested(record, names.title), text, params
+        get_nested_value(record, field_names.url),
+        time,
+        get_nested_value(record, field_names.title),
+        text,
+        params,
     )
 
 
@@ -135,14 +139,16 @@ def _first_non_empty_text(record: dict[str, Any], *names: str) -> object:
 
     Null values are skipped in both cases.
     """
-    non_empty = (value for name in names if (value := get_nested(record, name)) not in (None, ""))
+    non_empty = (
+        value for name in names if (value := get_nested_value(record, name)) not in (None, "")
+    )
     return next(non_empty, _first_non_null_value(record, *names))
 
 
 def _first_non_null_value(record: dict[str, Any], *names: str) -> object:
     """Return the first value that is not null among the named fields of a record, else None."""
     for name in names:
-        value = get_nested(record, name)
+        value = get_nested_value(record, name)
         if value is not None:
             return value
     return None

@@ -7,12 +7,12 @@ from os import SEEK_END
 import pyarrow as pa
 
 from builder.errors import FormatError
-from builder.ingest.columns import check_named_columns
+from builder.ingest.columns import check_configured_columns
 from builder.ingest.crawls.charsets import decode
 from builder.ingest.crawls.fetches import NumberedPage
 from builder.ingest.crawls.page import OPTIONAL_FIELDS, page_from_record, resolve_field_names
-from builder.ingest.nested import existing_names
-from builder.ingest.parquet_rows import convert_parquet_errors, numbered_rows
+from builder.ingest.nested import existing_column_names
+from builder.ingest.parquet_rows import convert_parquet_errors, read_numbered_rows
 from builder.ingest.rejects import FILE_TRUNCATED, value_or_reason
 from builder.io.parquet import open_file
 from builder.io.sources import Source
@@ -41,8 +41,8 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
     names, size = resolve_field_names(params.fields), source.path.stat().st_size
     decoders = {names.title: partial(decode, label="windows-1252")}
     with convert_parquet_errors(source), open_file(source.path) as file:
-        columns = _resolve_columns(file.schema_arrow, source, params)
-        for number, record in numbered_rows(
+        columns = _find_configured_columns(file.schema_arrow, source, params)
+        for number, record in read_numbered_rows(
             file, size, columns, BATCH_ROWS, DECODED_ROWS, decoders
         ):
             yield (
@@ -53,7 +53,7 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
             )
 
 
-def parquet_columns(source: Source, params: CrawlParameters) -> list[str]:
+def existing_parquet_columns(source: Source, params: CrawlParameters) -> list[str]:
     """Return the configured field names that a Parquet crawl has; empty if the file is truncated.
 
     Raises:
@@ -62,7 +62,7 @@ def parquet_columns(source: Source, params: CrawlParameters) -> list[str]:
     if _lacks_footer(source):
         return []
     with convert_parquet_errors(source), open_file(source.path) as file:
-        return _resolve_columns(file.schema_arrow, source, params)
+        return _find_configured_columns(file.schema_arrow, source, params)
 
 
 def _lacks_footer(source: Source) -> bool:
@@ -75,23 +75,25 @@ def _lacks_footer(source: Source) -> bool:
         return has_magic and file.read() != MAGIC
 
 
-def _resolve_columns(schema: pa.Schema, source: Source, params: CrawlParameters) -> list[str]:
+def _find_configured_columns(
+    schema: pa.Schema, source: Source, params: CrawlParameters
+) -> list[str]:
     """Return the configured field names that are columns or struct fields of a Parquet file.
 
     Raises:
         FormatError: required columns are missing.
     """
     names = resolve_field_names(params.fields)
-    present = set(existing_names(schema, names.all_names))
+    present = set(existing_column_names(schema, names.all_names))
     is_dated = present & set(names.times) or params.undated == "start"
     if not (names.url in present and is_dated and present & set(names.texts)):
         raise FormatError(
-            f"expected the columns {names.url}, {' or '.join(names.times)}, "
-            f"{' or '.join(names.texts)} and optionally {names.title}, found "
+            f"expected the columns {names.url}, {' or '.join(names.times)} (time), "
+            f"{' or '.join(names.texts)} (text) and, optionally, {names.title}, found "
             f"{', '.join(schema.names)}; name the columns in [crawl.fields]",
             source.name,
         )
-    check_named_columns(
+    check_configured_columns(
         "crawl.fields", params.fields, OPTIONAL_FIELDS, schema.names, source, present
     )
     return [name for name in names.all_names if name in present]

@@ -1,4 +1,4 @@
-"""The stage `crawl`: reads the crawls of a snapshot, and keeps the latest fetch per URL key.
+"""The stage `crawl`: reads the crawls of a snapshot, and keeps the latest fetch per canonical URL.
 
 Input: crawl files of a snapshot. Output: `fetches`, the texts of all fetches in reading order;
 `pages`, all other columns of the latest fetches; and a reject with file and line for every invalid
@@ -14,9 +14,9 @@ import polars as pl
 from builder.ingest.advice import CRAWL_ADVICE, advise_on_rejects, note_empty_files
 from builder.ingest.columns import note_missing_columns
 from builder.ingest.crawls.checks import PageBlock
-from builder.ingest.crawls.fetches import parser_pool
-from builder.ingest.crawls.formats import optional_columns, read_pages
-from builder.ingest.crawls.superseded import LatestFetches
+from builder.ingest.crawls.fetches import limits_with_parser_pool
+from builder.ingest.crawls.formats import optional_column_presence, read_pages
+from builder.ingest.crawls.superseded import LatestFetchSelector
 from builder.ingest.rejects import FILE_TRUNCATED
 from builder.io.sources import Interval, Source
 from builder.io.tables import TableWriter
@@ -55,30 +55,30 @@ def ingest_crawl(
 
     Raises:
         FormatError: a file cannot be opened, or lacks required columns.
-        DataError: two URL keys have the same document key.
+        DataError: two canonical URLs have the same document key.
     """
     ledger, shortened, path = Ledger("records"), 0, out / "fetches.parquet"
     if len(files) > 1:
-        columns = {file.name: optional_columns(file, params) for file in files}
+        columns = {file.name: optional_column_presence(file, params) for file in files}
         ledger.notes.extend(note_missing_columns(columns))
-    with RejectWriter(out, "crawl", ledger) as rejects, LatestFetches(limits) as latest:
+    with RejectWriter(out, "crawl", ledger) as rejects, LatestFetchSelector(limits) as latest:
         with TableWriter(path, Fetches, compression="lz4", use_dictionary=False) as texts:
             fetch = 0
-            for index, block in _read_blocks(files, interval, params, limits):
+            for index, block in _read_page_blocks(files, interval, params, limits):
                 ledger.rows_in += block.records
                 for line, reason in block.rejects:
                     rejects.add(reason, file=files[index].name, line=line)
                     if reason == FILE_TRUNCATED:
                         ledger.notes.append(f"{files[index].name} is truncated; download it again")
                 shortened += int(block.pages["is_shortened"].sum())
-                pages = _add_keys(block.pages, index, fetch)
+                pages = _add_key_and_origin(block.pages, index, fetch)
                 texts.append(pages)
                 latest.add(pages)
                 fetch += pages.height
                 progress.advance(block.records)
-        for index, line in latest.superseded_fetches(path):
+        for index, line in latest.find_superseded_fetches(path):
             rejects.add("superseded", file=files[index].name, line=line)
-        ledger.rows_out = latest.write(out / "pages.parquet")
+        ledger.rows_out = latest.write_pages(out / "pages.parquet")
     if shortened:
         limit = f"{params.max_text_chars:,} characters (crawl.max_text_chars)"
         ledger.notes.append(f"number of texts shortened to {limit}: {shortened:,}")
@@ -87,26 +87,30 @@ def ingest_crawl(
     return ledger
 
 
-def _read_blocks(
+def _read_page_blocks(
     files: Sequence[Source], interval: Interval, params: CrawlParameters, limits: Limits
 ) -> Iterator[tuple[int, PageBlock]]:
     """Yield blocks of pages and rejects from all crawl files, each with the index of its file."""
-    with parser_pool(files, limits) as readers:
+    with limits_with_parser_pool(files, limits) as readers:
         for index, file in enumerate(files):
             for block in read_pages(file, interval, params, readers):
                 yield index, block
 
 
-def _add_keys(pages: pl.DataFrame, file_index: int, first_number: int) -> pl.DataFrame:
+def _add_key_and_origin(
+    pages: pl.DataFrame, file_index: int, first_fetch_number: int
+) -> pl.DataFrame:
     """Add the columns `doc` (document key), `file` (index) and `number` (of the fetch) to pages.
 
     Args:
         pages: Pages of a single file.
         file_index: Index of the file.
-        first_number: Number of the first fetch; the others are numbered consecutively.
+        first_fetch_number: Number of the first fetch; the others are numbered consecutively.
     """
     return pages.with_columns(
         pl.Series("doc", keys64(pages["url_key"])),
         pl.lit(file_index, pl.UInt32).alias("file"),
-        pl.int_range(first_number, first_number + pages.height, dtype=pl.UInt64).alias("number"),
+        pl.int_range(first_fetch_number, first_fetch_number + pages.height, dtype=pl.UInt64).alias(
+            "number"
+        ),
     )

@@ -1,8 +1,9 @@
 """Finds the latest fetch of every canonical URL; all other fetches are superseded.
 
 Input: all columns of the fetches except texts. Output: the table `pages` of the latest fetches, and
-the superseded fetches. Of several fetches with the latest time, the one with the greatest URL is
-kept, then the one whose text has the greatest MD5, then the one that was read last.
+the superseded fetches. If several fetches have the same latest time, the one with the greatest URL
+is kept. Further ties are broken by the greatest MD5 hash of the text, then by reading order: the
+fetch that was read last is kept.
 """
 
 from collections.abc import Iterator
@@ -53,7 +54,7 @@ QUALIFY row_number() OVER per_page > 1
 PAGES = "SELECT * FROM fetched ANTI JOIN superseded USING (number) ORDER BY number"
 
 
-class LatestFetches:
+class LatestFetchSelector:
     """Context manager that collects fetches, and selects the latest fetch of each canonical URL.
 
     Args:
@@ -75,14 +76,15 @@ class LatestFetches:
         self._connection.execute("INSERT INTO fetched FROM added")
         self._connection.unregister("added")
 
-    def superseded_fetches(self, texts: Path) -> Iterator[tuple[int, int]]:
+    def find_superseded_fetches(self, fetches_path: Path) -> Iterator[tuple[int, int]]:
         """Yield the file index and line of every superseded fetch, in reading order.
 
         Args:
-            texts: Parquet file of the table `fetches`; its texts are read only to break ties.
+            fetches_path: Parquet file of the table `fetches`, whose texts are read only to break
+                ties.
 
         Raises:
-            DataError: two URL keys have the same document key.
+            DataError: two canonical URLs have the same document key.
         """
         self._connection.execute(REFETCHED)
         if clash := self._connection.execute(CLASH).fetchall():
@@ -91,14 +93,14 @@ class LatestFetches:
                 f"{list(clash[0])}; remove one of them from the crawl"
             )
         self._connection.execute(TIED)
-        parquet.relation(self._connection, texts).create_view("texts")
+        parquet.relation(self._connection, fetches_path).create_view("texts")
         self._connection.execute("DROP TABLE superseded")
         self._connection.execute(SUPERSEDED)
         rows = self._connection.sql("SELECT file, line FROM superseded ORDER BY number")
         for batch in rows.to_arrow_reader(ROWS_PER_BATCH):
             yield from zip(batch["file"].to_pylist(), batch["line"].to_pylist(), strict=True)
 
-    def write(self, path: Path) -> int:
+    def write_pages(self, path: Path) -> int:
         """Write the table `pages`, and return the number of rows.
 
         Call it after all superseded fetches have been read.

@@ -11,7 +11,7 @@ from typing import IO
 
 from fastwarc.warc import ArchiveIterator, WarcRecord
 
-from builder.ingest.crawls.fetches import Fetch, NumberedFetch
+from builder.ingest.crawls.fetches import FetchedDocument, NumberedFetch
 from builder.ingest.crawls.warc_record import (
     READ_ERRORS,
     has_complete_body,
@@ -23,9 +23,9 @@ from builder.ingest.crawls.warc_recovery import (
     contains_record_start,
     find_next_record,
     find_unreadable_part,
-    is_compressed_as_a_whole,
-    offset_past_record_start,
-    overruns_next_record,
+    includes_next_record,
+    is_compressed_as_one_stream,
+    next_search_offset,
 )
 from builder.ingest.decompression import DecompressedStream, read_head
 from builder.ingest.rejects import FILE_DAMAGED, FILE_TRUNCATED, RECORD_TOO_LARGE
@@ -35,17 +35,23 @@ from builder.parameters import CrawlParameters
 FIRST_LINE_BYTES = 16
 
 
-def read_archive(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Yield each record as its number and its fetch or reject reason; reject unreadable parts."""
+def read_archive_fetches(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
+    """Yield each record of a WARC archive as its number and its fetch or reject reason.
+
+    Each unreadable part of the archive yields a reject reason.
+    """
     if not source.path.stat().st_size:
         return
     with source.path.open("rb") as file:
-        is_stream = is_compressed_as_a_whole(file)
-    yield from (_read_stream if is_stream else _read_records)(source, params)
+        is_stream = is_compressed_as_one_stream(file)
+    yield from (_read_single_stream if is_stream else _read_separate_records)(source, params)
 
 
-def _read_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Read the records of an archive that was compressed as one stream."""
+def _read_single_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
+    """Yield each record of an archive as its number and its fetch or reject reason.
+
+    The archive must have been compressed as one stream.
+    """
     number, has_lf_headers = 0, _has_lf_headers(source)
     with DecompressedStream(source) as stream:
         try:
@@ -62,10 +68,10 @@ def _read_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFe
             yield number + 1, stream.fault
 
 
-def _read_records(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
-    """Read the records of an archive whose records were compressed separately.
+def _read_separate_records(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
+    """Yield each record of an archive as its number and its fetch or reject reason.
 
-    Uncompressed archives are read in the same way.
+    The records must have been compressed separately or not at all.
     """
     number, empty_restarts = 0, 0
     start: int | None = 0
@@ -96,7 +102,7 @@ class _RecordReader:
         self.has_fetches = False
         self.next_start: int | None = None
 
-    def read_fetches(self) -> Iterator[Fetch | str]:
+    def read_fetches(self) -> Iterator[FetchedDocument | str]:
         """Yield each fetch or its reject reason; if reading fails, yield a reject reason last."""
         self._file.seek(self._start)
         try:
@@ -105,7 +111,7 @@ class _RecordReader:
             ):
                 self._offset, self._length = record.stream_pos, record.content_length
                 fetch = read_fetch_or_reason(record, self._params)
-                fault = self._check_length(record, fetch)
+                fault = self._check_record_length(record, fetch)
                 self.has_fetches |= fetch is not None
                 if fault is not None:
                     yield fault
@@ -113,13 +119,17 @@ class _RecordReader:
                 if fetch is not None:
                     yield fetch
         except READ_ERRORS:
-            yield from self._recover()
+            yield from self._recover_after_error()
         else:
-            yield from self._check_end()
+            yield from self._check_archive_end()
 
-    def _check_length(self, record: WarcRecord, fetch: Fetch | str | None) -> str | None:
-        """Return the reject reason if the declared length of a record is wrong; otherwise None."""
-        is_overrun = fetch is not None and _record_overruns(self._file, record, self._length, fetch)
+    def _check_record_length(
+        self, record: WarcRecord, fetch: FetchedDocument | str | None
+    ) -> str | None:
+        """Return a reject reason if the declared length of a record is wrong; otherwise None."""
+        is_overrun = fetch is not None and _includes_next_record(
+            self._file, record, self._length, fetch
+        )
         if is_overrun:
             self.next_start = find_next_record(self._file, self._offset + 1)
         if self.next_start is None and not has_complete_body(record):
@@ -128,8 +138,8 @@ class _RecordReader:
                 return FILE_TRUNCATED
         return "bad_length" if is_overrun else None
 
-    def _check_end(self) -> Iterator[str]:
-        """Yield the reject reason if the last record is truncated or unreadable data follow it."""
+    def _check_archive_end(self) -> Iterator[str]:
+        """Yield a reject reason if the last record is truncated or followed by unreadable data."""
         unreadable = find_unreadable_part(self._file, self._offset, self._length)
         if unreadable is not None and (
             unreadable.is_truncated or not self.has_fetches or unreadable.offset > self._offset
@@ -137,8 +147,8 @@ class _RecordReader:
             yield FILE_TRUNCATED if unreadable.is_truncated else FILE_DAMAGED
             self.next_start = find_next_record(self._file, unreadable.offset + 1)
 
-    def _recover(self) -> Iterator[str]:
-        """Yield the reject reason after a read error, and find the next record."""
+    def _recover_after_error(self) -> Iterator[str]:
+        """Yield a reject reason after a read error, and set `next_start` to the next record."""
         unreadable = find_unreadable_part(self._file, self._offset, self._length)
         if unreadable is not None and unreadable.is_truncated:
             yield FILE_TRUNCATED
@@ -147,11 +157,13 @@ class _RecordReader:
             yield FILE_DAMAGED
         start = self._start + 1
         if self.has_fetches:
-            start = max(start, offset_past_record_start(self._file, self._offset, self._length))
+            start = max(start, next_search_offset(self._file, self._offset, self._length))
         self.next_start = find_next_record(self._file, start)
 
 
-def _record_overruns(file: IO[bytes], record: WarcRecord, length: int, fetch: Fetch | str) -> bool:
+def _includes_next_record(
+    file: IO[bytes], record: WarcRecord, body_length: int, fetch: FetchedDocument | str
+) -> bool:
     """Whether the declared length of a record is so large that the record includes the next one.
 
     The check is made only if the body contains the start of a record or was too large to read.
@@ -161,7 +173,7 @@ def _record_overruns(file: IO[bytes], record: WarcRecord, length: int, fetch: Fe
     if not is_suspicious:
         return False
     header_bytes = sum(len(name) + len(value) + 4 for name, value in record.headers.items())
-    return overruns_next_record(file, record.stream_pos, header_bytes + length, body)
+    return includes_next_record(file, record.stream_pos, header_bytes + body_length, body)
 
 
 def _has_lf_headers(source: Source) -> bool:

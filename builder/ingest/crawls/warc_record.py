@@ -1,7 +1,7 @@
 """Converts a WARC record to a fetch, or rejects the record with a reason.
 
-Input: a WARC record whose body has not been read. Output: a `Fetch` with the undecoded body.
-Records that become fetches are HTTP responses, resources (pages without an HTTP header) and
+Input: a WARC record whose body has not been read. Output: a `FetchedDocument` with the undecoded
+body. Records that become fetches are HTTP responses, resources (pages without an HTTP header) and
 conversions (extracted text, as in WET files). Revisits have no body and are rejected.
 """
 
@@ -16,7 +16,7 @@ from urllib.parse import quote
 from fastwarc.warc import WarcRecord, WarcRecordType
 
 from builder.ingest.crawls.dates import parse_date
-from builder.ingest.crawls.fetches import BodyType, Fetch
+from builder.ingest.crawls.fetches import BodyType, FetchedDocument
 from builder.ingest.decompression import GZIP, ZSTD
 from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError, value_or_reason
 from builder.parameters import CrawlParameters
@@ -36,9 +36,11 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 """Exceptions raised when an archive cannot be read."""
 
 
-def read_fetch_or_reason(record: WarcRecord, params: CrawlParameters) -> Fetch | str | None:
-    """Return the fetch in a record, or the reject reason; None for records that are skipped."""
-    if _is_skipped(record):
+def read_fetch_or_reason(
+    record: WarcRecord, params: CrawlParameters
+) -> FetchedDocument | str | None:
+    """Return the fetch in a WARC record or its reject reason; None if its type is skipped."""
+    if _is_skippable(record):
         return None
     return value_or_reason(partial(_read_fetch, record, params), READ_ERRORS)
 
@@ -50,7 +52,7 @@ def has_complete_body(record: WarcRecord) -> bool:
     return has_length and record.reader.tell() >= record.content_length
 
 
-def _is_skipped(record: WarcRecord) -> bool:
+def _is_skippable(record: WarcRecord) -> bool:
     """Whether a record can be skipped because records of its type never contain a fetched page.
 
     A record of unknown type that has no `Content-Length` has a damaged header and is not skipped.
@@ -60,7 +62,7 @@ def _is_skipped(record: WarcRecord) -> bool:
     return bool(record.record_type & NON_FETCH_TYPES)
 
 
-def _read_fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
+def _read_fetch(record: WarcRecord, params: CrawlParameters) -> FetchedDocument:
     """Convert a response, resource or conversion record to a fetch.
 
     Raises:
@@ -74,7 +76,7 @@ def _read_fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
     if record.record_type == WarcRecordType.response:
         return _read_response(record, params)
     media_type, charset = _content_type(record)
-    fetched_at = _fetch_time(record, params)
+    fetched_at = _read_fetch_time(record, params)
     if record.record_type == WarcRecordType.resource and media_type in HTML_TYPES:
         kind = BodyType.HTML
     elif record.record_type == WarcRecordType.conversion and media_type == TEXT_TYPE:
@@ -83,10 +85,10 @@ def _read_fetch(record: WarcRecord, params: CrawlParameters) -> Fetch:
         raise RejectError("not_html")
     body = record.reader.read()
     url, is_truncated = _target_url(record), _is_truncated(record, body)
-    return Fetch(url, fetched_at, kind, body, charset, is_truncated=is_truncated)
+    return FetchedDocument(url, fetched_at, kind, body, charset, is_truncated=is_truncated)
 
 
-def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
+def _read_response(record: WarcRecord, params: CrawlParameters) -> FetchedDocument:
     """Convert a response record with status 200 and an HTML body to a fetch.
 
     Raises:
@@ -102,11 +104,11 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
     media_type = (record.http_content_type or "").lower()
     if media_type and media_type not in HTML_TYPES:
         raise RejectError("not_html")
-    fetched_at = _fetch_time(record, params)
+    fetched_at = _read_fetch_time(record, params)
     headers = {name.lower(): value for name, value in record.http_headers.items()}
     modified = parse_date(headers.get("last-modified", ""), fetched_at)
     body = record.reader.read()
-    return Fetch(
+    return FetchedDocument(
         _target_url(record),
         fetched_at,
         BodyType.HTML if media_type else BodyType.UNKNOWN,
@@ -120,15 +122,15 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> Fetch:
 
 
 def _is_truncated(record: WarcRecord, body: bytes) -> bool:
-    """Whether a record has `WARC-Truncated`, or its body is shorter than its `Content-Length`."""
+    """Whether a record has a `WARC-Truncated` header or a body shorter than `Content-Length`."""
     return bool(record.headers.get("WARC-Truncated")) or len(body) < record.content_length
 
 
 def _is_shorter_than_sent(body: bytes, headers: Mapping[str, str]) -> bool:
     """Whether a body is shorter than the `Content-Length` in its HTTP headers.
 
-    `Content-Length` is the length of the encoded body. It is therefore not compared with the length
-    of a chunked body or of a body that the crawler has decoded.
+    `Content-Length` is the length of the encoded body. Therefore, a chunked body, or a body that
+    the crawler has decoded, is not checked and counts as complete.
     """
     encoding = headers.get("content-encoding", "").strip().lower()
     is_as_sent = encoding in ("", "identity") or body.startswith((GZIP, ZSTD))
@@ -150,7 +152,7 @@ def _target_url(record: WarcRecord) -> str:
         return quote(url, safe=ASCII)
 
 
-def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
+def _read_fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
     """Check the size of a record, and return its fetch time in Unix seconds.
 
     Raises:
@@ -158,13 +160,13 @@ def _fetch_time(record: WarcRecord, params: CrawlParameters) -> int:
     """
     if record.content_length > params.max_record_bytes:
         raise RejectError(RECORD_TOO_LARGE)
-    fetched_at = record.record_date or _parse_day_of_year(str(record.headers.get("WARC-Date")))
+    fetched_at = record.record_date or _parse_day_of_year_date(str(record.headers.get("WARC-Date")))
     if fetched_at is None:
         raise RejectError("bad_time")
     return int(fetched_at.timestamp())
 
 
-def _parse_day_of_year(text: str) -> datetime | None:
+def _parse_day_of_year_date(text: str) -> datetime | None:
     """Parse a ClueWeb09 date, which has the day of the year; return None for other dates.
 
     `2009-03-65T08:43:19-0800` is day 65 of 2009, which must be in the given month.

@@ -48,29 +48,33 @@ def find_next_record(file: IO[bytes], start: int) -> int | None:
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
         if magic is None:
-            return _find_plain_record(data, start)
+            return _find_uncompressed_record(data, start)
         return next(
-            (offset for offset in _find_all(data, magic, start) if _starts_record(data, offset)),
+            (
+                offset
+                for offset in _find_occurrences(data, magic, start)
+                if _may_be_record_start(data, offset)
+            ),
             None,
         )
 
 
-def offset_past_record_start(file: IO[bytes], offset: int, length: int) -> int:
+def next_search_offset(file: IO[bytes], record_offset: int, body_length: int) -> int:
     """Return the offset from which to search for the record that follows a given record.
 
     The offset is after the start of the given record, and at most its end.
 
     Args:
         file: A non-empty archive.
-        offset: Offset of the record.
-        length: Size of the record's decompressed body in bytes.
+        record_offset: Offset of the record.
+        body_length: Size of the record's decompressed body in bytes.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
         if magic is None:
-            return offset + max(1, length)
-        member = _read_member(data, offset, magic) if magic == MEMBER_MAGIC[GZIP] else None
-        return member.end if member is not None and member.is_complete else offset + 1
+            return record_offset + max(1, body_length)
+        member = _read_member(data, record_offset, magic) if magic == MEMBER_MAGIC[GZIP] else None
+        return member.end if member is not None and member.is_complete else record_offset + 1
 
 
 def contains_record_start(body: bytes) -> bool:
@@ -78,25 +82,27 @@ def contains_record_start(body: bytes) -> bool:
     return WARC_MAGIC in body and EMBEDDED_RECORD.search(body) is not None
 
 
-def overruns_next_record(file: IO[bytes], offset: int, length: int, body: bytes | None) -> bool:
+def includes_next_record(
+    file: IO[bytes], record_offset: int, record_length: int, body: bytes | None
+) -> bool:
     """Whether the declared length of a record is so large that the record includes the next one.
 
     Args:
         file: A non-empty archive.
-        offset: Offset of the record.
-        length: Declared size of the decompressed headers and body in bytes.
+        record_offset: Offset of the record.
+        record_length: Declared size of the decompressed headers and body in bytes.
         body: The body, which contains the start of another record; None if it was not read.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
         if magic is None:
-            if offset + length > len(data):
+            if record_offset + record_length > len(data):
                 return True
             return body is not None and not BLANK_LINE_OR_END.match(
-                data, data.find(body, offset) + len(body)
+                data, data.find(body, record_offset) + len(body)
             )
-        size = _member_size(data, offset, magic)
-        return size is not None and size < length
+        size = _decompressed_member_size(data, record_offset, magic)
+        return size is not None and size < record_length
 
 
 class UnreadablePart(NamedTuple):
@@ -112,7 +118,9 @@ class UnreadablePart(NamedTuple):
     is_truncated: bool
 
 
-def find_unreadable_part(file: IO[bytes], offset: int, length: int = 0) -> UnreadablePart | None:
+def find_unreadable_part(
+    file: IO[bytes], offset: int, body_length: int = 0
+) -> UnreadablePart | None:
     """Find the first unreadable part at or after an offset; None if everything can be read.
 
     A gzip member with a damaged header may seem to extend to the end of the file; therefore, a part
@@ -121,54 +129,58 @@ def find_unreadable_part(file: IO[bytes], offset: int, length: int = 0) -> Unrea
     Args:
         file: A non-empty archive.
         offset: Offset at which a record starts or should start.
-        length: Declared length of the record's body in bytes; used for uncompressed archives.
+        body_length: Declared length of the record's body in bytes; used for uncompressed archives.
     """
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
         if magic is None:
             return (
                 UnreadablePart(offset, is_truncated=True)
-                if _is_truncated(data, offset, length)
+                if _is_truncated(data, offset, body_length)
                 else None
             )
         while data[offset : offset + GZIP_CHUNK].strip():
             member = _read_member(data, offset, magic)
             if member is None or not member.is_complete:
                 is_last = next(
-                    filter(partial(_starts_record, data), _find_all(data, magic, offset + 1)), -1
+                    filter(
+                        partial(_may_be_record_start, data),
+                        _find_occurrences(data, magic, offset + 1),
+                    ),
+                    -1,
                 )
                 return UnreadablePart(offset, is_truncated=member is not None and is_last < 0)
             offset = member.end
         return None
 
 
-def _is_truncated(data: mmap.mmap, offset: int, length: int) -> bool:
+def _is_truncated(data: mmap.mmap, record_offset: int, body_length: int) -> bool:
     """Whether an uncompressed archive ends within a record, or within the header of the next one.
 
     Args:
         data: The archive.
-        offset: Offset of the record.
-        length: Declared length of the record's body in bytes.
+        record_offset: Offset of the record.
+        body_length: Declared length of the record's body in bytes.
     """
-    header = HEADER_END.search(data, offset)
+    header = HEADER_END.search(data, record_offset)
     if header is None:
-        return _starts_with_signature(data[offset : offset + PEEK_BYTES])
-    rest = data[header.end() + length : header.end() + length + PEEK_BYTES]
+        return _starts_with_record_signature(data[record_offset : record_offset + PEEK_BYTES])
+    rest = data[header.end() + body_length : header.end() + body_length + PEEK_BYTES]
     end = RECORD_END.match(rest)
     return (
-        _starts_with_signature(rest[end.end() :].lstrip(b"\r\n"))
+        _starts_with_record_signature(rest[end.end() :].lstrip(b"\r\n"))
         if end
         else not rest.strip(b"\r\n")
     )
 
 
-def _starts_with_signature(rest: bytes) -> bool:
+def _starts_with_record_signature(data: bytes) -> bool:
     """Whether bytes start with the signature of a WARC record, or are a prefix of a signature."""
     starts = (WARC_MAGIC, *MEMBER_MAGIC.values())
-    return bool(rest) and (rest.startswith(WARC_MAGIC) or any(s.startswith(rest) for s in starts))
+    return bool(data) and (data.startswith(WARC_MAGIC) or any(s.startswith(data) for s in starts))
 
 
-def is_compressed_as_a_whole(file: IO[bytes]) -> bool:
+def is_compressed_as_one_stream(file: IO[bytes]) -> bool:
     """Whether an archive was compressed as one stream instead of record by record.
 
     Args:
@@ -195,7 +207,7 @@ def _member_magic(data: mmap.mmap) -> bytes | None:
     return next((long for short, long in MEMBER_MAGIC.items() if data[: len(short)] == short), None)
 
 
-def _find_plain_record(data: mmap.mmap, start: int) -> int | None:
+def _find_uncompressed_record(data: mmap.mmap, start: int) -> int | None:
     """Return the offset of the first record header at or after `start`; None if there is none.
 
     The archive must be uncompressed.
@@ -206,7 +218,7 @@ def _find_plain_record(data: mmap.mmap, start: int) -> int | None:
     return None
 
 
-def _find_all(data: mmap.mmap, pattern: bytes, start: int) -> Iterator[int]:
+def _find_occurrences(data: mmap.mmap, pattern: bytes, start: int) -> Iterator[int]:
     """Yield the offset of every occurrence of a byte string at or after `start`."""
     offset = data.find(pattern, start)
     while offset >= 0:
@@ -214,7 +226,7 @@ def _find_all(data: mmap.mmap, pattern: bytes, start: int) -> Iterator[int]:
         offset = data.find(pattern, offset + 1)
 
 
-def _starts_record(data: mmap.mmap, offset: int) -> bool:
+def _may_be_record_start(data: mmap.mmap, offset: int) -> bool:
     """Whether the bytes at an offset decompress, or may decompress, to the start of a record."""
     head = data[offset : offset + PEEK_BYTES]
     try:
@@ -227,13 +239,13 @@ def _starts_record(data: mmap.mmap, offset: int) -> bool:
     return first.startswith(WARC_MAGIC) or (head.startswith(ZSTD) and not first)
 
 
-def _member_size(data: mmap.mmap, offset: int, magic: bytes) -> int | None:
+def _decompressed_member_size(data: mmap.mmap, offset: int, magic: bytes) -> int | None:
     """Return the decompressed size of a member in bytes; None if it is damaged or truncated."""
     member = _read_member(data, offset, magic)
     return member.size if member is not None and member.is_complete else None
 
 
-class _Member(NamedTuple):
+class _CompressedMember(NamedTuple):
     """Compressed member: end offset, decompressed size in bytes, and whether it is complete."""
 
     end: int
@@ -241,7 +253,7 @@ class _Member(NamedTuple):
     is_complete: bool
 
 
-def _read_member(data: mmap.mmap, offset: int, magic: bytes) -> _Member | None:
+def _read_member(data: mmap.mmap, offset: int, magic: bytes) -> _CompressedMember | None:
     """Decompress the member at an offset to determine its end and size; None if it is damaged."""
     size = 0
     chunks = _decompress_member(data, offset, magic)
@@ -249,7 +261,11 @@ def _read_member(data: mmap.mmap, offset: int, magic: bytes) -> _Member | None:
         try:
             size += len(next(chunks))
         except StopIteration as end:
-            return None if end.value is None else _Member(abs(end.value), size, end.value > 0)
+            return (
+                None
+                if end.value is None
+                else _CompressedMember(abs(end.value), size, end.value > 0)
+            )
 
 
 def _decompress_member(
@@ -258,8 +274,8 @@ def _decompress_member(
     """Yield the decompressed bytes of the member at an offset, in chunks.
 
     Returns:
-        The end offset of the member; minus the file size if the file ends within the member; None
-        if the member is damaged.
+        The end offset of the member; the negative file size if the file ends within the member;
+        None if the member is damaged.
     """
     is_gzip = magic == MEMBER_MAGIC[GZIP]
     zipped, frame = zlib.decompressobj(zlib.MAX_WBITS | 16), zstandard.ZstdDecompressor()

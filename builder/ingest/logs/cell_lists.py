@@ -34,7 +34,7 @@ BRACKETS = {"[": ("]", PYTHON_ITEM), "{": ("}", POSTGRES_ITEM)}
 """Maps each opening bracket to its closing bracket and the pattern of an item."""
 
 
-def parse_text_lists(record: Record, params: LogParameters) -> Record | str:
+def parse_lists_stored_as_text(record: Record, params: LogParameters) -> Record | str:
     """Parse the results and clicks of a record if they are strings, such as `"['a', 'b']"`.
 
     Args:
@@ -48,22 +48,22 @@ def parse_text_lists(record: Record, params: LogParameters) -> Record | str:
     parsed: Record = {}
     try:
         if isinstance(results := record.get(fields.results), str):
-            parsed[fields.results] = split_list(results, params.list_separator)
+            parsed[fields.results] = parse_list_cell(results, params.list_separator)
         if isinstance(clicks := record.get(fields.clicks), str):
-            items = split_list(clicks, params.list_separator)
-            parsed[fields.clicks] = [_integer_or_text(item) for item in items]
+            items = parse_list_cell(clicks, params.list_separator)
+            parsed[fields.clicks] = [_to_integer_if_possible(item) for item in items]
     except RejectError as reject:
         return str(reject)
     return record | parsed
 
 
-def _integer_or_text(click: object) -> object:
+def _to_integer_if_possible(click: object) -> object:
     """Convert a click to an integer if possible; otherwise, return it unchanged."""
     number = parse_integer(click) if isinstance(click, str) else None
     return click if number is None else number
 
 
-def split_list(cell: str, separator: str) -> list[Any]:
+def parse_list_cell(cell: str, separator: str) -> list[Any]:
     """Parse a list that is written as a string, and return its items.
 
     Args:
@@ -85,10 +85,10 @@ def split_list(cell: str, separator: str) -> list[Any]:
     if text.startswith("["):
         with suppress(orjson.JSONDecodeError):
             return list(orjson.loads(text))
-    return _parse_bracketed(text)
+    return _parse_bracketed_list(text)
 
 
-def _parse_bracketed(text: str) -> list[Any]:
+def _parse_bracketed_list(text: str) -> list[Any]:
     """Parse a bracketed list that is not valid JSON.
 
     Raises:
@@ -110,7 +110,7 @@ def _parse_bracketed(text: str) -> list[Any]:
 
 
 def _parse_item(token: str) -> object:
-    """Convert a list item to an unquoted string, integer, Boolean or None, and a tuple to a list.
+    """Parse a list item: a string, integer, Boolean, None, or a tuple, which is returned as a list.
 
     Raises:
         RejectError: the item contains an unknown escape sequence.

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from builder.ingest.lists import build_list_array, list_lengths
-from builder.ingest.logs.impression import Impression, clean_query, make_impression
+from builder.ingest.logs.impression import Impression, make_impression, normalize_query
 from builder.ingest.logs.records import (
     IMPRESSIONS,
     CheckedRecords,
@@ -29,7 +29,7 @@ from builder.ingest.logs.rules import (
     RESULT_COUNT_REASONS,
 )
 from builder.ingest.rejects import RejectError
-from builder.ingest.time_columns import unix_seconds
+from builder.ingest.time_columns import to_unix_seconds
 from builder.io.sources import Interval
 from builder.parameters import LogParameters
 from builder.text.replacement import replace_where
@@ -67,7 +67,7 @@ ANY_TIME = Interval(-(2**62), 2**62)
 
 
 def check_records(
-    raw: RawRecords,
+    raw_records: RawRecords,
     interval: Interval | None,
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
@@ -75,15 +75,19 @@ def check_records(
     """Convert every record of a batch to an impression or a reject.
 
     Args:
-        raw: Batch of raw records.
+        raw_records: Batch of raw records.
         interval: Accepted time interval; if None, times are ignored and set to 0.
         params: Section `[log]` of the definition.
         connection: DuckDB connection; each query uses its own cursor.
     """
     kept, rejects, unclear = [], list[tuple[int, str]](), list[int]()
-    params = params.model_copy(update={"click_form": "ranks"}) if raw.clicks_are_ranks else params
-    for table in raw.tables:
-        cleaned = _clean_columns(table, interval, params, connection)
+    params = (
+        params.model_copy(update={"click_form": "ranks"})
+        if raw_records.clicks_are_ranks
+        else params
+    )
+    for table in raw_records.tables:
+        cleaned = _normalize_columns(table, interval, params, connection)
         reasons = pl.Series(_reject_reasons(cleaned, interval, params, connection))
         if reasons.null_count() < len(reasons):
             failed = pl.DataFrame({"record": pl.Series(cleaned["record"]), "reason": reasons})
@@ -94,8 +98,8 @@ def check_records(
         names = ["ranks" if name == "clicks" else name for name in IMPRESSIONS.names]
         columns = cleaned.rename_columns({"seconds": "time"}).select(names)
         kept.append(columns.rename_columns(IMPRESSIONS.names).cast(IMPRESSIONS))
-    for records in (raw.rows, raw.get_rows(sorted(unclear))):
-        impressions, more = _check_individually(records, interval, params)
+    for records in (raw_records.rows, raw_records.get_rows(sorted(unclear))):
+        impressions, more = _check_records_individually(records, interval, params)
         kept.append(impressions_to_table(impressions))
         rejects += more
     filled = [table for table in kept if len(table)]
@@ -104,7 +108,7 @@ def check_records(
     return CheckedRecords(impressions, sorted(rejects))
 
 
-def _clean_columns(
+def _normalize_columns(
     table: pa.Table,
     interval: Interval | None,
     params: LogParameters,
@@ -115,16 +119,16 @@ def _clean_columns(
     The returned columns are `record`, `seconds` (Unix time), `user`, `query`, `results` and `ranks`
     (of the clicked results). Empty user ids become null, because they are anonymous.
     """
-    ranks = _nulls_to_empty(table["clicks"].combine_chunks())
+    ranks = _null_lists_to_empty_lists(table["clicks"].combine_chunks())
     if params.click_form == "flags":
         with connection.cursor() as cursor:
             cursor.register("records", table.select(["results", "clicks"]))
             ranks = cursor.sql(RANKS_FROM_FLAGS).to_arrow_table()["ranks"]
     columns = {
         "record": table["record"],
-        "seconds": _unix_seconds(table["time"], interval, params),
+        "seconds": _to_unix_seconds_or_zeros(table["time"], interval, params),
         "user": _blanks_to_nulls(table["user"]),
-        "query": _clean_queries(table["query"], params),
+        "query": _normalize_queries(table["query"], params),
         "results": table["results"],
         "ranks": ranks,
     }
@@ -137,7 +141,7 @@ def _blanks_to_nulls(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(is_blank, None, texts) if pc.any(is_blank).as_py() else texts
 
 
-def _nulls_to_empty(lists: pa.Array) -> pa.Array:
+def _null_lists_to_empty_lists(lists: pa.Array) -> pa.Array:
     """Replace null lists with empty lists."""
     return (
         build_list_array(list_lengths(lists), pc.list_flatten(lists)) if lists.null_count else lists
@@ -158,16 +162,16 @@ def _reject_reasons(
         return cursor.sql(REASONS, params=values).to_arrow_table()["reason"]
 
 
-def _unix_seconds(
+def _to_unix_seconds_or_zeros(
     times: pa.ChunkedArray, interval: Interval | None, params: LogParameters
 ) -> pa.Array | pa.ChunkedArray:
     """Convert times to Unix seconds; null if the result is uncertain, 0 if times are ignored."""
     if interval is None:
         return pa.array(np.zeros(len(times), dtype=np.int64))
-    return unix_seconds(times.combine_chunks(), params)
+    return to_unix_seconds(times.combine_chunks(), params)
 
 
-def _clean_queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
+def _normalize_queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
     """Normalize queries, processing each distinct text once; rejected queries become null."""
     encoded = texts.combine_chunks().dictionary_encode()
     distinct = pl.Series(pl.from_arrow(encoded.dictionary), dtype=pl.String)
@@ -175,21 +179,21 @@ def _clean_queries(texts: pa.ChunkedArray, params: LogParameters) -> pa.Array:
         distinct.str.len_chars() <= params.max_query_chars
     )
     cleaned_others = [
-        _clean_query_or_none(text, params) for text in distinct.filter(~is_clean).to_list()
+        _normalize_query_or_none(text, params) for text in distinct.filter(~is_clean).to_list()
     ]
     cleaned = replace_where(distinct, ~is_clean, pl.Series(cleaned_others, dtype=pl.String))
     return cleaned.to_arrow().cast(pa.string()).take(encoded.indices)
 
 
-def _clean_query_or_none(text: str, params: LogParameters) -> str | None:
-    """Return the query as normalized by `clean_query`; None if the query is rejected."""
+def _normalize_query_or_none(text: str, params: LogParameters) -> str | None:
+    """Return the query as normalized by `normalize_query`; None if the query is rejected."""
     try:
-        return clean_query(text, params)
+        return normalize_query(text, params)
     except RejectError:
         return None
 
 
-def _check_individually(
+def _check_records_individually(
     records: Iterable[NumberedRecord], interval: Interval | None, params: LogParameters
 ) -> tuple[list[tuple[int, Impression]], list[tuple[int, str]]]:
     """Check records one by one; return (number, impression) pairs and (number, reason) pairs."""

@@ -9,7 +9,7 @@ column; `long_form` groups its rows into impressions.
 from collections.abc import Iterator
 
 from builder.errors import FormatError
-from builder.ingest.columns import check_named_columns, check_unique_columns
+from builder.ingest.columns import check_configured_columns, check_unique_columns
 from builder.ingest.delimited import (
     DELIMITERS,
     NULLS,
@@ -18,10 +18,10 @@ from builder.ingest.delimited import (
     candidate_layouts,
     detect_quoting,
     read_rows,
-    split_cells,
+    split_into_cells,
 )
-from builder.ingest.lines import read_blocks
-from builder.ingest.logs.cell_lists import parse_text_lists
+from builder.ingest.lines import read_line_blocks
+from builder.ingest.logs.cell_lists import parse_lists_stored_as_text
 from builder.ingest.logs.long_form import optional_fields
 from builder.ingest.logs.records import NumberedRecord
 from builder.io.sources import Source
@@ -56,7 +56,7 @@ def detect_layout(
         FormatError: a column that is required or named in the definition is missing, or its name
             is not unique.
     """
-    blocks = (block.lines for block in read_blocks(source, params.max_line_bytes, encoding))
+    blocks = (block.lines for block in read_line_blocks(source, params.max_line_bytes, encoding))
     line = next((lines[0] for lines in blocks if lines), None)
     fields = params.fields
     needed = [*([fields.time] if needs_time else []), fields.query]
@@ -70,7 +70,7 @@ def detect_layout(
         if set(needed) <= set(layout.names) and {fields.results, fields.url} & set(layout.names):
             check_unique_columns(layout.names, dict.fromkeys(fields.model_dump().values()), source)
             optional = optional_fields(layout.names, fields)
-            check_named_columns("log.fields", fields, optional, layout.names, source)
+            check_configured_columns("log.fields", fields, optional, layout.names, source)
             limits = (params.max_line_bytes, MAX_SPANNED_LINES)
             return detect_quoting(source, layout, *limits, encoding)
         found = max(found, layout.names, key=len)
@@ -78,8 +78,8 @@ def detect_layout(
     advice = "name the columns in [log.fields]"
     advice += "" if params.columns else ", or in log.columns if the file has no header"
     raise FormatError(
-        f"expected {expected} with {', '.join(needed)} and {fields.results} or {fields.url}, "
-        f"found {', '.join(found)[:200] or 'none'}; {advice}",
+        f"expected {expected} with {', '.join(needed)} and either {fields.results} or "
+        f"{fields.url}, found {', '.join(found)[:200] or 'none'}; {advice}",
         source.name,
         1,
     )
@@ -91,7 +91,7 @@ def _headerless_layouts(
     """Yield the possible layouts of a file whose columns are named in `log.columns`."""
     names, is_quoted = list(params.columns), file_format == "csv"
     for delimiter in DELIMITERS[file_format]:
-        cells = split_cells(line, delimiter, is_quoted)
+        cells = split_into_cells(line, delimiter, is_quoted)
         if not isinstance(cells, str) and len(cells) == len(names):
             yield TableLayout(names, delimiter, is_quoted, 1 + (cells == names))
     yield TableLayout(names, DELIMITERS[file_format][0], is_quoted, 1)
@@ -100,9 +100,9 @@ def _headerless_layouts(
 def read_log_rows(
     source: Source, layout: TableLayout, params: LogParameters, encoding: str
 ) -> Iterator[Row]:
-    """Yield the line number of every row of a log, with its cells or its reject reason.
+    """Yield each row of a log as its line number and its cells or reject reason.
 
-    The cell of the user is removed if its value is in `MISSING_USERS`.
+    The user cell is removed if its value is in `MISSING_USERS`.
     """
     user = params.fields.user
     rows = read_rows(source, layout, params.max_line_bytes, MAX_SPANNED_LINES, encoding)
@@ -117,4 +117,4 @@ def parse_wide_rows(
 ) -> Iterator[NumberedRecord]:
     """Convert rows, one per impression, to numbered records with the column names of the file."""
     for number, row in rows:
-        yield number, row if isinstance(row, str) else parse_text_lists(row, params)
+        yield number, row if isinstance(row, str) else parse_lists_stored_as_text(row, params)

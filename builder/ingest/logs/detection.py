@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from builder.errors import FormatError
 from builder.ingest.delimited import DELIMITERS
-from builder.ingest.lines import read_blocks
+from builder.ingest.lines import read_line_blocks
 from builder.ingest.logs import yandex
 from builder.ingest.logs.encoding import UTF8, resolve_encoding
 from builder.io.sources import Source
@@ -34,7 +34,7 @@ class LogFile(NamedTuple):
     note: str = ""
 
 
-def inspect_log(source: Source, params: LogParameters) -> LogFile:
+def determine_format_and_encoding(source: Source, params: LogParameters) -> LogFile:
     """Determine the format and text encoding of a log file, from section `[log]` or by detection.
 
     Raises:
@@ -64,12 +64,12 @@ def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
                 return "parquet"
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", source.name) from None
-    first_lines = _first_lines(source, 2)
+    first_lines = _read_first_lines(source, 2)
     if params.columns:
         return "tsv" if b"\t" in first_lines[0] else "csv"
     if JSON_START.match(first_lines[0]):
         return "jsonl"
-    if (name := yandex.detect_challenge(first_lines)) is not None:
+    if (name := yandex.detect_yandex_format(first_lines)) is not None:
         return name
     for kind in ("tsv", "csv"):
         if any(delimiter.encode() in first_lines[0] for delimiter in DELIMITERS[kind]):
@@ -77,10 +77,10 @@ def detect_format(source: Source, params: LogParameters = DEFAULT) -> str:
     return "jsonl"
 
 
-def _first_lines(source: Source, count: int) -> list[bytes]:
+def _read_first_lines(source: Source, count: int) -> list[bytes]:
     """Return the first `count` non-blank lines of a file, padded with empty lines."""
     lines: list[bytes] = []
-    for block in read_blocks(source, 2**20):
+    for block in read_line_blocks(source, 2**20):
         lines += [line for line in block.lines if line and line.strip()]
         if len(lines) >= count or block.fault is not None:
             break

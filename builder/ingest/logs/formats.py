@@ -13,17 +13,22 @@ from typing import NamedTuple
 
 import duckdb
 
-from builder.ingest.decompression import reject_json_array
+from builder.ingest.decompression import check_not_json_array
 from builder.ingest.delimited import DELIMITERS
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
-from builder.ingest.lines import read_chunks
+from builder.ingest.lines import read_line_chunks
 from builder.ingest.logs import json_lines, parquet
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.delimited import detect_layout, parse_wide_rows, read_log_rows
-from builder.ingest.logs.detection import TEXT_FORMATS, LogFile, detect_format, inspect_log
-from builder.ingest.logs.json_rows import read_result_objects
+from builder.ingest.logs.detection import (
+    TEXT_FORMATS,
+    LogFile,
+    detect_format,
+    determine_format_and_encoding,
+)
+from builder.ingest.logs.json_rows import read_result_rows
 from builder.ingest.logs.long_form import (
-    group_rows,
+    group_result_rows,
     is_long_form,
     optional_fields,
     rows_to_table,
@@ -33,7 +38,7 @@ from builder.ingest.logs.records import (
     CheckedRecords,
     NumberedRecord,
     RawRecords,
-    batch_records,
+    group_into_batches,
 )
 from builder.ingest.parquet_rows import NumberedBatch, convert_parquet_errors
 from builder.ingest.timestamps import LATEST
@@ -94,7 +99,9 @@ def read_impressions(
         def check_batch(batch: DeferredBatch) -> CheckedRecords:
             return check_records(batch(connection), interval, params, connection)
 
-        batches = read_raw_batches([inspect_log(source, params)], interval, params, limits)
+        batches = read_raw_batches(
+            [determine_format_and_encoding(source, params)], interval, params, limits
+        )
         yield from ordered_map(check_batch, (batch for _, batch in batches), limits.threads)
 
 
@@ -125,12 +132,12 @@ def _open_log(
         return _open_json(source, params, file.encoding, limits)
     if kind in TEXT_FORMATS:
         return _open_delimited(file, params, needs_time=needs_time)
-    records = get_reader(kind)(source, interval or ALL_TIME, params)
-    batches = batch_records(records, clicks_are_ranks=kind in LOG_READERS)
-    return OpenedLog(map(_as_deferred, batches))
+    records = get_log_reader(kind)(source, interval or ALL_TIME, params)
+    batches = group_into_batches(records, clicks_are_ranks=kind in LOG_READERS)
+    return OpenedLog(map(_as_deferred_batch, batches))
 
 
-def get_reader(name: str) -> LogReader:
+def get_log_reader(name: str) -> LogReader:
     """Return the named log reader, from `LOG_READERS` or the plug-in group `log_readers`.
 
     Raises:
@@ -144,20 +151,20 @@ def get_reader(name: str) -> LogReader:
     return reader
 
 
-def _as_deferred(raw: RawRecords) -> DeferredBatch:
+def _as_deferred_batch(raw_records: RawRecords) -> DeferredBatch:
     """Wrap an already parsed batch in a function that returns it."""
-    return lambda _: raw
+    return lambda _: raw_records
 
 
 def _open_json(source: Source, params: LogParameters, encoding: str, limits: Limits) -> OpenedLog:
     """Open a JSON Lines log with one impression or one result per line."""
-    reject_json_array(source)
-    objects = partial(read_result_objects, source, params, encoding)
+    check_not_json_array(source)
+    objects = partial(read_result_rows, source, params, encoding)
     first = next((row for _, row in objects() if not isinstance(row, str)), {})
     if is_long_form(first, params.fields):
-        return OpenedLog(_result_batches(objects(), params), is_long_form=True)
+        return OpenedLog(_group_rows_into_batches(objects(), params), is_long_form=True)
     size = json_lines.chunk_size(limits.memory)
-    chunks = read_chunks(source, params.max_line_bytes, size, encoding)
+    chunks = read_line_chunks(source, params.max_line_bytes, size, encoding)
     return OpenedLog(partial(json_lines.parse_chunk, chunk, params) for chunk in chunks)
 
 
@@ -167,16 +174,16 @@ def _open_delimited(file: LogFile, params: LogParameters, *, needs_time: bool) -
     layout = detect_layout(source, file.file_format, params, encoding, needs_time=needs_time)
     rows = read_log_rows(source, layout, params, encoding)
     if is_long_form(layout.names, params.fields):
-        return OpenedLog(_result_batches(rows, params), is_long_form=True)
+        return OpenedLog(_group_rows_into_batches(rows, params), is_long_form=True)
     records = parse_wide_rows(rows, params)
     renamed = (
         (n, row if isinstance(row, str) else rename_fields(row, params.fields))
         for n, row in records
     )
-    return OpenedLog(map(_as_deferred, batch_records(renamed)))
+    return OpenedLog(map(_as_deferred_batch, group_into_batches(renamed)))
 
 
-def _result_batches(
+def _group_rows_into_batches(
     rows: Iterator[NumberedRecord] | Iterator[tuple[int, dict[str, str] | str]],
     params: LogParameters,
 ) -> Iterator[DeferredBatch]:
@@ -184,7 +191,7 @@ def _result_batches(
     while batch := list(islice(rows, RECORDS_PER_BATCH)):
         kept = [(number, row) for number, row in batch if not isinstance(row, str)]
         faults = [(number, row) for number, row in batch if isinstance(row, str)]
-        yield _as_deferred(RawRecords([rows_to_table(kept, params.fields)], rows=faults))
+        yield _as_deferred_batch(RawRecords([rows_to_table(kept, params.fields)], rows=faults))
 
 
 def _group_into_impressions(
@@ -194,8 +201,8 @@ def _group_into_impressions(
     with limits.connect(ENGINE_SHARE) as connection:
         rows = ((index, batch(connection)) for index, batch in batches)
         is_click = params.click_form == "rows"
-        for index, raw in group_rows(rows, connection, row_is_click=is_click):
-            yield index, _as_deferred(raw)
+        for index, raw in group_result_rows(rows, connection, row_is_click=is_click):
+            yield index, _as_deferred_batch(raw)
 
 
 def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) -> OpenedLog:
@@ -206,8 +213,8 @@ def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) ->
     return OpenedLog(_parquet_batches(source, names, params, parse), is_long_form=is_long)
 
 
-def optional_columns(file: LogFile, params: LogParameters) -> dict[str, bool]:
-    """Map the name of each optional column to whether a CSV, TSV or Parquet log has this column.
+def optional_column_presence(file: LogFile, params: LogParameters) -> dict[str, bool]:
+    """Return, by column name, whether a CSV, TSV or Parquet log has each optional column.
 
     The mapping is empty for other formats.
 
@@ -230,12 +237,14 @@ def optional_columns(file: LogFile, params: LogParameters) -> dict[str, bool]:
 def _parquet_columns(source: Source, params: LogParameters, *, needs_time: bool) -> list[str]:
     """Return the column names in `[log.fields]` that a Parquet file has."""
     with convert_parquet_errors(source), open_file(source.path) as file:
-        return parquet.resolve_columns(file.schema_arrow, source, params, needs_time=needs_time)
+        return parquet.find_configured_columns(
+            file.schema_arrow, source, params, needs_time=needs_time
+        )
 
 
 def _parquet_batches(
     source: Source,
-    names: Sequence[str],
+    columns: Sequence[str],
     params: LogParameters,
     parse: Callable[[NumberedBatch, LogParameters], RawRecords],
 ) -> Iterator[DeferredBatch]:
@@ -243,23 +252,23 @@ def _parquet_batches(
 
     Args:
         source: The log file.
-        names: Names of the columns to read.
+        columns: Names of the columns to read.
         params: Section `[log]` of the definition.
         parse: Function that converts a numbered batch to raw records.
     """
     faults: list[str] = []
     seen = 0
-    for number, batch in parquet.read_batches(source, names, faults, params.fields.user):
+    for number, batch in parquet.read_batches(source, columns, faults, params.fields.user):
         seen = number + len(batch) - 1
 
-        def parse_numbered(
+        def parse_numbered_batch(
             _: duckdb.DuckDBPyConnection, numbered: NumberedBatch = (number, batch)
         ) -> RawRecords:
             with convert_parquet_errors(source):
                 return parse(numbered, params)
 
-        yield parse_numbered
-    yield from map(_as_deferred, batch_records((seen + 1, fault) for fault in faults))
+        yield parse_numbered_batch
+    yield from map(_as_deferred_batch, group_into_batches((seen + 1, fault) for fault in faults))
 
 
-__all__ = ["RECORD_FIELDS", "LogReader", "detect_format", "get_reader", "read_impressions"]
+__all__ = ["RECORD_FIELDS", "LogReader", "detect_format", "get_log_reader", "read_impressions"]

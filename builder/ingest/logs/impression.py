@@ -12,7 +12,7 @@ import unicodedata
 from typing import Any, NamedTuple
 
 from builder.ingest.fields import parse_id, rename_fields
-from builder.ingest.json_object import parse_object
+from builder.ingest.json_object import parse_json_object
 from builder.ingest.logs.results import parse_results
 from builder.ingest.rejects import RejectError
 from builder.ingest.timestamps import parse_time
@@ -45,7 +45,7 @@ def parse_impression(line: bytes, interval: Interval | None, params: LogParamete
         RejectError: the line is not a valid impression, or its time is outside the interval; the
             message is the reject reason.
     """
-    return make_impression(rename_fields(parse_object(line), params.fields), interval, params)
+    return make_impression(rename_fields(parse_json_object(line), params.fields), interval, params)
 
 
 def make_impression(
@@ -67,11 +67,11 @@ def make_impression(
         if time not in interval:
             raise RejectError("outside_interval")
     results, clicks = parse_results(record.get("results"), record.get("clicks"), params)
-    user, query = _parse_user(record.get("user")), clean_query(record.get("query"), params)
+    user, query = _parse_user_id(record.get("user")), normalize_query(record.get("query"), params)
     return Impression(time, user, query, results, clicks)
 
 
-def _parse_user(value: object) -> str | None:
+def _parse_user_id(value: object) -> str | None:
     """Convert a user id to a string; None if it is missing or blank.
 
     Raises:
@@ -84,7 +84,7 @@ def _parse_user(value: object) -> str | None:
     raise RejectError("bad_user")
 
 
-def clean_query(value: object, params: LogParameters) -> str:
+def normalize_query(value: object, params: LogParameters) -> str:
     """Normalize a query (text or numeric id) to NFC with single spaces between words.
 
     Raises:

@@ -15,7 +15,7 @@ import orjson
 import pyarrow as pa
 
 from builder.ingest.fields import rename_fields
-from builder.ingest.json_object import parse_object
+from builder.ingest.json_object import parse_json_object
 from builder.ingest.line_columns import parse_lines
 from builder.ingest.lines import LineChunk
 from builder.ingest.logs.json_schema import JsonLogSchema, infer_schema
@@ -86,7 +86,7 @@ def parse_chunk(
         params: Section `[log]` of the definition.
         connection: DuckDB connection; each query uses its own cursor.
     """
-    schema = infer_schema(_sample_records(chunk), params)
+    schema = infer_schema(_read_sample_records(chunk), params)
     table, rows = (None, np.zeros(0, dtype=np.int64))
     if schema is not None:
         batch, rows = parse_lines(chunk, schema.columns)
@@ -95,20 +95,20 @@ def parse_chunk(
             if batch is None
             else _standardize_columns(batch, chunk, rows, schema, params, connection)
         )
-    get_rows = partial(_parse_individually, chunk, params.fields)
+    get_rows = partial(_parse_lines_individually, chunk, params.fields)
     others = [*get_rows(np.delete(np.arange(len(chunk)), rows) + chunk.first_line_number)]
     if chunk.fault is not None:
         others.append((chunk.first_line_number + len(chunk), chunk.fault))
     return RawRecords([] if table is None else [table], get_rows, others)
 
 
-def _sample_records(chunk: LineChunk) -> list[Record]:
+def _read_sample_records(chunk: LineChunk) -> list[Record]:
     """Return the JSON objects among the first lines of a chunk."""
     lines = bytes((chunk.data or b"")[: SAMPLE_LINES * 4096]).split(b"\n")[:SAMPLE_LINES]
-    return [record for line in lines if isinstance(record := _load_json(line), dict)]
+    return [record for line in lines if isinstance(record := _parse_json_or_none(line), dict)]
 
 
-def _load_json(line: bytes) -> object:
+def _parse_json_or_none(line: bytes) -> object:
     """Parse a line as JSON; return None for invalid JSON."""
     try:
         return orjson.loads(line)
@@ -119,7 +119,7 @@ def _load_json(line: bytes) -> object:
 def _standardize_columns(
     batch: pa.RecordBatch,
     chunk: LineChunk,
-    rows: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+    line_indices: "np.ndarray[tuple[int], np.dtype[np.int64]]",
     schema: JsonLogSchema,
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
@@ -129,16 +129,16 @@ def _standardize_columns(
     Args:
         batch: Parsed lines, with the field names of the log.
         chunk: Chunk that contains the lines.
-        rows: Index of each parsed line in the chunk.
+        line_indices: Index of each parsed line in the chunk.
         schema: Schema of the lines.
         params: Section `[log]` of the definition.
         connection: DuckDB connection.
     """
-    numbers = pa.array((chunk.first_line_number + rows).astype(np.uint64))
+    numbers = pa.array((chunk.first_line_number + line_indices).astype(np.uint64))
     parsed = pa.Table.from_batches([batch]).append_column("record", numbers)
     own = {name: getattr(params.fields, name) for name in ("time", "user", "query")}
     names = [*own.values(), params.fields.results, params.fields.clicks]
-    if list(own) == [*own.values()] and _is_flat(schema, names):
+    if list(own) == [*own.values()] and _has_only_flat_fields(schema, names):
         texts = [parsed[name].cast(pa.string()) for name in ("user", "query")]
         results, clicks = parsed[names[3]].cast(pa.list_(pa.string())), parsed[names[4]]
         columns = [parsed["record"], parsed["time"], *texts, results, clicks]
@@ -148,10 +148,10 @@ def _standardize_columns(
         return cursor.sql(_columns_sql(schema, params)).to_arrow_table()
 
 
-def _is_flat(schema: JsonLogSchema, names: Sequence[str]) -> bool:
+def _has_only_flat_fields(schema: JsonLogSchema, field_names: Sequence[str]) -> bool:
     """Whether a log has neither nested fields nor lists of objects."""
     has_objects = schema.has_result_objects or schema.has_click_objects
-    return not has_objects and all("." not in name for name in names)
+    return not has_objects and all("." not in name for name in field_names)
 
 
 def _columns_sql(schema: JsonLogSchema, params: LogParameters) -> str:
@@ -173,7 +173,7 @@ def _columns_sql(schema: JsonLogSchema, params: LogParameters) -> str:
 
 
 def _field_expression(name: str) -> str:
-    """Return the SQL expression for a field of the parsed lines, by plain or dotted name."""
+    """Return the SQL expression for a field of the parsed lines, given its plain or dotted name."""
     return ".".join(["parsed", *map(_quote_identifier, name.split("."))])
 
 
@@ -182,7 +182,7 @@ def _quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _parse_individually(
+def _parse_lines_individually(
     chunk: LineChunk, fields: LogFields, line_numbers: Iterable[int]
 ) -> Iterator[NumberedRecord]:
     """Parse the lines with the given numbers one by one.
@@ -190,10 +190,10 @@ def _parse_individually(
     Yield each line as its number and its record or reject reason.
     """
     for number in map(int, line_numbers):
-        line = chunk.line(number - chunk.first_line_number)
+        line = chunk.get_line(number - chunk.first_line_number)
         try:
             if line is None:
                 raise RejectError(LINE_TOO_LONG)
-            yield number, rename_fields(parse_object(line), fields)
+            yield number, rename_fields(parse_json_object(line), fields)
         except RejectError as reject:
             yield number, str(reject)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from builder.ingest.fields import get_nested
-from builder.ingest.json_object import parse_object
-from builder.ingest.lines import read_blocks
+from builder.ingest.fields import get_nested_value
+from builder.ingest.json_object import parse_json_object
+from builder.ingest.lines import read_line_blocks
 from builder.ingest.logs.records import NumberedRecord, Record
 from builder.ingest.rejects import LINE_TOO_LONG, RejectError
 from builder.io.sources import Source
@@ -19,12 +19,12 @@ FORBIDDEN_TYPES = {
 """Python types that are rejected for each field; `impression` rejects the same types."""
 
 
-def read_result_objects(
+def read_result_rows(
     source: Source, params: LogParameters, encoding: str
 ) -> Iterator[NumberedRecord]:
-    """Yield each line as its number and its fields in `[log.fields]`, or its reject reason."""
+    """Yield each line as its number and the values of its `[log.fields]`, or its reject reason."""
     names = dict.fromkeys(params.fields.model_dump().values())
-    for block in read_blocks(source, params.max_line_bytes, encoding):
+    for block in read_line_blocks(source, params.max_line_bytes, encoding):
         for number, line in enumerate(block.lines, block.first_line_number):
             try:
                 yield number, _parse_row(line, names, params.fields)
@@ -34,7 +34,7 @@ def read_result_objects(
             yield block.first_line_number + len(block.lines), block.fault
 
 
-def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) -> Record:
+def _parse_row(line: bytes | None, field_names: dict[str, None], fields: LogFields) -> Record:
     """Parse a JSON line, and return the values of the given fields that are not null.
 
     Raises:
@@ -43,8 +43,10 @@ def _parse_row(line: bytes | None, names: dict[str, None], fields: LogFields) ->
     """
     if line is None:
         raise RejectError(LINE_TOO_LONG)
-    record = parse_object(line)
-    found = {name: value for name in names if (value := get_nested(record, name)) is not None}
+    record = parse_json_object(line)
+    found = {
+        name: value for name in field_names if (value := get_nested_value(record, name)) is not None
+    }
     for own, wrong in FORBIDDEN_TYPES.items():
         if isinstance(found.get(getattr(fields, own)), wrong):
             raise RejectError("bad_results" if own == "url" else f"bad_{own}")

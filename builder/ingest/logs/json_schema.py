@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from builder.ingest.fields import RECORD_FIELDS, get_nested
+from builder.ingest.fields import RECORD_FIELDS, get_nested_value
 from builder.ingest.line_columns import ColumnSchema
 from builder.parameters import LogFields, LogParameters
 
@@ -41,7 +41,7 @@ def infer_schema(records: Sequence[dict[str, Any]], params: LogParameters) -> Js
     """Infer the schema of a log from sample records; None if lines must be parsed one by one."""
     fields = params.fields
     values = {
-        name: [get_nested(record, getattr(fields, name)) for record in records]
+        name: [get_nested_value(record, getattr(fields, name)) for record in records]
         for name in RECORD_FIELDS
     }
     results, clicks = (_flatten(values[name]) for name in ("results", "clicks"))
@@ -76,7 +76,7 @@ def _flatten(lists: Iterable[Any]) -> list[Any]:
 
 
 def _most_common_type(
-    values: Iterable[Any], types: ArrowTypes, default: pa.DataType
+    values: Iterable[Any], arrow_types: ArrowTypes, default: pa.DataType
 ) -> pa.DataType:
     """Return the Arrow type of the most common supported Python type among some values.
 
@@ -84,30 +84,35 @@ def _most_common_type(
 
     Args:
         values: The values; those of unsupported types are ignored.
-        types: Arrow type of each supported Python type.
+        arrow_types: Arrow type of each supported Python type.
         default: Arrow type if no value has a supported type.
     """
-    counts = Counter(type(value) for value in values if type(value) in types)
+    counts = Counter(type(value) for value in values if type(value) in arrow_types)
     if not counts:
         return default
     if {int, float} <= counts.keys():
-        return types[float]
-    return types[counts.most_common(1)[0][0]]
+        return arrow_types[float]
+    return arrow_types[counts.most_common(1)[0][0]]
 
 
 def _infer_item_type(
-    items: Sequence[Any], types: ArrowTypes, object_type: pa.DataType | None, default: pa.DataType
+    items: Sequence[Any],
+    arrow_types: ArrowTypes,
+    object_type: pa.DataType | None,
+    default: pa.DataType,
 ) -> pa.DataType | None:
     """Return the Arrow type of the items of a list column; `object_type` if most are objects.
 
     Args:
         items: Items of all lists in the sample.
-        types: Arrow types of items that are not objects, by Python type.
+        arrow_types: Arrow types of items that are not objects, by Python type.
         object_type: Arrow type of objects; None if objects cannot be parsed in bulk.
         default: Arrow type if the sample has no usable item.
     """
     objects = sum(isinstance(item, dict) for item in items)
-    return object_type if objects * 2 > len(items) else _most_common_type(items, types, default)
+    return (
+        object_type if objects * 2 > len(items) else _most_common_type(items, arrow_types, default)
+    )
 
 
 def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType | None:
@@ -122,7 +127,7 @@ def _infer_result_type(results: Sequence[Any], fields: LogFields) -> pa.DataType
             (item.get(names["clicked"]) for item in objects), FLAG_TYPES, pa.bool_()
         ),
     }
-    return _flat_struct(types)
+    return _flat_struct_type(types)
 
 
 def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType | None:
@@ -136,23 +141,23 @@ def _infer_click_type(clicks: Sequence[Any], fields: LogFields) -> pa.DataType |
     time = _most_common_type(
         (item.get(names["time"]) for item in objects), CLICK_TIME_TYPES, NUMBER
     )
-    return _flat_struct({names["rank"]: NUMBER, names["time"]: time})
+    return _flat_struct_type({names["rank"]: NUMBER, names["time"]: time})
 
 
-def _flat_struct(types: dict[str, pa.DataType]) -> pa.DataType | None:
+def _flat_struct_type(field_types: dict[str, pa.DataType]) -> pa.DataType | None:
     """Return a struct type with the given fields; None if a field name contains a dot."""
-    return None if "." in "".join(types) else pa.struct(list(types.items()))
+    return None if "." in "".join(field_types) else pa.struct(list(field_types.items()))
 
 
-def _nested_schema(types: dict[str, pa.DataType]) -> pa.Schema | None:
+def _nested_schema(field_types: dict[str, pa.DataType]) -> pa.Schema | None:
     """Return a schema in which dotted names such as `a.b` are nested structs.
 
     Return None if two names are equal, or if one name is the path to a parent of another.
     """
-    if len(types) < len(RECORD_FIELDS):
+    if len(field_types) < len(RECORD_FIELDS):
         return None
     tree: dict[str, Any] = {}
-    for name, kind in types.items():
+    for name, kind in field_types.items():
         *outer, last = name.split(".")
         branch = tree
         for part in outer:

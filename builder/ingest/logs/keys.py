@@ -43,8 +43,8 @@ KEYED_COLUMNS = pa.schema(
 """Schema of impressions with keys instead of strings."""
 
 
-class KeyedRecords(NamedTuple):
-    """Batch of log records: keyed impressions, rejects, and the distinct strings behind the keys.
+class EncodedRecords(NamedTuple):
+    """Batch of log records: impressions with keys instead of strings, rejects, and the strings.
 
     Args:
         impressions: Table with the schema `KEYED_COLUMNS`, in record order.
@@ -78,7 +78,7 @@ class KeyEncoder:
     scheme: str | None
     connection: duckdb.DuckDBPyConnection
 
-    def encode(self, records: CheckedRecords, time: int | None = None) -> KeyedRecords:
+    def encode(self, records: CheckedRecords, default_time: int | None = None) -> EncodedRecords:
         """Replace the strings in a batch of impressions with keys.
 
         Reject impressions whose query is empty after folding (`query_without_letters`), that have a
@@ -87,8 +87,8 @@ class KeyEncoder:
 
         Args:
             records: Batch of impressions and rejects.
-            time: Unix seconds assigned to all impressions if the log has no times; None to keep
-                the times of the impressions.
+            default_time: Time of all impressions in Unix seconds if the log has no times; None to
+                keep the times of the impressions.
         """
         batch = records.impressions
         users = batch["user"].combine_chunks().dictionary_encode()
@@ -103,7 +103,9 @@ class KeyEncoder:
         docs = url_rows["key"].to_numpy()[urls.indices.to_numpy()]
         columns = {
             "record": batch["record"],
-            "seconds": batch["time"] if time is None else pa.array(np.full(len(batch), time)),
+            "seconds": batch["time"]
+            if default_time is None
+            else pa.array(np.full(len(batch), default_time)),
             "user": pa.array(self._pseudonymize(users.dictionary)).take(users.indices),
             "query": pa.array(query_rows["query"].to_numpy()[query_of]),
             "surface": pa.array(query_rows["surface"].to_numpy()[query_of]),
@@ -112,7 +114,7 @@ class KeyEncoder:
         }
         table = pa.table(columns, schema=KEYED_COLUMNS)
         keyed, rejects = _reject_invalid_impressions(table, docs, _are_joined_lists(results))
-        return KeyedRecords(
+        return EncodedRecords(
             keyed,
             [*records.rejects, *rejects],
             query_rows.filter(pl.col("query") != 0),
@@ -134,7 +136,7 @@ class KeyEncoder:
         return int(bare.to_numpy()[urls.indices.to_numpy()].sum()) if bare.any() else 0
 
     def _queries_with_keys(self, texts: pa.Array) -> pl.DataFrame:
-        """Return the distinct queries of a batch with their folded texts and 64-bit keys."""
+        """Return the distinct queries of a batch with their folded forms (see `fold`) and keys."""
         text = pl.Series("text", pl.from_arrow(texts), dtype=pl.String)
         folded = fold_series(text)
         keys = {"surface": self._md5_keys(text), "query": self._md5_keys(folded)}
@@ -155,58 +157,58 @@ class KeyEncoder:
         keys[present.to_numpy()] = self._hash_texts(MD5, texts.filter(present).to_arrow(), {})
         return keys
 
-    def _pseudonymize(self, texts: pa.Array) -> Keys:
+    def _pseudonymize(self, user_ids: pa.Array) -> Keys:
         """Return a 64-bit pseudonym for each user id: a truncated keyed SHA-256 hash."""
-        return self._hash_texts(PSEUDONYM, texts, {"secret": self.secret})
+        return self._hash_texts(PSEUDONYM, user_ids, {"secret": self.secret})
 
-    def _hash_texts(self, sql: str, texts: pa.Array, values: dict[str, str]) -> Keys:
+    def _hash_texts(self, sql: str, texts: pa.Array, sql_params: dict[str, str]) -> Keys:
         """Return the first 64 bits of the hash of each text, as uint64.
 
         Args:
             sql: SQL query that computes the column `digest` from the table `texts`.
             texts: Texts to hash.
-            values: Parameters of the SQL query.
+            sql_params: Parameters of the SQL query.
         """
         with self.connection.cursor() as cursor:
             cursor.register("texts", pa.table({"text": texts}))
-            found = cursor.sql(sql, params=values).to_arrow_table()["digest"].combine_chunks()
+            found = cursor.sql(sql, params=sql_params).to_arrow_table()["digest"].combine_chunks()
         width = DIGEST_BYTES // 8
         numbers = np.frombuffer(found.cast(pa.binary(DIGEST_BYTES)).buffers()[1], ">u8")
         return numbers.reshape(-1, width)[: len(found), 0].astype(np.uint64)
 
 
 def _reject_invalid_impressions(
-    keyed: pa.Table, doc_keys: Keys, is_joined: Flags
+    impressions: pa.Table, doc_keys: Keys, is_joined: Flags
 ) -> tuple[pa.Table, list[tuple[int, str]]]:
     """Split impressions into valid ones and rejects.
 
     Args:
-        keyed: Table with the schema `KEYED_COLUMNS`; the key of an empty query is 0.
+        impressions: Table with the schema `KEYED_COLUMNS`; the key of an empty query is 0.
         doc_keys: Document key of every result of all impressions; 0 for invalid URLs.
-        is_joined: Mask of the impressions whose only result is several joined URLs or ids.
+        is_joined: Mask of the impressions whose single result is several URLs or ids in one string.
 
     Returns:
         The valid impressions, and the record number and reason of each reject.
     """
-    lacks_query = keyed["query"].to_numpy() == 0
+    lacks_query = impressions["query"].to_numpy() == 0
     is_list = is_joined & ~lacks_query
-    has_bad_url = np.zeros(len(keyed), dtype=np.bool_)
+    has_bad_url = np.zeros(len(impressions), dtype=np.bool_)
     if not doc_keys.all():
-        parents = pc.list_parent_indices(keyed["results"].combine_chunks()).to_numpy()
+        parents = pc.list_parent_indices(impressions["results"].combine_chunks()).to_numpy()
         has_bad_url[parents[doc_keys == 0]] = True
     has_bad_url &= ~is_list & ~lacks_query
     masks = {"query_without_letters": lacks_query, "bad_list": is_list, "bad_url": has_bad_url}
     rejects = [
         (number, reason)
         for reason, mask in masks.items()
-        for number in keyed["record"].filter(pa.array(mask)).to_pylist()
+        for number in impressions["record"].filter(pa.array(mask)).to_pylist()
     ]
     kept = pa.array(~(lacks_query | is_list | has_bad_url))
-    return (keyed.filter(kept) if rejects else keyed), rejects
+    return (impressions.filter(kept) if rejects else impressions), rejects
 
 
 def _are_joined_lists(results: pa.ListArray) -> Flags:
-    """Return a Boolean mask of the impressions whose only result is several joined URLs or ids."""
+    """Return a mask of the impressions whose single result is several URLs or ids in one string."""
     is_single = pc.list_value_length(results).to_numpy() == 1
     found = np.zeros(len(results), dtype=np.bool_)
     single = pc.list_flatten(results.filter(pa.array(is_single)))

@@ -108,17 +108,17 @@ FROM occurring ORDER BY first, rank, record
 """
 
 
-def is_long_form(names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bool:
+def is_long_form(column_names: Iterable[str], fields: LogFields = DEFAULT_FIELDS) -> bool:
     """Whether column names are those of a log in long form: a URL column and no results column."""
-    return fields.results not in names and fields.url in names
+    return fields.results not in column_names and fields.url in column_names
 
 
-def optional_fields(names: Iterable[str], fields: LogFields) -> tuple[str, ...]:
+def optional_fields(column_names: Iterable[str], fields: LogFields) -> tuple[str, ...]:
     """Return the standard names of the optional columns of a log with the given column names.
 
-    A log in long form (one row per result) has other optional columns than a log in wide form.
+    A log in long form (one row per result) has different optional columns from a log in wide form.
     """
-    return ("user", "rank", "clicked") if is_long_form(names, fields) else ("user", "clicks")
+    return ("user", "rank", "clicked") if is_long_form(column_names, fields) else ("user", "clicks")
 
 
 def rows_to_table(records: Sequence[tuple[int, dict[str, Any]]], fields: LogFields) -> pa.Table:
@@ -140,7 +140,7 @@ def _to_text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else str(value)
 
 
-def group_rows(
+def group_result_rows(
     batches: Iterable[tuple[int, RawRecords]],
     connection: duckdb.DuckDBPyConnection,
     *,
@@ -165,7 +165,7 @@ def group_rows(
         clicked=sorted(CLICKED),
         not_clicked=sorted(NOT_CLICKED),
     )
-    yield from _load_rows(batches, connection)
+    yield from _insert_rows(batches, connection)
     for create in (CREATE_TYPED, CREATE_REJECTED, CREATE_COPIES):
         connection.execute(create)
     for found in connection.sql(REJECTED).to_arrow_reader(2**16):
@@ -177,7 +177,7 @@ def group_rows(
             yield file, RawRecords([part], partial(_read_records, part), clicks_are_ranks=True)
 
 
-def _load_rows(
+def _insert_rows(
     batches: Iterable[tuple[int, RawRecords]], connection: duckdb.DuckDBPyConnection
 ) -> Iterator[tuple[int, RawRecords]]:
     """Insert the rows of all files into the table `rows`; yield the rejected rows of each batch."""
@@ -207,7 +207,7 @@ def _split_by_file(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
 def _impression_tables(
     connection: duckdb.DuckDBPyConnection, *, row_is_click: bool
 ) -> Iterator[pa.Table]:
-    """Yield tables of impressions from the table `rows`, in the order of their first rows."""
+    """Yield the impressions in the table `rows` as tables, sorted by number of the first row."""
     reader = connection.sql(GROUPED).to_arrow_reader(2**17)
     rest = reader.schema.empty_table()
     for batch in reader:
@@ -268,8 +268,10 @@ def _build_impressions(rows: pa.Table, *, row_is_click: bool) -> pa.Table:
     )
 
 
-def _read_records(table: pa.Table, numbers: Sequence[int]) -> Iterator[NumberedRecord]:
-    """Yield the rows of a table with the given record numbers, as dictionaries without nulls."""
-    indices = np.searchsorted(table["record"].to_numpy(), np.asarray(numbers, dtype=np.uint64))
+def _read_records(table: pa.Table, record_numbers: Sequence[int]) -> Iterator[NumberedRecord]:
+    """Yield the rows that have the given record numbers, as dictionaries without nulls."""
+    indices = np.searchsorted(
+        table["record"].to_numpy(), np.asarray(record_numbers, dtype=np.uint64)
+    )
     for row in table.take(pa.array(indices)).to_pylist():
         yield row.pop("record"), {name: v for name, v in row.items() if v is not None}

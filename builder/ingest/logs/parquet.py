@@ -15,14 +15,14 @@ import pyarrow.compute as pc
 
 from builder.errors import FormatError
 from builder.ingest import parquet_rows
-from builder.ingest.columns import check_named_columns
+from builder.ingest.columns import check_configured_columns
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
 from builder.ingest.lists import build_list_array, is_string_type, list_lengths
-from builder.ingest.logs.cell_lists import parse_text_lists
+from builder.ingest.logs.cell_lists import parse_lists_stored_as_text
 from builder.ingest.logs.long_form import ROWS, is_long_form, optional_fields
 from builder.ingest.logs.records import NumberedRecord, RawRecords
-from builder.ingest.nested import existing_names, get_column, has_column
-from builder.ingest.parquet_bounds import DecompressionBombError, is_list
+from builder.ingest.nested import existing_column_names, get_column, has_column
+from builder.ingest.parquet_bounds import DecompressionBombError, is_list_type
 from builder.ingest.parquet_rows import NumberedBatch, batch_to_rows, convert_parquet_errors
 from builder.ingest.rejects import DECOMPRESSION_BOMB
 from builder.io.parquet import open_file
@@ -30,7 +30,7 @@ from builder.io.sources import Source
 from builder.parameters import LogParameters
 
 
-def resolve_columns(
+def find_configured_columns(
     schema: pa.Schema, source: Source, params: LogParameters, *, needs_time: bool = True
 ) -> list[str]:
     """Return the column names in `[log.fields]` that a Parquet log has.
@@ -39,7 +39,7 @@ def resolve_columns(
         FormatError: a column that is required or named in the definition is missing.
     """
     fields, names = params.fields, schema.names
-    found = existing_names(schema, fields.model_dump().values())
+    found = existing_column_names(schema, fields.model_dump().values())
     shown = fields.url if is_long_form(found, fields) else fields.results
     needed = [*([fields.time] if needs_time else []), fields.query]
     missing = sorted({*needed, shown} - set(found))
@@ -51,7 +51,7 @@ def resolve_columns(
             source.name,
         )
     optional = optional_fields(found, fields)
-    check_named_columns("log.fields", fields, optional, names, source, found)
+    check_configured_columns("log.fields", fields, optional, names, source, found)
     return found
 
 
@@ -71,7 +71,7 @@ def read_batches(
     """
     with convert_parquet_errors(source), open_file(source.path) as file:
         try:
-            yield from parquet_rows.numbered_batches(
+            yield from parquet_rows.read_numbered_batches(
                 file, source.path.stat().st_size, columns, decoders={user_column: bytes.hex}
             )
         except DecompressionBombError:
@@ -101,9 +101,9 @@ def _standardize_columns(numbered_batch: NumberedBatch, params: LogParameters) -
     if params.click_form == "ids":
         raise TypeError("click ids require row-wise parsing")
     time, user, query, results, clicks = (
-        _get_column(batch, getattr(params.fields, name)) for name in RECORD_FIELDS
+        _get_column_or_nulls(batch, getattr(params.fields, name)) for name in RECORD_FIELDS
     )
-    if not is_list(results.type):
+    if not is_list_type(results.type):
         raise TypeError(results.type)
     return pa.table(
         {
@@ -117,7 +117,7 @@ def _standardize_columns(numbered_batch: NumberedBatch, params: LogParameters) -
     )
 
 
-def _get_column(batch: pa.RecordBatch, name: str) -> pa.Array:
+def _get_column_or_nulls(batch: pa.RecordBatch, name: str) -> pa.Array:
     """Return the column or struct field with the given name, or nulls if there is none.
 
     Raises:
@@ -168,7 +168,7 @@ def _cast_click_lists(clicks: pa.Array) -> pa.Array:
     """
     if pa.types.is_null(clicks.type):
         return pa.nulls(len(clicks), pa.list_(pa.int64()))
-    if not is_list(clicks.type):
+    if not is_list_type(clicks.type):
         raise TypeError(clicks.type)
     dtype = clicks.type.value_type
     if not (pa.types.is_integer(dtype) or pa.types.is_floating(dtype) or pa.types.is_null(dtype)):
@@ -185,11 +185,11 @@ def _replace_items(lists: pa.Array, items: pa.Array) -> pa.Array:
 def _read_rows(
     numbered_batch: NumberedBatch, params: LogParameters, row_numbers: Sequence[int]
 ) -> Iterator[NumberedRecord]:
-    """Yield the rows of a batch with the given numbers, as records with standard field names."""
+    """Yield the rows of a batch that have the given numbers, as records with standard names."""
     first, batch = numbered_batch
     chosen = batch.take(pa.array([number - first for number in row_numbers], pa.int64()))
     for number, row in zip(row_numbers, batch_to_rows(chosen), strict=True):
-        record = row if isinstance(row, str) else parse_text_lists(row, params)
+        record = row if isinstance(row, str) else parse_lists_stored_as_text(row, params)
         yield number, record if isinstance(record, str) else rename_fields(record, params.fields)
 
 
@@ -198,7 +198,7 @@ def parse_result_rows(numbered_batch: NumberedBatch, params: LogParameters) -> R
     first, batch = numbered_batch
     numbers = np.arange(first, first + len(batch), dtype=np.uint64)
     columns = {
-        own: _format_text_column(get_column(batch, name))
+        own: _column_to_strings(get_column(batch, name))
         for own in ROWS.names[1:]
         if has_column(batch.schema, name := getattr(params.fields, own))
     }
@@ -206,7 +206,7 @@ def parse_result_rows(numbered_batch: NumberedBatch, params: LogParameters) -> R
     return RawRecords([pa.table({"record": numbers, **absent, **columns}, schema=ROWS)])
 
 
-def _format_text_column(column: pa.Array) -> pa.Array:
+def _column_to_strings(column: pa.Array) -> pa.Array:
     """Convert a column of any type to strings.
 
     Timestamps become ISO 8601 strings, whole floats are written as integers, and NaN becomes null.
@@ -218,12 +218,12 @@ def _format_text_column(column: pa.Array) -> pa.Array:
     ):
         return column.cast(pa.string())
     return pa.array(
-        [None if value is None else _format_value(value) for value in column.to_pylist()],
+        [None if value is None else _value_to_string(value) for value in column.to_pylist()],
         pa.string(),
     )
 
 
-def _format_value(value: Any) -> str | None:
+def _value_to_string(value: Any) -> str | None:
     """Convert a cell value that is not null to a string; None for NaN."""
     if isinstance(value, float) and math.isnan(value):
         return None

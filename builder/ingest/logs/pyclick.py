@@ -7,21 +7,23 @@ times. PyClick ignores clicks on results that were not shown; this reader reject
 
 from collections.abc import Iterator
 
-from builder.ingest.lines import read_blocks
+from builder.ingest.lines import read_line_blocks
 from builder.ingest.logs.records import NumberedRecord, Record
 from builder.ingest.rejects import LINE_TOO_LONG
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 
 
-def read_pages(source: Source, _: Interval, params: LogParameters) -> Iterator[NumberedRecord]:
+def read_result_pages(
+    source: Source, _: Interval, params: LogParameters
+) -> Iterator[NumberedRecord]:
     """Yield each result page of a PyClick file as a record or reject reason, numbered from 1."""
-    yield from enumerate(_read_pages(source, params), 1)
+    yield from enumerate(_read_unnumbered_pages(source, params), 1)
 
 
-def _read_pages(source: Source, params: LogParameters) -> Iterator[Record | str]:
+def _read_unnumbered_pages(source: Source, params: LogParameters) -> Iterator[Record | str]:
     """Yield the record of each result page of a PyClick file, or its reject reason."""
-    for block in read_blocks(source, params.max_line_bytes):
+    for block in read_line_blocks(source, params.max_line_bytes):
         for line in block.lines:
             yield from _parse_line(line)
         if block.fault is not None:
@@ -38,10 +40,10 @@ def _parse_line(line: bytes | None) -> Iterator[Record | str]:
     except UnicodeDecodeError:
         yield "not_utf8"
         return
-    yield from (_parse_page(text) for text in texts if text.strip())
+    yield from (_parse_result_page(text) for text in texts if text.strip())
 
 
-def _parse_page(text: str) -> Record | str:
+def _parse_result_page(text: str) -> Record | str:
     """Parse a result page; return its record, or the reject reason if the page is malformed."""
     query, tab, rest = text.strip().partition("\t")
     shown, colon, clicked = rest.partition(":")

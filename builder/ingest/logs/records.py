@@ -76,7 +76,7 @@ def impressions_to_table(impressions: Sequence[tuple[int, Impression]]) -> pa.Ta
     return pa.table(arrays, schema=IMPRESSIONS)
 
 
-def batch_records(
+def group_into_batches(
     records: Iterable[NumberedRecord], *, clicks_are_ranks: bool = False
 ) -> Iterator[RawRecords]:
     """Group individual records into batches of at most `RECORDS_PER_BATCH` records.

@@ -44,8 +44,8 @@ def parse_results(
         raise RejectError("no_results")
     urls = _parse_urls_or_ids(results)
     if params.click_form == "flags":
-        clicks = _flags_to_ranks(clicks, range(1, len(urls) + 1))
-    return urls, _click_positions(clicks, urls, params)
+        clicks = _flags_to_clicked_ranks(clicks, range(1, len(urls) + 1))
+    return urls, _clicked_result_positions(clicks, urls, params)
 
 
 def _parse_result_objects(
@@ -66,13 +66,13 @@ def _parse_result_objects(
     if clicks == []:
         clicks = None
     if params.click_form == "flags":
-        clicks = _flags_to_ranks(clicks, ranks)
+        clicks = _flags_to_clicked_ranks(clicks, ranks)
     if clicks is None:
         orders = [parse_click_order(result.get("clicked")) for _, _, result in by_rank]
         clicked = [position for position, order in enumerate(orders, 1) if order]
         return urls, sorted(clicked, key=lambda position: orders[position - 1])
     positions = {rank: position for position, (rank, _, _) in enumerate(by_rank, 1)}
-    return urls, _click_positions(clicks, urls, params, positions)
+    return urls, _clicked_result_positions(clicks, urls, params, positions)
 
 
 def _parse_urls_or_ids(values: list[Any]) -> list[str]:
@@ -91,7 +91,7 @@ def _is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _flags_to_ranks(flags: object, ranks: Sequence[int]) -> list[int] | None:
+def _flags_to_clicked_ranks(flags: object, result_ranks: Sequence[int]) -> list[int] | None:
     """Convert click flags, one per result, to clicked ranks; return None if `flags` is None.
 
     Surplus flags, as in lists padded to a fixed length, are ignored if they are all 0.
@@ -102,17 +102,19 @@ def _flags_to_ranks(flags: object, ranks: Sequence[int]) -> list[int] | None:
     """
     if flags is None:
         return None
-    if not isinstance(flags, list) or len(flags) < len(ranks):
+    if not isinstance(flags, list) or len(flags) < len(result_ranks):
         raise RejectError("bad_clicks")
     if any(flag is None for flag in flags):
         raise RejectError("bad_clicks")
     clicked = [parse_click_order(flag) > 0 for flag in flags]
-    if any(clicked[len(ranks) :]):
+    if any(clicked[len(result_ranks) :]):
         raise RejectError("click_not_shown")
-    return sorted(rank for rank, is_clicked in zip(ranks, clicked, strict=False) if is_clicked)
+    return sorted(
+        rank for rank, is_clicked in zip(result_ranks, clicked, strict=False) if is_clicked
+    )
 
 
-def _click_positions(
+def _clicked_result_positions(
     clicks: object,
     urls: list[str],
     params: LogParameters,
@@ -134,7 +136,8 @@ def _click_positions(
     if not isinstance(clicks, list):
         raise RejectError("bad_clicks")
     found = [
-        _click_position(click, urls, positions, clicks_are_ids=clicks_are_ids) for click in clicks
+        _clicked_result_position(click, urls, positions, clicks_are_ids=clicks_are_ids)
+        for click in clicks
     ]
     if 0 in found:
         raise RejectError("click_not_shown")
@@ -147,7 +150,7 @@ def _click_positions(
     ]
 
 
-def _click_position(
+def _clicked_result_position(
     click: object, urls: list[str], positions: Mapping[int, int] | None, *, clicks_are_ids: bool
 ) -> int:
     """Return the 1-based position of a clicked result among the results; 0 if it was not shown."""

@@ -22,13 +22,13 @@ def parse_integer(value: Any) -> int | None:
     if isinstance(value, int):
         return value
     if isinstance(value, str):
-        return _parse_digits(value.strip())
+        return _parse_integer_text(value.strip())
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return None
 
 
-def _parse_digits(text: str) -> int | None:
+def _parse_integer_text(text: str) -> int | None:
     """Parse a non-negative integer such as `3` or `3.0`; None if the text is anything else."""
     digits, _, fraction = text.partition(".")
     if len(digits) > MAX_DIGITS or not (digits.isascii() and digits.isdigit()):
@@ -37,7 +37,7 @@ def _parse_digits(text: str) -> int | None:
 
 
 def parse_click_order(value: Any) -> float:
-    """Convert the `clicked` value of a result to the position of the click; 0 if not clicked.
+    """Convert the `clicked` value of a result to its position in click order; 0 if not clicked.
 
     A flag such as `true` is converted to 1. A number is returned unchanged, even if it is a number
     of clicks instead of a position.

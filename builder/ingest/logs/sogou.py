@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from builder.ingest.lines import read_blocks
+from builder.ingest.lines import read_line_blocks
 from builder.ingest.logs.records import NumberedRecord, Record
 from builder.ingest.rejects import LINE_TOO_LONG, RejectError
 from builder.ingest.timestamps import parse_time
@@ -68,7 +68,7 @@ def read_impressions(
             continue
         key = (click.user or f"line {number}", click.query)
         for other in [*islice(pending, CHECKED_PER_CLICK), key]:
-            if other in pending and _is_complete(pending[other], click.time):
+            if other in pending and _is_impression_complete(pending[other], click.time):
                 yield _build_impression(pending.pop(other))
         if len(pending) >= MAX_OPEN:
             yield _build_impression(pending.pop(next(iter(pending))))
@@ -77,7 +77,7 @@ def read_impressions(
     yield from map(_build_impression, pending.values())
 
 
-def _is_complete(clicks: list[Click], now: int) -> bool:
+def _is_impression_complete(clicks: list[Click], now: int) -> bool:
     """Whether an impression is complete: a click at time `now` cannot belong to it.
 
     Args:
@@ -88,24 +88,25 @@ def _is_complete(clicks: list[Click], now: int) -> bool:
 
 
 def _read_lines(source: Source, params: LogParameters) -> Iterator[tuple[int, bytes | str | None]]:
-    """Yield (line number, line) for each line of a log.
+    """Yield each line of a log as its line number and its bytes.
 
-    Instead of the line, yield None if it is too long, and the reject reason if reading fails.
+    Instead of the bytes, yield None if the line is too long, and the reject reason if reading
+    fails.
     """
     encoding = ENCODING if params.encoding == "auto" else params.encoding
-    for block in read_blocks(source, params.max_line_bytes, encoding):
+    for block in read_line_blocks(source, params.max_line_bytes, encoding):
         yield from enumerate(block.lines, block.first_line_number)
         if block.fault is not None:
             yield block.first_line_number + len(block.lines), block.fault
 
 
 def _parse_click(
-    number: int, line: bytes | str | None, start: int, params: LogParameters
+    line_number: int, line: bytes | str | None, start: int, params: LogParameters
 ) -> Click | str:
     """Parse a line of the log; return the click, or the reason to reject the line.
 
     Args:
-        number: Line number.
+        line_number: Line number.
         line: The line as bytes; None if it is too long; the reject reason if reading failed.
         start: Unix time to which times of day are relative.
         params: Section `[log]` of the definition.
@@ -128,7 +129,7 @@ def _parse_click(
     except RejectError as reject:
         return str(reject)
     query = plain if bracketed is None else bracketed
-    return Click(number, seconds, user, query, int(rank), int(order), url.strip())
+    return Click(line_number, seconds, user, query, int(rank), int(order), url.strip())
 
 
 def _parse_time(text: str, start: int, params: LogParameters) -> int:

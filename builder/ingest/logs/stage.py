@@ -15,17 +15,17 @@ from builder.errors import DataError
 from builder.ingest.advice import LOG_ADVICE, advise_on_rejects, note_empty_files
 from builder.ingest.columns import note_missing_columns
 from builder.ingest.logs.checks import check_records
-from builder.ingest.logs.detection import LogFile, inspect_log
+from builder.ingest.logs.detection import LogFile, determine_format_and_encoding
 from builder.ingest.logs.formats import (
     ENGINE_SHARE,
     DeferredBatch,
-    optional_columns,
+    optional_column_presence,
     read_raw_batches,
 )
-from builder.ingest.logs.keys import KeyedRecords, KeyEncoder
+from builder.ingest.logs.keys import EncodedRecords, KeyEncoder
 from builder.ingest.logs.staging import StagedLog
 from builder.ingest.logs.strings import StringTableWriter
-from builder.ingest.logs.user_rules import find_dropped_impressions
+from builder.ingest.logs.user_rules import find_impressions_to_drop
 from builder.io.sources import Interval, Source
 from builder.parameters import LogParameters
 from builder.plugins import plugin_packages
@@ -76,16 +76,16 @@ def ingest_log(
         DataError: two strings have the same key, or the log has no impressions or no clicks
             although section `[log]` requires some.
     """
-    logs = [inspect_log(file, params) for file in files]
+    logs = [determine_format_and_encoding(file, params) for file in files]
     ledger = Ledger("records", notes=[log.note for log in logs if log.note])
     if len(logs) > 1:
-        columns = {log.source.name: optional_columns(log, params) for log in logs}
+        columns = {log.source.name: optional_column_presence(log, params) for log in logs}
         ledger.notes.extend(note_missing_columns(columns))
     added = 0
     with RejectWriter(out, "log", ledger) as rejects:
-        with StagedLog(limits.scratch) as staging, StringTableWriter(limits) as strings:
+        with StagedLog(limits.scratch) as staged_log, StringTableWriter(limits) as strings:
             for index, keyed in _encode_batches(logs, interval, params, limits):
-                staging.add(keyed.impressions, index)
+                staged_log.add(keyed.impressions, index)
                 strings.add(keyed.queries, keyed.urls)
                 for record, reason in keyed.rejects:
                     rejects.add(reason, file=files[index].name, line=record)
@@ -93,32 +93,32 @@ def ingest_log(
                 added += keyed.schemes_added
                 ledger.rows_in += records
                 progress.advance(records)
-            strings.write(out)
-        dropped = _apply_user_rules(staging, params, limits)
+            strings.write_tables(out)
+        dropped = _read_impressions_to_drop(staged_log, params, limits)
         for file, record, reason in dropped.select("file", "record", "reason").iter_rows():
             rejects.add(reason, file=files[file].name, line=record)
         numbers = dropped["impression"].to_numpy()
-        ledger.rows_out = staging.write(out / "impressions", numbers, limits.threads)
+        ledger.rows_out = staged_log.write_impressions(out / "impressions", numbers, limits.threads)
     if added:
         ledger.notes.append(
             f"{added:,} results without a URL scheme were read as {params.scheme}:// (log.scheme)"
         )
     ledger.notes.extend(note_empty_files(files))
     ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, LOG_ADVICE))
-    _check_not_empty(ledger, staging, params, files)
+    _check_not_empty(ledger, staged_log, params, files)
     return ledger
 
 
 def _encode_batches(
     logs: Sequence[LogFile], interval: Interval, params: LogParameters, limits: Limits
-) -> Iterator[tuple[int, KeyedRecords]]:
+) -> Iterator[tuple[int, EncodedRecords]]:
     """Yield the file index and the impressions of each batch, with keys instead of strings."""
     with limits.connect(ENGINE_SHARE) as connection:
         secret = _derive_secret_key([log.source for log in logs])
         encoder = KeyEncoder(secret, params.address, params.scheme, connection)
         wanted = interval if params.undated == "reject" else None
 
-        def encode_batch(batch: tuple[int, DeferredBatch]) -> tuple[int, KeyedRecords]:
+        def encode_batch(batch: tuple[int, DeferredBatch]) -> tuple[int, EncodedRecords]:
             index, parse = batch
             records = check_records(parse(connection), wanted, params, connection)
             return index, encoder.encode(records, None if wanted else interval.start)
@@ -127,10 +127,12 @@ def _encode_batches(
         yield from ordered_map(encode_batch, batches, limits.threads)
 
 
-def _apply_user_rules(staging: StagedLog, params: LogParameters, limits: Limits) -> pl.DataFrame:
-    """Return the impressions that the user rules drop, such as those of bots, and the reasons."""
+def _read_impressions_to_drop(
+    staged_log: StagedLog, params: LogParameters, limits: Limits
+) -> pl.DataFrame:
+    """Return the impressions that the user rules drop, such as those of bots, with the reasons."""
     with limits.connect(USER_RULES_SHARE) as connection:
-        return pl.DataFrame(find_dropped_impressions(connection, staging.log, params).read_all())
+        return pl.DataFrame(find_impressions_to_drop(connection, staged_log.log, params).read_all())
 
 
 def _derive_secret_key(files: Sequence[Source]) -> str:
@@ -143,7 +145,7 @@ def _derive_secret_key(files: Sequence[Source]) -> str:
 
 
 def _check_not_empty(
-    ledger: Ledger, staging: StagedLog, params: LogParameters, files: Sequence[Source]
+    ledger: Ledger, staged_log: StagedLog, params: LogParameters, files: Sequence[Source]
 ) -> None:
     """Check that a log has impressions and clicks, unless section `[log]` does not require them.
 
@@ -160,7 +162,7 @@ def _check_not_empty(
             f"{f' ({counts})' if counts else ''} of {names}; check [log.fields], log.format and "
             'the interval of the snapshot, or set log.empty = "allow"'
         )
-    if ledger.rows_out and not staging.clicked and params.clickless == "refuse":
+    if ledger.rows_out and not staged_log.clicked and params.clickless == "refuse":
         raise DataError(
             f"expected clicks, found none in {ledger.rows_out:,} impressions of {names}; check "
             f"log.fields.clicks (now {params.fields.clicks!r}), log.fields.clicked and "

@@ -65,25 +65,25 @@ class StagedLog:
             self.log, USER_RULE_COLUMNS, compression="lz4", use_dictionary=False
         )
 
-    def add(self, keyed: pa.Table, file_index: int) -> None:
+    def add(self, impressions: pa.Table, file_index: int) -> None:
         """Append a batch of impressions of one log file.
 
         Args:
-            keyed: Impressions with keys instead of strings (schema `keys.KEYED_COLUMNS`).
+            impressions: Impressions with keys instead of strings (schema `keys.KEYED_COLUMNS`).
             file_index: Index of the log file that contains them.
         """
-        numbers = pa.array(np.arange(self.rows, self.rows + len(keyed), dtype=np.uint64))
-        files = pa.array(np.full(len(keyed), file_index, dtype=np.uint32))
-        whole = keyed.append_column("impression", numbers).append_column("file", files)
+        numbers = pa.array(np.arange(self.rows, self.rows + len(impressions), dtype=np.uint64))
+        files = pa.array(np.full(len(impressions), file_index, dtype=np.uint32))
+        whole = impressions.append_column("impression", numbers).append_column("file", files)
         self._log.write_table(whole.select(USER_RULE_COLUMNS.names))
-        impressions = whole.select(arrow_schema(Impressions).names)
-        while len(impressions):
-            head = impressions.slice(0, self._room or PART_ROWS)
+        remaining = whole.select(arrow_schema(Impressions).names)
+        while len(remaining):
+            head = remaining.slice(0, self._room or PART_ROWS)
             self._current_writer().write_table(head.cast(arrow_schema(Impressions)))
             self._room -= len(head)
-            impressions = impressions.slice(len(head))
-        self.rows += len(keyed)
-        sizes = pc.list_value_length(keyed["clicks"])
+            remaining = remaining.slice(len(head))
+        self.rows += len(impressions)
+        sizes = pc.list_value_length(impressions["clicks"])
         self.clicked += pc.sum(pc.greater(sizes, 0), min_count=0).as_py()
 
     def _current_writer(self) -> pa.ipc.RecordBatchFileWriter:
@@ -101,17 +101,17 @@ class StagedLog:
             self._part.close()
             self._part = None
 
-    def write(self, folder: Path, dropped: Numbers, threads: int) -> int:
+    def write_impressions(self, folder: Path, dropped_numbers: Numbers, threads: int) -> int:
         """Write the table `impressions` without dropped rows; return the number of rows.
 
         Args:
             folder: Output folder of the table; receives at least one part file.
-            dropped: Numbers of the impressions to drop, in ascending order.
+            dropped_numbers: Numbers of the impressions to drop, in ascending order.
             threads: Number of parts written in parallel.
         """
         parts: Sequence[Path | None] = self._parts or [None]
         targets = [folder / f"part-{number:05d}.parquet" for number in range(len(parts))]
-        work = partial(_write_part, dropped)
+        work = partial(_write_part, dropped_numbers)
         return sum(ordered_map(work, zip(parts, targets, strict=True), threads))
 
     def __enter__(self) -> Self:
@@ -122,27 +122,27 @@ class StagedLog:
         self._log.close()
 
 
-def _write_part(dropped: Numbers, paths: tuple[Path | None, Path]) -> int:
+def _write_part(dropped_numbers: Numbers, paths: tuple[Path | None, Path]) -> int:
     """Copy a part to a Parquet file without the dropped impressions; return the number of rows.
 
     Args:
-        dropped: Numbers of the impressions to drop, in ascending order.
+        dropped_numbers: Numbers of the impressions to drop, in ascending order.
         paths: Arrow file of the part (None if it has no impressions), and Parquet file to write.
     """
     source, target = paths
     with TableWriter(target, Impressions, compression="lz4", use_dictionary=False) as table:
         for batch in _read_batches(source) if source is not None else ():
-            table.write(_drop_impressions(batch, dropped))
+            table.write(_drop_impressions(batch, dropped_numbers))
     return table.rows
 
 
-def _drop_impressions(batch: pa.RecordBatch, dropped: Numbers) -> pa.RecordBatch:
-    """Remove the impressions with the given numbers from a batch; both are sorted by number."""
+def _drop_impressions(batch: pa.RecordBatch, dropped_numbers: Numbers) -> pa.RecordBatch:
+    """Remove the impressions with the given numbers from a batch; both must be sorted."""
     numbers = batch["impression"].to_numpy()
     first, last = (
-        np.searchsorted(dropped, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)
+        np.searchsorted(dropped_numbers, [numbers[0], numbers[-1] + 1]) if len(numbers) else (0, 0)
     )
-    kept = ~np.isin(numbers, dropped[first:last])
+    kept = ~np.isin(numbers, dropped_numbers[first:last])
     return batch if kept.all() else batch.filter(pa.array(kept))
 
 

@@ -70,7 +70,7 @@ class RecentKeys:
         """Insert distinct keys; return a Boolean mask of the keys that were not yet in the set."""
         order = np.argsort(keys)  # sorted lookups are faster because they hit the CPU cache
         ordered = keys[order]
-        insert = ~(_is_in_sorted(self._new, ordered) | _is_in_sorted(self._old, ordered))
+        insert = ~(_known_key_mask(self._new, ordered) | _known_key_mask(self._old, ordered))
         self._new = np.sort(np.concatenate([self._new, ordered[insert]]))
         if len(self._new) > max(MERGE_THRESHOLD, len(self._old) // 4):
             merged = np.sort(np.concatenate([self._old, self._new]))
@@ -81,7 +81,7 @@ class RecentKeys:
         return found
 
 
-def _is_in_sorted(known_keys: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
+def _known_key_mask(known_keys: Keys, keys: Keys) -> npt.NDArray[np.bool_]:
     """Return a Boolean mask of the keys that occur in `known_keys`; both arrays are sorted."""
     if not len(known_keys):
         return np.zeros(len(keys), dtype=np.bool_)
@@ -127,7 +127,7 @@ class StringTableWriter:
             if rows.height:
                 self._urls.write_table(rows.to_arrow().cast(URL_COLUMNS))
 
-    def write(self, out: Path) -> None:
+    def write_tables(self, out: Path) -> None:
         """Write the tables `log_queries` and `log_urls` without duplicates, sorted by key.
 
         Raises:

@@ -1,4 +1,4 @@
-"""User rules: drop the impressions of bots, and repeated impressions, given the whole log.
+"""User rules, which drop repeated impressions and the impressions of bots from a whole log.
 
 The rules, in order of precedence:
 
@@ -55,7 +55,7 @@ FROM first_rule JOIN logged USING (impression) ORDER BY impression
 """
 
 
-def find_dropped_impressions(
+def find_impressions_to_drop(
     connection: duckdb.DuckDBPyConnection, log: Path, params: LogParameters
 ) -> pa.RecordBatchReader:
     """Find the impressions that the user rules drop, each with the first rule that applies.

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from builder.ingest.lines import read_blocks
+from builder.ingest.lines import read_line_blocks
 from builder.ingest.logs.records import NumberedRecord
 from builder.ingest.rejects import LINE_TOO_LONG
 from builder.io.sources import Interval, Source
@@ -40,7 +40,7 @@ Action = list[str]
 Page = tuple[int, dict[str, Any]]
 
 
-def detect_challenge(first_lines: Sequence[bytes]) -> str | None:
+def detect_yandex_format(first_lines: Sequence[bytes]) -> str | None:
     """Return `yandex` or `yandex-2014`, whichever format the first lines match; otherwise None."""
     lines = [line.decode("ascii", "replace").rstrip() for line in first_lines]
     if any(SESSION_2014.fullmatch(line) for line in lines):
@@ -51,14 +51,14 @@ def detect_challenge(first_lines: Sequence[bytes]) -> str | None:
     return None
 
 
-def read_2011(
+def read_2011_log(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
     """Yield the result pages and rejected lines of a 2011 log, with their line numbers.
 
     The number of a result page is the line number of its query.
     """
-    start, address = _log_start_time(interval, params), params.address or URL_TEMPLATE
+    start, address = _start_time_of_log(interval, params), params.address or URL_TEMPLATE
     session, pages = "", list[Page]()
     for number, action in _read_actions(source, params, ACTIONS_2011):
         if isinstance(action, str):
@@ -72,12 +72,12 @@ def read_2011(
             pages.append(
                 (number, _build_result_page(start + int(action[1]), session, action[3], shown))
             )
-        elif not _record_click(pages, address.replace(ID_PLACEHOLDER, action[3])):
+        elif not _add_click_to_page(pages, address.replace(ID_PLACEHOLDER, action[3])):
             yield number, "click_not_shown"
     yield from pages
 
 
-def read_2014(
+def read_2014_log(
     source: Source, interval: Interval, params: LogParameters
 ) -> Iterator[NumberedRecord]:
     """Yield the result pages and rejected lines of a 2014 log, with their line numbers.
@@ -91,7 +91,7 @@ def read_2014(
             yield number, action
         elif action[1] == "M":
             yield from session.pages.values()
-            day = _log_start_time(interval, params) + DAY * int(action[2])
+            day = _start_time_of_log(interval, params) + DAY * int(action[2])
             session = _Session(action[0], action[3], day)
         elif action[0] != session.name:
             yield number, "no_session"
@@ -116,17 +116,17 @@ class _Session:
         self.name, self._user, self._start = name, user, start
         self.pages: dict[str, Page] = {}
 
-    def add_action(self, number: int, action: Action, url_template: str) -> str | None:
+    def add_action(self, line_number: int, action: Action, url_template: str) -> str | None:
         """Add a query or click to the session; return the reject reason if the action is invalid.
 
         Args:
-            number: Line number of the query or click.
+            line_number: Line number of the query or click.
             action: Fields of the line.
             url_template: URL template for document ids.
         """
         kind, page = action[2], self.pages.get(action[3])
         if kind == "C":
-            is_shown = page and _record_click(
+            is_shown = page and _add_click_to_page(
                 [page], url_template.replace(ID_PLACEHOLDER, action[4])
             )
             return None if is_shown else "click_not_shown"
@@ -138,11 +138,14 @@ class _Session:
             url_template.replace(ID_PLACEHOLDER, pair.partition(",")[0]) for pair in action[6:]
         ]
         time = self._start + int(action[1])
-        self.pages[action[3]] = (number, _build_result_page(time, self._user, action[4], shown))
+        self.pages[action[3]] = (
+            line_number,
+            _build_result_page(time, self._user, action[4], shown),
+        )
         return None
 
 
-def _log_start_time(interval: Interval, params: LogParameters) -> int:
+def _start_time_of_log(interval: Interval, params: LogParameters) -> int:
     """Return `log.session_start` or, if not set, the start of the interval, in Unix seconds."""
     return interval.start if params.session_start is None else int(params.session_start.timestamp())
 
@@ -150,15 +153,15 @@ def _log_start_time(interval: Interval, params: LogParameters) -> int:
 def _read_actions(
     source: Source, params: LogParameters, patterns: Sequence[re.Pattern[str]]
 ) -> Iterator[tuple[int, Action | str]]:
-    """Yield each line as its number and its fields or reject reason."""
-    for block in read_blocks(source, params.max_line_bytes):
+    """Yield each line of a Yandex log as its number and its fields or reject reason."""
+    for block in read_line_blocks(source, params.max_line_bytes):
         for number, line in enumerate(block.lines, block.first_line_number):
-            yield number, _split_action(line, patterns)
+            yield number, _split_action_line(line, patterns)
         if block.fault is not None:
             yield block.first_line_number + len(block.lines), block.fault
 
 
-def _split_action(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Action | str:
+def _split_action_line(line: bytes | None, patterns: Sequence[re.Pattern[str]]) -> Action | str:
     """Split a line into fields; return the reject reason if it matches none of the patterns."""
     if line is None:
         return LINE_TOO_LONG
@@ -175,7 +178,7 @@ def _build_result_page(time: int, user: str, query: str, results: list[str]) -> 
     return {"time": time, "user": user, "query": query, "results": results, "clicks": []}
 
 
-def _record_click(pages: Sequence[Page], url: str) -> bool:
+def _add_click_to_page(pages: Sequence[Page], url: str) -> bool:
     """Add a click to the latest result page that shows the URL; return False if no page does."""
     for _, page in reversed(pages):
         if url in page["results"]:

@@ -13,13 +13,13 @@ from warcio.warcwriter import WARCWriter
 from builder.ingest.crawls import fetches
 from builder.ingest.crawls.fetches import (
     BodyType,
-    Fetch,
     FetchBatch,
+    FetchedDocument,
     NumberedPage,
+    limits_with_parser_pool,
     parse_fetches,
-    parser_pool,
 )
-from builder.ingest.crawls.warc import read_archive
+from builder.ingest.crawls.warc import read_archive_fetches
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ProcessExecutor
@@ -31,7 +31,7 @@ REASONS = {3: "http_404", 5: "not_html", 7: "unknown_encoding"}
 
 
 def read_warc(source: Source, params: CrawlParameters, limits: Limits) -> Iterator[NumberedPage]:
-    return parse_fetches(read_archive(source, params), source, params, limits)
+    return parse_fetches(read_archive_fetches(source, params), source, params, limits)
 
 
 @pytest.fixture
@@ -85,11 +85,13 @@ def test_large_archives_are_read_by_processes_in_any_case(
     here = list(read_warc(archive, params, limits))
     size = archive.path.stat().st_size
     monkeypatch.setattr(fetches, "MIN_POOL_BYTES", 2 * size)
-    with parser_pool([archive], limits) as same:
+    with limits_with_parser_pool([archive], limits) as same:
         assert same is limits
-    with parser_pool([archive, archive], replace(limits, memory=2**28)) as same:
+    with limits_with_parser_pool([archive, archive], replace(limits, memory=2**28)) as same:
         assert same.executor.in_process
-    with parser_pool([archive, archive, Source(tmp_path / "absent", "a")], limits) as others:
+    with limits_with_parser_pool(
+        [archive, archive, Source(tmp_path / "absent", "a")], limits
+    ) as others:
         assert not others.executor.in_process
         found = [list(read_warc(archive, params, others)) for _ in range(2)]
     assert found == [here, here]
@@ -105,12 +107,12 @@ def test_batches_are_bounded(archive: Source, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(fetches, "map_partitions", note)
     monkeypatch.setattr(fetches, "BATCH_BYTES", 10_000)
     assert list(read_warc(archive, CrawlParameters(), Limits(Path(), threads=1))) == []
-    sizes = [sum(len(f.body) for _, f in b.records if isinstance(f, Fetch)) for b in held]
+    sizes = [sum(len(f.body) for _, f in b.records if isinstance(f, FetchedDocument)) for b in held]
     assert sum(len(batch.records) for batch in held) == RECORDS
     assert all(10_000 <= size < 10_200 for size in sizes[:-1])
 
 
 def test_a_batch_is_called_by_its_records() -> None:
-    fetch = Fetch("https://a.example/", 0, BodyType.HTML, b"x" * 10_000, None)
+    fetch = FetchedDocument("https://a.example/", 0, BodyType.HTML, b"x" * 10_000, None)
     batch = FetchBatch("june.warc.gz", ((12, fetch), (13, "http_404")))
     assert str(batch) == "records 12 to 13 of june.warc.gz"

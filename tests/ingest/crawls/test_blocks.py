@@ -6,7 +6,7 @@ import pytest
 
 from builder.ingest.crawls import formats
 from builder.ingest.crawls.charsets import decode
-from builder.ingest.crawls.fetches import BodyType, Fetch, FetchBatch, parse_batch
+from builder.ingest.crawls.fetches import BodyType, FetchBatch, FetchedDocument, parse_batch
 from builder.ingest.crawls.html import looks_like_html
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
@@ -50,7 +50,7 @@ def test_bodies_that_browsers_do_not_take_for_html(body: bytes) -> None:
 
 def test_a_body_without_a_type_is_a_page_if_it_looks_like_html(tmp_path: Path) -> None:
     html = b"<html><body><p>Le chat dort sur le canap\xc3\xa9 du salon depuis ce matin.</p></html>"
-    page = Fetch("https://a.example/", 10, BodyType.UNKNOWN, html, None)
+    page = FetchedDocument("https://a.example/", 10, BodyType.UNKNOWN, html, None)
     batch = FetchBatch("a.warc", ((1, page), (2, page._replace(body=b"%PDF-1.7 " + html))))
     (first, found), (second, reason) = parse_batch(batch, Limits(tmp_path), CrawlParameters())
     assert not isinstance(found, str)

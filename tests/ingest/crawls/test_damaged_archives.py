@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from builder.errors import FormatError
 from builder.ingest.crawls.formats import read_pages
-from builder.ingest.crawls.warc_recovery import offset_past_record_start
+from builder.ingest.crawls.warc_recovery import next_search_offset
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
@@ -192,10 +192,10 @@ def test_where_a_member_ends(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(b"".join(members) + members[0][:60] + b"\xff" * 99)
     with path.open("rb") as file:
-        assert offset_past_record_start(file, 0, 1) == len(members[0])
-        assert offset_past_record_start(file, len(members[0]), 1) == len(b"".join(members))
+        assert next_search_offset(file, 0, 1) == len(members[0])
+        assert next_search_offset(file, len(members[0]), 1) == len(b"".join(members))
         damaged = len(b"".join(members))
-        assert offset_past_record_start(file, damaged, 1) in (damaged + 1, path.stat().st_size)
+        assert next_search_offset(file, damaged, 1) in (damaged + 1, path.stat().st_size)
 
 
 @pytest.mark.parametrize(

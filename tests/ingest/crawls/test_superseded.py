@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.errors import DataError
-from builder.ingest.crawls.superseded import LatestFetches
+from builder.ingest.crawls.superseded import LatestFetchSelector
 from builder.runtime.limits import Limits
 from schemas import Fetches, Pages
 
@@ -22,7 +22,7 @@ FETCH = st.tuples(
 """Key, time, URL and text of a fetch."""
 
 
-def _added(last: LatestFetches, rows: pl.DataFrame) -> None:
+def _added(last: LatestFetchSelector, rows: pl.DataFrame) -> None:
     absent = [
         pl.lit(None, kind).alias(name)
         for name, kind in Pages.dtypes().items()
@@ -43,13 +43,13 @@ def test_the_last_of_each_address(
     rows = pl.DataFrame(fetches, types, orient="row").with_row_index("number")
     texts = rows.select("number", "text", title=pl.lit("")).cast({"number": pl.UInt64})
     texts.select(list(Fetches.dtypes())).write_parquet(folder / "fetches.parquet")
-    with LatestFetches(Limits(folder, 2, 2**28)) as last:
+    with LatestFetchSelector(Limits(folder, 2, 2**28)) as last:
         for some in rows.iter_slices(size):
             line = (pl.col("number") + 1).cast(pl.UInt64)
             url_key = pl.col("doc").cast(pl.String)
             _added(last, some.drop("text").with_columns(url_key=url_key, file=5, line=line))
-        found = list(last.superseded_fetches(folder / "fetches.parquet"))
-        count = last.write(folder / "pages.parquet")
+        found = list(last.find_superseded_fetches(folder / "fetches.parquet"))
+        count = last.write_pages(folder / "pages.parquet")
     best: dict[int, tuple[int, bytes, str, int]] = {}
     for number, (key, time, url, text) in enumerate(fetches):
         digest = hashlib.md5(text.encode()).hexdigest()
@@ -67,7 +67,7 @@ def test_two_addresses_with_one_id_are_an_error(tmp_path: Path) -> None:
     texts.write_parquet(tmp_path / "fetches.parquet")
     rows = {"doc": [4, 4], "url_key": ["a", "b"], "url": "u", "fetched_at": 1, "file": 0}
     frame = pl.DataFrame(rows, schema_overrides={"doc": pl.UInt64}).with_row_index("number")
-    with LatestFetches(Limits(tmp_path, 1)) as last:
+    with LatestFetchSelector(Limits(tmp_path, 1)) as last:
         _added(last, frame.with_columns(line=pl.col("number").cast(pl.UInt64)))
         with pytest.raises(DataError, match=r"two URLs with the same id: \['a', 'b'\]"):
-            list(last.superseded_fetches(tmp_path / "fetches.parquet"))
+            list(last.find_superseded_fetches(tmp_path / "fetches.parquet"))

@@ -8,7 +8,7 @@ import pytest
 
 from builder.ingest.crawls.fetches import FetchBatch, parse_batch
 from builder.ingest.crawls.page import RawPage
-from builder.ingest.crawls.warc import read_archive
+from builder.ingest.crawls.warc import read_archive_fetches
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.limits import Limits
@@ -28,7 +28,7 @@ def read(folder: Path, body: bytes = HTML, headers: str = "", url: bytes = URL) 
         b"Content-Length: %d\r\n\r\n%s\r\n\r\n" % (url, len(http), http)
     )
     params = CrawlParameters()
-    batch = FetchBatch("c.warc", tuple(read_archive(Source(path, "c.warc"), params)))
+    batch = FetchBatch("c.warc", tuple(read_archive_fetches(Source(path, "c.warc"), params)))
     ((_, page),) = parse_batch(batch, Limits(folder, threads=1), params)
     return page
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.ingest.logs.cell_lists import split_list
+from builder.ingest.logs.cell_lists import parse_list_cell
 from builder.ingest.rejects import RejectError
 from builder.io.sources import Source
 from builder.parameters import LogParameters
@@ -49,7 +49,7 @@ from tests.ingest.logs.log_files import read_impressions
     ],
 )
 def test_lists(cell: str, items: list[object]) -> None:
-    assert split_list(cell, " ") == items
+    assert parse_list_cell(cell, " ") == items
 
 
 @pytest.mark.parametrize(
@@ -81,15 +81,15 @@ def test_lists(cell: str, items: list[object]) -> None:
 )
 def test_malformed_lists(cell: str) -> None:
     with pytest.raises(RejectError, match="bad_list"):
-        split_list(cell, " ")
+        parse_list_cell(cell, " ")
 
 
 @pytest.mark.parametrize("cell", ["12;7;9", "12; 7 ;9", ";12;;7;9;"])
 def test_spaces_around_another_separator(cell: str) -> None:
-    assert split_list(cell, ";") == ["12", "7", "9"]
-    assert split_list("https://a, www.b", ",") == ["https://a", "www.b"]
+    assert parse_list_cell(cell, ";") == ["12", "7", "9"]
+    assert parse_list_cell("https://a, www.b", ",") == ["https://a", "www.b"]
     with pytest.raises(RejectError, match="bad_list"):
-        split_list("12 7;9", ";")
+        parse_list_cell("12 7;9", ";")
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=["C"])) | st.integers(0)))
@@ -97,14 +97,14 @@ def test_python_repr_round_trip(items: list[object]) -> None:
     printed = repr(items)
     if "\\" in printed or any(isinstance(item, int) and item >= 10**18 for item in items):
         return  # escapes and numbers that no list of pages has
-    assert split_list(printed, " ") == items
+    assert parse_list_cell(printed, " ") == items
 
 
 @given(st.text())
 def test_any_text_is_a_list_or_a_reject(text: str) -> None:
     for cell in (text, f"[{text}]", f"{{{text}}}"):
         try:
-            found = split_list(cell, " ")
+            found = parse_list_cell(cell, " ")
         except RejectError:
             continue
         assert isinstance(found, list)
@@ -132,5 +132,5 @@ def test_unterminated_tuple_parses_in_linear_time() -> None:
     """A million spaces: a pattern that tries them twice over would take hours."""
     for cell in ("[('a'" + " " * 10**6, "[('a'," + "'b', " * 10**5, "[(" + "1," * 10**5 + ";"):
         with pytest.raises(RejectError, match="bad_list"):
-            split_list(cell, " ")
-    assert split_list("[('a'" + " " * 10**6 + ")]", " ") == [["a"]]
+            parse_list_cell(cell, " ")
+    assert parse_list_cell("[('a'" + " " * 10**6 + ")]", " ") == [["a"]]

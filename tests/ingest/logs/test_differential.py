@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builder.ingest.fields import rename_fields
-from builder.ingest.json_object import parse_object
+from builder.ingest.json_object import parse_json_object
 from builder.ingest.lines import LineChunk
 from builder.ingest.logs import json_lines
 from builder.ingest.logs.checks import check_records
@@ -307,9 +307,9 @@ def test_most_lines_are_parsed_in_bulk(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def counted(line: bytes) -> object:
         singly.append(line)
-        return parse_object(line)
+        return parse_json_object(line)
 
-    monkeypatch.setattr(json_lines, "parse_object", counted)
+    monkeypatch.setattr(json_lines, "parse_json_object", counted)
     records = read_lines(LineChunk(1, b"\n".join(lines), LONGEST), INTERVAL, LogParameters())
     assert sorted(singly) == sorted([lines[17], lines[3000]])
     assert sorted(records.rejects) == [

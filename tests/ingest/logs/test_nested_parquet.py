@@ -10,7 +10,7 @@ import pytest
 from builder.errors import FormatError
 from builder.ingest import parquet_rows
 from builder.ingest.crawls.formats import read_pages
-from builder.ingest.nested import existing_names, get_column
+from builder.ingest.nested import existing_column_names, get_column
 from builder.ingest.parquet_bounds import DecompressionBombError
 from builder.parameters import CrawlParameters, LogParameters
 from builder.runtime.limits import Limits
@@ -60,7 +60,7 @@ def test_a_title_may_be_missing_unless_it_is_named_and_a_text_may_not(tmp_path: 
     )
     with pytest.raises(FormatError, match=message):
         crawl(tmp_path, where=where, at=at, doc=[{"body": "Un texte"}] * 2)
-    with pytest.raises(FormatError, match=r"expected the columns where.url, at, doc.body"):
+    with pytest.raises(FormatError, match=r"expected the columns where.url, at \(time\), doc.body"):
         crawl(tmp_path, where=where, at=at, doc=[{"head": "Eau"}] * 2)
 
 
@@ -106,7 +106,7 @@ def test_unresolvable_field_path_is_missing(tmp_path: Path) -> None:
 
 def test_exact_column_name_takes_precedence_over_a_path() -> None:
     batch = pa.record_batch({"a": [{"b": {"c": 1}}], "a.b": [2]})
-    assert existing_names(batch.schema, ["a.b", "a.b.c", "a.c", "a", "b", "a"]) == [
+    assert existing_column_names(batch.schema, ["a.b", "a.b.c", "a.c", "a", "b", "a"]) == [
         "a.b",
         "a.b.c",
         "a",
@@ -128,7 +128,7 @@ def test_a_bomb_is_rejected_after_the_rows_before_it(
         yield 4, batch.slice(3)
         raise DecompressionBombError
 
-    monkeypatch.setattr(parquet_rows, "numbered_batches", unpacked)
+    monkeypatch.setattr(parquet_rows, "read_numbered_batches", unpacked)
     source = written(tmp_path, columns)
     batches = list(read_impressions(source, None, LogParameters(), 1))
     assert sum(len(records.impressions) for records in batches) == 5

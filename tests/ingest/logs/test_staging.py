@@ -41,7 +41,7 @@ def written(count: int, cuts: list[int], dropped: list[int], threads: int) -> li
         with StagedLog(folder) as staging:
             for start, stop in pairwise([0, *sorted(min(cut, count) for cut in cuts), count]):
                 staging.add(keyed(start, stop), 0)
-        kept = staging.write(folder / "out", np.array(dropped, np.uint64), threads)
+        kept = staging.write_impressions(folder / "out", np.array(dropped, np.uint64), threads)
         parts = sorted((folder / "out").iterdir())
         assert [part.name for part in parts] == [f"part-{n:05d}.parquet" for n in range(len(parts))]
         tables = [pl.read_parquet(part) for part in parts]

@@ -65,7 +65,9 @@ def test_rows_that_do_not_fit_are_rejects(tmp_path: Path) -> None:
 def test_log_columns_must_include_required_fields(tmp_path: Path) -> None:
     path = _write(tmp_path / "log", ROWS, "\t")
     lacking = COLUMNS.model_copy(update={"fields": LogFields(query="words")})
-    with pytest.raises(FormatError, match=r"expected log\.columns with words and results or url"):
+    with pytest.raises(
+        FormatError, match=r"expected log\.columns with words and either results or url"
+    ):
         _read(path, lacking)
     with pytest.raises(FormatError, match=r"or in log\.columns if the file has no header"):
         _read(path, LogParameters())
