@@ -121,4 +121,4 @@ def test_folders_of_outputs_are_private(tmp_path: Path) -> None:
 def test_a_table_that_was_not_built(tmp_path: Path) -> None:
     message = f"{tmp_path}/.work/log/2022-06: the outputs of this stage are missing; build again"
     with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
-        Store(tmp_path).table("log", "2022-06", "impressions", Impressions)
+        Store(tmp_path).open_table("log", "2022-06", "impressions", Impressions)

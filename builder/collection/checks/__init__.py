@@ -19,17 +19,7 @@ from builder.collection.checks import (
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Finding, Severity
 
-_CHECK_MODULES = (
-    files,
-    tables,
-    references,
-    derived,
-    exports,
-    releases,
-    defects,
-    labels,
-    contents,
-)
+_CHECK_MODULES = (files, tables, references, derived, exports, releases, defects, labels, contents)
 CHECKS: tuple[Check, ...] = tuple(
     sorted(
         (check for module in _CHECK_MODULES for check in module.CHECKS), key=lambda check: check.id

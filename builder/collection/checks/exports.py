@@ -8,17 +8,15 @@ import polars as pl
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
 from builder.collection.export.files import qrel_line, query_line
-from builder.text.names import column_suffixes
 
 
 def _find_export_differences(context: ValidationContext) -> Iterator[Defect]:
     """Report documents, queries and judgements that only the export or only the table contains."""
-    languages = context.manifest["definition"]["collection"]["languages"]
     for name in context.collection.snapshots:
         folder = context.collection.path / "trec" / name
         yield from _compare_document_counts(context, name, folder)
         expected = {folder / "qrels.txt": _scan_lines(context, name, "qrels", qrel_line())}
-        for language, suffix in column_suffixes(languages).items():
+        for language, suffix in context.collection.languages.items():
             text = pl.col(f"text{suffix}").alias("text")
             queries = _scan_lines(context, name, "queries", query_line(), text)
             expected[folder / language / "topics.tsv"] = queries

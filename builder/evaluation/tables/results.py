@@ -190,11 +190,11 @@ def persistence_rows(
                     reason = None
                     if value is None:
                         min_queries = 1 if name == "p_unpaired" else 2
-                        reason = _missing_unpaired_p_value_reason(topic_set, a, b, i, min_queries)
+                        reason = _reason_for_missing_p_value(topic_set, a, b, i, min_queries)
                     yield (*key, name, value, None, None, None, reason)
 
 
-def _missing_unpaired_p_value_reason(
+def _reason_for_missing_p_value(
     topic_set: TopicSet, earlier: int, later: int, system: int, min_queries: int
 ) -> str:
     """Return why an unpaired test that needs `min_queries` per snapshot has no p-value."""
