@@ -7,8 +7,12 @@ import pytest
 from builder.errors import DataError, MissingExtraError, UsageError
 from builder.evaluation.baselines.analyzer import Analyzer
 from builder.evaluation.baselines.bm25 import Bm25Parameters, bm25
-from builder.evaluation.baselines.collection_statistics import CollectionStatistics
+from builder.evaluation.baselines.collection_statistics import (
+    CollectionStatistics,
+    compute_collection_statistics,
+)
 from builder.evaluation.baselines.snapshots import search_snapshot, snapshot_bm25_statistics
+from builder.runtime.progress import NoProgress
 from builder.text.keys import strip_accents
 
 pytest.importorskip("bm25s")
@@ -97,6 +101,19 @@ def test_scores_by_the_statistics_of_another_collection_are_those_of_the_formula
     assert none.ranking["score"].to_list() == pytest.approx(
         [idf["chat"], idf["chat"], idf["blanc"]], rel=1e-6
     )
+
+
+def test_other_mean_lengths_change_k1_and_b_by_hand() -> None:
+    """The summands k1 (1 - b) = 0.9 and k1 b 4 / 8 = 0.3 add up to 1.2."""
+    own, other = CollectionStatistics(3, 4.0, {}), CollectionStatistics(9, 8.0, {})
+    assert other.rescale_parameters(own, 1.5, 0.4) == pytest.approx((1.2, 0.25))
+
+
+def test_a_batch_without_documents_adds_nothing_to_statistics() -> None:
+    batches = [documents(a="chat noir"), documents(a="chat").clear(), documents(b="chat")]
+    found = compute_collection_statistics(batches, Analyzer("fr"), NoProgress())
+    assert (found.documents, found.mean_length) == (2, 1.5)
+    assert found.frequencies == {"chat": 2, "noir": 1}
 
 
 def test_statistics_of_a_snapshot(tmp_path: Path) -> None:

@@ -279,6 +279,11 @@ def test_feedback_of_earlier_snapshots(tmp_path: Path) -> None:
         ("q2", "d2", 1, "chien"),
     ]
     assert read_earlier_feedback([], august, "").schema == pl.Schema(FEEDBACK)
+    release = Snapshot(tmp_path / "release", "2022-05", document_count=0)  # without documents
+    release.folder.mkdir(parents=True)
+    qrels = pl.read_parquet(june.folder / "qrels.parquet")
+    qrels.write_parquet(release.folder / "qrels.parquet")
+    assert read_earlier_feedback([release], august, "").is_empty()
     run, expanded = search_snapshot_with_expansion(
         august,
         [june, july],

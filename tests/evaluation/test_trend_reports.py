@@ -7,6 +7,7 @@ from builder.errors import FormatError, UsageError
 from builder.evaluation.trend_reports import (
     snapshot_trend_report,
     snapshot_trend_report_from_file,
+    trend_report,
 )
 from builder.evaluation.trends import fit_trend
 
@@ -38,6 +39,31 @@ def test_trend_over_snapshots(tmp_path):
     assert (flat["end_point"], flat["p"]) == (0.2, None)
     assert (new["batches"], new["end_point"]) == (1, None)
     assert report.comparisons["reason"].null_count() == 0
+    assert report.comparisons.select("first", "second").rows() == [
+        ("fading", "flat"),
+        ("fading", "new"),
+        ("flat", "new"),
+    ]
+
+
+def test_slopes_are_compared_by_hand() -> None:
+    """Slopes -0.02 and 0.01 per day; the standard errors are those of the single trends."""
+    report = snapshot_trend_report(snapshots(a=[0.6, 0.1, -1.3, -1.8], b=[0.2, 0.45, 1.2, 1.35]))
+    a, b = (row["slope_per_second"] for row in report.trends.sort("system").rows(named=True))
+    errors = report.trends["slope_se_per_second"].to_list()
+    (row,) = report.comparisons.rows(named=True)
+    sign = 1 if row["first"] == "a" else -1
+    assert {row["first"], row["second"]} == {"a", "b"}
+    assert row["slope_difference_per_second"] == pytest.approx(sign * (a - b))
+    assert row["z"] == pytest.approx(sign * (a - b) / sum(e**2 for e in errors) ** 0.5)
+
+
+def test_slope_per_batch_is_the_slope_times_the_length_of_a_batch() -> None:
+    times = pl.DataFrame({"system": "a", "measure": "m", "time": [0, 100, 200], "weight": 1.0})
+    scores = times.with_columns(score=pl.Series([0.2, 0.5, 0.8]))
+    row = trend_report(scores, ["system", "measure"], "raw", 100).trends.row(0, named=True)
+    assert row["slope_per_second"] == pytest.approx(0.003)
+    assert row["slope_per_batch"] == pytest.approx(0.3)
 
 
 def test_the_order_of_rows_changes_nothing():
