@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from builder.documents import token_buffer
-from builder.documents.sketch import BINS, Sketches, estimate_jaccard, sketch_texts
+from builder.documents.sketch import BINS, EMPTY, Sketches, estimate_jaccard, sketch_texts
 from builder.documents.token_buffer import tokenize_chunks
 from tests.documents.test_duplicates import edited, text
 
@@ -28,6 +28,14 @@ def test_sketches_estimate_jaccard() -> None:
     for other, row in zip(texts, signatures, strict=True):
         estimate = estimate_jaccard(signatures[:1], row[np.newaxis])[0]
         assert estimate == pytest.approx(jaccard(texts[0], other), abs=0.16)
+
+
+def test_bins_that_both_texts_lack_do_not_count() -> None:
+    """Three bins are filled in either text and one of them is equal; two empty texts share none."""
+    left, right = np.full((2, 2, BINS), EMPTY, dtype=np.uint32)
+    left[0, :3] = [7, 8, EMPTY]
+    right[0, :3] = [7, EMPTY, 9]
+    assert estimate_jaccard(left, right).tolist() == [1 / 3, 0.0]
 
 
 def mixed(value: int) -> int:
@@ -60,6 +68,17 @@ def by_hand(words: str, shingle: int = 5) -> list[int]:
     return bins
 
 
+def bands_by_hand(bins: list[int]) -> list[int]:
+    """The hash of four consecutive bins each."""
+    bands = []
+    for start in range(0, BINS, 4):
+        value = 0
+        for smallest in bins[start : start + 4]:
+            value = mixed((value * 0xD1B54A32D192ED03 + smallest) % 2**64)
+        bands.append(value)
+    return bands
+
+
 def sketched(texts: pl.Series, chunk: int = 2**18, shingle: int = 5) -> Sketches:
     with patch.object(token_buffer, "CHUNK", chunk):
         return sketch_texts(tokenize_chunks(texts), shingle)
@@ -86,5 +105,6 @@ def test_tokens_of_every_length_are_hashed_by_all_their_bytes(size: int) -> None
 @pytest.mark.parametrize("shingle", [1, 2, 3, 4, 6, 7, 8])
 def test_shingles_of_every_size(shingle: int) -> None:
     texts = [" ".join(text(40)), "a b", " ".join(text(9)[:shingle]), ""]
-    found = sketched(pl.Series(texts), shingle=shingle).signatures
-    assert found.tolist() == [by_hand(words, shingle) for words in texts]
+    found = sketched(pl.Series(texts), shingle=shingle)
+    assert found.signatures.tolist() == [by_hand(words, shingle) for words in texts]
+    assert found.bands.tolist() == [bands_by_hand(by_hand(words, shingle)) for words in texts]
