@@ -70,13 +70,19 @@ def simulate_over_crawls(out: Path | str, crawls: Sequence[Path], params: Simula
         params: Parameters of the simulation; those that describe pages are ignored.
 
     Raises:
-        UsageError: a file is missing, or no page has a title or text.
+        UsageError: a file is missing, no page has a title or text, or no title word is a topic.
     """
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     months = _detect_months(crawls)
     snapshots = [_read_titles(path) for path in crawls]
     topics = _select_topics(snapshots[0])
+    if not topics:
+        raise UsageError(
+            f"--over: {crawls[0]}: expected title words that occur in {MIN_TOPIC_PAGES} or more of "
+            f"the {len(snapshots[0]):,} pages, but in at most {MAX_TOPIC_SHARE:.0%} of them; found "
+            "no such word to use as a topic"
+        )
     texts = _create_query_texts(snapshots[0], topics, params)
     faults: list[Fault] = []
     relevance_rows: list[tuple[object, ...]] = []
@@ -93,7 +99,7 @@ def simulate_over_crawls(out: Path | str, crawls: Sequence[Path], params: Simula
     write_ground_truth_table(out / "truth", "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
     write_ground_truth_table(out / "truth", "queries", query_rows, truth.QUERY_SCHEMA)
     truth.write_faults(out, faults)
-    write_user_ground_truth(out, params)
+    write_user_ground_truth(out, params, PERSONAL_QUERIES)
     write_topics(out, [(word, word, "") for word in topics])
     paths = [path.resolve().as_posix() for path in crawls]
     rows = [(m, log_path(params, m), path) for m, path in zip(months, paths, strict=True)]
@@ -193,7 +199,7 @@ def _create_topic_query(
     random_pages = (
         hash_integers(params.seed, number, index) % len(pages) for index in range(3 * limit)
     )
-    results = list(dict.fromkeys([*related[: limit - 3], *random_pages]))[: limit + 2]
+    results = list(dict.fromkeys([*related[: max(limit - 3, 1)], *random_pages]))[: limit + 2]
     grades = [2 if matches[page] == len(words) else int(matches[page] > 0) for page in results]
     keys = np.array([hash_integers(*pages[page].url.encode()) for page in results], dtype=np.uint64)
     typo = add_typo(text, Rng(params.seed, number))

@@ -96,7 +96,7 @@ def _simulate(
     write_ground_truth_table(truth_folder, "attraction", relevance_rows, truth.RELEVANCE_SCHEMA)
     write_ground_truth_table(truth_folder, "queries", query_rows, truth.QUERY_SCHEMA)
     truth.write_faults(out, faults)
-    write_user_ground_truth(out, params)
+    write_user_ground_truth(out, params, PERSONAL_QUERIES)
     write_topics(out, create_topics())
     write_definition(
         out,
@@ -190,8 +190,14 @@ def _progress_callback(
     return advance_progress
 
 
-def write_user_ground_truth(out: Path, params: Simulation) -> None:
-    """Write the ids of simulated bots, and the query texts that contain personal data."""
+def write_user_ground_truth(out: Path, params: Simulation, personal_queries: int) -> None:
+    """Write the ids of simulated bots, and the query texts that contain personal data.
+
+    Args:
+        out: Folder of the simulated world.
+        params: Parameters of the simulation.
+        personal_queries: Number of distinct queries with personal data in the logs.
+    """
     users = max(10, params.impressions // params.impressions_per_user)
     bots = [
         (f"bot-{hash_integers(number, 9) % 10**10:010d}",)
@@ -199,6 +205,6 @@ def write_user_ground_truth(out: Path, params: Simulation) -> None:
     ]
     folder = out / "truth"
     write_ground_truth_table(folder, "bots", bots, {"user": pl.String()})
-    texts = [create_personal_data_query(params.seed, index) for index in range(PERSONAL_QUERIES)]
+    texts = [create_personal_data_query(params.seed, index) for index in range(personal_queries)]
     schema = {"text": pl.String(), "kind": pl.String()}
     write_ground_truth_table(folder, "personal", list(texts), schema)

@@ -267,19 +267,25 @@ def test_words_as_people_type_them() -> None:
     assert add_typo("le pain", Rng(1)) == "le pain"
 
 
-def test_users_over_existing_pages(tmp_path: Path) -> None:
+def write_crawls(folder: Path) -> list[Path]:
     words = [noun.french for noun in domains()[5].nouns]
     paths = []
     for number, month in enumerate(("2022-06", "2022-09")):
-        path = tmp_path / f"{month}-30.jsonl.gz"
+        path = folder / f"{month}-30.jsonl.gz"
         with gzip.open(path, "wt") as file:
             for i in range(80 + number):
-                title = f"{words[i % 10]} {words[i * 3 % 7]} {words[i // 10]} guide"
+                theme = "theme" + "abcdefghijklmnopqrstu"[i // 4]  # in at most 5 % of the pages
+                title = f"{theme} {words[i % 10]} {words[i * 3 % 7]} {words[i // 10]} guide"
                 row = {"url": f"https://a.example/{i}", "timestamp": i}
                 row |= {"title": title, "text": title}
                 file.write(json.dumps(row) + "\n")
             file.write("broken\n")
         paths.append(path)
+    return paths
+
+
+def test_users_over_existing_pages(tmp_path: Path) -> None:
+    paths = write_crawls(tmp_path)
     simulate_over_crawls(
         tmp_path / "w", paths, Simulation(queries=10, impressions=300, malformed_rate=0)
     )
@@ -293,6 +299,28 @@ def test_users_over_existing_pages(tmp_path: Path) -> None:
         f"https://a.example/{i}" for i in range(81)
     }
     assert 'interval = "ignore"' in (tmp_path / "w/workflow.toml").read_text()
+
+
+def test_the_truth_over_crawls_has_the_personal_queries_of_the_logs_and_no_others(
+    tmp_path: Path,
+) -> None:
+    params = Simulation(queries=10, impressions=2000, personal_rate=0.5, malformed_rate=0)
+    simulate_over_crawls(tmp_path / "w", write_crawls(tmp_path), params)
+    truth = set(pl.read_parquet(tmp_path / "w/truth/personal.parquet")["text"])
+    lines = read_lines(tmp_path / "w/logs/2022-06.jsonl.gz")
+    asked = {json.loads(line)["query"] for line in lines}
+    found = detect_personal_data(pl.Series(sorted(asked)))
+    assert truth == {text for text, kind in zip(sorted(asked), found, strict=True) if kind}
+
+
+@pytest.mark.parametrize("results", [1, 2, 3, 4])
+def test_short_lists_over_crawls_contain_a_related_page(tmp_path: Path, results: int) -> None:
+    params = Simulation(queries=10, impressions=50, results_per_page=results)
+    simulate_over_crawls(tmp_path / "w", write_crawls(tmp_path), params)
+    attraction = pl.read_parquet(tmp_path / "w/truth/attraction.parquet")
+    best = attraction.group_by("snapshot", "query").agg(pl.col("grade").max())
+    related = best.filter(pl.col("grade") > 0).group_by("snapshot").len()
+    assert related.sort("snapshot").rows() == [("2022-06", 10), ("2022-09", 10)]
 
 
 def test_no_query_finds_a_document(tmp_path: Path) -> None:
@@ -356,6 +384,10 @@ def test_over_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").touch()
     with pytest.raises(UsageError, match="found none"):
         simulate_over_crawls(tmp_path / "w", [tmp_path / "empty.jsonl"], Simulation())
+    page = {"url": "https://a.example/", "timestamp": 0, "title": "Une seule page", "text": "x"}
+    (tmp_path / "one.jsonl").write_text(json.dumps(page) + "\n")
+    with pytest.raises(UsageError, match=r"3 or more of the 1 pages.*no such word to use as a"):
+        simulate_over_crawls(tmp_path / "w", [tmp_path / "one.jsonl"], Simulation())
 
 
 @pytest.mark.parametrize("wrong", [{"documents": 0}, {"bot_rate": 1.5}, {"pages": 3}])
