@@ -89,7 +89,7 @@ def build(
             memory=memory,
             executor=executor,
             progress=progress,
-            on_unit=say,
+            on_step=say,
         )
         changed = changed_tools(verify) if differing else ()
         _print_verification(verify, differing, changed, as_json=is_json)
@@ -105,7 +105,7 @@ def build(
         memory=memory,
         executor=executor,
         progress=progress,
-        on_unit=say,
+        on_step=say,
     )
     if is_json:
         print_json(build_report_to_json(report))
@@ -136,22 +136,22 @@ def _print_verification(
 
 
 def _print_plan(report: "BuildReport") -> None:
-    """Print the plan of a build: which units would run, may run or would be skipped, and why."""
-    width = max((len(str(step.unit)) for step in report.steps), default=0)
-    for step in report.steps:
-        action = "run" if step.ran else "maybe" if step.is_conditional else "skip"
-        typer.echo(f"{action:<5} {step.unit!s:<{width}}  {join_reasons(step) or 'up to date'}")
+    """Print the plan of a build: which steps would run, may run or would be skipped, and why."""
+    width = max((len(str(result.step)) for result in report.results), default=0)
+    for result in report.results:
+        action = "run" if result.ran else "maybe" if result.is_conditional else "skip"
+        typer.echo(f"{action:<5} {result.step!s:<{width}}  {join_reasons(result) or 'up to date'}")
     others = (
-        f"; {report.conditional_units} more would run only if a table that they read changes"
-        if report.conditional_units
+        f"; {report.conditional_steps} more would run only if a table that they read changes"
+        if report.conditional_steps
         else ""
     )
-    typer.echo(f"{report.units_run} of {len(report.steps)} units would run{others}")
+    typer.echo(f"{report.steps_run} of {len(report.results)} steps would run{others}")
 
 
 def _print_result(report: "BuildReport") -> None:
-    """Print how many units of a build ran, and where the version was published."""
-    typer.echo(f"{report.units_run} of {len(report.steps)} units ran; the others were up to date")
+    """Print how many steps of a build ran, and where the version was published."""
+    typer.echo(f"{report.steps_run} of {len(report.results)} steps ran; the others were up to date")
     if report.version is None:
         typer.echo(f"a partial build publishes nothing; its tables are in {report.root}")
     elif report.published:

@@ -21,22 +21,22 @@ def print_json(value: Any) -> None:
 
 
 def build_report_to_json(report: "BuildReport") -> dict[str, Any]:
-    """Return the output of `longeval build --format json`: the version and all units."""
+    """Return the output of `longeval build --format json`: the version and all steps."""
     return {
         "root": str(report.root),
         "version": None if report.version is None else str(report.version),
         "published": report.published,
         "units": [
             {
-                "stage": step.unit.stage.name,
-                "unit": step.unit.key,
-                "ran": step.ran,
-                "conditional": step.is_conditional,
-                "reasons": list(step.reasons),
-                "seconds": round(step.seconds, 3),
-                "account": None if step.ledger is None else _ledger_to_json(step.ledger),
+                "stage": result.step.stage.name,
+                "unit": result.step.key,
+                "ran": result.ran,
+                "conditional": result.is_conditional,
+                "reasons": list(result.reasons),
+                "seconds": round(result.seconds, 3),
+                "account": None if result.ledger is None else _ledger_to_json(result.ledger),
             }
-            for step in report.steps
+            for result in report.results
         ],
     }
 

@@ -1,4 +1,4 @@
-"""Formats the output of commands: text tables, JSON tables, and one line per build unit."""
+"""Formats the output of commands: text tables, JSON tables, and one line per build step."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from builder.reporting.numbers import format_score
 if TYPE_CHECKING:
     import polars as pl
 
-    from builder.runtime.runner import Step
+    from builder.runtime.runner import StepResult
 
 MAX_LIST_CHARS = 80
 """Maximum length of a list in a text table, in characters."""
@@ -92,44 +92,44 @@ def _format_value(value: object) -> object:
     return format_score(value) if isinstance(value, float) else value
 
 
-def join_reasons(step: "Step", limit: int = 3) -> str:
-    """Join the first `limit` reasons why a unit runs, and append the number of other reasons."""
-    remaining = len(step.reasons) - limit
-    return "; ".join(step.reasons[:limit]) + (f"; and {remaining} more" if remaining > 0 else "")
+def join_reasons(result: "StepResult", limit: int = 3) -> str:
+    """Join the first `limit` reasons why a step runs, and append the number of other reasons."""
+    remaining = len(result.reasons) - limit
+    return "; ".join(result.reasons[:limit]) + (f"; and {remaining} more" if remaining > 0 else "")
 
 
-def print_step(step: "Step") -> None:
-    """Print the row counts, duration, reasons and notes of a unit of a build.
+def print_step(result: "StepResult") -> None:
+    """Print the row counts, duration, reasons and notes of a step of a build.
 
-    Prints nothing for a unit that was skipped.
+    Prints nothing for a step that was skipped.
     """
-    if not step.ran or step.ledger is None:
+    if not result.ran or result.ledger is None:
         return
-    ledger = step.ledger
+    ledger = result.ledger
     reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(ledger.rejected.items()) if n)
     counts = f"{ledger.rows_in:,} {ledger.unit} = {ledger.rows_out:,} kept"
     rejected = sum(ledger.rejected.values())
     if rejected:
         counts += f" + {rejected:,} rejected ({reasons})"
-    if warning := _empty_step_warning(step):
+    if warning := _empty_step_warning(result):
         counts += f"; {warning}"
-    cause = "" if step.reasons == ("not built yet",) else f"  [{join_reasons(step)}]"
-    typer.echo(f"{step.unit!s:<24} {counts}  {step.seconds:.1f} s{cause}")
+    cause = "" if result.reasons == ("not built yet",) else f"  [{join_reasons(result)}]"
+    typer.echo(f"{result.step!s:<24} {counts}  {result.seconds:.1f} s{cause}")
     for note in ledger.notes:
         typer.echo(f"{'':<24} note: {escape_control_characters(note)}")
 
 
-def print_step_warning(step: "Step") -> None:
-    """Print a warning to standard error if a unit of a build ran but produced no rows."""
-    if step.ran and (warning := _empty_step_warning(step)):
-        typer.echo(f"{step.unit!s:<24} {warning}", err=True)
+def print_step_warning(result: "StepResult") -> None:
+    """Print a warning to standard error if a step of a build ran but produced no rows."""
+    if result.ran and (warning := _empty_step_warning(result)):
+        typer.echo(f"{result.step!s:<24} {warning}", err=True)
 
 
-def _empty_step_warning(step: "Step") -> str | None:
-    """Return a warning if a unit of a build kept no rows or read empty raw data; otherwise None."""
-    ledger = step.ledger
+def _empty_step_warning(result: "StepResult") -> str | None:
+    """Return a warning if a step of a build kept no rows or read empty raw data; otherwise None."""
+    ledger = result.ledger
     if ledger is None or ledger.rows_out:
         return None
     if ledger.rows_in:
         return "NO ROWS WERE KEPT"
-    return "THE INPUT WAS EMPTY" if step.unit.stage.name in {"log", "crawl"} else None
+    return "THE INPUT WAS EMPTY" if result.step.stage.name in {"log", "crawl"} else None

@@ -50,7 +50,7 @@ def demo(
     from builder.commands.demo import demo as run_demo
 
     say = print_step_warning if quiet else print_step
-    report = run_demo(folder, threads=threads, progress=create_progress_bar(quiet), on_unit=say)
+    report = run_demo(folder, threads=threads, progress=create_progress_bar(quiet), on_step=say)
     if not quiet:
         print_snapshot_statistics(report.build)
         _print_sanity_scores(report.sanity)

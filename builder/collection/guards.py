@@ -61,9 +61,9 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
     if manifest is None or collection.is_draft:
         return
     keyed = [(stage, key) for stage in stages for key in stage.scope.keys(definition.workflow)]
-    published = {unit: str(entry["version"]) for unit, entry in manifest["units"].items()}
+    published = {step: str(entry["version"]) for step, entry in manifest["units"].items()}
     now = {f"{stage.name} {key}": stage.version for stage, key in keyed}
-    units = [unit for unit in sorted({*published, *now}) if published.get(unit) != now.get(unit)]
+    steps = [step for step in sorted({*published, *now}) if published.get(step) != now.get(step)]
     schemas = {
         manifest_table_path(stage, key, name): SCHEMAS[name].signature()
         for stage, key in keyed
@@ -75,7 +75,7 @@ def check_stages_unchanged(definition: Definition, store: Store, stages: Iterabl
         for path, schema in schemas.items()
         if manifest["tables"].get(path, {}).get("contract") != schema
     ]
-    stages_changed = dict.fromkeys(f"stage {unit.partition(' ')[0]}" for unit in units)
+    stages_changed = dict.fromkeys(f"stage {step.partition(' ')[0]}" for step in steps)
     reasons = [*stages_changed, *(f"table {path}" for path in tables[:MAX_LISTED])]
     if reasons:
         raise DefinitionError(

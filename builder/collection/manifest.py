@@ -68,10 +68,10 @@ def code_versions(manifest: Mapping[str, Any]) -> dict[str, str]:
 
     Names of stages begin with `STAGE_PREFIX`.
     """
-    units = manifest.get("units", {})
+    steps = manifest.get("units", {})
     stages = {
-        f"{STAGE_PREFIX}{unit.partition(' ')[0]}": str(entry["version"])
-        for unit, entry in units.items()
+        f"{STAGE_PREFIX}{step.partition(' ')[0]}": str(entry["version"])
+        for step, entry in steps.items()
     }
     return {**manifest["tools"], **stages}
 
@@ -89,8 +89,8 @@ def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
     }
     recorded = [
         entry.get("parameters") or {}
-        for unit, entry in manifest.get("units", {}).items()
-        if unit.partition(" ")[2] == snapshot
+        for step, entry in manifest.get("units", {}).items()
+        if step.partition(" ")[2] == snapshot
     ]
     return {**common, **{key: value for values in recorded for key, value in values.items()}}
 
@@ -98,9 +98,9 @@ def snapshot_parameters(manifest: Mapping[str, Any], snapshot: str) -> dict[str,
 def hashes_of_list_files(manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return the SHA-256 hash of each list file, by definition key and file name."""
     first = manifest["definition"]["snapshots"][0]["name"]
-    units = manifest.get("units", {})
+    steps = manifest.get("units", {})
     return {
-        key: units.get(f"{stage} {first}", {}).get("inputs", {}).get(argument, {})
+        key: steps.get(f"{stage} {first}", {}).get("inputs", {}).get(argument, {})
         for key, (stage, argument) in LISTS.items()
     }
 
@@ -123,7 +123,7 @@ def _short_hash(value: Any) -> str:
 def write_collection_manifest(
     folder: Path,
     definition: dict[str, Any],
-    units: dict[str, Any],
+    steps: dict[str, Any],
     tables: dict[str, Any],
     funnels: dict[str, Any],
 ) -> None:
@@ -132,7 +132,7 @@ def write_collection_manifest(
     Args:
         folder: Folder of the assembled version.
         definition: Resolved definition; see `resolve_definition`.
-        units: Identity and row counts of each stage run, keyed by `<stage> <key>`.
+        steps: Identity and row counts of each step, keyed by `<stage> <key>`.
         tables: Row count, content hash and schema signature of each table, keyed by table path.
         funnels: Numbers of queries removed by each selection rule, by snapshot; see
             `selection_funnels`.
@@ -147,7 +147,7 @@ def write_collection_manifest(
         ),
         "definition": definition,
         "tools": tool_versions(),
-        "units": units,
+        "units": steps,
         "selection": funnels,
         "tables": tables,
     }

@@ -60,7 +60,7 @@ class _TableModel(_ManifestModel):
     content: str = ""
 
 
-class _UnitModel(_ManifestModel):
+class _StepModel(_ManifestModel):
     parameters: Any = None
 
 
@@ -71,7 +71,7 @@ class _Manifest(_ManifestModel):
     definition: _DefinitionModel
     files: dict[RelativePath, _FileModel]
     tables: dict[RelativePath, _TableModel]
-    units: dict[str, _UnitModel]
+    units: dict[str, _StepModel]
     tools: dict[str, str]
 
 

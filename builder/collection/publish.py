@@ -44,7 +44,7 @@ def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) 
     manifest = read_manifest_or_none(final)
     if manifest is None:
         return False
-    if manifest["units"] == json.loads(canonical_json(_unit_records(definition, store, stages))):
+    if manifest["units"] == json.loads(canonical_json(_step_records(definition, store, stages))):
         return True
     if collection.is_draft:
         return False
@@ -65,12 +65,12 @@ def publish_version(definition: Definition, store: Store, stages: Iterable[Stage
     defined = resolve_definition(definition, store)
     with temporary_folder(store.work / f"{collection.version}{PARTIAL}") as partial:
         tables = _assemble_version(definition, store, list(stages), partial)
-        units = _unit_records(definition, store, stages)
-        selected = selection_funnels(definition, units)
+        steps = _step_records(definition, store, stages)
+        selected = selection_funnels(definition, steps)
         write_card(partial, defined, tables, selected)
         plain = json.loads(canonical_json(defined))
         write_croissant(partial, plain, _main_table_paths(partial, definition))
-        write_collection_manifest(partial, defined, units, tables, selected)
+        write_collection_manifest(partial, defined, steps, tables, selected)
         publish_folder(partial, final)
     return final
 
@@ -88,30 +88,30 @@ def _main_table_paths(version_folder: Path, definition: Definition) -> dict[str,
     return found
 
 
-def _unit_records(definition: Definition, store: Store, stages: Iterable[Stage]) -> dict[str, Any]:
-    units: dict[str, Any] = {}
+def _step_records(definition: Definition, store: Store, stages: Iterable[Stage]) -> dict[str, Any]:
+    records: dict[str, Any] = {}
     for stage in stages:
         for key in stage.scope.keys(definition.workflow):
             record = store.read_record(stage.name, key) or {}
             identity = record["identity"]
-            units[f"{stage.name} {key}"] = {
+            records[f"{stage.name} {key}"] = {
                 "id": record["id"],
                 "version": identity["version"],
                 "parameters": identity["parameters"],
                 "inputs": identity["inputs"],
                 "ledger": record["ledger"],
             }
-    return units
+    return records
 
 
-def selection_funnels(definition: Definition, units: dict[str, Any]) -> dict[str, Any]:
+def selection_funnels(definition: Definition, steps: dict[str, Any]) -> dict[str, Any]:
     """Return the query selection funnel of each snapshot, by snapshot name.
 
     A funnel lists the selection rules in order, with the number of queries that each rule removed
     and the number of queries that remained.
     """
     ledgers = {
-        name: units[f"select {name}"]["ledger"] for name in definition.workflow.snapshot_names
+        name: steps[f"select {name}"]["ledger"] for name in definition.workflow.snapshot_names
     }
     return {
         name: [vars(step) for step in funnel_steps(ledger["rows_in"], ledger["rejected"])]

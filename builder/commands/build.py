@@ -25,7 +25,7 @@ from builder.runtime.executors import create_executor
 from builder.runtime.limits import DEFAULT_MEMORY, count_usable_cores, parse_memory
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import SUMS, sha256
-from builder.runtime.runner import Runner, Step
+from builder.runtime.runner import Runner, StepResult
 from builder.runtime.store import Store
 
 
@@ -35,41 +35,41 @@ class BuildReport:
 
     Args:
         root: Output folder of the collection.
-        steps: Outcome of each unit (such as a stage applied to a snapshot), in execution order.
+        results: Outcome of each step (such as a stage applied to a snapshot), in execution order.
         version: Folder of the published version; None if only part of the collection was built.
         published: Whether this build published the version; False if it was up to date.
         topic_changes: Differences from the topics of the draft that this build replaced.
     """
 
     root: Path
-    steps: list[Step] = field(default_factory=list)
+    results: list[StepResult] = field(default_factory=list)
     version: Path | None = None
     published: bool = False
     topic_changes: tuple[str, ...] = ()
 
     @property
-    def units_run(self) -> int:
-        """Number of units that ran; with `explain`, number of units that would certainly run."""
-        return sum(step.ran for step in self.steps)
+    def steps_run(self) -> int:
+        """Number of steps that ran; with `explain`, number of steps that would certainly run."""
+        return sum(result.ran for result in self.results)
 
     @property
-    def conditional_units(self) -> int:
-        """Number of units that would run only if their input changes; 0 unless `explain` is set."""
-        return sum(step.is_conditional for step in self.steps)
+    def conditional_steps(self) -> int:
+        """Number of steps that would run only if their input changes; 0 unless `explain` is set."""
+        return sum(result.is_conditional for result in self.results)
 
     def _repr_html_(self) -> str:
-        """Return an HTML table with one row per unit of the build, for notebooks."""
+        """Return an HTML table with one row per step of the build, for notebooks."""
         rows = [
             (
-                str(step.unit),
-                "ran" if step.ran else "up to date",
-                step.ledger.rows_in,
-                step.ledger.rows_out,
+                str(result.step),
+                "ran" if result.ran else "up to date",
+                result.ledger.rows_in,
+                result.ledger.rows_out,
             )
-            for step in self.steps
-            if step.ledger is not None
+            for result in self.results
+            if result.ledger is not None
         ]
-        header = ("unit", "", "rows in", "rows kept")
+        header = ("step", "", "rows in", "rows kept")
         return html_table(str(self.version or self.root), header, rows)
 
 
@@ -90,7 +90,7 @@ def build(
     memory: str = DEFAULT_MEMORY,
     executor: str = "local",
     progress: Progress | None = None,
-    on_unit: Callable[[Step], None] = lambda _: None,
+    on_step: Callable[[StepResult], None] = lambda _: None,
 ) -> BuildReport:
     """Build a collection from a definition file and publish it.
 
@@ -101,13 +101,13 @@ def build(
         snapshots: Build only these snapshots and their dependencies, without publishing; default:
             all snapshots.
         until: Stop after this stage, without publishing; default: run all stages.
-        explain: Report which units would run and why, without running them.
+        explain: Report which steps would run and why, without running them.
         allow_empty: Publish even if a snapshot has no documents, queries or judgements.
         threads: Number of worker threads; default: number of cores.
         memory: Memory limit per stage, such as `4GiB`.
         executor: How partitions are processed: `local`, `processes` (one per thread) or `ray`.
         progress: Progress display; default: none.
-        on_unit: Function that is called after each unit.
+        on_step: Function that is called after each step.
 
     Raises:
         UsageError: The definition is invalid, a stage or snapshot is unknown, or a released
@@ -117,7 +117,7 @@ def build(
     """
     definition = Definition.load(definition_file)
     definition.check_snapshot_names(snapshots, "--snapshot")
-    units = PIPELINE.plan(definition.workflow, snapshots, until)
+    steps = PIPELINE.plan(definition.workflow, snapshots, until)
     root = Path(out) if out is not None else default_output_folder(definition)
     store = Store(root)
     cores = threads or count_usable_cores()
@@ -125,21 +125,21 @@ def build(
     allowed = parse_memory(memory)
     runner = Runner(PIPELINE, definition, store, cores, allowed, progress or NoProgress(), workers)
     if explain:
-        return BuildReport(root, runner.dry_run(units))
+        return BuildReport(root, runner.dry_run(steps))
     whole = not snapshots and until is None
     with closing(workers), reraise_as_user_errors("the build", root), store.lock():
         if whole:
             check_definition_unchanged(definition, store)
             check_stages_unchanged(definition, store, PIPELINE.stages)
         topic_changes = check_topics_unchanged(definition, store) if whole else ()
-        report = BuildReport(root, runner.run(units, on_unit), topic_changes=topic_changes)
+        report = BuildReport(root, runner.run(steps, on_step), topic_changes=topic_changes)
         if whole:
             report.version = store.root / definition.workflow.collection.version
             report.published = not is_published(definition, store, PIPELINE.stages)
         if report.published:
             if not allow_empty:
                 check_tables_not_empty(definition, store, PIPELINE.stages)
-            runner.repair(units, on_unit)
+            runner.repair(steps, on_step)
             publish_version(definition, store, PIPELINE.stages)
     return report
 
@@ -152,7 +152,7 @@ def verify(
     memory: str = DEFAULT_MEMORY,
     executor: str = "local",
     progress: Progress | None = None,
-    on_unit: Callable[[Step], None] = lambda _: None,
+    on_step: Callable[[StepResult], None] = lambda _: None,
 ) -> tuple[str, ...]:
     """Rebuild a published version from the raw files and compare all files byte by byte.
 
@@ -163,7 +163,7 @@ def verify(
         memory: Memory limit per stage, such as `4GiB`.
         executor: How partitions are processed: `local`, `processes` or `ray`.
         progress: Progress display; default: none.
-        on_unit: Function that is called after each unit.
+        on_step: Function that is called after each step.
 
     Returns:
         Sorted paths of the files that differ or exist in only one of the two versions; empty if
@@ -190,7 +190,7 @@ def verify(
             memory=memory,
             executor=executor,
             progress=progress,
-            on_unit=on_unit,
+            on_step=on_step,
         )
         rebuilt = dict(_file_hashes(report.version or Path(folder)))
     original = dict(_file_hashes(published.path))

@@ -11,7 +11,7 @@ from builder.commands.build import BuildReport, build
 from builder.errors import MissingExtraError
 from builder.evaluation import SanityCheckRow, run_sanity_check
 from builder.runtime.progress import Progress
-from builder.runtime.runner import Step
+from builder.runtime.runner import StepResult
 from builder.simulation import Simulation, simulate
 
 WORLD = Simulation(
@@ -47,7 +47,7 @@ def demo(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
-    on_unit: Callable[[Step], None] = lambda _: None,
+    on_step: Callable[[StepResult], None] = lambda _: None,
 ) -> DemoReport:
     """Simulate three snapshots of a small search engine and build a collection from them.
 
@@ -55,14 +55,14 @@ def demo(
         folder: Output folder; raw data are written to `world/`, the collection to `collection/`.
         threads: Number of worker threads; default: number of cores.
         progress: Progress display; default: none.
-        on_unit: Function that is called after each unit of the build.
+        on_step: Function that is called after each step of the build.
     """
     world = Path(folder) / "world"
     definition = world / "workflow.toml"
     if not definition.exists():
         simulate(world, WORLD)
     report = build(
-        definition, Path(folder) / "collection", threads=threads, progress=progress, on_unit=on_unit
+        definition, Path(folder) / "collection", threads=threads, progress=progress, on_step=on_step
     )
     return DemoReport(world, report, validate(report.root), _compute_sanity_scores(report.root))
 

@@ -1,9 +1,9 @@
-"""Fingerprints of units of work, which determine whether a unit must run again.
+"""Fingerprints of steps, which determine whether a step must run again.
 
-A unit is a stage applied to a snapshot, a pair of snapshots or the collection. Its identity
+A step is a stage applied to a snapshot, a pair of snapshots or the collection. Its identity
 consists of its stage and version, the schemas of its outputs, its parameters, its settings and the
-hashes of its inputs. Runs with equal identities write equal bytes. If the identity of a unit is not
-that of its last run, the differences are the reasons why the unit runs again.
+hashes of its inputs. Runs with equal identities write equal bytes. If the identity of a step is not
+that of its last run, the differences are the reasons why the step runs again.
 """
 
 import hashlib
@@ -23,20 +23,20 @@ MAX_VALUE_LENGTH = 60
 """Maximum number of characters of a value quoted in the reason for a rebuild."""
 
 
-def unit_identity(
+def step_identity(
     definition: Definition,
     store: Store,
     stage: Stage,
     key: str,
     producer_by_table: Mapping[str, Stage],
 ) -> Identity:
-    """Compute the identity of a unit whose input tables have been published.
+    """Compute the identity of a step whose input tables have been published.
 
     Args:
         definition: Definition of the collection.
         store: Store of the tables.
-        stage: Stage of the unit.
-        key: Key of the unit.
+        stage: Stage of the step.
+        key: Key of the step.
         producer_by_table: Stage that writes each table, by table name.
     """
     workflow = definition.workflow
@@ -46,16 +46,16 @@ def unit_identity(
         inputs[files.argument] = store.input_hashes(sources)
     for table in stage.signature.tables:
         inputs[table.argument] = {
-            unit: table_hash(
-                store, producer_by_table[table.table_name].name, unit, table.table_name
+            input_key: table_hash(
+                store, producer_by_table[table.table_name].name, input_key, table.table_name
             )
-            for unit in table.keys(workflow, key)
+            for input_key in table.keys(workflow, key)
         }
     return {
         "stage": stage.name,
         "version": stage.version,
         "contracts": {name: schema.signature() for name, schema in stage.output_schemas.items()},
-        "parameters": unit_parameters(stage, workflow, key),
+        "parameters": stage_parameters(stage, workflow, key),
         "context": {
             **{name: _to_json(s(workflow, key)) for name, s in stage.signature.settings.items()},
             **{f"plug-in {name}": origin for name, origin in stage.plugins(workflow).items()},
@@ -64,8 +64,8 @@ def unit_identity(
     }
 
 
-def unit_parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
-    """Return the parameters on which a unit depends, including defaults, by dotted key."""
+def stage_parameters(stage: Stage, workflow: Workflow, key: str) -> dict[str, Any]:
+    """Return the parameters on which a step depends, including defaults, by dotted key."""
     name = stage.signature.section
     if name is None:
         return {}
@@ -87,12 +87,12 @@ def table_hash(store: Store, stage: str, key: str, table: str) -> str | None:
 
 
 def fingerprint(identity: Identity) -> str:
-    """Return the fingerprint of a unit's identity: 16 hexadecimal digits."""
+    """Return the fingerprint of a step's identity: 16 hexadecimal digits."""
     return hashlib.sha256(canonical_json(identity).encode()).hexdigest()[:16]
 
 
 def identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
-    """Return what changed in a unit's identity since its last run, as reasons to run it again."""
+    """Return what changed in a step's identity since its last run, as reasons to run it again."""
     if before is None:
         return ("not built yet",)
     reasons = []

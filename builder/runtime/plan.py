@@ -1,6 +1,6 @@
-"""Plans a run: the units to run, their order and their dependencies.
+"""Plans a run: the steps to run, their order and their dependencies.
 
-A unit is a stage applied to a snapshot, a pair of snapshots or the collection.
+A step is a stage applied to a snapshot, a pair of snapshots or the collection.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from builder.runtime.stage import Stage
 
 
 @dataclass(frozen=True)
-class Unit:
-    """Unit of work: a stage applied to a snapshot, a pair of snapshots, or the collection."""
+class Step:
+    """Step of a build: a stage applied to a snapshot, a pair of snapshots, or the collection."""
 
     stage: Stage
     key: str
@@ -25,7 +25,7 @@ class Unit:
 
     @property
     def name(self) -> tuple[str, str]:
-        """Name of the unit in the store: the stage and the snapshot, pair or `all`."""
+        """Name of the step in the store: the stage and the snapshot, pair or `all`."""
         return self.stage.name, self.key
 
 
@@ -62,19 +62,19 @@ class Pipeline:
         """Stage that writes each table, by table name."""
         return {table: stage for stage in self.stages for table in stage.output_schemas}
 
-    def upstream(self, unit: Unit, workflow: Workflow) -> list[Unit]:
-        """Return the units that write the input tables of a unit."""
-        units = [
-            Unit(self.producer_by_table[read.table_name], key)
-            for read in unit.stage.signature.tables
-            for key in read.keys(workflow, unit.key)
+    def upstream(self, step: Step, workflow: Workflow) -> list[Step]:
+        """Return the steps that write the input tables of a step."""
+        steps = [
+            Step(self.producer_by_table[read.table_name], key)
+            for read in step.stage.signature.tables
+            for key in read.keys(workflow, step.key)
         ]
-        return list(dict.fromkeys(units))
+        return list(dict.fromkeys(steps))
 
     def plan(
         self, workflow: Workflow, snapshots: Sequence[str] = (), until: str | None = None
-    ) -> list[Unit]:
-        """Return the units of a run in the order of the pipeline.
+    ) -> list[Step]:
+        """Return the steps of a run in the order of the pipeline.
 
         Args:
             workflow: Definition of the collection.
@@ -82,25 +82,25 @@ class Pipeline:
             until: Name of the last stage; None for all stages.
 
         Raises:
-            UsageError: `until` is not a stage, or the given snapshots have no unit of that stage.
+            UsageError: `until` is not a stage, or the given snapshots have no step of that stage.
         """
         last = len(self.stages) if until is None else self._stage_index(until) + 1
-        units = [Unit(s, key) for s in self.stages[:last] for key in s.scope.keys(workflow)]
+        steps = [Step(s, key) for s in self.stages[:last] for key in s.scope.keys(workflow)]
         if not snapshots:
-            return units
-        required: set[Unit] = set()
-        pending = [unit for unit in units if _belongs_to_snapshots(unit, snapshots)]
-        if until is not None and until not in {unit.stage.name for unit in pending}:
+            return steps
+        required: set[Step] = set()
+        pending = [step for step in steps if _belongs_to_snapshots(step, snapshots)]
+        if until is not None and until not in {step.stage.name for step in pending}:
             raise UsageError(
                 f"--until: stage {until!r} cannot run for only {' and '.join(snapshots)}; omit "
                 "--snapshot, or repeat it for both snapshots of a pair"
             )
         while pending:
-            unit = pending.pop()
-            if unit not in required:
-                required.add(unit)
-                pending += self.upstream(unit, workflow)
-        return [unit for unit in units if unit in required]
+            step = pending.pop()
+            if step not in required:
+                required.add(step)
+                pending += self.upstream(step, workflow)
+        return [step for step in steps if step in required]
 
     def _stage_index(self, name: str) -> int:
         names = [stage.name for stage in self.stages]
@@ -109,10 +109,10 @@ class Pipeline:
         return names.index(name)
 
 
-def _belongs_to_snapshots(unit: Unit, snapshots: Sequence[str]) -> bool:
-    """Whether a unit belongs to one of the snapshots, or to a pair of two of them."""
-    if unit.stage.scope is Scope.SNAPSHOT:
-        return unit.key in snapshots
-    return unit.stage.scope is Scope.PAIR and all(
-        name in snapshots for name in split_pair_key(unit.key)
+def _belongs_to_snapshots(step: Step, snapshots: Sequence[str]) -> bool:
+    """Whether a step belongs to one of the snapshots, or to a pair of two of them."""
+    if step.stage.scope is Scope.SNAPSHOT:
+        return step.key in snapshots
+    return step.stage.scope is Scope.PAIR and all(
+        name in snapshots for name in split_pair_key(step.key)
     )

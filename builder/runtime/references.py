@@ -1,6 +1,6 @@
 """Annotations of stage arguments: which tables, files and settings a stage reads.
 
-A table argument is annotated with its schema and the units to read: `Same[Impressions]` is the
+A table argument is annotated with its schema and the steps to read: `Same[Impressions]` is the
 table `impressions` of the snapshot (or pair) that the stage runs on. `Files` and `Setting` mark
 arguments that come from the definition.
 """
@@ -17,8 +17,8 @@ from builder.parameters import StageParameters, VerdictFilter
 from builder.runtime.scope import Scope, split_pair_key
 from schemas import TableSchema
 
-Units = str | tuple[str, ...] | dict[Any, str]
-"""Keys of the units whose table is read: one key, a tuple of keys, or a dict of keys by name."""
+StepKeys = str | tuple[str, ...] | dict[Any, str]
+"""Keys of the steps whose table is read: one key, a tuple of keys, or a dict of keys by name."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class TableReference:
     """Annotation of a table argument.
 
     Args:
-        units: Function that returns the keys of the units to read, given the definition and the key
-            of the unit that reads them.
+        step_keys: Function that returns the keys of the steps to read, given the definition and the
+            key of the step that reads them.
     """
 
-    units: Callable[[Workflow, str], Units]
+    step_keys: Callable[[Workflow, str], StepKeys]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Files:
 
     Args:
         patterns: Function that returns paths, folders and globs, given the definition and the
-            unit's key.
+            step's key.
     """
 
     patterns: Callable[[Workflow, str], tuple[str, ...]]
@@ -47,7 +47,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Setting:
-    """Annotation of an argument that is computed from the definition and the unit's key."""
+    """Annotation of an argument that is computed from the definition and the step's key."""
 
     value: Callable[[Workflow, str], Any]
 
@@ -110,11 +110,11 @@ CacheFolder = Annotated[Path, CacheReference()]
 
 @dataclass(frozen=True)
 class TableInput:
-    """Table that a stage reads: argument name, schema, and units that write the table."""
+    """Table that a stage reads: argument name, schema, and steps that write the table."""
 
     argument: str
     schema: type[TableSchema]
-    units: Callable[[Workflow, str], Units]
+    step_keys: Callable[[Workflow, str], StepKeys]
 
     @property
     def table_name(self) -> str:
@@ -122,11 +122,11 @@ class TableInput:
         return self.schema.table_name()
 
     def keys(self, workflow: Workflow, key: str) -> tuple[str, ...]:
-        """Return the keys of the units from which to read the table, in order."""
-        units = self.units(workflow, key)
-        if isinstance(units, str):
-            return (units,)
-        return tuple(units.values()) if isinstance(units, dict) else units
+        """Return the keys of the steps from which to read the table, in order."""
+        keys = self.step_keys(workflow, key)
+        if isinstance(keys, str):
+            return (keys,)
+        return tuple(keys.values()) if isinstance(keys, dict) else keys
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class StageSignature:
     Args:
         tables: Tables, in the order of the arguments.
         files: Raw files, in the order of the arguments.
-        settings: Functions that compute an argument from the definition and the unit's key.
+        settings: Functions that compute an argument from the definition and the step's key.
         section: Name of the definition's section passed as `params`; None if there is no such
             argument.
         cache: Argument that receives the cache folder; None if there is no such argument.
@@ -175,7 +175,7 @@ def read_stage_signature(function: Callable[..., Any]) -> StageSignature:
         kind, mark = _find_annotation(hint)
         match mark:
             case TableReference():
-                tables.append(TableInput(argument, _find_schema(kind), mark.units))
+                tables.append(TableInput(argument, _find_schema(kind), mark.step_keys))
             case Files():
                 files.append(FileInput(argument, mark.patterns, get_origin(kind) is None))
             case Setting():

@@ -14,7 +14,7 @@ class Scope(Enum):
     COLLECTION = "collection"
 
     def keys(self, workflow: Workflow) -> tuple[str, ...]:
-        """Return the keys of a stage's units: snapshot names, pairs `<from>_<to>`, or `all`."""
+        """Return the keys of a stage's steps: snapshot names, pairs `<from>_<to>`, or `all`."""
         names = workflow.snapshot_names
         if self is Scope.SNAPSHOT:
             return names

@@ -1,8 +1,8 @@
 """Storage of stage outputs between runs, with atomic publication.
 
 ```
-<collection>/.work/<stage>/<unit>/<fingerprint>/   outputs of a stage for a unit
-<collection>/.work/<stage>/<unit>/record.json      the valid fingerprint; written last, by rename
+<collection>/.work/<stage>/<key>/<fingerprint>/   outputs of a step
+<collection>/.work/<stage>/<key>/record.json      the valid fingerprint; written last, by rename
 <collection>/.work/inputs.jsonl                    hashes of raw files, one appended line per file
 ```
 After a crash, either the old or the new record exists; leftovers are removed at the next start.
@@ -110,7 +110,7 @@ class Store:
             yield
 
     def read_record(self, stage: str, key: str) -> dict[str, Any] | None:
-        """Return the record of a unit's outputs; None if a file is missing or its size differs."""
+        """Return the record of a step's outputs; None if a file is missing or its size differs."""
         try:
             record = self._load_record(self.work / stage / key / RECORD)
             folder = self.record_folder(stage, key, record)
@@ -134,10 +134,10 @@ class Store:
         return self.work / stage / key / str(record["id"])
 
     def open_table(self, stage: str, key: str, name: str, schema: type[TableSchema]) -> Table:
-        """Return a table that a unit has published.
+        """Return a table that a step has published.
 
         Raises:
-            DataError: The outputs of the unit do not exist.
+            DataError: The outputs of the step do not exist.
         """
         record = self.read_record(stage, key)
         if record is None:
@@ -147,7 +147,7 @@ class Store:
         return table_at(self.record_folder(stage, key, record), name, schema)
 
     def has_intact_files(self, stage: str, key: str) -> bool:
-        """Whether the published files of a unit match their hashes; checked once per run."""
+        """Whether the published files of a step match their hashes; checked once per run."""
         record = self.read_record(stage, key)
         if record is None:
             return False
@@ -166,12 +166,12 @@ class Store:
         return folder
 
     def delete_record(self, stage: str, key: str) -> None:
-        """Delete the record of a unit, so that it runs again."""
+        """Delete the record of a step, so that it runs again."""
         (self.work / stage / key / RECORD).unlink(missing_ok=True)
 
     @contextmanager
     def output_folder(self, stage: str, key: str, fingerprint: str) -> Iterator[Path]:
-        """Yield a temporary folder for a unit's outputs, and publish it afterwards."""
+        """Yield a temporary folder for a step's outputs, and publish it afterwards."""
         home = self.work / stage / key
         final = home / fingerprint
         with temporary_folder(home / (fingerprint + PARTIAL), 0o700) as partial:
@@ -182,7 +182,7 @@ class Store:
         self._verified.add(final)
 
     def save_record(self, stage: str, key: str, record: dict[str, Any]) -> None:
-        """Write the record of a unit, and remove older outputs of the unit."""
+        """Write the record of a step, and remove older outputs of the step."""
         home = self.work / stage / key
         write_atomically(home / RECORD, canonical_json(record))
         for old in home.iterdir():

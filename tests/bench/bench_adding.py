@@ -68,6 +68,6 @@ def _stages(more: builder.BuildReport, alone: builder.BuildReport) -> list[Row]:
 
 def _by_stage(report: builder.BuildReport) -> dict[str, float]:
     found: dict[str, float] = {}
-    for step in report.steps:
-        found[step.unit.stage.name] = found.get(step.unit.stage.name, 0.0) + step.seconds
+    for result in report.results:
+        found[result.step.stage.name] = found.get(result.step.stage.name, 0.0) + result.seconds
     return found

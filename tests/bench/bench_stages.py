@@ -66,10 +66,10 @@ def run_stage(workflow: str, out: str, stage: str, memory: str) -> dict[str, Any
     pa.array([])
     with PeakWithWorkers() as peak:
         report = builder.build(workflow, out, until=stage, memory=memory, threads=2)
-    steps = [step for step in report.steps if step.ran and step.unit.stage.name == stage]
+    results = [r for r in report.results if r.ran and r.step.stage.name == stage]
     return {
-        "seconds": sum(step.seconds for step in steps),
-        "rows": sum(step.ledger.rows_in for step in steps if step.ledger is not None),
+        "seconds": sum(r.seconds for r in results),
+        "rows": sum(r.ledger.rows_in for r in results if r.ledger is not None),
         "peak_mib": peak.bytes // 2**20,
     }
 

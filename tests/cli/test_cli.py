@@ -144,7 +144,7 @@ def test_simulate_and_build_and_build_again(tmp_path: Path, capsys: Captured) ->
     assert "snapshot  documents  queries  grade 0" in text
     assert f"published {tmp_path / 'c/0.1.0'}" in text
     assert run("build", world / "workflow.toml", "--out", tmp_path / "c", "--explain") == 0
-    assert " units would run" in capsys.readouterr().out
+    assert " steps would run" in capsys.readouterr().out
     assert run("build", world / "workflow.toml", "--out", tmp_path / "c") == 0
     assert "nothing to do" in capsys.readouterr().out
     assert run("build", world / "workflow.toml", "--out", tmp_path / "c", "--quiet") == 0

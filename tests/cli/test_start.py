@@ -58,7 +58,7 @@ def test_a_new_definition_builds(world: Path, tmp_path: Path, capsys: Captured) 
             (home / part / path.name).symlink_to(path)
     (home / "topics.tsv").write_bytes((world / "topics.tsv").read_bytes())
     report = builder.build(home / "workflow.toml", tmp_path / "out", until="select")
-    assert report.units_run > 0
+    assert report.steps_run > 0
 
 
 def test_a_new_definition_has_every_key_and_no_other_value(tmp_path: Path) -> None:

@@ -99,8 +99,8 @@ def test_columns_of_another_version_are_named(built: BuildReport, tmp_path: Path
 
     def other(manifest: dict) -> None:  # type: ignore[type-arg]
         manifest["tables"][table]["content"] = "edited"
-        for unit, entry in manifest["units"].items():
-            entry["version"] = "1" if unit.startswith("clicks ") else entry["version"]
+        for step, entry in manifest["units"].items():
+            entry["version"] = "1" if step.startswith("clicks ") else entry["version"]
         manifest["units"].pop("maps all")
 
     edit_manifest(copy, other)
@@ -409,7 +409,7 @@ def test_snapshots_and_reports_in_a_notebook(built: BuildReport) -> None:
     _, documents, *_ = collection.row_counts()[0]
     assert f"<td>documents</td><td>{documents:,}</td><td>doc_id, " in page
     page = built._repr_html_()
-    assert page.count("<tr>") == 1 + len(built.steps)
+    assert page.count("<tr>") == 1 + len(built.results)
     assert "<td>clicks 2022-06</td><td>" in page
 
 

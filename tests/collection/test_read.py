@@ -52,8 +52,8 @@ def test_rejects_of_a_version_are_those_of_its_stages(built: BuildReport) -> Non
     for name in collection.snapshots:
         rejects = collection.snapshot(name).rejects.group_by("stage").agg(pl.col("rows").sum())
         counted = {
-            step.unit.stage.name: sum(step.ledger.rejected.values())
-            for step in built.steps
-            if step.unit.key == name and step.ledger is not None
+            result.step.stage.name: sum(result.ledger.rejected.values())
+            for result in built.results
+            if result.step.key == name and result.ledger is not None
         }
         assert dict(rejects.collect().rows()) == {k: n for k, n in counted.items() if n}

@@ -31,7 +31,7 @@ def kills(definition: Path, wanted: str, folder: Path, count: int = 200) -> int:
     while killed < count:
         chain = kill_again_and_again(definition, folder / f"chain-{chains}", rng)
         killed, chains = killed + chain.kills, chains + 1
-        stages |= {unit.split()[0] for unit in chain.hit}
+        stages |= {step.split()[0] for step in chain.hit}
         good = chain.sums == wanted and not chain.repeated and not chain.leftovers
         bad += not good
         say(f"{killed} kills, {chains} builds, {bad} bad {'' if good else chain}")

@@ -19,10 +19,10 @@ WORLD = Simulation(
     name="tiny", snapshots=2, documents=150, queries=20, impressions=2000, refetched=0.1, seed=3
 )
 SLOWEST = 0.25
-"""Seconds after the line of a unit within which the process is killed in the next one."""
+"""Seconds after the line of a step within which the process is killed in the next one."""
 
 LONGEST_STAGE = 0.1
-"""Seconds that the stages `log` and `clicks` take on a unit of this world, about."""
+"""Seconds that the stages `log` and `clicks` take on a step of this world, about."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Chain:
 
     Args:
         kills: How often.
-        hit: The last unit that was done before each kill.
-        repeated: Units that were built again although they were done.
+        hit: The last step that was done before each kill.
+        repeated: Steps that were built again although they were done.
         sums: `SHA256SUMS` of the version.
         leftovers: Temporary files that are still there.
     """
@@ -58,7 +58,7 @@ def kill_again_and_again(
     how: signal.Signals = signal.SIGKILL,
     apart: tuple[int, int] = (0, 3),
 ) -> Chain:
-    """Kill a build after each few units, from so many to so many, until it is through."""
+    """Kill a build after each few steps, from so many to so many, until it is through."""
     done: dict[str, int] = {}
     hit: list[str] = []
     while True:
@@ -70,7 +70,7 @@ def kill_again_and_again(
     return Chain(
         len(hit),
         tuple(hit),
-        tuple(sorted(unit for unit, count in done.items() if count > 1)),
+        tuple(sorted(step for step, count in done.items() if count > 1)),
         (version / "SHA256SUMS").read_text(),
         tuple(str(p.relative_to(out)) for p in left),
     )
@@ -99,21 +99,21 @@ def _run(
     for line in process.stdout:
         seen.append(line)
         if " = " in line and " kept" in line:
-            unit = " ".join(line.split()[:2])
-            done[unit] = done.get(unit, 0) + 1
+            step = " ".join(line.split()[:2])
+            done[step] = done.get(step, 0) + 1
             left -= 1
             if left < 0:
                 time.sleep(rng.random() * SLOWEST)
                 if process.poll() is None:
                     os.kill(process.pid, how)
-                    hit.append(unit)
+                    hit.append(step)
                 break
     rest = process.stdout.read()
     code = process.wait()
     for line in rest.splitlines():
         if " = " in line and " kept" in line:
-            unit = " ".join(line.split()[:2])
-            done[unit] = done.get(unit, 0) + 1
+            step = " ".join(line.split()[:2])
+            done[step] = done.get(step, 0) + 1
     if code not in (0, -how, 128 + how, 130):
         raise AssertionError(f"exit {code}:\n{''.join(seen)}{rest}")
     return code == 0
@@ -123,7 +123,7 @@ def kill_within(definition: Path, out: Path, stage: str, rng: random.Random) -> 
     """Kill a build while a stage writes its outputs, or just after.
 
     Returns:
-        Whether it was killed; False where no unit of the stage had to run.
+        Whether it was killed; False where no step of the stage had to run.
     """
     folder = out / ".work" / stage
     with subprocess.Popen(

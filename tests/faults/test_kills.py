@@ -1,4 +1,4 @@
-"""A build that is killed loses the unit that was running, and nothing else."""
+"""A build that is killed loses the step that was running, and nothing else."""
 
 import os
 import random
@@ -94,7 +94,7 @@ def test_a_flipped_byte_in_an_intermediate_table_is_built_again(
     tables[0].write_bytes(data)
     report = builder.build(definition, out)
     assert (report.version / "SHA256SUMS").read_text() == wanted  # type: ignore[operator]
-    assert {step.unit.stage.name for step in report.steps if step.ran} >= {"grades", "qrels"}
+    assert {r.step.stage.name for r in report.results if r.ran} >= {"grades", "qrels"}
 
 
 def test_a_clock_that_jumps_changes_nothing(undisturbed: tuple[Path, str], tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_clock_that_jumps_changes_nothing(undisturbed: tuple[Path, str], tmp_p
         os.utime(path, (2**31, 2**31), follow_symlinks=False)
     report = builder.build(definition, out)
     assert (report.version / "SHA256SUMS").read_text() == wanted  # type: ignore[operator]
-    assert not {s.unit.stage.name for s in report.steps if s.ran} & {"topics", "log", "crawl"}
+    assert not {r.step.stage.name for r in report.results if r.ran} & {"topics", "log", "crawl"}
 
 
 def test_single_bits_of_a_version_are_found(undisturbed: tuple[Path, str], tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Content hashes of the tables of a build and of single Parquet files.
 
 In: the folder of a collection, with the outputs of its stages below `.work`. Out: a hash for each
-table, by `<unit>/<stage>/<table>`. A hash does not depend on the order of rows, on row groups, on
+table, by `<key>/<stage>/<table>`. A hash does not depend on the order of rows, on row groups, on
 paths, or on the machine: floats are rounded to `DIGITS`, since the last digits of a sum or a
 logarithm are the processor's and the library's; pseudonyms of users become the number of the user's
 first impression, since a pseudonym is a keyed hash and its key may change.
@@ -31,7 +31,7 @@ def collection_hashes(root: Path, scratch: Path) -> dict[str, str]:
         scratch: Existing folder for temporary files.
 
     Returns:
-        `<rows>-<hash>` by `<unit>/<stage>/<table>`, where a unit is a snapshot, a pair or `all`.
+        `<rows>-<hash>` by `<key>/<stage>/<table>`, where a key is a snapshot, a pair or `all`.
     """
     return {name: table_hash(path, scratch) for name, path in outputs(root).items()}
 
@@ -50,10 +50,10 @@ def outputs(root: Path) -> dict[str, Path]:
         for path in root.glob("*/snapshots/*/rejects.parquet")
     }
     for record in (root / ".work").glob(f"*/*/{RECORD}"):
-        stage, unit = record.parts[-3:-1]
+        stage, key = record.parts[-3:-1]
         for output in record.parent.glob("*/*"):
             if output.suffix == ".parquet" or next(output.glob("*.parquet"), None):
-                found[f"{unit}/{stage}/{output.stem}"] = output
+                found[f"{key}/{stage}/{output.stem}"] = output
     return dict(sorted(found.items()))
 
 

@@ -73,7 +73,7 @@ def test_verdicts_are_asked_for_by_name(example: Path, world: Path, tmp_path: Pa
     text = (world / "workflow.toml").read_text() + '\n[verdicts]\nplugins = ["shouting"]\n'
     (tmp_path / "workflow.toml").write_text(text)
     report = builder.build(tmp_path / "workflow.toml", tmp_path / "out", until="verdicts")
-    assert report.units_run > 0
+    assert report.steps_run > 0
 
 
 def test_the_doctor_lists_them(example: Path, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_new_version_of_a_plug_in_builds_its_stage_again(
 
     def build() -> dict[str, tuple[str, ...]]:
         report = builder.build(tmp_path / "workflow.toml", tmp_path / "out", until="verdicts")
-        return {step.unit.stage.name: step.reasons for step in report.steps if step.ran}
+        return {result.step.stage.name: result.reasons for result in report.results if result.ran}
 
     assert "verdicts" in build()
     assert build() == {}

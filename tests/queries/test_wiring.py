@@ -28,8 +28,8 @@ def copy(built: BuildReport, world: Path, tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "world/workflow.toml", tmp_path / "collection"
 
 
-def _ledger(report: BuildReport, unit: str) -> Ledger:
-    (found,) = [step.ledger for step in report.steps if str(step.unit) == unit]
+def _ledger(report: BuildReport, step: str) -> Ledger:
+    (found,) = [result.ledger for result in report.results if str(result.step) == step]
     assert found is not None
     return found
 
@@ -105,10 +105,10 @@ def test_the_funnel_is_in_the_manifest_and_on_the_card(built: BuildReport) -> No
     collection = builder.open_collection(built.root)
     for name in collection.snapshots:
         steps = collection.manifest["selection"][name]
-        unit = collection.manifest["units"][f"select {name}"]["ledger"]
+        ledger = collection.manifest["units"][f"select {name}"]["ledger"]
         assert [step["rule"] for step in steps][:2] == ["only_left_out_users", "too_few_users"]
-        assert steps[-1]["remaining"] == unit["rows_out"]
-        left = unit["rows_in"]
+        assert steps[-1]["remaining"] == ledger["rows_out"]
+        left = ledger["rows_in"]
         for step in steps:
             left -= step["left_out"]
             assert step["remaining"] == left

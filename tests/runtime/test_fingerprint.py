@@ -1,4 +1,4 @@
-"""Why a unit runs again, in words."""
+"""Why a step runs again, in words."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What planning costs: every raw file is looked at once, the identity of every unit once."""
+"""What planning costs: every raw file is looked at once, the identity of every step once."""
 
 from collections import Counter
 from pathlib import Path
@@ -40,17 +40,17 @@ def test_a_file_is_looked_at_once(
     assert len((tmp_path / "inputs.jsonl").read_text().split()) == 6 * files
 
 
-def test_the_identity_of_a_unit_is_computed_once(
+def test_the_identity_of_a_step_is_computed_once(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: Counter[str] = Counter()
-    unit_identity = runner.unit_identity
+    step_identity = runner.step_identity
 
     def counted(definition, saved, stage, key, producer_by_table):  # type: ignore[no-untyped-def]
         calls[f"{stage.name} {key}"] += 1
-        return unit_identity(definition, saved, stage, key, producer_by_table)
+        return step_identity(definition, saved, stage, key, producer_by_table)
 
-    monkeypatch.setattr(runner, "unit_identity", counted)
+    monkeypatch.setattr(runner, "step_identity", counted)
     report = builder.build(world / "workflow.toml", tmp_path / "c", until="log")
-    assert calls == {str(step.unit): 1 for step in report.steps}
-    assert len(calls) == len(report.steps) > 2
+    assert calls == {str(result.step): 1 for result in report.results}
+    assert len(calls) == len(report.results) > 2

@@ -20,7 +20,7 @@ from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.references import All, Files, From, Same, To
-from builder.runtime.runner import Runner, Step, _join_with_or
+from builder.runtime.runner import Runner, StepResult, _join_with_or
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
 from builder.runtime.store import Store
@@ -156,13 +156,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, pipeline: Pipeline | None = None) -> dict[str, Step]:
-    """One run; the steps by unit."""
+def run(folder: Path, pipeline: Pipeline | None = None) -> dict[str, StepResult]:
+    """One run; the results by step."""
     pipeline = pipeline or toy()
     runner = _runner(folder, pipeline)
-    units = pipeline.plan(runner.definition.workflow)
+    steps = pipeline.plan(runner.definition.workflow)
     with runner.store.lock():
-        return {str(step.unit): step for step in runner.run(units, lambda _: None)}
+        return {str(result.step): result for result in runner.run(steps, lambda _: None)}
 
 
 def _runner(folder: Path, pipeline: Pipeline) -> Runner:
@@ -170,8 +170,8 @@ def _runner(folder: Path, pipeline: Pipeline) -> Runner:
     return Runner(pipeline, definition, Store(folder / "out"), threads=1, memory=2**30)
 
 
-def ran(steps: dict[str, Step]) -> list[str]:
-    return [name for name, step in steps.items() if step.ran]
+def ran(results: dict[str, StepResult]) -> list[str]:
+    return [name for name, result in results.items() if result.ran]
 
 
 def _tree(folder: Path) -> dict[str, bytes]:
@@ -190,17 +190,17 @@ ALL = [
 
 
 def test_first_run_builds_all_and_second_nothing(folder: Path) -> None:
-    steps = run(folder)
-    assert ran(steps) == ALL
-    assert all(step.reasons == ("not built yet",) for step in steps.values())
-    ledger = steps["words 2022-06"].ledger
+    results = run(folder)
+    assert ran(results) == ALL
+    assert all(result.reasons == ("not built yet",) for result in results.values())
+    ledger = results["words 2022-06"].ledger
     assert ledger is not None
     assert (ledger.rows_in, ledger.rows_out, dict(ledger.rejected)) == (3, 2, {"dash": 1})
     before = _tree(folder)
     again = run(folder)
     assert ran(again) == []
     assert again["words 2022-06"].ledger == ledger
-    assert {step.seconds for step in again.values()} == {0.0}
+    assert {result.seconds for result in again.values()} == {0.0}
     assert _tree(folder) == before
 
 
@@ -209,13 +209,13 @@ def test_a_parameter_runs_only_what_depends_on_it(folder: Path) -> None:
     (folder / "workflow.toml").write_text(DEFINITION.replace("alpha = 1.0", "alpha = 2.0"))
     runner = _runner(folder, pipeline := toy())
     planned = runner.dry_run(pipeline.plan(runner.definition.workflow))
-    assert [str(step.unit) for step in planned if step.ran] == [*ALL[2:4]]
+    assert [str(result.step) for result in planned if result.ran] == [*ALL[2:4]]
     assert planned[2].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
-    assert [str(step.unit) for step in planned if step.is_conditional] == [ALL[4]]
+    assert [str(result.step) for result in planned if result.is_conditional] == [ALL[4]]
     assert planned[4].reasons == ("if a table of shout changes",)
-    steps = run(folder)
-    assert ran(steps) == ALL[2:5]
-    assert steps["shout 2022-06"].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
+    results = run(folder)
+    assert ran(results) == ALL[2:5]
+    assert results["shout 2022-06"].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
 
 
 @pytest.mark.parametrize(
@@ -227,17 +227,17 @@ def test_alternatives_are_joined(names: list[str], text: str) -> None:
 
 def test_explain_writes_nothing(folder: Path) -> None:
     runner = _runner(folder, pipeline := toy())
-    steps = runner.dry_run(pipeline.plan(runner.definition.workflow))
-    assert [str(step.unit) for step in steps if step.ran] == ALL
+    results = runner.dry_run(pipeline.plan(runner.definition.workflow))
+    assert [str(result.step) for result in results if result.ran] == ALL
     assert not list((folder / "out").rglob("*.parquet"))
 
 
 def test_a_changed_input_is_named(folder: Path) -> None:
     run(folder)
     (folder / "july.txt").write_text("cinq sept")
-    steps = run(folder)
-    assert ran(steps) == ["words 2022-07", "shout 2022-07", ALL[4], ALL[5]]
-    assert steps["words 2022-07"].reasons == ("input files july.txt changed",)
+    results = run(folder)
+    assert ran(results) == ["words 2022-07", "shout 2022-07", ALL[4], ALL[5]]
+    assert results["words 2022-07"].reasons == ("input files july.txt changed",)
 
 
 def test_equal_output_stops_the_chain(folder: Path) -> None:
@@ -255,9 +255,9 @@ def test_older_outputs_are_removed(folder: Path) -> None:
 
 def test_a_stage_version_runs_it_again(folder: Path) -> None:
     run(folder)
-    steps = run(folder, toy(version="2"))
-    assert ran(steps) == ["words 2022-06", "words 2022-07"]
-    assert steps["words 2022-06"].reasons == ("stage version 1 -> 2",)
+    results = run(folder, toy(version="2"))
+    assert ran(results) == ["words 2022-06", "words 2022-07"]
+    assert results["words 2022-06"].reasons == ("stage version 1 -> 2",)
 
 
 def test_a_damaged_intermediate_file_is_built_again_before_use(folder: Path) -> None:
@@ -279,10 +279,10 @@ def test_damaged_outputs_are_repaired_before_they_are_published(folder: Path) ->
     path.write_bytes(path.read_bytes()[::-1])
     assert ran(run(folder)) == []  # of the same size, and no stage reads it
     runner = _runner(folder, pipeline := toy())
-    steps: list[Step] = []
+    results: list[StepResult] = []
     with runner.store.lock():
-        runner.repair(pipeline.plan(runner.definition.workflow), steps.append)
-    assert [str(step.unit) for step in steps if step.ran] == [ALL[5]]
+        runner.repair(pipeline.plan(runner.definition.workflow), results.append)
+    assert [str(result.step) for result in results if result.ran] == [ALL[5]]
     assert path.read_bytes() == good[path.relative_to(folder).as_posix()]
 
 
@@ -378,10 +378,10 @@ def test_two_builds_at_once(folder: Path) -> None:
 
 def test_only_one_snapshot_and_what_it_needs(folder: Path) -> None:
     workflow = Definition.load(folder / "workflow.toml").workflow
-    units = toy().plan(workflow, ["2022-07"], "shout")
-    assert [str(unit) for unit in units] == ["words 2022-07", "shout 2022-07"]
-    units = toy().plan(workflow, ["2022-06", "2022-07"])
-    assert [str(unit) for unit in units] == ALL[:5]
+    steps = toy().plan(workflow, ["2022-07"], "shout")
+    assert [str(step) for step in steps] == ["words 2022-07", "shout 2022-07"]
+    steps = toy().plan(workflow, ["2022-06", "2022-07"])
+    assert [str(step) for step in steps] == ALL[:5]
 
 
 def test_an_unknown_stage(folder: Path) -> None:

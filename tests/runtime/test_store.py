@@ -45,7 +45,7 @@ def _calls(monkeypatch: pytest.MonkeyPatch, definition: Path) -> Counter[str]:
     """How often a build up to the log hashes, syncs files to disk and makes identities."""
     calls: Counter[str] = Counter()
     with monkeypatch.context() as patch:
-        for module, name in ((store, "sha256"), (os, "fsync"), (run, "unit_identity")):
+        for module, name in ((store, "sha256"), (os, "fsync"), (run, "step_identity")):
             plain = getattr(module, name)
 
             def counted(*arguments: object, _name: str = name, _plain: object = plain) -> object:
@@ -63,7 +63,7 @@ def test_the_cost_of_a_file_does_not_depend_on_how_many_there_are(
     few, many = (_calls(monkeypatch, _world(tmp_path / str(n), n)) for n in (2, 30))
     assert many["fsync"] == few["fsync"]
     assert many["sha256"] - few["sha256"] == 28
-    assert many["unit_identity"] == 2  # topics and the log, once each
+    assert many["step_identity"] == 2  # topics and the log, once each
 
 
 def _sources(folder: Path, *texts: str) -> list[Source]:

@@ -23,7 +23,7 @@ def sums(root: Path) -> str:
 
 
 def ran(report: BuildReport) -> list[str]:
-    return [str(step.unit) for step in report.steps if step.ran]
+    return [str(result.step) for result in report.results if result.ran]
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def test_names_of_folders_are_no_patterns(built: BuildReport, world: Path, tmp_p
 
 def test_rows_in_are_rows_out_and_rejects(built: BuildReport) -> None:
     collection = builder.open_collection(built.root)
-    for name, unit in collection.manifest["units"].items():
-        ledger = unit["ledger"]
+    for name, record in collection.manifest["units"].items():
+        ledger = record["ledger"]
         dropped = sum(ledger["rejected"].values())
         assert ledger["rows_in"] == ledger["rows_out"] + dropped, name
         assert ledger["rows_out"] > 0 or "verdicts" in name, name
@@ -168,7 +168,7 @@ def test_a_second_build_does_nothing(copy: tuple[Path, Path]) -> None:
     definition, root = copy
     before = sums(root)
     report = builder.build(definition, root)
-    assert report.units_run == 0
+    assert report.steps_run == 0
     assert not report.published
     assert sums(root) == before
 
@@ -183,14 +183,14 @@ def test_a_click_parameter_runs_only_what_depends_on_it(copy: tuple[Path, Path])
     definition, root = copy
     definition.write_text(definition.read_text() + '\n[clicks]\nno_click = "skip"\n')
     planned = builder.build(definition, root, explain=True)
-    reasons = {str(step.unit): step.reasons for step in planned.steps}
+    reasons = {str(result.step): result.reasons for result in planned.results}
     assert reasons["clicks 2022-06"] == ("clicks.no_click all_examined -> skip",)
     report = builder.build(definition, root)
     stages = {name.split()[0] for name in ran(report)}
     assert "clicks" in stages
     assert not stages & {"topics", "log", "crawl", "select", "shown", "documents"}
     assert {name.split()[0] for name in ran(planned)} == {"clicks", "pair_drift"}
-    assert stages <= {step.unit.stage.name for step in planned.steps if step.reasons}
+    assert stages <= {result.step.stage.name for result in planned.results if result.reasons}
     assert builder.validate(root) == []
 
 

@@ -69,8 +69,8 @@ def _find_topics_inside_words(context: ValidationContext) -> Iterator[Defect]:
 def _find_parameter_differences(context: ValidationContext) -> Iterator[Defect]:
     """Report stages whose parameters differ between snapshots."""
     seen: dict[str, dict[str, list[str]]] = {}
-    for unit, entry in context.manifest["units"].items():
-        stage, _, key = unit.partition(" ")
+    for step, entry in context.manifest["units"].items():
+        stage, _, key = step.partition(" ")
         if key in context.collection.snapshots:
             rules = {
                 k: v for k, v in entry["parameters"].items() if k not in INPUT_FORMAT_PARAMETERS
