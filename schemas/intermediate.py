@@ -19,7 +19,7 @@ class GatheredDocuments(Documents):
 
 
 class PageVerdicts(Verdicts):
-    """Labels of crawled pages, from files or plug-ins."""
+    """Labels of crawled pages, such as adult, assigned by label files or plug-ins."""
 
 
 class KeptCandidates(Candidates):

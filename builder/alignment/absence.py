@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import duckdb
 import polars as pl
 
-from builder.io.engine import append_rows, set_variables
+from builder.io.engine import append_rows, set_sql_variables
 from builder.io.tables import Table
 from builder.parameters import DocumentParameters
 from builder.text.keys import in_sample
@@ -74,7 +74,7 @@ class CrawlTables:
                 table.relation(connection).select(DOC_ID).create_view(name)
             else:
                 connection.execute(f"CREATE TEMP TABLE {name} (doc_id VARCHAR)")
-        set_variables(
+        set_sql_variables(
             connection,
             crawl_from_known=self.pages_from is not None,
             crawl_to_known=self.pages_to is not None,

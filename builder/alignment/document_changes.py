@@ -15,7 +15,7 @@ from builder.alignment.change_degree import measure_change_degrees
 from builder.alignment.moved_pages import match_moved_pages
 from builder.alignment.pairing import pair_documents
 from builder.io import parquet
-from builder.io.engine import set_variables
+from builder.io.engine import set_sql_variables
 from builder.io.tables import Table, write_query
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
@@ -94,7 +94,7 @@ def align_documents(
     Returns:
         Number of distinct document ids in the two snapshots, and number of rows written.
     """
-    set_variables(
+    set_sql_variables(
         connection,
         from_snapshot=snapshot_names[0],
         to_snapshot=snapshot_names[1],
@@ -120,6 +120,6 @@ def _create_earlier_documents_view(
     """Create the view `documents_earlier`, with the document ids of all given tables."""
     paths = [path for table in tables for path in table.paths]
     if paths:
-        parquet.relation(connection, *paths).select("doc_id").create_view("documents_earlier")
+        parquet.open_relation(connection, *paths).select("doc_id").create_view("documents_earlier")
     else:
         connection.execute("CREATE TEMP TABLE documents_earlier (doc_id VARCHAR)")

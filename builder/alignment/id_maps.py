@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from builder.alignment.absence import DOC_ID
 from builder.alignment.pairing import LOOSE_KEY
 from builder.io import parquet
-from builder.io.engine import set_variables
+from builder.io.engine import set_sql_variables
 from builder.io.tables import Table, create_union_view, write_query
 from builder.queries import query_aliases
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -90,7 +90,7 @@ def build_id_maps(
     ledger = Ledger("ids")
     with limits.connect(share=0.5) as connection:
         _create_crawl_view(connection, pages)
-        set_variables(connection, snapshots=len(queries))
+        set_sql_variables(connection, snapshots=len(queries))
         connection.register("aliases", collect_aliases(variants or {}).to_arrow())
         for write, tables, name in (
             (write_documents_map, documents, "documents_map"),
@@ -109,7 +109,7 @@ def _create_crawl_view(
     connection: duckdb.DuckDBPyConnection, pages: Mapping[str, Table] | None
 ) -> None:
     """Create the view `all_crawled`: `doc_id` and `snapshot_index` of every crawled document."""
-    set_variables(connection, crawls_known=pages is not None, names=list(pages or {}))
+    set_sql_variables(connection, crawls_known=pages is not None, names=list(pages or {}))
     relations = [
         table.relation(connection).select(f"{snapshot_index} AS snapshot_index, {DOC_ID}")
         for snapshot_index, table in enumerate((pages or {}).values())
@@ -194,7 +194,7 @@ def _write_id_map(
         schema: Schema of the map.
     """
     ids = _count_distinct_ids(connection, tables, id_column)
-    parquet.relation(connection, *parquet.list_files(presence_folder)).create_view(
+    parquet.open_relation(connection, *parquet.list_files(presence_folder)).create_view(
         "snapshot_presence"
     )
     rows = write_query(connection, sql, target, schema)
@@ -283,7 +283,7 @@ def _count_distinct_ids(
 ) -> int:
     """Return the number of distinct ids in all tables."""
     paths = (path for table in tables.values() for path in table.paths)
-    parquet.relation(connection, *paths).create_view("all_ids")
+    parquet.open_relation(connection, *paths).create_view("all_ids")
     sql = f"SELECT count(DISTINCT ('0x' || {id_column}[2:])::UBIGINT) FROM all_ids"  # noqa: S608
     (count,) = connection.execute(sql).fetchall()[0]
     connection.execute("DROP VIEW all_ids")

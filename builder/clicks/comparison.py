@@ -18,7 +18,7 @@ from builder.clicks.scores import ClickModelScore, evaluate_predictions
 from builder.clicks.standalone import check_model_name, limits_or_default
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import DataError, UsageError
-from builder.io.engine import set_variables
+from builder.io.engine import set_sql_variables
 from builder.parameters import ClickParameters, LogParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress, Progress
@@ -43,8 +43,8 @@ class ModelScores:
 
     Args:
         model: Name of the model.
-        pyclick: Scores under PyClick's convention: ten ranks, each averaged over all pages.
-        per_rank: Scores at existing ranks, each averaged over the pages with a result at this rank.
+        pyclick: Scores under PyClick's convention: ten ranks, each averaged over all impressions.
+        per_rank: Scores at existing ranks, each averaged over the impressions with a result there.
     """
 
     model: str
@@ -54,7 +54,7 @@ class ModelScores:
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """Scores of several models on the same held-out pages.
+    """Scores of several click models on the same held-out impressions.
 
     Args:
         train: Number of training impressions.
@@ -190,7 +190,7 @@ def _load_log(
         opener: Function that opens the log.
     """
     summary = opener(connection, log, limits)
-    set_variables(connection, first_test=int(train_share * summary.num_valid_records))
+    set_sql_variables(connection, first_test=int(train_share * summary.num_valid_records))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
     add_rejects_to_summary(connection, summary, used)
     connection.execute(DROP_VIEWS)

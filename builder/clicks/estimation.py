@@ -24,7 +24,7 @@ from builder.clicks.statistics import (
     ImpressionCounts,
     create_pair_counts,
 )
-from builder.io.engine import set_variables
+from builder.io.engine import set_sql_variables
 from builder.io.tables import write_query
 from builder.parameters import ClickParameters
 from builder.plugins import plugin_packages
@@ -168,7 +168,7 @@ def _fit_prior(connection: duckdb.DuckDBPyConnection, histogram_sql: str) -> Bet
 
 def create_sdbn_estimates(connection: duckdb.DuckDBPyConnection, priors: Priors) -> None:
     """Create the view `estimates`, with the sDBN estimates of each pair under given priors."""
-    set_variables(
+    set_sql_variables(
         connection,
         attractiveness_alpha=priors.attractiveness.alpha,
         attractiveness_beta=priors.attractiveness.beta,

@@ -16,7 +16,7 @@ from builder.clicks.policies import GradeThresholds
 from builder.clicks.sensitivity import write_grade_sensitivity
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.definition.model import Workflow
-from builder.io.engine import set_variables
+from builder.io.engine import set_sql_variables
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame, write_query
 from builder.judging.merging import read_majority_votes
@@ -24,7 +24,7 @@ from builder.parameters import QrelParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Files, Same, TableReference
+from builder.runtime.references import FileReference, Same, TableReference
 from builder.runtime.stage import stage
 from schemas import (
     ClickEstimates,
@@ -134,7 +134,9 @@ def grade_pairs(
     limits: Limits,
     progress: Progress,
     cuts: FittedCuts = (),
-    judgements: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).judgements)] = (),
+    judgements: Annotated[
+        Sequence[Source], FileReference(lambda w, key: w.snapshot(key).judgements)
+    ] = (),
 ) -> Ledger:
     """Grade query-document pairs by click estimates and, if available, manual judgements.
 
@@ -167,7 +169,7 @@ def grade_pairs(
         candidates.view(connection, "candidates")
         documents.view(connection, "documents")
         connection.register("manual_grades", read_majority_votes(judgements).to_arrow())
-        set_variables(
+        set_sql_variables(
             connection,
             min_examinations=params.min_examinations,
             min_judged=params.min_judged,

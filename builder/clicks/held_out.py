@@ -17,7 +17,7 @@ import numpy as np
 from builder.clicks.encoding import encode_pages
 from builder.clicks.models import ClickProbabilities, ResultPages, TrainingOptions, get_fit_function
 from builder.clicks.scores import ClickModelScore, evaluate_predictions
-from builder.io.engine import set_variables
+from builder.io.engine import set_sql_variables
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
 
@@ -90,13 +90,13 @@ def evaluate_on_held_out_impressions(
 
     Args:
         connection: DuckDB connection with the table `pages`; see `create_pair_counts`.
-        params: Click model and its options; `votes` and `pages` are ignored.
+        params: Click model and its options; the options `votes` and `pages` are ignored.
         limits: Memory limit for arrays.
 
     Returns:
-        Rows of the model and of the baseline; an empty list if no impression can be held out.
+        Scores of the model, then of the baseline; an empty list if no impression can be held out.
     """
-    set_variables(
+    set_sql_variables(
         connection,
         max_results=MAX_RESULTS,
         max_per_query=MAX_RESULTS_PER_QUERY,

@@ -168,7 +168,7 @@ def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:
 
 def _create_records_view(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Create the view `records`, with null users if the file has no user column."""
-    rows = parquet.relation(connection, path, file_row_number=True)
+    rows = parquet.open_relation(connection, path, file_row_number=True)
     if "user" not in rows.columns:
         rows = rows.project('NULL::VARCHAR AS "user", *')
     rows.create_view("records", replace=True)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import duckdb
 
 from builder.clicks.distinct_pages import create_distinct_pages
-from builder.io.engine import set_variables
+from builder.io.engine import set_sql_variables
 from builder.parameters import ClickParameters
 
 ENGINE_SHARE = 0.5
@@ -183,7 +183,9 @@ def create_pair_counts(
     Returns:
         The numbers of counted impressions.
     """
-    set_variables(connection, skip=params.no_click == "skip", last_by_time=params.last == "time")
+    set_sql_variables(
+        connection, skip=params.no_click == "skip", last_by_time=params.last == "time"
+    )
     by_user = params.votes == "user"
     create_distinct_pages(connection, params)
     ranges = 1 if by_user else _number_of_query_ranges(connection, memory)
@@ -192,7 +194,7 @@ def create_pair_counts(
     connection.execute(COUNTED_BY_USER if by_user else COUNTED_BY_IMPRESSION)
     for index in range(ranges):
         first, last = (bound * 2**64 // ranges for bound in (index, index + 1))
-        set_variables(connection, first_query=first, last_query=last - 1)
+        set_sql_variables(connection, first_query=first, last_query=last - 1)
         connection.execute(UNORDERED_COUNTS)
         if not index:
             connection.execute(NO_PAIR_COUNTS)

@@ -62,7 +62,7 @@ def sum_estimates(
         )
     with limits.connect(ENGINE_SHARE) as connection:
         files = (path for table in estimates for path in table.paths)
-        parquet.relation(connection, *files).create_view("added")
+        parquet.open_relation(connection, *files).create_view("added")
         connection.execute(SUMS)
         create_sdbn_estimates(connection, choose_priors(connection, params))
         return write_query(connection, SDBN_ESTIMATES, out, ClickEstimates)

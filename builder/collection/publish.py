@@ -37,7 +37,7 @@ def is_published(definition: Definition, store: Store, stages: Iterable[Stage]) 
     """Whether the version that a definition names is published and up to date.
 
     Raises:
-        DataError: A released version was published from different stage outputs.
+        DataError: the published version is not a draft, but the stage outputs have changed since.
     """
     collection = definition.workflow.collection
     final = store.root / collection.version

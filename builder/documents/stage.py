@@ -29,7 +29,7 @@ from builder.queries.verdicts import excluded_keys
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import DocumentFilters, Files, Same
+from builder.runtime.references import DocumentFilters, FileReference, Same
 from builder.runtime.stage import stage
 from builder.text.keys import key_to_id
 from schemas import Documents, Fetches, GatheredDocuments, Pages, PageVerdicts, ShownDocuments
@@ -71,8 +71,8 @@ def build_documents(
     params: DocumentParameters,
     limits: Limits,
     progress: Progress,
-    deny: Annotated[Sequence[Source], Files(lambda w, _: w.documents.deny)] = (),
-    allow: Annotated[Sequence[Source], Files(lambda w, _: w.documents.allow)] = (),
+    deny: Annotated[Sequence[Source], FileReference(lambda w, _: w.documents.deny)] = (),
+    allow: Annotated[Sequence[Source], FileReference(lambda w, _: w.documents.allow)] = (),
     verdicts: Same[PageVerdicts] | None = None,
     filters: DocumentFilters = (),
 ) -> Ledger:

@@ -20,7 +20,7 @@ from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Files, Same
+from builder.runtime.references import FileReference, Same
 from builder.runtime.stage import stage
 from schemas import Pages, PageVerdicts, Verdicts
 
@@ -46,7 +46,7 @@ def collect_page_verdicts(
     params: VerdictFilterParameters,
     limits: Limits,
     progress: Progress,
-    files: Annotated[Sequence[Source], Files(lambda w, _: w.verdicts.files)] = (),
+    files: Annotated[Sequence[Source], FileReference(lambda w, _: w.verdicts.files)] = (),
 ) -> Ledger:
     """Stage: collect verdicts on crawled pages from lists and plug-ins.
 

@@ -179,7 +179,8 @@ def shapley_value(changes: Mapping[HeldComponents, float | None], component: str
     """Return the Shapley value of a component: its mean effect over all orders of components.
 
     Args:
-        changes: Change of the mean score, by the subset of components that are held.
+        changes: Change of the mean score for every subset of `COMPONENTS`, while the components in
+            the subset are held (made equal for both snapshots).
         component: One of `COMPONENTS`.
 
     Returns:
@@ -204,21 +205,21 @@ def _compute_attribution_cell(
     before: RunWithQrels,
     after: RunWithQrels,
     unchanged_ids: pl.Series,
-    held: HeldComponents,
+    held_components: HeldComponents,
     score: Scorer,
 ) -> AttributionCell:
     sides = [before, after]
-    if "judgements" in held:
+    if "judgements" in held_components:
         sides[1] = RunWithQrels(after.run, freeze_qrels(before.qrels, after.qrels, unchanged_ids))
-    if "documents" in held:
+    if "documents" in held_components:
         sides = [_keep_documents(side, unchanged_ids) for side in sides]
-    if "queries" in held:
+    if "queries" in held_components:
         first, second = (side.qrels for side in sides)
         common = first.join(second, on="query_id", how="semi")["query_id"].unique()
         sides = [_keep_queries(side, common) for side in sides]
     scores = [list(score(side.run, side.qrels).values()) for side in sides]
     means = [fsum(values) / len(values) if values else None for values in scores]
-    return AttributionCell(held, means[0], means[1], len(scores[0]), len(scores[1]))
+    return AttributionCell(held_components, means[0], means[1], len(scores[0]), len(scores[1]))
 
 
 def freeze_qrels(

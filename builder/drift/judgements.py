@@ -16,7 +16,7 @@ from builder.statistics.agreement import cohen_kappa
 from schemas import GRADES
 
 EVIDENCE_BOUNDS = (0, 1, 3, 6, 11, 21, 51, 101)
-"""Lower bounds of the examination counts of the classes by which label stability is reported."""
+"""Smallest number of examinations in each of the classes for which label stability is reported."""
 
 GRADE_COUNTS = "SELECT index, grade, count(*) FROM all_qrels GROUP BY ALL ORDER BY ALL"
 

@@ -104,9 +104,10 @@ FROM query_changes
 def query_statistics(
     connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return statistics of listed and judged queries over all snapshots.
+    """Return the overlap, lengths and topics of the queries of all snapshots.
 
-    Needs the views `all_queries`, `all_qrels` and `queries_map`.
+    Overlap is computed for the listed queries (in the query files) and for the judged queries (in
+    the qrels). Needs the views `all_queries`, `all_qrels` and `queries_map`.
     """
     listed = {
         tuple(snapshots): ids for snapshots, ids in connection.execute(LISTED_PATTERNS).fetchall()
@@ -137,7 +138,7 @@ def _overlap_statistics(
 def count_listed_and_judged_queries(
     connection: duckdb.DuckDBPyConnection,
 ) -> dict[int, dict[str, int]]:
-    """Count the listed, judged, only listed and only judged queries of each snapshot."""
+    """Count the queries in the query file, in the qrels, and in only one of them, per snapshot."""
     relation = connection.sql(LISTED_AND_JUDGED)
     return {
         row[0]: dict(zip(relation.columns[1:], row[1:], strict=True)) for row in relation.fetchall()

@@ -105,7 +105,7 @@ def count_lost_words(
             folder = limits.scratch / f"lost-{index}"
             rows = _track_batches(read_row_groups(documents, parquet.scan(lost)), ledger, progress)
             _write_partial_counts(rows, parquet.scan(lost), folder, limits.threads)
-            counts = parquet.relation(connection, *parquet.list_files(folder))
+            counts = parquet.open_relation(connection, *parquet.list_files(folder))
             parts.append(counts.select(f"{index} AS index, token, n"))
         create_union_view(parts, "partial")
         connection.execute("SET VARIABLE names = $names", {"names": list(earlier)})
@@ -133,7 +133,7 @@ def write_word_counts(
     """
     partial = target.with_suffix("")
     _write_partial_counts(batches, core, partial, threads)
-    parquet.relation(connection, *parquet.list_files(partial)).create_view("partial")
+    parquet.open_relation(connection, *parquet.list_files(partial)).create_view("partial")
     write_query(connection, MERGE, target, WordCounts)
     connection.execute("DROP VIEW partial")
     shutil.rmtree(partial)
@@ -148,7 +148,7 @@ def count_batch_words(documents: pl.DataFrame, core: pl.LazyFrame) -> pl.DataFra
     """
     if documents.is_empty():
         return _empty_word_counts()
-    near = _filter_id_range(core, documents["doc_id"])
+    near = _restrict_to_id_range(core, documents["doc_id"])
     chunks = (
         documents.select("doc_id", document_chunks(documents).alias("chunk"))
         .lazy()
@@ -184,7 +184,9 @@ def read_row_groups(
             for number in range(file.num_row_groups):
                 ids = pl.DataFrame(file.read_row_group(number, columns=["doc_id"]))["doc_id"]
                 wanted = (
-                    None if doc_ids is None else ids.is_in(_filter_id_range(doc_ids, ids).implode())
+                    None
+                    if doc_ids is None
+                    else ids.is_in(_restrict_to_id_range(doc_ids, ids).implode())
                 )
                 if wanted is not None and not wanted.any():
                     continue
@@ -219,10 +221,11 @@ def _write_common_ids(
     ids.order("doc_id").write_parquet(str(target))
 
 
-def _filter_id_range(ids: pl.LazyFrame, doc_ids: pl.Series) -> pl.Series:
-    """Return the part of the sorted `ids` between the smallest and the largest of `doc_ids`."""
+def _restrict_to_id_range(sorted_ids: pl.LazyFrame, doc_ids: pl.Series) -> pl.Series:
+    """Return the ids between the smallest and the largest of `doc_ids`, both included."""
     low, high = doc_ids.min(), doc_ids.max()
-    return ids.filter(pl.col("doc_id").is_between(pl.lit(low), pl.lit(high))).collect()["doc_id"]
+    is_in_range = pl.col("doc_id").is_between(pl.lit(low), pl.lit(high))
+    return sorted_ids.filter(is_in_range).collect()["doc_id"]
 
 
 def _write_partial_counts(

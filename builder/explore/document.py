@@ -76,7 +76,7 @@ def document_page(source: CollectionSource, request: PageRequest, doc_id: str) -
 def _render_facts(
     source: CollectionSource, doc_id: str, map_rows: Sequence[Row], versions: Sequence[Row]
 ) -> Markup:
-    """Render a document's id, reasons for inclusion, and the crawls and snapshots with it."""
+    """Render a document's id, why it is included, and the crawls and snapshots that contain it."""
     facts = [("Id", doc_id), ("Reason for inclusion", _inclusion_reasons(source, versions))]
     if map_rows and map_rows[0]["crawled"] is not None:
         facts.append(("Crawled in", ", ".join(map_rows[0]["crawled"]) or "none of the snapshots"))

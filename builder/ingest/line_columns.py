@@ -171,11 +171,11 @@ def _parse_line_range(
 
 def _has_valid_ignored_fields(data: bytes) -> bool:
     """Whether the ignored fields, which Arrow does not fully check, are valid JSON in UTF-8."""
-    return not _has_unusual_json(data) and _is_utf8(data)
+    return not _needs_single_line_parser(data) and _is_utf8(data)
 
 
-def _has_unusual_json(data: bytes) -> bool:
-    """Whether lines may contain numbers that are invalid JSON, or very deep nesting."""
+def _needs_single_line_parser(data: bytes) -> bool:
+    """Whether to parse lines one by one, as they may have invalid numbers or very deep nesting."""
     if any(text in data and pattern.search(data) for text, pattern in NON_JSON_NUMBERS.items()):
         return True
     if data.count(b"[") + data.count(b"{") < MAX_BRACKETS:

@@ -89,15 +89,17 @@ class LineChunk:
 
     def get_line(self, index: int) -> bytes | None:
         """Return the line at an index, without a trailing CR; None if the line is too long."""
-        return self._line_or_none(bytes(self.slice_lines(index, index + 1)), index)
+        return self._strip_line_unless_overlong(bytes(self.slice_lines(index, index + 1)), index)
 
     def to_block(self) -> LineBlock:
         """Return the lines of the chunk as a block."""
         lines = [] if self.data is None else bytes(self.data).split(b"\n")
-        checked = [self._line_or_none(line, index) for index, line in enumerate(lines)]
+        checked = [
+            self._strip_line_unless_overlong(line, index) for index, line in enumerate(lines)
+        ]
         return LineBlock(self.first_line_number, checked, self.fault, self.is_unterminated)
 
-    def _line_or_none(self, line: bytes, index: int) -> bytes | None:
+    def _strip_line_unless_overlong(self, line: bytes, index: int) -> bytes | None:
         """Return a line without a trailing CR; None if the line is too long."""
         if len(line) > self.max_line_bytes or (self.starts_mid_line and not index):
             return None

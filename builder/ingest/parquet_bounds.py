@@ -117,7 +117,7 @@ def _binary_columns_to_text(batch: pa.RecordBatch, decoders: Decoders) -> pa.Rec
 
 
 def _decode_to_none(_: bytes) -> None:
-    """Return None for a value that is not valid UTF-8; this is the default decoder."""
+    """Default decoder for values that are not valid UTF-8: return None."""
 
 
 def _binary_column_to_text(column: pa.Array, decode: Decoder) -> pa.Array:

@@ -64,7 +64,7 @@ def may_need_normalization(texts: pl.Series) -> npt.NDArray[np.bool_]:
     return is_unclean
 
 
-def are_clean_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
+def are_normalized_single_lines(texts: pl.Series) -> npt.NDArray[np.bool_]:
     """Return a Boolean mask of the texts that are certainly normalized single lines.
 
     Such texts are in NFC, not empty, and have single spaces as the only white space. The mask is

@@ -10,7 +10,7 @@ import unicodedata
 
 import polars as pl
 
-from builder.ingest.text_scan import are_clean_lines, may_need_normalization
+from builder.ingest.text_scan import are_normalized_single_lines, may_need_normalization
 from builder.text.keys import url_key
 from builder.text.replacement import replace_where
 
@@ -64,7 +64,7 @@ def normalize_texts(texts: pl.Series) -> pl.Series:
 
 def to_single_lines(texts: pl.Series) -> pl.Series:
     """Normalize each text, and replace every run of white space with one space."""
-    unclean = ~pl.Series(are_clean_lines(texts))
+    unclean = ~pl.Series(are_normalized_single_lines(texts))
     lines = normalize_texts(texts.filter(unclean)).str.replace_all(r"\s+", " ")
     return replace_where(texts, unclean, lines)
 

@@ -1,7 +1,7 @@
-"""Converts columns of times to Unix seconds; uncertain values become null.
+"""Converts columns of times to Unix seconds; values that must be parsed one by one become null.
 
-Accepts numbers, timestamps and ISO 8601 strings. Values that become null must be parsed one by one
-with `timestamps.parse_time`, the reference implementation.
+Accepts numbers, timestamps and ISO 8601 strings. Other formats, and local times with an ambiguous
+UTC offset, become null; `timestamps.parse_time`, the reference implementation, parses them.
 """
 
 from datetime import datetime, timedelta
@@ -32,7 +32,7 @@ UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
-    """Convert a column of times to Unix seconds (int64); null where the result is uncertain.
+    """Convert a column of times to Unix seconds (int64); null for unusual or ambiguous times.
 
     Args:
         times: Integers, floats, timestamps or strings.

@@ -66,7 +66,7 @@ def append_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pl.Data
     connection.unregister("appended")
 
 
-def set_variables(
+def set_sql_variables(
     connection: duckdb.DuckDBPyConnection, **values: bool | int | float | str | list[str]
 ) -> None:
     """Set variables of a DuckDB connection, which SQL statements read with `getvariable`."""

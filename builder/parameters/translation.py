@@ -65,8 +65,8 @@ class TranslateParameters(Section):
     )
     on_english: Literal["source", "keep"] = Field(
         default="source",
-        description="Output for sentences that are already English. source: the sentence itself; "
-        "keep: the translation of the model",
+        description="What to output for sentences that are already English. source: the sentence, "
+        "unchanged; keep: the model's output",
     )
     on_empty_output: Literal["source", "drop"] = Field(
         default="source", description="Treatment of sentences for which the model returns no output"

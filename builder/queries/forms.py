@@ -29,8 +29,8 @@ def choose_published_texts(forms: pl.DataFrame) -> pl.DataFrame:
             at least k users).
 
     Returns:
-        One row per query, sorted: `query`, `text` (published), `typed` (most frequent form, for
-        rules only), `folded`, `personal` (kind of personal data or null).
+        One row per query, sorted: `query`, `text` (published), `typed` (most frequent form, used
+        only by the selection rules), `folded`, `personal` (kind of personal data or null).
     """
     published = pl.col("anonymous") & is_printable_expr(pl.col("text"))
     by_frequency = forms.with_columns(detect_personal_data(forms["text"]).alias("personal")).sort(

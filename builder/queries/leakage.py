@@ -184,7 +184,11 @@ _TRAIN_COLUMNS = ("trained_snapshot", "trained_id", "trained_text")
 
 
 def _add_signatures(snapshot: SnapshotQueries) -> pl.DataFrame:
-    """Add the columns `snapshot`, `folded` and `signature` to the queries of a snapshot."""
+    """Add the columns `snapshot`, `folded` and `signature` to the queries of a snapshot.
+
+    `folded` is the text without case, accents and punctuation; `signature` contains the sorted
+    stems of its content words.
+    """
     queries = snapshot.queries
     if "variant_set" not in queries.columns:
         queries = queries.with_columns(variant_set=pl.lit(None, pl.String))

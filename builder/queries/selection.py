@@ -26,7 +26,7 @@ from builder.queries.verdicts import excluded_keys
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Collection, Files, Filters, Same
+from builder.runtime.references import Collection, FileReference, Filters, Same
 from builder.runtime.stage import stage
 from builder.text.keys import fold_texts
 from builder.trec.bounded import read_text_lines
@@ -43,7 +43,7 @@ def select_queries(
     params: SelectParameters,
     limits: Limits,
     progress: Progress,
-    stop_lists: Annotated[Sequence[Source], Files(lambda w, _: w.select.stop_lists)] = (),
+    stop_lists: Annotated[Sequence[Source], FileReference(lambda w, _: w.select.stop_lists)] = (),
     verdicts: Same[Verdicts] | None = None,
     filters: Filters = (),
 ) -> Ledger:

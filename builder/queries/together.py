@@ -78,7 +78,7 @@ def find_queries_near_training(
 
 
 def _add_signature(queries: pl.DataFrame) -> pl.DataFrame:
-    """Add the column `signature` to a table of queries."""
+    """Add the column `signature` to queries: the sorted stems of the content words of the text."""
     folded = queries.with_columns(folded=fold(pl.col("text")))
     return folded.with_columns(signature=signature_expr(pl.col("folded"))).drop("folded")
 

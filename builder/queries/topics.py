@@ -19,7 +19,7 @@ from builder.io.tables import write_frame
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Files
+from builder.runtime.references import FileReference
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
 from builder.text.keys import fold_texts, key64
@@ -39,7 +39,7 @@ LANGUAGE = re.compile(r"[a-z]{2}")
 def read_topics(
     out: Path,
     *,
-    source: Annotated[Source, Files(lambda w, _: (w.collection.topics,))],
+    source: Annotated[Source, FileReference(lambda w, _: (w.collection.topics,))],
     limits: Limits,
     progress: Progress,
 ) -> Ledger:

@@ -20,7 +20,7 @@ from builder.queries.sets import build_variant_sets
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Before, Files, Same, Setting
+from builder.runtime.references import Before, FileReference, Same, Setting
 from builder.runtime.stage import stage
 from schemas import Candidates, Impressions, KeptCandidates, Variants
 
@@ -49,7 +49,7 @@ def find_variants(
     split: Annotated[SplitParameters, Setting(lambda w, _: w.split)],
     limits: Limits,
     progress: Progress,
-    files: Annotated[Sequence[Source], Files(lambda w, _: w.variants.files)] = (),
+    files: Annotated[Sequence[Source], FileReference(lambda w, _: w.variants.files)] = (),
 ) -> Ledger:
     """Stage: find the variant sets of a snapshot, and merge the counts of their members.
 

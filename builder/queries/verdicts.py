@@ -22,7 +22,7 @@ from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Files, Same, Setting
+from builder.runtime.references import FileReference, Same, Setting
 from builder.runtime.stage import stage
 from schemas import Impressions, LogQueries, LogUrls, Verdicts
 
@@ -60,7 +60,7 @@ def collect_verdicts(
     select: Annotated[SelectParameters, Setting(lambda w, _: w.select)],
     limits: Limits,
     progress: Progress,
-    files: Annotated[Sequence[Source], Files(lambda w, _: w.verdicts.files)] = (),
+    files: Annotated[Sequence[Source], FileReference(lambda w, _: w.verdicts.files)] = (),
 ) -> Ledger:
     """Stage: collect verdicts on a log's queries, users and URLs from files and plug-ins.
 

@@ -195,14 +195,14 @@ def scatter_plot(
     y_label: str,
     ideal: tuple[float, float],
 ) -> Markup:
-    """Render a scatter plot as SVG, with two lines through the point of an ideal system.
+    """Render a scatter plot as SVG, with a horizontal and a vertical line through an ideal point.
 
     Args:
         title: Chart title.
         points: Points to draw.
         x_label: Label of the horizontal axis.
         y_label: Label of the vertical axis.
-        ideal: Coordinates (x, y) of the point of an ideal system.
+        ideal: Coordinates (x, y) that an ideal system would have.
     """
     drawing = Chart(f"{title}: {y_label} against {x_label}")
     left, right, top, bottom = drawing.plot_area

@@ -1,8 +1,8 @@
 """Annotations of stage arguments: which tables, files and settings a stage reads.
 
 A table argument is annotated with its schema and the steps to read: `Same[Impressions]` is the
-table `impressions` of the snapshot (or pair) that the stage runs on. `Files` and `Setting` mark
-arguments that come from the definition.
+table `impressions` of the snapshot (or pair) that the stage runs on. `FileReference` and `Setting`
+mark arguments that come from the definition.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ class TableReference:
 
 
 @dataclass(frozen=True)
-class Files:
+class FileReference:
     """Annotation of an argument that receives raw files: a `Source` or a sequence of them.
 
     Args:
@@ -47,7 +47,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Setting:
-    """Annotation of an argument that is computed from the definition and the step's key."""
+    """Annotation of an argument whose value is computed, such as the interval of a snapshot."""
 
     value: Callable[[Workflow, str], Any]
 
@@ -176,7 +176,7 @@ def read_stage_signature(function: Callable[..., Any]) -> StageSignature:
         match mark:
             case TableReference():
                 tables.append(TableInput(argument, _find_schema(kind), mark.step_keys))
-            case Files():
+            case FileReference():
                 files.append(FileInput(argument, mark.patterns, get_origin(kind) is None))
             case Setting():
                 settings[argument] = mark.value

@@ -14,7 +14,12 @@ import typing_extensions
 
 from builder.definition.model import Workflow
 from builder.runtime.ledger import Ledger
-from builder.runtime.references import FileInput, Files, StageSignature, read_stage_signature
+from builder.runtime.references import (
+    FileInput,
+    FileReference,
+    StageSignature,
+    read_stage_signature,
+)
 from builder.runtime.scope import Scope
 from schemas import INTERMEDIATE_TABLES, TABLES, TableSchema
 
@@ -45,7 +50,7 @@ class Stage(Generic[Arguments]):
     version: str
     scope: Scope
     schemas: tuple[type[TableSchema], ...]
-    fingerprints: Mapping[str, Files]
+    fingerprints: Mapping[str, FileReference]
     plugins: Callable[[Workflow], Mapping[str, str]]
     signature: StageSignature = field(init=False)
 
@@ -84,7 +89,7 @@ def stage(
     version: str,
     scope: Scope = Scope.SNAPSHOT,
     writes: tuple[type[TableSchema], ...] = (),
-    fingerprints: Mapping[str, Files] | None = None,
+    fingerprints: Mapping[str, FileReference] | None = None,
     plugins: Callable[[Workflow], Mapping[str, str]] = _no_plugins,
 ) -> Callable[[Callable[Declared, Ledger]], Stage[Declared]]:
     """Return a decorator that declares a function as a stage; see `Stage` for the arguments."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from builder.simulation.parameters import Simulation
-from builder.simulation.rng import UInt64Array, hash_to_uniform_array
+from builder.simulation.rng import UInt64Array, hash_arrays_to_uniform
 
 REMOVED, EDITED, REWRITTEN, MOVED = range(4)
 CountArray = npt.NDArray[np.int64]
@@ -69,4 +69,4 @@ def _draw_events(
     params: Simulation, pages: UInt64Array, step: int, event: int, probability: float
 ) -> npt.NDArray[np.bool_]:
     """Draw at random which pages an event affects between snapshots `step - 1` and `step`."""
-    return np.asarray(hash_to_uniform_array(params.seed, pages, step, event) < probability)
+    return np.asarray(hash_arrays_to_uniform(params.seed, pages, step, event) < probability)

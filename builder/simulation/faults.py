@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import orjson
 
-from builder.simulation.rng import hash_integers, hash_to_uniform
+from builder.simulation.rng import hash_integers, hash_integers_to_uniform
 
 Fault = tuple[str, int, str]
 """File name, 1-based line number and kind of a malformed line."""
@@ -44,7 +44,7 @@ def insert_malformed_lines(
     for index, line in enumerate(lines):
         yield line
         line_number += 1
-        if hash_to_uniform(seed, index, 11) < rate:
+        if hash_integers_to_uniform(seed, index, 11) < rate:
             line_number += 1
             kind = kinds[hash_integers(seed, index, 12) % len(kinds)]
             faults.append((file, line_number, kind))

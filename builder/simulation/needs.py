@@ -15,9 +15,9 @@ from builder.simulation.parameters import Simulation
 from builder.simulation.rng import (
     FloatArray,
     Rng,
+    hash_arrays_to_uniform,
     hash_integers,
-    hash_to_uniform,
-    hash_to_uniform_array,
+    hash_integers_to_uniform,
 )
 from builder.simulation.text_variants import add_typo, normalize_text, pluralize
 
@@ -141,7 +141,7 @@ def _grade_candidates(params: Simulation, need: int, count: int, depth: int) -> 
 
 def _retrieval_score(params: Simulation, need: int, page: int, grade: int) -> float:
     """Return the retrieval score of a page for a need: its grade plus noise."""
-    return 0.5 * grade + 1.5 * hash_to_uniform(params.seed, need, page, 5)
+    return 0.5 * grade + 1.5 * hash_integers_to_uniform(params.seed, need, page, 5)
 
 
 def create_query_for_need(params: Simulation, need: int, snapshot: int) -> SimulatedQuery:
@@ -157,10 +157,10 @@ def create_query_for_need(params: Simulation, need: int, snapshot: int) -> Simul
         tuple(page_url(params, int(p), int(m)) for p, m in zip(pages, moves, strict=True)),
         tuple(grades),
         scale_by_grade(
-            ATTRACTIVENESS_RANGES, grades, hash_to_uniform_array(params.seed, need, pages, 6)
+            ATTRACTIVENESS_RANGES, grades, hash_arrays_to_uniform(params.seed, need, pages, 6)
         ),
         scale_by_grade(
-            SATISFACTION_RANGES, grades, hash_to_uniform_array(params.seed, need, pages, 7)
+            SATISFACTION_RANGES, grades, hash_arrays_to_uniform(params.seed, need, pages, 7)
         ),
     )
 

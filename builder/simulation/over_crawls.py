@@ -33,7 +33,7 @@ from builder.simulation.needs import (
 )
 from builder.simulation.parameters import Simulation
 from builder.simulation.personal import create_personal_data_query
-from builder.simulation.rng import Rng, hash_integers, hash_to_uniform_array
+from builder.simulation.rng import Rng, hash_arrays_to_uniform, hash_integers
 from builder.simulation.text_variants import add_typo, normalize_text
 from builder.simulation.world import (
     FIRST_UNWANTED_QUERY,
@@ -204,7 +204,7 @@ def _create_topic_query(
     keys = np.array([hash_integers(*pages[page].url.encode()) for page in results], dtype=np.uint64)
     typo = add_typo(text, Rng(params.seed, number))
     attractiveness, satisfaction = (
-        scale_by_grade(ranges, grades, hash_to_uniform_array(params.seed, number, keys, stream))
+        scale_by_grade(ranges, grades, hash_arrays_to_uniform(params.seed, number, keys, stream))
         for ranges, stream in ((ATTRACTIVENESS_RANGES, 6), (SATISFACTION_RANGES, 7))
     )
     return SimulatedQuery(

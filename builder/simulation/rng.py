@@ -42,13 +42,13 @@ def hash_arrays(*arrays: UInt64Array | int) -> UInt64Array:
     return state
 
 
-def hash_to_uniform(*integers: int) -> float:
+def hash_integers_to_uniform(*integers: int) -> float:
     """Return a uniformly distributed number in [0, 1) that is a hash of a sequence of integers."""
     return float((hash_integers(*integers) >> 11) / 2**53)
 
 
-def hash_to_uniform_array(*arrays: UInt64Array | int) -> FloatArray:
-    """Return a number in [0, 1) per element of broadcast arrays, like `hash_to_uniform`."""
+def hash_arrays_to_uniform(*arrays: UInt64Array | int) -> FloatArray:
+    """Return a number in [0, 1) per element of arrays; see `hash_integers_to_uniform`."""
     return np.asarray((hash_arrays(*arrays) >> np.uint64(11)) / 2**53, dtype=np.float64)
 
 

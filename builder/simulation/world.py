@@ -24,7 +24,7 @@ from builder.simulation.needs import (
 )
 from builder.simulation.parameters import Simulation
 from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_data_query
-from builder.simulation.rng import FloatArray, hash_integers, hash_to_uniform_array
+from builder.simulation.rng import FloatArray, hash_arrays_to_uniform, hash_integers
 from builder.simulation.write_crawl import crawl_path, write_crawl
 from builder.simulation.write_log import USERS_PER_BOT, log_path, write_log
 
@@ -153,7 +153,7 @@ def query_probabilities(
     drift = np.zeros(len(queries))
     for step in range(1, snapshot + 1):
         drift += params.interest_drift * (
-            2 * hash_to_uniform_array(params.seed, numbers, step, 41) - 1
+            2 * hash_arrays_to_uniform(params.seed, numbers, step, 41) - 1
         )
     weights = ranks**-params.zipf * np.exp(drift)
     shares = {

@@ -19,7 +19,7 @@ from builder.simulation.faults import CRAWL_FAULT_KINDS, Fault, insert_malformed
 from builder.simulation.files import open_gzip
 from builder.simulation.pages import generate_page, page_url
 from builder.simulation.parameters import Simulation
-from builder.simulation.rng import hash_integers, hash_to_uniform
+from builder.simulation.rng import hash_integers, hash_integers_to_uniform
 
 PAGES_PER_TASK = 2000
 EXTENSIONS = {"jsonl": "jsonl.gz", "qwant": "jsonl.gz", "warc": "warc.gz"}
@@ -126,7 +126,7 @@ def _generate_pages_in_range(
         content = generate_page(params, page, int(states.versions[index]), int(states.edits[index]))
         offset = hash_integers(params.seed, page, snapshot, 22) % (20 * 86_400)
         title, time = content.title[0], month.start + 86_400 + offset
-        if hash_to_uniform(params.seed, page, snapshot, 23) < params.refetched:
+        if hash_integers_to_uniform(params.seed, page, snapshot, 23) < params.refetched:
             earlier_text = content.text + "\nPage en travaux."
             fetches.append(FetchedPage(page, url, time - 3600, title, earlier_text))
         fetches.append(FetchedPage(page, url, time, title, content.text))

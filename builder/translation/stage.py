@@ -24,7 +24,7 @@ from builder.plugins import plugin_packages
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import CacheFolder, Files, Same
+from builder.runtime.references import CacheFolder, FileReference, Same
 from builder.runtime.stage import stage
 from builder.text.keys import fold_texts
 from builder.translation.engines import load_engine
@@ -63,7 +63,7 @@ def _model_folder_patterns(workflow: Workflow, _: str) -> tuple[str, ...]:
     "translate",
     version="4",
     writes=(Documents, Queries, Sentences, Translations, QueryCollisions),
-    fingerprints={"model": Files(_model_folder_patterns)},
+    fingerprints={"model": FileReference(_model_folder_patterns)},
     plugins=lambda w: plugin_packages("translators", (w.translate.engine,)),
 )
 def translate(
@@ -176,10 +176,10 @@ def find_query_collisions(queries: pl.DataFrame) -> pl.DataFrame:
     return rows.filter((pl.len().over("folded_en") > 1) & (pl.col("folded_en") != ""))
 
 
-def _estimate_token_count(gathered: Table, count_tokens: Callable[[str], int]) -> int:
+def _estimate_token_count(documents: Table, count_tokens: Callable[[str], int]) -> int:
     """Estimate the number of source tokens of all documents, for the progress bar."""
-    lengths = gathered.scan().select(pl.col("title", "text").str.len_chars().sum()).collect()
-    sample = gathered.scan().select("text").head(SAMPLED).collect()["text"].to_list()
+    lengths = documents.scan().select(pl.col("title", "text").str.len_chars().sum()).collect()
+    sample = documents.scan().select("text").head(SAMPLED).collect()["text"].to_list()
     characters = sum(map(len, sample))
     if not characters:
         return 0

@@ -71,7 +71,10 @@ def read_release_ids(snapshot: Path) -> pl.DataFrame | None:
 
 
 def read_query_keys(snapshot: Path) -> dict[str, str]:
-    """Return the key of each query id of a snapshot; empty if the snapshot was not imported."""
+    """Return a dict from each query id of a snapshot to the key of the query in all snapshots.
+
+    The dict is empty if the snapshot was not imported.
+    """
     ids = read_release_ids(snapshot)
     return {} if ids is None else dict(ids.filter(kind="query").select("id", "key").rows())
 

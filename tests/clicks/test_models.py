@@ -18,7 +18,7 @@ from builder.clicks.models.dbn_pyclick import (
     _expected_continuations,
     is_below_last_click,
     probability_of_click_at_or_below,
-    probability_of_no_click_from_top,
+    probability_of_no_click_at_top_ranks,
 )
 from builder.clicks.models.inference import infer_examination
 from builder.clicks.models.probabilities import ExaminationChain, IndependentClickProbabilities
@@ -355,12 +355,12 @@ def test_probabilities_of_dbn_pyclick_by_hand() -> None:
     assert below == pytest.approx([second, 0.15, 0])
     # ranks 1 and 2, rank 1, no rank: as many as there are below the result
     expected = [0.7 * (0.8 * 0.4 + 0.2), 0.7, 1]
-    assert probability_of_no_click_from_top(pages, a, 0.8) == pytest.approx(expected)
+    assert probability_of_no_click_at_top_ranks(pages, a, 0.8) == pytest.approx(expected)
     # the same on a page after others, of which one is longer
     several = encoded([([2], []), ([1, 0, 2, 1], []), ([0, 1, 2], [])])
-    assert probability_of_no_click_from_top(several, a[several.pair], 0.8)[-3:] == pytest.approx(
-        expected
-    )
+    assert probability_of_no_click_at_top_ranks(several, a[several.pair], 0.8)[
+        -3:
+    ] == pytest.approx(expected)
     assert is_below_last_click(encoded([([0, 1, 2], [2]), ([0], [])])).tolist() == [
         *(False, False, True),
         False,

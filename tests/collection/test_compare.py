@@ -19,7 +19,7 @@ from builder.collection.compare.changes import (
 )
 from builder.collection.compare.definitions import diff_definitions, diff_values
 from builder.collection.compare.judgements import (
-    DefinitionChanges,
+    JudgementAffectingChanges,
     JudgementDifference,
     count_grade_changes,
     count_text_mismatches,
@@ -141,16 +141,18 @@ def test_causes_by_hand() -> None:
         ("q1", "d4", 2, 0.8, 9, 5, 4, 1, "click"),
         ("q2", "d1", 1, 0.3, 9, 5, 2, 1, "click"),
     )
-    changed = DefinitionChanges(("select.min_users",), ("qrels.cuts[0]",), inputs=True)
-    program = DefinitionChanges(code=True)
+    changed = JudgementAffectingChanges(("select.min_users",), ("qrels.cuts[0]",), inputs=True)
+    program = JudgementAffectingChanges(code=True)
     assert count_grade_changes(old, new, changed) == {"parameters": 2, "threshold": 1, "unknown": 1}
-    assert count_grade_changes(old, new, DefinitionChanges(inputs=True)) == {
+    assert count_grade_changes(old, new, JudgementAffectingChanges(inputs=True)) == {
         "inputs": 3,
         "unknown": 1,
     }
     assert count_grade_changes(old, new, program) == {"code": 3, "unknown": 1}
-    assert count_grade_changes(old, new, DefinitionChanges()) == {"unknown": 4}
-    fitted = count_grade_changes(old, new, DefinitionChanges(), DefinitionChanges(inputs=True))
+    assert count_grade_changes(old, new, JudgementAffectingChanges()) == {"unknown": 4}
+    fitted = count_grade_changes(
+        old, new, JudgementAffectingChanges(), JudgementAffectingChanges(inputs=True)
+    )
     assert fitted == {"inputs": 1, "unknown": 3}
 
 
@@ -203,12 +205,20 @@ def test_a_parameter_that_drops_judgements_attaches_none_to_another_text(
 
 def test_causes_of_missing_pairs_by_hand() -> None:
     evidence, thresholds = ("select.min_users",), ("qrels.min_examinations",)
-    assert DefinitionChanges(evidence, inputs=True).cause_of_judged_pair_changes == "parameters"
-    assert DefinitionChanges(thresholds=thresholds).cause_of_judged_pair_changes == "parameters"
-    assert DefinitionChanges(thresholds=thresholds).cause_of_click_count_changes == "unknown"
-    assert DefinitionChanges(inputs=True).cause_of_judged_pair_changes == "inputs"
-    assert DefinitionChanges(code=True).cause_of_judged_pair_changes == "code"
-    assert DefinitionChanges().cause_of_judged_pair_changes == "unknown"
+    assert (
+        JudgementAffectingChanges(evidence, inputs=True).cause_of_judged_pair_changes
+        == "parameters"
+    )
+    assert (
+        JudgementAffectingChanges(thresholds=thresholds).cause_of_judged_pair_changes
+        == "parameters"
+    )
+    assert (
+        JudgementAffectingChanges(thresholds=thresholds).cause_of_click_count_changes == "unknown"
+    )
+    assert JudgementAffectingChanges(inputs=True).cause_of_judged_pair_changes == "inputs"
+    assert JudgementAffectingChanges(code=True).cause_of_judged_pair_changes == "code"
+    assert JudgementAffectingChanges().cause_of_judged_pair_changes == "unknown"
 
 
 def test_shares_are_of_the_judgements_that_can_be_compared() -> None:
@@ -292,15 +302,15 @@ def _manifest(
     }
 
 
-def _changes(new: dict[str, Any], *, documents_differ: bool = False) -> DefinitionChanges:
+def _changes(new: dict[str, Any], *, documents_differ: bool = False) -> JudgementAffectingChanges:
     return find_definition_changes(
         (_manifest(), new), "2022-07", *definition_parts_affecting_judged_pairs(documents_differ)
     )
 
 
 def test_the_text_of_a_list_is_an_input() -> None:
-    assert _changes(_manifest()) == DefinitionChanges()
-    assert _changes(_manifest(stop_list="b")) == DefinitionChanges(inputs=True)
+    assert _changes(_manifest()) == JudgementAffectingChanges()
+    assert _changes(_manifest(stop_list="b")) == JudgementAffectingChanges(inputs=True)
     assert diff_definitions(_manifest(), _manifest(stop_list="b")) == [
         "lists.select.stop_lists.stop.txt: a -> b"
     ]
@@ -308,22 +318,22 @@ def test_the_text_of_a_list_is_an_input() -> None:
 
 def test_the_name_of_a_list_is_no_cause() -> None:
     renamed = _manifest(**{"select.stop_lists": ["other.txt"]})
-    assert _changes(renamed) == DefinitionChanges()
+    assert _changes(renamed) == JudgementAffectingChanges()
 
 
 def test_the_log_of_an_earlier_snapshot_changes_variant_sets() -> None:
     new = _manifest(sets="b")
     new["definition"]["snapshots"][0]["log"] = {"june": "b"}
-    assert _changes(new) == DefinitionChanges(inputs=True)
+    assert _changes(new) == JudgementAffectingChanges(inputs=True)
     new["units"]["clicks 2022-07"]["inputs"]["variants"]["2022-07"] = "a"
-    assert _changes(new) == DefinitionChanges()
+    assert _changes(new) == JudgementAffectingChanges()
 
 
 def test_samples_and_crawls_change_no_clicks() -> None:
     sampled = _manifest(crawl="b", **{"documents.sample_share": 0.3, "crawl.undated": "start"})
-    assert _changes(sampled) == DefinitionChanges()
+    assert _changes(sampled) == JudgementAffectingChanges()
     found = _changes(sampled, documents_differ=True)
-    assert found == DefinitionChanges(("crawl.undated",), inputs=True)
+    assert found == JudgementAffectingChanges(("crawl.undated",), inputs=True)
     drop = {"documents.duplicates": "drop", "documents.sample_share": 0.3}
     assert _changes(_manifest(**drop), documents_differ=True).evidence == (
         "documents.duplicates",
@@ -333,7 +343,7 @@ def test_samples_and_crawls_change_no_clicks() -> None:
 
 def test_an_override_is_a_changed_parameter() -> None:
     new = _manifest(**{"log.fields": {"clicks": "long_clicks"}})
-    assert _changes(new) == DefinitionChanges(("log.fields.clicks",))
+    assert _changes(new) == JudgementAffectingChanges(("log.fields.clicks",))
     for manifest in (old := _manifest(), new):
         manifest["definition"]["parameters"] = {"log": {"fields": {"clicks": "clicks"}}}
     assert diff_definitions(old, new) == [
@@ -344,10 +354,10 @@ def test_an_override_is_a_changed_parameter() -> None:
 def test_only_programs_that_differ_are_the_cause() -> None:
     new = _manifest()
     new["units"]["clicks 2022-07"]["version"] = "2"
-    assert _changes(new) == DefinitionChanges(code=True)
+    assert _changes(new) == JudgementAffectingChanges(code=True)
     new = _manifest()
     new["tools"]["polars"] = "1"
-    assert _changes(new) == DefinitionChanges(code=True)
+    assert _changes(new) == JudgementAffectingChanges(code=True)
 
 
 def test_definitions_key_by_key() -> None:

@@ -19,7 +19,7 @@ from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.plan import Pipeline
 from builder.runtime.progress import NoProgress, Progress
-from builder.runtime.references import All, Files, From, Same, To
+from builder.runtime.references import All, FileReference, From, Same, To
 from builder.runtime.runner import Runner, StepResult, _join_with_or
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
@@ -79,7 +79,7 @@ def _words(table: Table) -> list[str]:
 def read_words(
     out: Path,
     *,
-    files: Annotated[tuple[Source, ...], Files(lambda w, key: w.snapshot(key).log)],
+    files: Annotated[tuple[Source, ...], FileReference(lambda w, key: w.snapshot(key).log)],
     limits: Limits,
     progress: Progress,
 ) -> Ledger:

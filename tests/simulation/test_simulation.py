@@ -24,9 +24,9 @@ from builder.simulation.personal import PERSONAL_DATA_KINDS, create_personal_dat
 from builder.simulation.rng import (
     Rng,
     hash_arrays,
+    hash_arrays_to_uniform,
     hash_integers,
-    hash_to_uniform,
-    hash_to_uniform_array,
+    hash_integers_to_uniform,
 )
 from builder.simulation.text_variants import add_typo, normalize_text, pluralize
 from builder.simulation.user_model import simulate_clicks
@@ -204,11 +204,11 @@ def test_certain_clicks_by_hand() -> None:
 def test_scalars_and_arrays_mix_alike(parts: list[int]) -> None:
     arrays = [np.array([part], dtype=np.uint64) for part in parts]
     assert int(hash_arrays(*arrays)[0]) == hash_integers(*parts)
-    assert float(hash_to_uniform_array(*arrays)[0]) == hash_to_uniform(*parts)
+    assert float(hash_arrays_to_uniform(*arrays)[0]) == hash_integers_to_uniform(*parts)
 
 
 def test_units_are_uniform() -> None:
-    values = hash_to_uniform_array(7, np.arange(100_000, dtype=np.uint64))
+    values = hash_arrays_to_uniform(7, np.arange(100_000, dtype=np.uint64))
     counts, _ = np.histogram(values, bins=10, range=(0, 1))
     assert counts.min() > 9_600
     assert counts.max() < 10_400

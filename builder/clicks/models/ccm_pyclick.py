@@ -12,7 +12,7 @@ from builder.clicks.models.ccm import ContinuationProbabilities, create_examinat
 from builder.clicks.models.dbn_pyclick import (
     is_below_last_click,
     probability_of_click_at_or_below,
-    probability_of_no_click_from_top,
+    probability_of_no_click_at_top_ranks,
 )
 from builder.clicks.models.pages import Floats, ResultPages
 from builder.clicks.models.probabilities import ExaminationChain
@@ -56,7 +56,7 @@ def _update_continuation(
 ) -> ContinuationProbabilities:
     """Return the posterior means of the continuation probabilities, estimated from all ranks."""
     a, examined = chain.attractiveness, chain.forward_pass(pages)[1]
-    tail = probability_of_no_click_from_top(pages, a, continuation.skip)
+    tail = probability_of_no_click_at_top_ranks(pages, a, continuation.skip)
     last = pages.deepest_click_rank[pages.page_index]
     is_certain = (last == 0) | (pages.rank < last)
     silence = [1 - going + going * tail for going in continuation]

@@ -64,14 +64,15 @@ def is_below_last_click(pages: ResultPages) -> Flags:
 
 
 def probability_of_click_at_or_below(
-    pages: ResultPages, a: Floats, persistence: float
+    pages: ResultPages, attractiveness: Floats, persistence: float
 ) -> tuple[Floats, Floats]:
     """Return P(click at or below | examined) of each result and of the next, float64[m] each."""
-    here, below = np.zeros(len(a)), np.zeros(len(a))
+    here, below = np.zeros(len(attractiveness)), np.zeros(len(attractiveness))
     after = np.zeros(len(pages))
     for page, shown in reversed(pages.indices_by_rank()):
         below[shown] = after[page]
-        here[shown] = a[shown] + (1 - a[shown]) * persistence * after[page]
+        a = attractiveness[shown]
+        here[shown] = a + (1 - a) * persistence * after[page]
         after[page] = here[shown]
     return here, below
 
@@ -84,7 +85,9 @@ def _expected_continuations(
     last, rank = pages.deepest_click_rank[pages.page_index], pages.rank
     on_last = rank == last
     unsatisfied = np.where(on_last, 1 - s, 1.0)
-    on = persistence * probability_of_no_click_from_top(pages, chain.attractiveness, persistence)
+    on = persistence * probability_of_no_click_at_top_ranks(
+        pages, chain.attractiveness, persistence
+    )
     stop = 1 - persistence
     rest = np.where(on_last, s, (1 - examined) / examined)
     total = unsatisfied * (on + stop) + rest
@@ -94,7 +97,9 @@ def _expected_continuations(
     return continued, could
 
 
-def probability_of_no_click_from_top(pages: ResultPages, a: Floats, persistence: float) -> Floats:
+def probability_of_no_click_at_top_ranks(
+    pages: ResultPages, attractiveness: Floats, persistence: float
+) -> Floats:
     """Return P(no click at ranks 1..k | rank 1 examined), float64[m].
 
     k is the number of results below each result. PyClick uses this value as the probability of
@@ -102,9 +107,10 @@ def probability_of_no_click_from_top(pages: ResultPages, a: Floats, persistence:
     """
     silent, examined = np.ones(len(pages)), np.ones(len(pages))
     top = pages.start[:-1] + np.arange(len(pages))
-    result = np.ones(len(a) + len(pages))
+    result = np.ones(len(attractiveness) + len(pages))
     for index, (page, shown) in enumerate(pages.indices_by_rank()):
-        silent[page] = silent[page] - examined[page] * a[shown]
-        examined[page] = examined[page] * (1 - a[shown]) * persistence
+        a = attractiveness[shown]
+        silent[page] = silent[page] - examined[page] * a
+        examined[page] = examined[page] * (1 - a) * persistence
         result[top[page] + index + 1] = silent[page]
     return np.asarray(result[top[pages.page_index] + pages.lengths[pages.page_index] - pages.rank])

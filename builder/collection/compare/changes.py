@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from builder.collection.compare.definitions import diff_code_versions, diff_values
-from builder.collection.compare.judgements import DefinitionChanges
+from builder.collection.compare.judgements import JudgementAffectingChanges
 from builder.collection.manifest import (
     LISTS,
     STAGE_PREFIX,
@@ -64,7 +64,7 @@ SAMPLE_KEYS = frozenset(
 
 def find_definition_changes(
     manifests: Manifests, snapshot: str, *parts: DefinitionPart
-) -> DefinitionChanges:
+) -> JudgementAffectingChanges:
     """Return the changes between two versions in the given parts of a snapshot's definition.
 
     Sets of query variants are carried over from earlier snapshots. If the sets of this snapshot
@@ -91,7 +91,7 @@ def find_definition_changes(
         }
         for manifest in manifests
     )
-    return DefinitionChanges(
+    return JudgementAffectingChanges(
         _changed_parameters(manifests, snapshot, upstream),
         _changed_parameters(manifests, snapshot, GRADING.sections),
         inputs=before != after,
@@ -101,7 +101,7 @@ def find_definition_changes(
 
 def find_grading_changes(
     manifests: Manifests, snapshot: str, documents_differ: Mapping[str, bool]
-) -> DefinitionChanges:
+) -> JudgementAffectingChanges:
     """Return the changes that can alter a grade whose click counts and score did not change.
 
     Under the policy `target_shares`, thresholds are fitted to the scores of the first snapshot, so
@@ -123,7 +123,7 @@ def find_grading_changes(
         )
         for name in names
     ]
-    return DefinitionChanges(
+    return JudgementAffectingChanges(
         tuple(dict.fromkeys(key for changes in found for key in changes.evidence)),
         found[0].thresholds,
         inputs=len(firsts) > 1 or any(changes.inputs for changes in found),

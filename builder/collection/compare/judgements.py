@@ -10,8 +10,8 @@ CAUSES = ("parameters", "threshold", "inputs", "code", "unknown")
 
 
 @dataclass(frozen=True)
-class DefinitionChanges:
-    """Changes to the definition that affect the judgements of a snapshot.
+class JudgementAffectingChanges:
+    """Changes between two versions that can affect the judgements of a snapshot.
 
     Args:
         evidence: Changed parameters that affect click counts and scores, as dotted keys.
@@ -77,8 +77,8 @@ class JudgementDifference:
 def count_grade_changes(
     old: pl.LazyFrame,
     new: pl.LazyFrame,
-    changes: DefinitionChanges,
-    grading_changes: DefinitionChanges | None = None,
+    changes: JudgementAffectingChanges,
+    grading_changes: JudgementAffectingChanges | None = None,
 ) -> dict[str, int]:
     """Count the query-document pairs whose grade changed between two versions, by cause.
 

@@ -69,7 +69,7 @@ def check_snapshot_pair(
     ]
 
 
-def check_inner_snapshots(
+def check_intermediate_snapshots(
     connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Check each crawl except the first and the last; return the records for `drift.json`.
@@ -106,7 +106,7 @@ __all__ = [
     "Check",
     "Outcome",
     "SnapshotParameters",
-    "check_inner_snapshots",
+    "check_intermediate_snapshots",
     "check_snapshot",
     "check_snapshot_pair",
     "store_recorded_parameters",

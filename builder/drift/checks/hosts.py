@@ -105,7 +105,7 @@ def count_changed_hosts(
     sql = CHANGED_HOSTS.format(
         before=pages_sql.format(side="from", host=HOST_SQL),
         after=pages_sql.format(side="to", host=HOST_SQL),
-        sign=1 if comparison.side_of_larger_share == "to" else -1,
+        sign=1 if comparison.side_with_larger_share == "to" else -1,
         least=comparison.min_difference,
         pages=MIN_PAGES,
     )

@@ -66,7 +66,8 @@ def check_query_overlaps(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if abs(listed - judged) < MIN_OVERLAP_DIFFERENCE:
         return Outcome(False, says, numbers, f"overlaps that differ by {MIN_OVERLAP_DIFFERENCE}")
     file = "query file" if listed < judged else "set of judged queries"
-    return Outcome(True, f"{says}: the {file} was built differently, users did not change", numbers)
+    verdict = f"the cause is that the {file} was built differently, not that users changed"
+    return Outcome(True, f"{says}: {verdict}", numbers)
 
 
 SIDES = ("from", "to")

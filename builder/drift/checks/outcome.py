@@ -114,7 +114,7 @@ class ShareComparison:
         return before, after
 
     @property
-    def side_of_larger_share(self) -> str:
+    def side_with_larger_share(self) -> str:
         """`to` if the share is larger in the later snapshot, else `from`."""
         return "to" if self.shares[1] > self.shares[0] else "from"
 

@@ -155,7 +155,10 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
             avoids = f"the first rank is hardly clicked {when}: {reason}"
             return Outcome(None, f"{says}; {avoids}", numbers)
     if not found and _is_pattern_in_only_one_snapshot(without, MIN_SHARE_IN_DOUBT):
-        reason = "either impressions without a click were left out or users clicked in nearly all"
+        reason = (
+            "either impressions without a click were left out of one log, or nearly all of its "
+            "impressions received a click"
+        )
         return Outcome(None, f"{says}: {reason}", numbers)
     sees = "a log without its impressions without clicks, or with other clicked ranks"
     verdict = f": {'; '.join(found)}" if found else ""

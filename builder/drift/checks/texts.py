@@ -108,7 +108,7 @@ FROM read GROUP BY host
 
 
 def check_text_lengths(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare how many texts share nearly the same length, which would suggest truncation."""
+    """Compare the shares of texts with nearly the same length; a high share suggests truncation."""
     outcomes = [_compare_length_peaks(connection, length, unit) for length, unit in LENGTH_UNITS]
     found = [outcome for outcome in outcomes if outcome.is_construction]
     blind = [outcome for outcome in outcomes if outcome.is_construction is None]
@@ -139,7 +139,7 @@ def _compare_length_peaks(
     )
     if comparison.is_changed:
         sql = LENGTH_PEAKS_BY_HOST.format(length=length_sql, heap=LENGTH_TOLERANCE)
-        end = {"end": numbers[comparison.side_of_larger_share]["end"]}
+        end = {"end": numbers[comparison.side_with_larger_share]["end"]}
         hosts = count_changed_hosts(connection, sql, comparison, end)
         if not hosts.most_hosts_changed:
             return hosts.create_undecided_outcome(says, numbers)

@@ -1,18 +1,19 @@
-"""Checks that the minimum counts of queries and judgements did not change.
+"""Checks that the counts required to keep a query or a judgement did not change.
 
-If rows below a minimum count are dropped, the smallest count is about this minimum. Suppose that
-the minimum number of users per query rises from 5 to 20. An earlier query with v users is expected
-to have v * g users in the later snapshot, where g is the growth in users of the queries in both
-snapshots. The Poisson distribution gives the probability of a count between 5 and 19. The sum E of
-these probabilities is the expected number of later queries with 5 to 19 users under the old
-minimum; the probability that there are none is e^-E. E is multiplied by the share of frequent
-queries (expected to have at least twice the new minimum) that remain, because other changes remove
-queries at all counts. It is also multiplied by the ratio of rows below the new minimum to rows in
-the next range of equal width (at most 1), because other rules may drop rows with low counts. If the
-probability that a rise is due to chance is below 5 %, but above 10^-6, the check is undecided. Rows
-with a count of 0 are ignored: nothing was counted (manual assessments, imported releases). The
-number of judged documents per query is not compared: it changes with the traffic, but does not
-follow a Poisson distribution.
+An example of such a count is the number of users of a query. If rows below a minimum count are
+dropped, the smallest count is about this minimum. Suppose that the minimum number of users per
+query rises from 5 to 20. A query with v users in the earlier snapshot is expected to have v * g
+users in the later one, where g is the growth in users of the queries in both snapshots. The Poisson
+distribution gives the probability of a count between 5 and 19. The sum E of these probabilities is
+the expected number of queries with 5 to 19 users in the later snapshot under the old minimum; the
+probability that there are none is e^-E. E is multiplied by the share of frequent queries (expected
+to have at least twice the new minimum) that remain, because other changes remove queries at all
+counts. It is also multiplied by the ratio of rows below the new minimum to rows in the next range
+of equal width (at most 1), because other rules may drop rows with low counts. If the probability
+that a rise is due to chance is below 5 %, but above 10^-6, the check is undecided. Rows with a
+count of 0 are ignored: nothing was counted (manual assessments, imported releases). The number of
+judged documents per query is not compared: it changes with the traffic, but does not follow a
+Poisson distribution.
 """
 
 import math

@@ -62,7 +62,8 @@ def check_url_forms(connection: duckdb.DuckDBPyConnection) -> Outcome:
         or numbers["removed"] < MIN_REMOVED_SHARE * numbers["documents"]
     ):
         sees = (
-            f"{format_share(MIN_REAPPEARED_SHARE)} of removed pages under another form of their URL"
+            f"{format_share(MIN_REAPPEARED_SHARE)} of removed pages reappearing under another form "
+            "of their URL"
         )
         return Outcome(False, says, numbers, sees)
     sql = MOVED_HOSTS.format(host=HOST_SQL, most=MIN_MOVED_SHARE, fewest=MIN_PAGES)

@@ -91,9 +91,11 @@ def detect_format(source: Source, params: CrawlParameters) -> str:
 
 
 def optional_column_presence(source: Source, params: CrawlParameters) -> dict[str, bool]:
-    """Return, by column name, whether a CSV, TSV or Parquet crawl has the optional title column.
+    """Check whether a CSV, TSV or Parquet crawl has the optional title column.
 
-    The mapping is empty for other formats and for truncated Parquet files.
+    Returns:
+        A dict with one item: the name of the title column, and whether it is present. The dict is
+        empty for other formats and for truncated Parquet files.
 
     Raises:
         FormatError: the file cannot be opened, or lacks the columns of a crawl.

@@ -24,7 +24,7 @@ from builder.parameters import CrawlParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Files, SnapshotInterval
+from builder.runtime.references import FileReference, SnapshotInterval
 from builder.runtime.stage import stage
 from builder.text.keys import keys64
 from schemas import Fetches, Pages
@@ -34,7 +34,7 @@ from schemas import Fetches, Pages
 def ingest_crawl(
     out: Path,
     *,
-    files: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).crawl)],
+    files: Annotated[Sequence[Source], FileReference(lambda w, key: w.snapshot(key).crawl)],
     interval: SnapshotInterval,
     params: CrawlParameters,
     limits: Limits,

@@ -57,10 +57,10 @@ def parse_lists_stored_as_text(record: Record, params: LogParameters) -> Record 
     return record | parsed
 
 
-def _to_integer_if_possible(click: object) -> object:
-    """Convert a click to an integer if possible; otherwise, return it unchanged."""
-    number = parse_integer(click) if isinstance(click, str) else None
-    return click if number is None else number
+def _to_integer_if_possible(item: object) -> object:
+    """Convert an item of a click list, such as `"3"`, to an integer; keep all other items."""
+    number = parse_integer(item) if isinstance(item, str) else None
+    return item if number is None else number
 
 
 def parse_list_cell(cell: str, separator: str) -> list[Any]:

@@ -1,7 +1,7 @@
 """Checks raw log records, and converts each to an impression or a reject.
 
-Records in columnar form are checked in SQL. Records that SQL cannot decide on, such as those with
-unusual times or invalid queries, are passed one by one to the reference implementation,
+Records in columnar form are checked in SQL. Records with unusual values, such as times in rare
+formats or invalid queries, are passed one by one to the reference implementation,
 `impression.make_impression`. Both implementations give the same result.
 """
 
@@ -61,7 +61,7 @@ SELECT CASE WHEN len(clicks) >= len(results) AND list_count(clicks) = len(clicks
             THEN list_filter(range(1, len(clicks) + 1), lambda rank: clicks[rank] > 0) END AS ranks
 FROM records
 """
-"""Converts click flags to clicked ranks; null where SQL cannot decide."""
+"""Converts click flags to clicked ranks; null if flags are missing or negative."""
 
 ANY_TIME = Interval(-(2**62), 2**62)
 
@@ -114,7 +114,7 @@ def _normalize_columns(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.Table:
-    """Normalize the columns of raw records; values that SQL cannot decide on become null.
+    """Normalize the columns of raw records; values that must be checked individually become null.
 
     The returned columns are `record`, `seconds` (Unix time), `user`, `query`, `results` and `ranks`
     (of the clicked results). Empty user ids become null, because they are anonymous.
@@ -154,7 +154,7 @@ def _reject_reasons(
     params: LogParameters,
     connection: duckdb.DuckDBPyConnection,
 ) -> pa.ChunkedArray:
-    """Return the reject reason of each record; null if accepted, `unclear` if SQL cannot decide."""
+    """Return reject reasons: null for valid records, `unclear` for those to check individually."""
     wanted = interval or ANY_TIME
     values = {"start": wanted.start, "stop": wanted.stop, "max_results": params.max_results}
     with connection.cursor() as cursor:
@@ -165,7 +165,11 @@ def _reject_reasons(
 def _to_unix_seconds_or_zeros(
     times: pa.ChunkedArray, interval: Interval | None, params: LogParameters
 ) -> pa.Array | pa.ChunkedArray:
-    """Convert times to Unix seconds; null if the result is uncertain, 0 if times are ignored."""
+    """Convert times to Unix seconds; return 0 for all records if times are ignored.
+
+    Times become null if they must be parsed individually: unusual formats, and local times with an
+    ambiguous UTC offset. Times are ignored if `interval` is None.
+    """
     if interval is None:
         return pa.array(np.zeros(len(times), dtype=np.int64))
     return to_unix_seconds(times.combine_chunks(), params)

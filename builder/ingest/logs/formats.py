@@ -214,9 +214,10 @@ def _open_parquet(source: Source, params: LogParameters, *, needs_time: bool) ->
 
 
 def optional_column_presence(file: LogFile, params: LogParameters) -> dict[str, bool]:
-    """Return, by column name, whether a CSV, TSV or Parquet log has each optional column.
+    """Check which optional columns a CSV, TSV or Parquet log has.
 
-    The mapping is empty for other formats.
+    Returns:
+        For each optional column by name, whether it is present; empty for other formats.
 
     Raises:
         FormatError: the file cannot be opened, or required columns are missing.

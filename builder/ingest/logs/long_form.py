@@ -18,7 +18,7 @@ from builder.ingest.fields import DEFAULT_FIELDS
 from builder.ingest.lists import build_list_array
 from builder.ingest.logs.records import NumberedRecord, RawRecords
 from builder.ingest.logs.scalars import CLICKED, NOT_CLICKED
-from builder.io.engine import set_variables
+from builder.io.engine import set_sql_variables
 from builder.parameters import LogFields
 
 ROWS = pa.schema(
@@ -159,7 +159,7 @@ def group_result_rows(
         Batches of rejected rows, then of impressions in the order of their first rows, each with
         the index of the file. The file of an impression is that of its first row.
     """
-    set_variables(
+    set_sql_variables(
         connection,
         row_is_click=row_is_click,
         clicked=sorted(CLICKED),

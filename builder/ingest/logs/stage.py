@@ -33,7 +33,7 @@ from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Files, SnapshotInterval
+from builder.runtime.references import FileReference, SnapshotInterval
 from builder.runtime.stage import stage
 from schemas import Impressions, LogQueries, LogUrls
 
@@ -52,7 +52,7 @@ USER_RULES_SHARE = 0.6
 def ingest_log(
     out: Path,
     *,
-    files: Annotated[Sequence[Source], Files(lambda w, key: w.snapshot(key).log)],
+    files: Annotated[Sequence[Source], FileReference(lambda w, key: w.snapshot(key).log)],
     interval: SnapshotInterval,
     params: LogParameters,
     limits: Limits,

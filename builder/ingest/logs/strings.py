@@ -136,7 +136,7 @@ class StringTableWriter:
         self._opened.close()
         with self._limits.connect(ENGINE_SHARE) as connection:
             for path in self._paths:
-                parquet.relation(connection, path).create_view(path.stem)
+                parquet.open_relation(connection, path).create_view(path.stem)
             connection.execute(DISTINCT)
             if found := connection.execute(COLLISIONS).fetchall():
                 raise DataError(

@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from builder.io import parquet
-from builder.io.engine import set_variables
+from builder.io.engine import set_sql_variables
 from builder.parameters import LogParameters
 
 DROPPED = """
@@ -69,8 +69,8 @@ def find_impressions_to_drop(
         Reader of the columns `impression`, `file`, `record`, `reason`, sorted by impression.
     """
     is_dated = params.undated == "reject"
-    parquet.relation(connection, log).create_view("logged")
-    set_variables(
+    parquet.open_relation(connection, log).create_view("logged")
+    set_sql_variables(
         connection,
         bot_rate=params.bot_rate,
         bot_alike=params.bot_alike,

@@ -20,7 +20,9 @@ from builder.tasks.classification.annotations import read_annotations
 
 LabelsByPost: TypeAlias = Mapping[str, Mapping[str, str]]
 """Labels by post and annotator."""
-ALL_LABELS_EQUAL = "all labels are equal, so no disagreement is expected"
+ALL_LABELS_EQUAL = (
+    "all labels are equal, so the expected disagreement is 0 and the coefficient is undefined"
+)
 NOTHING_TO_COMPARE = "no post has two labels to compare"
 PAIR_SCHEMA = {
     "first": pl.String,

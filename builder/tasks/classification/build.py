@@ -217,7 +217,7 @@ def _write_tables(
         "posts", rows_in=PostLabeler(definition, markers).write_work_table(inputs.posts, work)
     )
     with limits.connect() as connection:
-        parquet.relation(connection, work).create_view("work")
+        parquet.open_relation(connection, work).create_view("work")
         connection.register("verdict", human_labels.to_arrow())
         require_labels_of_posts(connection, inputs.annotations)
         select_posts(connection, definition)

@@ -80,8 +80,9 @@ class IntervalsSection(Section):
     short_days: int = Field(
         default=365,
         ge=1,
-        description="Maximum number of days from the end of t to the end of t', and minimum number "
-        "of days from the end of t to the start of t''",
+        description="Boundary between short term and long term, in days after the end of the "
+        "training period t: the short-term period t' ends no later, and the long-term period t'' "
+        "starts no earlier",
     )
 
     @model_validator(mode="after")

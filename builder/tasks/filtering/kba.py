@@ -82,7 +82,7 @@ def read_truth(path: Path, relevance: int = 2, assessors: Assessors = "all") -> 
 
 
 def read_filtering_run(path: Path, relevance: int = 2) -> FilteringRun:
-    """Read the run file of a system and keep the most confident assertion of every pair.
+    """Read a run file, and keep the highest confidence for each pair of a document and a target.
 
     Args:
         path: Run file in KBA format.

@@ -1,4 +1,4 @@
-"""Warnings about filtering runs and truth files that do not match."""
+"""Warnings about truth files without a relevant document and runs without a judged document."""
 
 from collections.abc import Iterator
 

@@ -215,7 +215,7 @@ def _compute_measures(
         updates: Scores of the updates.
         weights: Weight of each update in the sums.
         total_weight: Divisor of the weighted sums.
-        ideal_gain: Mean relevance returned by `ideal_gain`.
+        ideal_gain: Mean relevance of the best nuggets, as returned by the function `ideal_gain`.
         total_relevance: Sum of the relevance of all nuggets.
     """
 
