@@ -146,3 +146,17 @@ def test_broken_markup_is_a_page_or_a_reject(body: bytes) -> None:
     except RejectError as reject:
         reason = str(reject)
     assert reason in ("", "not_html")
+
+
+@pytest.mark.parametrize("error", [RuntimeError, ValueError])
+def test_a_parser_that_fails_rejects_the_page(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken:
+        @staticmethod
+        def parse(_: str) -> None:
+            raise error("cannot parse")
+
+    monkeypatch.setattr("builder.ingest.crawls.html.HTMLTree", Broken)
+    with pytest.raises(RejectError, match="not_html"):
+        parse_html(b"<html><p>Bonjour</html>", None, 0)
