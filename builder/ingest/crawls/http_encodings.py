@@ -166,11 +166,13 @@ def _ends_with_complete_frame(body: bytes) -> bool:
 def _decode_brotli(body: bytes, max_bytes: int) -> DecodedBody:
     """Decode a Brotli body as far as possible; return a body that is not Brotli unchanged."""
     decoder = brotli.Decompressor()
-    chunks = [b""]
+    chunks, size = [b""], 0
     try:
-        chunks.append(decoder.process(body, output_buffer_limit=BROTLI_CHUNK))
-        while sum(map(len, chunks)) <= max_bytes and not decoder.can_accept_more_data():
-            chunks.append(decoder.process(b"", output_buffer_limit=BROTLI_CHUNK))
+        chunk = decoder.process(body, output_buffer_limit=BROTLI_CHUNK)
+        while chunk and size <= max_bytes:
+            chunks.append(chunk)
+            size += len(chunk)
+            chunk = decoder.process(b"", output_buffer_limit=BROTLI_CHUNK)
     except brotli.error:
         decoded = b"".join(chunks)
         return DecodedBody(decoded, is_truncated=True) if decoded else DecodedBody(body)

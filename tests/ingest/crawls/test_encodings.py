@@ -1,6 +1,7 @@
 """Bodies of responses: chunks, compressions, stale headers, bombs."""
 
 import gzip
+import random
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +12,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.ingest.crawls.http_encodings import DECODERS, decode_body
+from builder.ingest.crawls.http_encodings import BROTLI_CHUNK, DECODERS, decode_body
 from builder.ingest.decompression import GZIP
 from builder.ingest.rejects import RejectError
 
@@ -97,6 +98,18 @@ def test_a_gzip_body_without_a_header_is_decoded() -> None:
     assert decode_body(gzip.compress(ENCODED["gzip"]), "", "gzip", MOST) == (BODY, False)
     with pytest.raises(RejectError, match="record_too_large"):
         decode_body(ENCODED["gzip"], "", "", 500)
+
+
+def test_long_brotli_bodies_are_read_to_their_end_or_to_their_damage() -> None:
+    """Random bytes are stored nearly as they are, so that the damage lies in the third chunk."""
+    body = random.Random(1).randbytes(3 * BROTLI_CHUNK)
+    packed = brotli.compress(body)
+    assert decode_body(packed, "", "br", 2 * len(body)) == (body, False)
+    damaged = packed[: 2 * BROTLI_CHUNK + 1000] + b"\xff" * 5000
+    decoded, is_truncated = decode_body(damaged, "", "br", 2 * len(body))
+    assert body.startswith(decoded[: 2 * BROTLI_CHUNK])
+    assert len(decoded) >= 2 * BROTLI_CHUNK
+    assert is_truncated
 
 
 def test_unknown_and_damaged() -> None:
