@@ -56,7 +56,10 @@ class HostCoverage(TableSchema):
 
 
 def _counts_are_ordered() -> pl.Expr:
-    """Return an expression: in_collection <= in_crawl <= shown, for documents and impressions."""
+    """Return an expression that tests whether in_collection <= in_crawl <= shown.
+
+    The order is tested for the counts of documents and for the counts of impressions.
+    """
     documents = pl.col("in_collection").le(pl.col("in_crawl")) & pl.col("in_crawl").le(
         pl.col("shown")
     )

@@ -126,8 +126,8 @@ def _print_verification(
             typer.echo(f"differs: {name}")
         if changed_tools:
             typer.echo(
-                "note: the version was built with other versions of stages or libraries, whose "
-                f"output may differ ({'; '.join(changed_tools)})"
+                "note: the collection was built with different stage or library versions, so a "
+                f"rebuild may give different output ({'; '.join(changed_tools)})"
             )
         if not differing_files:
             typer.echo(f"{version}: verified, all files are identical")
@@ -139,7 +139,7 @@ def _print_plan(report: "BuildReport") -> None:
     """Print the plan of a build: which steps would run, may run or would be skipped, and why."""
     width = max((len(str(result.step)) for result in report.results), default=0)
     for result in report.results:
-        action = "run" if result.ran else "maybe" if result.is_conditional else "skip"
+        action = "run" if result.has_run else "maybe" if result.is_conditional else "skip"
         typer.echo(f"{action:<5} {result.step!s:<{width}}  {join_reasons(result) or 'up to date'}")
     others = (
         f"; {report.conditional_steps} more would run only if a table that they read changes"

@@ -30,7 +30,7 @@ def build_report_to_json(report: "BuildReport") -> dict[str, Any]:
             {
                 "stage": result.step.stage.name,
                 "unit": result.step.key,
-                "ran": result.ran,
+                "ran": result.has_run,
                 "conditional": result.is_conditional,
                 "reasons": list(result.reasons),
                 "seconds": round(result.seconds, 3),

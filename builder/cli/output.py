@@ -103,7 +103,7 @@ def print_step(result: "StepResult") -> None:
 
     Prints nothing for a step that was skipped.
     """
-    if not result.ran or result.ledger is None:
+    if not result.has_run or result.ledger is None:
         return
     ledger = result.ledger
     reasons = ", ".join(f"{reason} {n:,}" for reason, n in sorted(ledger.rejected.items()) if n)
@@ -121,7 +121,7 @@ def print_step(result: "StepResult") -> None:
 
 def print_step_warning(result: "StepResult") -> None:
     """Print a warning to standard error if a step of a build ran but produced no rows."""
-    if result.ran and (warning := _empty_step_warning(result)):
+    if result.has_run and (warning := _empty_step_warning(result)):
         typer.echo(f"{result.step!s:<24} {warning}", err=True)
 
 

@@ -23,7 +23,7 @@ from builder.cli.output import format_table
 from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
-    from builder.parameters import TranslateParameters
+    from builder.parameters import TranslationParameters
     from builder.runtime.limits import Limits
     from builder.translation.sentences import Translation
 
@@ -87,11 +87,11 @@ def run_translation(
 
     Example: longeval translate notes.txt --out notes.en.txt
     """
-    from builder.parameters import TranslateParameters
+    from builder.parameters import TranslationParameters
     from builder.translation import translate_file
 
     params = parse_options(
-        TranslateParameters, model=model, compute_type=compute_type, beam_size=beam_size
+        TranslationParameters, model=model, compute_type=compute_type, beam_size=beam_size
     )
     with limits_with_temporary_folder(DEFAULT_MEMORY) as limits:
         if file == STANDARD_INPUT:
@@ -107,7 +107,7 @@ def run_translation(
 
 
 def _translate_standard_input(
-    out: Path | None, params: "TranslateParameters", limits: "Limits", kind: InputKind
+    out: Path | None, params: "TranslationParameters", limits: "Limits", kind: InputKind
 ) -> "list[Translation]":
     """Translate lines of standard input as they arrive, to `out` or else to standard output."""
     from builder.translation import translate_stream
@@ -147,10 +147,10 @@ def check_model(
 
     Example: longeval translate model check embedded
     """
-    from builder.parameters import TranslateParameters
+    from builder.parameters import TranslationParameters
     from builder.translation import check_model as load_and_check
 
-    params = TranslateParameters(model=folder, compute_type=compute_type)
+    params = TranslationParameters(model=folder, compute_type=compute_type)
     with limits_with_temporary_folder(DEFAULT_MEMORY) as limits:
         properties = load_and_check(params, limits)
     _print_model_properties(properties, format)

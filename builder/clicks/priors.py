@@ -116,7 +116,7 @@ class _BetaBinomial:
         return wins.value(alpha) + losses.value(beta) - all_.value(alpha + beta) - float(far**2) / 2
 
     def derivatives(self, point: Floats) -> tuple[Floats, Floats]:
-        """Return the gradient, float64[2], and the Hessian, float64[2, 2], at a point."""
+        """Return the gradient (float64[2]) and Hessian (float64[2, 2]) of the log density."""
         alpha, beta = _shape_parameters(point)
         strength = alpha + beta
         mean = alpha / strength

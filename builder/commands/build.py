@@ -50,11 +50,14 @@ class BuildReport:
     @property
     def steps_run(self) -> int:
         """Number of steps that ran; with `explain`, number of steps that would certainly run."""
-        return sum(result.ran for result in self.results)
+        return sum(result.has_run for result in self.results)
 
     @property
     def conditional_steps(self) -> int:
-        """Number of steps that would run only if their input changes; 0 unless `explain` is set."""
+        """With `explain`, number of steps that run only if earlier steps change their input.
+
+        Without `explain`, the number is 0.
+        """
         return sum(result.is_conditional for result in self.results)
 
     def _repr_html_(self) -> str:
@@ -62,7 +65,7 @@ class BuildReport:
         rows = [
             (
                 str(result.step),
-                "ran" if result.ran else "up to date",
+                "ran" if result.has_run else "up to date",
                 result.ledger.rows_in,
                 result.ledger.rows_out,
             )

@@ -121,12 +121,12 @@ def _installed_version(name: str) -> str | None:
 
 
 def _check_bundled_model() -> Diagnosis:
-    from builder.parameters import TranslateParameters
+    from builder.parameters import TranslationParameters
     from builder.translation import check_model
 
     try:
         with tempfile.TemporaryDirectory(prefix="longeval-") as scratch:
-            params = TranslateParameters(model=bundled_model_folder(), compute_type="int8")
+            params = TranslationParameters(model=bundled_model_folder(), compute_type="int8")
             found = check_model(params, Limits(Path(scratch), threads=1))
     except (LongEvalError, RuntimeError, OSError) as error:
         return Diagnosis("bundled model", "bad", f"{error}")

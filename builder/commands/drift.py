@@ -1,7 +1,7 @@
 """Measures how a published collection changes between snapshots: `longeval drift`.
 
 Statistics of consecutive snapshots are read from the published `drift.json`. Statistics of other
-pairs of snapshots are computed from the tables of the version, in the same format.
+pairs of snapshots are computed in the same format from the tables of the collection.
 """
 
 from pathlib import Path

@@ -50,7 +50,7 @@ class CharacterTables(NamedTuple):
 
 @cache
 def character_tables() -> CharacterTables:
-    """Return the lookup tables for characters, which are computed once per process."""
+    """Return the tables of lowercase forms and kinds by code point; computed once per process."""
     code_points = np.delete(np.arange(TABLE_SIZE, dtype="<u4"), SURROGATES)
     texts = pl.Series(list(code_points.tobytes().decode("utf-32-le")))
     lowered = texts.str.to_lowercase()

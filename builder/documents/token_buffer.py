@@ -74,7 +74,7 @@ class TokenBuffer(NamedTuple):
 
     @property
     def token_series(self) -> pl.Series:
-        """The m tokens as a string series, each with a trailing space."""
+        """All tokens of the buffer as a string series; each token has a trailing space."""
         return TextBytes(self.data, self.token_offsets).to_series()
 
     def as_uint64(self) -> Keys:

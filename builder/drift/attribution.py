@@ -92,9 +92,9 @@ class Attribution:
     Args:
         change: Later minus earlier mean score.
         contributions: Contribution of each component; None if any cell has no query.
-        statistics_and_system: Residual: the change while all components are held, which comes from
-            the collection statistics of the ranker and from the system itself. None if no query
-            remains.
+        statistics_and_system: Residual: the change of the mean score when all components are made
+            equal for both snapshots. It comes from the collection statistics of the ranker and from
+            the system itself. None if no query remains.
         cells: One cell for each of the eight subsets of held components, smallest subset first.
         residual_parts: `statistics` and `system`, which add up to the residual; None if no query
             remains. Empty if no run was ranked with earlier statistics.

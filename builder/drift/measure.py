@@ -165,7 +165,14 @@ def to_json(drift: Mapping[str, Any]) -> str:
 def create_all_snapshots_view(
     connection: duckdb.DuckDBPyConnection, name: str, tables: Tables, columns: str
 ) -> None:
-    """Create a view of the rows of all snapshots, with the 0-based snapshot index as `index`."""
+    """Create a view that concatenates the tables of all snapshots.
+
+    Args:
+        connection: DuckDB connection.
+        name: Name of the view.
+        tables: Table of each snapshot, in chronological order.
+        columns: Columns to select; the 0-based snapshot index is added as `index`.
+    """
     relations = [
         table.relation(connection).select(f"{index} AS index, {columns}")
         for index, table in enumerate(tables.values())

@@ -63,7 +63,7 @@ class TrendReport:
 
 
 def snapshot_trend_report(scores: pl.DataFrame, residual_kind: ResidualKind = "raw") -> TrendReport:
-    """Fit a trend per system and measure to scores over the snapshots of a collection.
+    """For each system and measure, fit a trend to the scores over the snapshots of a collection.
 
     Args:
         scores: Columns system, measure, snapshot (`2022-06` or `2022-06-30`), score (null if

@@ -217,6 +217,6 @@ CHECK_COLUMNS = (
     Column(
         "Rows",
         lambda r: link(r["rows"], "show") if r["rows"] else Cell(numbers.DASH),
-        "Rows counted by the check, if any",
+        "Link to the rows that the check counts; a dash if no page lists them",
     ),
 )

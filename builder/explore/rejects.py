@@ -82,15 +82,15 @@ def _summary_table(source: CollectionSource, values: Mapping[str, str]) -> Marku
     rows = [{"stage": stage, "reason": reason} for stage, reason in named]
     names = [n for n in source.snapshots if values["snapshot"] in ("", n)]
 
-    def count_column(name: str) -> Column:
+    def create_count_column(snapshot: str) -> Column:
         def count_cell(row: Row) -> Cell:
-            number = counts.get((row["stage"], row["reason"], name))
+            number = counts.get((row["stage"], row["reason"], snapshot))
             if number is None:
                 return Cell(numbers.DASH)
-            target = page_url("/rejects", snapshot=name, **row) + "#list"
+            target = page_url("/rejects", snapshot=snapshot, **row) + "#list"
             return Cell(link(target, numbers.format_count(number)), number)
 
-        return Column(name, count_cell)
+        return Column(snapshot, count_cell)
 
     columns = (
         Column(
@@ -99,7 +99,7 @@ def _summary_table(source: CollectionSource, values: Mapping[str, str]) -> Marku
             "Rule that rejected the rows",
         ),
         Column("Stage", "stage", "Stage that rejected the rows"),
-        *map(count_column, names),
+        *map(create_count_column, names),
     )
     return render_table(
         source,

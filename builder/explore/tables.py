@@ -226,5 +226,8 @@ def _csv_value(value: Any) -> Any:
 def render_copyable_code(
     source: CollectionSource, caption: str, rows: Sequence[Row], statement: Statement | None
 ) -> Markup:
-    """Render rows that are not shown as a table as copyable Polars code, DuckDB SQL and CSV."""
+    """Render copyable Polars code, DuckDB SQL and CSV for rows that no table displays.
+
+    The code fetches the rows; the CSV contains them.
+    """
     return render_macro("below", caption, [], code_snippets(source, rows, statement))

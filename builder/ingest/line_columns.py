@@ -65,14 +65,14 @@ def parse_lines(
         The columns (None if no line could be parsed), and the index of each parsed line in the
         chunk.
     """
-    parsed = _parse_line_ranges(chunk, column_schema)
+    parsed = _parse_valid_lines(chunk, column_schema)
     if not parsed:
         return None, np.zeros(0, dtype=np.int64)
     table = pa.Table.from_batches([batch for _, batch in parsed]).combine_chunks()
     return table.to_batches()[0], np.concatenate([np.arange(*lines) for lines, _ in parsed])
 
 
-def _parse_line_ranges(
+def _parse_valid_lines(
     chunk: LineChunk, column_schema: ColumnSchema
 ) -> list[tuple[LineRange, pa.RecordBatch]]:
     """Parse the longest possible ranges of valid lines; return each range with its columns."""
@@ -81,7 +81,9 @@ def _parse_line_ranges(
     failures = 0
     while ranges and failures < MAX_FAILURES:
         start, stop = ranges.popleft()
-        batch = _parse_line_range(chunk.slice_lines(start, stop), stop - start, column_schema)
+        batch = _parse_lines_in_one_call(
+            chunk.slice_lines(start, stop), stop - start, column_schema
+        )
         if isinstance(batch, pa.RecordBatch):
             parsed.append(((start, stop), batch))
         else:
@@ -137,7 +139,7 @@ def _split_range(start: int, stop: int, faulty_line: int | None) -> list[LineRan
     )
 
 
-def _parse_line_range(
+def _parse_lines_in_one_call(
     data: bytes | memoryview, line_count: int, column_schema: ColumnSchema
 ) -> pa.RecordBatch | int | None:
     """Parse a range of lines into columns in one call of the JSON reader.

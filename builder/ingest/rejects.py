@@ -23,7 +23,7 @@ class RejectError(ValueError):
     """Error raised to reject a record; its message is the reject reason."""
 
 
-def value_or_reason(
+def value_or_reject_reason(
     read: Callable[[], Value], reraise: tuple[type[BaseException], ...] = ()
 ) -> Value | str:
     """Call a function that reads a record; return its result or, on an error, the reject reason.

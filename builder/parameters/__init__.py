@@ -22,7 +22,7 @@ from builder.parameters.documents import (
 from builder.parameters.export import ExportParameters
 from builder.parameters.logs import LOG_FORMATS, LOG_READERS, LogFields, LogParameters
 from builder.parameters.queries import (
-    SelectParameters,
+    SelectionParameters,
     SplitParameters,
     VariantParameters,
     VerdictFilter,
@@ -30,7 +30,7 @@ from builder.parameters.queries import (
 )
 from builder.parameters.section import Section
 from builder.parameters.times import TimeParameters
-from builder.parameters.translation import CTRANSLATE2, TranslateParameters
+from builder.parameters.translation import CTRANSLATE2, TranslationParameters
 
 __all__ = [
     "CLICK_MODELS",
@@ -47,11 +47,11 @@ __all__ = [
     "PageFields",
     "QrelParameters",
     "Section",
-    "SelectParameters",
+    "SelectionParameters",
     "SplitParameters",
     "StageParameters",
     "TimeParameters",
-    "TranslateParameters",
+    "TranslationParameters",
     "VariantParameters",
     "VerdictFilter",
     "VerdictFilterParameters",
@@ -64,14 +64,14 @@ class StageParameters(Section):
 
     log: LogParameters = LogParameters()
     crawl: CrawlParameters = CrawlParameters()
-    select: SelectParameters = SelectParameters()
+    select: SelectionParameters = SelectionParameters()
     verdicts: VerdictFilterParameters = VerdictFilterParameters()
     variants: VariantParameters = VariantParameters()
     clicks: ClickParameters = ClickParameters()
     documents: DocumentParameters = DocumentParameters()
     qrels: QrelParameters = QrelParameters()
     split: SplitParameters = SplitParameters()
-    translate: TranslateParameters = TranslateParameters()
+    translate: TranslationParameters = TranslationParameters()
     changes: ChangeParameters = ChangeParameters()
     export: ExportParameters = ExportParameters()
 

@@ -8,7 +8,7 @@ from builder.parameters.section import Positive, Section, Share
 from builder.text.names import LABEL_PATTERN
 
 
-class SelectParameters(Section):
+class SelectionParameters(Section):
     """Section `[select]`: rules for the queries that enter the collection."""
 
     anonymity: Literal["users", "impressions"] = Field(

@@ -12,7 +12,7 @@ Outcome = Literal["keep", "source", "drop"]
 """Treatment of a flagged translation: keep it, use the source sentence, or drop the sentence."""
 
 
-class TranslateParameters(Section):
+class TranslationParameters(Section):
     """Section `[translate]`: translation from French to English."""
 
     model: Path | None = Field(

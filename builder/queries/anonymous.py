@@ -14,7 +14,7 @@ import duckdb
 import polars as pl
 
 from builder.io.tables import Table, write_query
-from builder.parameters import SelectParameters
+from builder.parameters import SelectionParameters
 from builder.queries.counting import count_candidate_users, count_queries
 from builder.queries.forms import choose_published_texts
 from builder.runtime.limits import Limits
@@ -66,7 +66,7 @@ class AnonymousQueries:
     eligible: int
     anonymous: int
     connection: duckdb.DuckDBPyConnection
-    params: SelectParameters
+    params: SelectionParameters
 
     def iter_batches(self) -> Iterator[pl.DataFrame]:
         """Yield all k-anonymous queries in batches, in ascending order of `query`.
@@ -103,7 +103,7 @@ class AnonymousQueries:
 def open_anonymous_queries(
     impressions: Table,
     log_queries: Table,
-    params: SelectParameters,
+    params: SelectionParameters,
     limits: Limits,
     excluded_users: pl.Series | None = None,
 ) -> Iterator[AnonymousQueries]:

@@ -13,7 +13,7 @@ k-anonymous. Users are counted exactly only for the remaining queries and, later
 import duckdb
 
 from builder.errors import DataError
-from builder.parameters import SelectParameters
+from builder.parameters import SelectionParameters
 
 ASKED = """
 CREATE TEMP TABLE asked AS
@@ -110,7 +110,7 @@ _NO_USERS = (
 )
 
 
-def count_queries(connection: duckdb.DuckDBPyConnection, params: SelectParameters) -> int:
+def count_queries(connection: duckdb.DuckDBPyConnection, params: SelectionParameters) -> int:
     """Create the tables `counted` and `forms` of k-anonymous queries from the view `log`.
 
     Args:
@@ -142,7 +142,9 @@ def count_queries(connection: duckdb.DuckDBPyConnection, params: SelectParameter
     return int(queries)
 
 
-def count_candidate_users(connection: duckdb.DuckDBPyConnection, params: SelectParameters) -> None:
+def count_candidate_users(
+    connection: duckdb.DuckDBPyConnection, params: SelectionParameters
+) -> None:
     """Create the table `users_of_kept`: the number of distinct users per query in `kept`."""
     by_users = params.anonymity == "users"
     connection.execute(USERS_OF_KEPT if by_users else IMPRESSIONS_OF_KEPT)

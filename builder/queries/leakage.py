@@ -81,7 +81,9 @@ class LeakageReport:
             )
         if not self.leaks.is_empty():
             rows = self.leaks.head(3).select("snapshot", "query_id", "split", "trained_snapshot")
-            examples = "; ".join(f"{s} {q} ({p}) in train of {t}" for s, q, p, t in rows.rows())
+            examples = "; ".join(
+                f"{s} {q} ({p}) in the train split of {t}" for s, q, p, t in rows.rows()
+            )
             raise DataError(
                 f"expected no held-out or test query in training, found {self.leaks.height}: "
                 f"{examples}; put queries that share a text, id or variant set in the same split"

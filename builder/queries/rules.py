@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builder.parameters import SelectParameters
+from builder.parameters import SelectionParameters
 from builder.queries.personal import KINDS
 
 OPERATOR = (
@@ -45,7 +45,7 @@ ANONYMITY = "too_few_users"
 
 
 def selection_rules(
-    params: SelectParameters,
+    params: SelectionParameters,
     stop_list: Sequence[str] = (),
     verdicts: Mapping[str, pl.Series] | None = None,
 ) -> tuple[QueryRule, ...]:
@@ -102,7 +102,7 @@ def _exclusion_condition(option: str, condition: pl.Expr) -> pl.Expr:
     return condition if option == "drop" else pl.lit(False)
 
 
-def _in_stop_list_expr(stop_list: Sequence[str], params: SelectParameters) -> pl.Expr:
+def _in_stop_list_expr(stop_list: Sequence[str], params: SelectionParameters) -> pl.Expr:
     """Return an expression that is true for queries in the stop list.
 
     If `params.stop_matching` is `word`, it is also true for queries that contain an entry.
@@ -141,7 +141,7 @@ def funnel_steps(rows_in: int, rejected: Mapping[str, int]) -> tuple[FunnelStep,
         One step per rule, in order of application. Verdict filters are sorted by name and come
         before the last rule, `no_topic`.
     """
-    names = (rule.name for rule in selection_rules(SelectParameters()))
+    names = (rule.name for rule in selection_rules(SelectionParameters()))
     known = [EXCLUDED_USERS_ONLY, ANONYMITY, *names]
     verdicts = sorted(set(rejected) - set(known))
     steps: list[FunnelStep] = []

@@ -12,7 +12,7 @@ from typing import Annotated
 import polars as pl
 
 from builder.io.sources import Source
-from builder.parameters import SelectParameters
+from builder.parameters import SelectionParameters
 from builder.queries.anonymous import open_anonymous_queries
 from builder.queries.matching import match_topics
 from builder.queries.rules import (
@@ -40,7 +40,7 @@ def select_queries(
     impressions: Same[Impressions],
     log_queries: Same[LogQueries],
     topics: Collection[Topics],
-    params: SelectParameters,
+    params: SelectionParameters,
     limits: Limits,
     progress: Progress,
     stop_lists: Annotated[Sequence[Source], FileReference(lambda w, _: w.select.stop_lists)] = (),
@@ -97,7 +97,7 @@ def select_queries(
 def apply_rules(
     queries: pl.DataFrame,
     topics: pl.DataFrame,
-    params: SelectParameters,
+    params: SelectionParameters,
     rules: Sequence[QueryRule],
 ) -> pl.DataFrame:
     """Add the columns `topics` and `reason` (first rule that excludes the query, or null)."""

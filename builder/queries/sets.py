@@ -62,9 +62,10 @@ def build_variant_sets(
 def _add_signature_and_initial_set(
     candidates: pl.DataFrame, manual_sets: pl.DataFrame
 ) -> pl.DataFrame:
-    """Add the columns `signature` and `initial_set`.
+    """Add the columns `signature` and `initial_set` (id of a variant set) to queries.
 
-    The initial set is the manual set or, if there is none, the set of the signature.
+    The initial set is the manually defined set of the query or, if there is none, the set of all
+    queries with the same signature.
     """
     folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
     return (
@@ -181,8 +182,9 @@ def _choose_representatives(
 ) -> pl.DataFrame:
     """Add the representative of each set, and why each candidate is in its set (`origin`).
 
-    The representative is the one of an earlier snapshot or, if there is none, the most frequent
-    candidate of the leading group.
+    A candidate that was a representative in an earlier snapshot is chosen again. If there is none,
+    the most frequent candidate is chosen, preferably one whose initial set has the id of the
+    variant set.
     """
     ordered = members.join(earlier_representatives, on="query", how="left").sort(
         pl.col("leader"),

@@ -1,7 +1,7 @@
 """Computes query signatures: the stems of the content words of a query, sorted.
 
-Queries with equal signatures form a variant set. The id of the set is a hash of the signature, so
-it does not depend on other queries and can determine the split of the set.
+Queries with equal signatures form a variant set. The id of the set is a hash of the signature and
+does not depend on other queries, so that it can determine whether the set is held out for testing.
 """
 
 import polars as pl

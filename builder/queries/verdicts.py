@@ -14,7 +14,7 @@ import polars as pl
 
 from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
-from builder.parameters import SelectParameters, VerdictFilter, VerdictFilterParameters
+from builder.parameters import SelectionParameters, VerdictFilter, VerdictFilterParameters
 from builder.plugins import plugin_packages
 from builder.queries.anonymous import open_anonymous_queries
 from builder.queries.plugins import VerdictPlugin, load_plugins, run_plugin
@@ -57,7 +57,7 @@ def collect_verdicts(
     log_queries: Same[LogQueries],
     log_urls: Same[LogUrls],
     params: VerdictFilterParameters,
-    select: Annotated[SelectParameters, Setting(lambda w, _: w.select)],
+    select: Annotated[SelectionParameters, Setting(lambda w, _: w.select)],
     limits: Limits,
     progress: Progress,
     files: Annotated[Sequence[Source], FileReference(lambda w, _: w.verdicts.files)] = (),
@@ -188,7 +188,7 @@ def _read_subjects(
     impressions: Table,
     log_queries: Table,
     log_urls: Table,
-    select: SelectParameters,
+    select: SelectionParameters,
     limits: Limits,
 ) -> Iterator[pl.DataFrame]:
     """Yield batches of the queries, users or documents that a plug-in labels."""

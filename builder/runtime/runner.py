@@ -48,8 +48,8 @@ class StepResult:
     is_conditional: bool = False
 
     @property
-    def ran(self) -> bool:
-        """Whether the step ran or, for `Runner.dry_run`, would certainly run."""
+    def has_run(self) -> bool:
+        """Whether the step has run or, for `Runner.dry_run`, would certainly run."""
         return bool(self.reasons) and not self.is_conditional
 
 

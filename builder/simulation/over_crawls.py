@@ -156,7 +156,10 @@ def _select_topics(pages: list[TitledPage]) -> list[str]:
 def _create_query_texts(
     pages: list[TitledPage], topics: list[str], params: Simulation
 ) -> list[str]:
-    """Return distinct query texts; each is a topic and the two rarest other words of a title."""
+    """Return distinct query texts, each with up to three words of a page title.
+
+    The first word is a topic; the others are the rarest of the remaining title words.
+    """
     counts = Counter(word for page in pages for word in page.words)
     topic_set = set(topics)
     shuffled = sorted(pages, key=lambda page: hash_integers(params.seed, *page.url.encode()[-24:]))

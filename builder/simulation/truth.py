@@ -56,7 +56,13 @@ def create_relevance_rows(
 def create_query_rows(
     month: Month, queries: Sequence[SimulatedQuery], probabilities: FloatArray
 ) -> list[tuple[object, ...]]:
-    """Return one row per query text, with the probability that an impression is of its query."""
+    """Return one row per text of each query, with the probability of the query.
+
+    Args:
+        month: Month of the snapshot.
+        queries: Queries; the texts of a query are its forms.
+        probabilities: For each query, the probability that an impression shows its results.
+    """
     return [
         (month.name, query.number, query.kind, form, float(probability))
         for query, probability in zip(queries, probabilities, strict=True)

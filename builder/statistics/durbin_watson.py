@@ -32,7 +32,7 @@ NODES_PER_BLOCK = 384
 NEGLIGIBLE = 1e-17
 MAX_GRID_LENGTH = 200.0
 MIN_PRECISION = 1e-15
-"""Lower bound of the precision of an error, relative to the largest precision."""
+"""Minimum precision (inverse variance of an error), as a fraction of the largest precision."""
 MIN_RESIDUALS = 4
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from builder.errors import FormatError, UsageError
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.runtime.limits import Limits
 from builder.translation.model import PAIR, SHARED, WEIGHTS, read_model
 from builder.translation.standalone import check_model
@@ -72,7 +72,7 @@ def add_model(
     if model_format is not ModelFormat.CTRANSLATE2:
         folder = convert_model(folder, model_format, out)
     prefixes = language_prefixes(read_model(folder).vocabulary)
-    params = TranslateParameters.model_validate(
+    params = TranslationParameters.model_validate(
         {"model": folder, "compute_type": compute_type, **prefixes}
     )
     return {

@@ -16,7 +16,7 @@ from threading import Event
 import ctranslate2
 
 from builder.errors import FormatError
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.translation.batches import equal_length_batches
 from builder.translation.cutting import separate_untranslatable_parts, split_to_size
 from builder.translation.model import ModelFolder, read_model
@@ -60,7 +60,7 @@ class CTranslate2Engine:
         FormatError: a file of the model cannot be read, or the compute type is not supported.
     """
 
-    def __init__(self, model: ModelFolder, params: TranslateParameters, threads: int) -> None:
+    def __init__(self, model: ModelFolder, params: TranslationParameters, threads: int) -> None:
         self.model = model
         self.params = params
         self._source, self._target = model.load_tokenizers()
@@ -83,7 +83,7 @@ class CTranslate2Engine:
         self.invariant = self._is_batch_invariant()
 
     @classmethod
-    def load(cls, folder: Path, params: TranslateParameters, threads: int) -> "CTranslate2Engine":
+    def load(cls, folder: Path, params: TranslationParameters, threads: int) -> "CTranslate2Engine":
         """Check the folder of a translation model, and load the model.
 
         Raises:

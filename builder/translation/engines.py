@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from builder.errors import UsageError
-from builder.parameters import CTRANSLATE2, TranslateParameters
+from builder.parameters import CTRANSLATE2, TranslationParameters
 from builder.plugins import load_plugin
 from builder.translation.engine import CTranslate2Engine
 from builder.translation.parts import ModelOutput
@@ -51,10 +51,10 @@ class StreamingEngine(TranslationEngine, Protocol):
         """Stop the translation that is running in another thread."""
 
 
-EngineLoader = Callable[[Path, TranslateParameters, int], TranslationEngine]
+EngineLoader = Callable[[Path, TranslationParameters, int], TranslationEngine]
 
 
-def load_engine(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
+def load_engine(folder: Path, params: TranslationParameters, threads: int) -> TranslationEngine:
     """Load a translation model into the engine that the parameters name.
 
     Raises:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from builder.errors import FormatError
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.runtime.limits import Limits
 from builder.translation.engines import load_engine
 from builder.translation.memory import TranslationMemory
@@ -25,7 +25,7 @@ STREAM = "standard input"
 
 
 def translate_stream(
-    stream: BinaryIO, params: TranslateParameters, limits: Limits, *, kind: str = TextKind.TEXT
+    stream: BinaryIO, params: TranslationParameters, limits: Limits, *, kind: str = TextKind.TEXT
 ) -> Iterator[list[Translation]]:
     """Translate the lines of a stream as they arrive.
 

@@ -1,9 +1,13 @@
-"""Flags poor translations of sentences, picks the better of two, and selects a fallback policy."""
+"""Flags poor translations of sentences, and decides what is published in their place.
+
+A sentence with a poor translation is decoded again, and the better of the two translations is used.
+If it is poor too, the parameters decide whether it is kept, replaced by the source or dropped.
+"""
 
 import re
 from dataclasses import dataclass, replace
 
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.translation.forms import restore_case_and_punctuation
 from builder.translation.parts import ModelOutput
 from builder.translation.quality import quality_flags
@@ -58,7 +62,7 @@ def choose_better_output(first: FlaggedOutput, second: FlaggedOutput) -> Flagged
     return first
 
 
-def fallback_policy(flags: frozenset[str], params: TranslateParameters) -> str:
+def fallback_policy(flags: frozenset[str], params: TranslationParameters) -> str:
     """Return the strictest policy that the parameters set for any of the given quality flags.
 
     The policies are, strictest first: `drop` (empty translation), `source` (copy of the source)

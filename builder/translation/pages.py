@@ -83,12 +83,12 @@ def translate_documents(
 
     Args:
         documents: Data frames of documents with `text` and `title`.
-        translator: The translator; a background thread uses it until the last group is finished.
+        translator: The translator; a background thread uses it until the last document is yielded.
         cache: Cache of translated texts.
 
     Yields:
-        Pairs of a data frame of documents and their translations by field (`text`, `title`), in
-        order.
+        Data frames of documents, in the same order, each with the translations of its documents by
+        field (`text`, `title`).
     """
     namespace = _text_cache_namespace(translator)
     waiting: deque[_InFlightGroup] = deque()

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from builder.definition.model import Workflow
 from builder.io.parquet import open_file
 from builder.io.tables import Table, TableWriter, write_frame
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.plugins import plugin_packages
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -71,7 +71,7 @@ def translate(
     *,
     gathered: Same[GatheredDocuments],
     split_queries: Same[SplitQueries],
-    params: TranslateParameters,
+    params: TranslationParameters,
     limits: Limits,
     progress: Progress,
     memory: CacheFolder | None = None,
@@ -112,7 +112,7 @@ def translate(
         return ledger
 
 
-def _create_worker_decoder(params: TranslateParameters, limits: Limits) -> Decoder:
+def _create_worker_decoder(params: TranslationParameters, limits: Limits) -> Decoder:
     """Return a function that decodes blocks of sentences on the workers of `limits.executor`."""
     folder = params.model or Path()
 

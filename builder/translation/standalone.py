@@ -13,7 +13,7 @@ from builder.errors import FormatError, UsageError
 from builder.io import parquet
 from builder.io.disk import check_output_is_not_input
 from builder.models import bundled_model_folder, is_bundled
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.runtime.limits import Limits
 from builder.translation.engine import CTranslate2Engine
 from builder.translation.engines import load_engine
@@ -31,7 +31,7 @@ EXAMPLES = (
 
 def translate_texts(
     texts: list[str],
-    params: TranslateParameters,
+    params: TranslationParameters,
     limits: Limits,
     kind: TextKind = TextKind.TEXT,
 ) -> list[Translation]:
@@ -52,7 +52,7 @@ def translate_texts(
         return Translator(engine, memory, params).translate(texts, kind)
 
 
-def _load_ctranslate2_engine(params: TranslateParameters, limits: Limits) -> CTranslate2Engine:
+def _load_ctranslate2_engine(params: TranslationParameters, limits: Limits) -> CTranslate2Engine:
     """Load into CTranslate2 the translation model that the parameters name.
 
     Raises:
@@ -62,7 +62,7 @@ def _load_ctranslate2_engine(params: TranslateParameters, limits: Limits) -> CTr
     return CTranslate2Engine.load(model_folder(params), params, limits.threads)
 
 
-def model_folder(params: TranslateParameters) -> Path:
+def model_folder(params: TranslationParameters) -> Path:
     """Return the folder of the translation model that the parameters name.
 
     Raises:
@@ -81,7 +81,7 @@ def model_folder(params: TranslateParameters) -> Path:
 def translate_file(
     file: Path,
     out: Path | BinaryIO,
-    params: TranslateParameters,
+    params: TranslationParameters,
     limits: Limits,
     *,
     column: str = "text",
@@ -136,7 +136,12 @@ def translate_file(
 
 
 def _translate_table(
-    file: Path, out: Path, params: TranslateParameters, limits: Limits, column: str, kind: TextKind
+    file: Path,
+    out: Path,
+    params: TranslationParameters,
+    limits: Limits,
+    column: str,
+    kind: TextKind,
 ) -> list[Translation]:
     rows = parquet.read_with_row_limit(file)
     if rows.schema.get(column) != pl.String:
@@ -152,7 +157,7 @@ def _translate_table(
     return found
 
 
-def check_model(params: TranslateParameters, limits: Limits) -> dict[str, Any]:
+def check_model(params: TranslationParameters, limits: Limits) -> dict[str, Any]:
     """Load a translation model, and return its properties and three sample translations.
 
     Args:

@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from threading import Event
 
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.translation.cutting import is_untranslatable
 from builder.translation.engine import RETRY_DECODING
 from builder.translation.engines import StreamingEngine, TranslationEngine, translate_blocks
@@ -33,7 +33,11 @@ from builder.translation.quality import has_markup
 from builder.translation.sentences import TextKind, TranslatedSentence, Translation, sort_flags
 
 Decoder = Callable[[Sequence[list[str]], bool], Iterator[list[ModelOutput]]]
-"""Function that decodes blocks of sentences, given `is_retry`; yields the outputs of each block."""
+"""Function that decodes blocks of sentences and yields the outputs of each block.
+
+The second argument states whether the sentences are decoded again, because the first translation
+was poor.
+"""
 
 BLOCK = 2048
 """Number of sentences per transaction; a crash loses at most this many translations."""
@@ -87,7 +91,7 @@ class Translator:
         self,
         engine: TranslationEngine,
         memory: TranslationMemory,
-        params: TranslateParameters,
+        params: TranslationParameters,
         report_progress: Callable[[int], None] = lambda _: None,
         decoder: Decoder | None = None,
     ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.runtime.executors import map_partitions
 from builder.runtime.limits import Limits
 from builder.translation.engines import TranslationEngine, load_engine
@@ -17,7 +17,7 @@ from builder.translation.parts import ModelOutput
 
 def decode_blocks(
     folder: Path,
-    params: TranslateParameters,
+    params: TranslationParameters,
     limits: Limits,
     blocks: Iterable[list[str]],
     *,
@@ -40,12 +40,14 @@ def decode_blocks(
 
 
 def _decode_block(
-    block: list[str], limits: Limits, folder: Path, params: TranslateParameters, is_retry: bool
+    block: list[str], limits: Limits, folder: Path, params: TranslationParameters, is_retry: bool
 ) -> list[ModelOutput]:
     return _load_engine_once(folder, params, limits.threads).translate(block, is_retry=is_retry)
 
 
 @lru_cache(maxsize=1)
-def _load_engine_once(folder: Path, params: TranslateParameters, threads: int) -> TranslationEngine:
+def _load_engine_once(
+    folder: Path, params: TranslationParameters, threads: int
+) -> TranslationEngine:
     """Return the translation engine of this worker process, which is loaded only once."""
     return load_engine(folder, params, threads)

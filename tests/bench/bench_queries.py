@@ -25,7 +25,7 @@ import orjson
 import polars as pl
 
 from builder.io.tables import Table
-from builder.parameters import SelectParameters, SplitParameters, VariantParameters
+from builder.parameters import SelectionParameters, SplitParameters, VariantParameters
 from builder.queries import select_queries
 from builder.queries.manual_sets import read_manual_sets
 from builder.queries.sets import build_variant_sets
@@ -87,7 +87,7 @@ def run_selection(folder: Path) -> tuple[float, int, int]:
         impressions=Table((folder / "log.parquet",), Impressions),
         log_queries=Table((folder / "forms.parquet",), LogQueries),
         topics=Table((folder / "topics.parquet",), Topics),
-        params=SelectParameters(),
+        params=SelectionParameters(),
         limits=Limits(scratch=folder, threads=2, memory=2 * 2**30),
         progress=NoProgress(),
     )

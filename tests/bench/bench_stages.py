@@ -66,7 +66,7 @@ def run_stage(workflow: str, out: str, stage: str, memory: str) -> dict[str, Any
     pa.array([])
     with PeakWithWorkers() as peak:
         report = builder.build(workflow, out, until=stage, memory=memory, threads=2)
-    results = [r for r in report.results if r.ran and r.step.stage.name == stage]
+    results = [r for r in report.results if r.has_run and r.step.stage.name == stage]
     return {
         "seconds": sum(r.seconds for r in results),
         "rows": sum(r.ledger.rows_in for r in results if r.ledger is not None),

@@ -16,7 +16,7 @@ import polars as pl
 
 from builder.io.tables import Table, write_frame
 from builder.models import bundled_model_folder
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
 from builder.translation import translate
@@ -61,7 +61,7 @@ def _documents(urls: list[str], texts: list[str]) -> pl.DataFrame:
 
 
 def _throughput(folder: Path, first: pl.DataFrame, second: pl.DataFrame) -> list[Row]:
-    params = TranslateParameters(model=bundled_model_folder(), retry=False)
+    params = TranslationParameters(model=bundled_model_folder(), retry=False)
     limits = Limits(scratch=folder, threads=THREADS, memory=2 * 2**30)
     engine = CTranslate2Engine.load(bundled_model_folder(), params, THREADS)
     sentences = {s.text for text in first["text"] for s in split_text(text).segments}
@@ -92,7 +92,7 @@ def _throughput(folder: Path, first: pl.DataFrame, second: pl.DataFrame) -> list
 
 
 def _stage(
-    folder: Path, name: str, pages: pl.DataFrame, params: TranslateParameters, limits: Limits
+    folder: Path, name: str, pages: pl.DataFrame, params: TranslationParameters, limits: Limits
 ) -> float:
     """Seconds of the stage on some pages."""
     home = folder / name
@@ -117,7 +117,9 @@ def _stage(
     return seconds
 
 
-def _decoded(engine: CTranslate2Engine, sentences: list[str], params: TranslateParameters) -> float:
+def _decoded(
+    engine: CTranslate2Engine, sentences: list[str], params: TranslationParameters
+) -> float:
     """Seconds of the bare engine on the parts that the stage decodes, tokenized and sorted."""
     source, _ = engine.model.load_tokenizers()
     parts = sorted(

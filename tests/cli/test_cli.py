@@ -216,8 +216,8 @@ def test_a_difference_is_explained_by_the_stages_that_built_the_version(
     assert run("build", "w.toml", "--verify", "v", "--quiet") == 1
     assert capsys.readouterr().out == (
         "differs: drift.json\n"
-        "note: the version was built with other versions of stages or libraries, whose output may "
-        "differ (polars: 2.0.0 -> 2.1.0; stage clicks: 4 -> 5)\n"
+        "note: the collection was built with different stage or library versions, so a rebuild may "
+        "give different output (polars: 2.0.0 -> 2.1.0; stage clicks: 4 -> 5)\n"
     )
 
 

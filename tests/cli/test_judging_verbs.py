@@ -84,7 +84,7 @@ def test_judgements_win_over_clicks_and_both_are_kept(
     line = 'judgements = ["judgements.parquet"]\n'
     definition.write_text(f'{head}name = "{SNAPSHOT}"\n{line}{tail}')
     report = builder.build(definition, tmp_path / "collection")
-    ran = {str(result.step) for result in report.results if result.ran}
+    ran = {str(result.step) for result in report.results if result.has_run}
     assert f"qrels {SNAPSHOT}" in ran
     assert f"clicks {SNAPSHOT}" not in ran
     qrels = builder.open_collection(report.root).snapshot(SNAPSHOT).qrels.collect()

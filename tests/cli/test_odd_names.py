@@ -48,7 +48,7 @@ def test_raw_files_of_any_name_are_built(tmp_path: Path) -> None:
     rejects = builder.open_collection(report.root).snapshot("2022-06").rejects.collect()
     files = rejects["file"].drop_nulls().unique().to_list()
     assert [name for name in files if "t\\udce9" in name]
-    assert not [r for r in builder.build(definition, tmp_path / "collection").results if r.ran]
+    assert not [r for r in builder.build(definition, tmp_path / "collection").results if r.has_run]
 
 
 def test_runs_of_any_name_are_evaluated(

@@ -20,7 +20,7 @@ from builder.collection.export.files import (
     write_document_files,
 )
 from builder.collection.export.longeval_2023 import snapshot_folder_name
-from builder.collection.export.markup import join_lines
+from builder.collection.export.markup import join_lines_expr
 from builder.collection.export.numeric_ids import assign_document_numbers
 from builder.collection.files import checksum_lines
 from builder.collection.imports import import_release
@@ -128,7 +128,7 @@ def test_the_field_s_loader_reads_it(release: tuple[str, Path], built: BuildRepo
         dataset = longeval.load(str(folder / home))
         snapshot = original.snapshot(name)
         texts = snapshot.documents.select(
-            text=join_lines(pl.col("title"), pl.col("text"))
+            text=join_lines_expr(pl.col("title"), pl.col("text"))
         ).collect()["text"]
         documents = list(dataset.docs_iter())
         assert sorted(d.default_text().strip() for d in documents) == sorted(texts)
@@ -217,7 +217,7 @@ def test_hostile_texts_come_back(
         schema_overrides={"title": pl.String, "text": pl.String},
     )
     frame.write_parquet(folder / "t.parquet")
-    wanted = frame.select("doc_id", text=join_lines(pl.col("title"), pl.col("text"))).rows()
+    wanted = frame.select("doc_id", text=join_lines_expr(pl.col("title"), pl.col("text"))).rows()
     table = Table((folder / "t.parquet",), Documents)
     for kind, documents, around in (
         ("trec", render_trec_documents(table, "", NoProgress()), ("", "", "")),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builder.collection.export.markup import escape_markup, join_lines, unescape_markup
+from builder.collection.export.markup import escape_markup, join_lines_expr, unescape_markup
 from builder.collection.export.trec import export_trec
 from builder.io.tables import table_at, write_frame
 from builder.parameters import ExportParameters
@@ -64,7 +64,7 @@ def test_one_line_a_sentence() -> None:
     texts = pl.DataFrame(
         {"title": [" Titre", ""], "text": ["Une.\r\nDeux.\u2028\n  \n Trois ", "\n"]}
     )
-    found = texts.select(join_lines(pl.col("title"), pl.col("text")))
+    found = texts.select(join_lines_expr(pl.col("title"), pl.col("text")))
     assert found.to_series().to_list() == ["Titre\nUne.\nDeux.\nTrois", ""]
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from builder.models import bundled_model_folder
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.runtime.limits import Limits
 from builder.translation.standalone import translate_texts
 
@@ -25,7 +25,7 @@ def test_translations_are_those_of_the_bundled_model(tmp_path: Path) -> None:
     quoted = re.search(r"it is worse: \*([^*]+)\* becomes \"([^\"]+)\"\.", PROSE)
     assert quoted is not None
     shown = [*((french, english) for french, english in rows), quoted.groups()]
-    params = TranslateParameters(model=bundled_model_folder())
+    params = TranslationParameters(model=bundled_model_folder())
     found = translate_texts([french for french, _ in shown], params, Limits(tmp_path, threads=1))
     assert [translation.text for translation in found] == [english for _, english in shown]
 

@@ -185,7 +185,7 @@ def test_sections_without_data_say_so() -> None:
     assert re.findall(r'<p class="nothing">([^<]*)</p>', document) == [
         "The collection has queries and judgements, but no pages.",
         "The collection has queries and judgements, but no pages.",
-        "No query is listed or judged.",
+        "There are no queries in the query files or in the judgements.",
         "No query has a topic.",
         "There are no judgements.",
     ]

@@ -154,7 +154,7 @@ def test_a_system_may_lack_a_snapshot(make_qrels, make_run) -> None:
     rows = evaluation.persistence.filter(topic_set="full", system="mono", measure="AP")
     told = {row["quantity"]: row["reason"] for row in rows.iter_rows(named=True)}
     assert told["arp_from"] is None
-    assert told["re_delta_drop"] == "no mean of the system in the second snapshot"
+    assert told["re_delta_drop"] == "no mean score of the system in the second snapshot"
     assert told["p_unpaired"] == "no run for one of the snapshots"
     agreement = evaluation.agreement
     assert set(agreement["reason"]) == {"fewer than two systems with runs for both"}

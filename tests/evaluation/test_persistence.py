@@ -107,28 +107,35 @@ def test_every_value_is_finite_or_has_a_reason(
         (
             [0.0, 0.5],
             [0.1, 0.2],
-            {"re_delta_drop": "zero mean of the system in the first snapshot"},
+            {"re_delta_drop": "zero mean score of the system in the first snapshot"},
         ),
         (
             [0.5, 0.0],
             [0.1, 0.2],
             {
-                "ri_from": "zero mean of the pivot in the first snapshot",
-                "delta_ri": "zero mean of the pivot in the first snapshot",
+                "ri_from": "zero mean score of the pivot in the first snapshot",
+                "delta_ri": "zero mean score of the pivot in the first snapshot",
             },
         ),
-        ([0.5, 0.4], [0.1, 0.0], {"ri_to": "zero mean of the pivot in the second snapshot"}),
+        ([0.5, 0.4], [0.1, 0.0], {"ri_to": "zero mean score of the pivot in the second snapshot"}),
         (
             [0.1 + 0.2, 0.3],
             [0.1, 0.2],
-            {"effect_ratio": "zero difference between system and pivot in the first snapshot"},
+            {
+                "effect_ratio": "zero difference in mean score between system and pivot "
+                "in the first snapshot"
+            },
         ),
         (
             [0.5, 0.4],
             [np.nan, 0.3],
-            {"effect_ratio": "no mean of the system in the second snapshot"},
+            {"effect_ratio": "no mean score of the system in the second snapshot"},
         ),
-        ([0.5, np.nan], [0.5, 0.3], {"ri_from": "no mean of the pivot in the first snapshot"}),
+        (
+            [0.5, np.nan],
+            [0.5, 0.3],
+            {"ri_from": "no mean score of the pivot in the first snapshot"},
+        ),
     ],
 )
 def test_reasons(before: list[float], after: list[float], reasons: dict[str, str]) -> None:

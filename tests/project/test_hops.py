@@ -9,7 +9,7 @@ from typing import Any
 
 import builder
 from builder.definition.model import Definition, Workflow
-from builder.parameters import SelectParameters
+from builder.parameters import SelectionParameters
 
 ROOT = Path(builder.__file__).parent
 VALUE = 7_654_321
@@ -57,7 +57,7 @@ MAX_PIPELINE_LINES = 120
 
 def _carries(value: Any) -> bool:
     """Whether a value is the parameter, or a dictionary, section or definition with it."""
-    if isinstance(value, SelectParameters):
+    if isinstance(value, SelectionParameters):
         return value.min_impressions == VALUE
     if isinstance(value, Definition):
         return _carries(value.workflow)

@@ -15,7 +15,7 @@ from builder.errors import UsageError
 from builder.evaluation.measures.registry import parse_measure
 from builder.ingest.logs.formats import read_impressions
 from builder.io.sources import Interval, Source
-from builder.parameters import LogParameters, TranslateParameters
+from builder.parameters import LogParameters, TranslationParameters
 from builder.plugins import find_plugins, load_plugin
 from builder.queries.plugins import load_plugins
 from builder.runtime.limits import Limits
@@ -115,7 +115,9 @@ def test_a_new_version_of_a_plug_in_builds_its_stage_again(
 
     def build() -> dict[str, tuple[str, ...]]:
         report = builder.build(tmp_path / "workflow.toml", tmp_path / "out", until="verdicts")
-        return {result.step.stage.name: result.reasons for result in report.results if result.ran}
+        return {
+            result.step.stage.name: result.reasons for result in report.results if result.has_run
+        }
 
     assert "verdicts" in build()
     assert build() == {}
@@ -155,7 +157,7 @@ def test_two_plug_ins_of_one_name_are_refused(example: Path, tmp_path: Path) -> 
 
 
 def test_an_engine_translates(example: Path, tmp_path: Path) -> None:
-    params = TranslateParameters(model=tmp_path, engine="backwards")
+    params = TranslationParameters(model=tmp_path, engine="backwards")
     (found,) = translate_texts(["Le chat dort."], params, Limits(tmp_path, threads=1))
     assert found.text == "dort. chat Le"
     with pytest.raises(UsageError, match="'forwards' is not installed"):

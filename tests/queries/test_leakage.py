@@ -38,7 +38,9 @@ def test_leaks_by_text_id_and_set_are_faults(room) -> None:
     ]
     assert report.overlaps == ()
     assert not report.is_clean
-    with pytest.raises(DataError, match=r"found 3: 2022-09 q1 \(test\) in train of 2022-06"):
+    with pytest.raises(
+        DataError, match=r"found 3: 2022-09 q1 \(test\) in the train split of 2022-06"
+    ):
         report.require_clean()
 
 

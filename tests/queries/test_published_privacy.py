@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from builder import BuildReport
-from builder.parameters import SelectParameters
+from builder.parameters import SelectionParameters
 from builder.queries import detect_personal_data, select_queries
 from builder.runtime.progress import NoProgress
 
@@ -60,7 +60,7 @@ def test_no_planted_query_is_selected_however_frequent(room, planted: pl.DataFra
         out,
         **room.log([(text, user, (1,)) for text in texts for user in range(6)]),
         topics=room.topics(*{text.split()[0] for text in texts}),
-        params=SelectParameters(),
+        params=SelectionParameters(),
         limits=room.limits,
         progress=NoProgress(),
     )
@@ -87,4 +87,4 @@ def test_published_queries_are_anonymous(built: BuildReport) -> None:
     tables = sorted(built.version.glob("snapshots/*/queries.parquet"))
     assert len(tables) == 3
     for table in tables:
-        assert pl.read_parquet(table)["users"].min() >= SelectParameters().min_users
+        assert pl.read_parquet(table)["users"].min() >= SelectionParameters().min_users

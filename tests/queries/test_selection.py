@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builder.errors import DataError, FormatError
-from builder.parameters import SelectParameters, VerdictFilter
+from builder.parameters import SelectionParameters, VerdictFilter
 from builder.queries import funnel_steps, select_queries
 from builder.queries.rules import EXCLUDED_USERS_ONLY
 from builder.queries.selection import read_stop_lists
@@ -17,7 +17,7 @@ from builder.runtime.progress import NoProgress
 from builder.text.keys import fold_texts, key64
 from schemas import Candidates
 
-ANY = SelectParameters(min_users=1, min_impressions=1)
+ANY = SelectionParameters(min_users=1, min_impressions=1)
 
 
 def run(room, shown, params, topics=("eau", "loi"), **more) -> tuple[pl.DataFrame, Ledger]:  # type: ignore[no-untyped-def]
@@ -69,11 +69,11 @@ def test_counts_by_hand(room) -> None:
 
 def test_a_form_needs_k_users_of_its_own(room) -> None:
     shown = [*asked("Eau potable", 3), *asked("eau  potable", 4), *asked("EAU POTABLE", 1)]
-    params = SelectParameters(min_users=3, min_impressions=1)
+    params = SelectionParameters(min_users=3, min_impressions=1)
     assert run(room, shown, params)[0]["text"].to_list() == ["Eau potable"]
-    params = SelectParameters(min_users=4, min_impressions=1)
+    params = SelectionParameters(min_users=4, min_impressions=1)
     assert run(room, shown, params)[0]["text"].to_list() == ["eau potable"], "not fit: two spaces"
-    params = SelectParameters(min_users=5, min_impressions=1)
+    params = SelectionParameters(min_users=5, min_impressions=1)
     candidates, ledger = run(room, shown, params)
     assert candidates.is_empty()
     assert dropped(ledger) == {"too_few_users": 1}
@@ -81,7 +81,7 @@ def test_a_form_needs_k_users_of_its_own(room) -> None:
 
 def test_forms_as_frequent_are_ordered_by_text(room) -> None:
     shown = [*asked("eau b", 2), *asked("Eau B", 2), *asked("EAU B", 2)]
-    candidates, _ = run(room, shown, SelectParameters(min_users=2, min_impressions=1))
+    candidates, _ = run(room, shown, SelectionParameters(min_users=2, min_impressions=1))
     assert candidates["text"].to_list() == ["EAU B"]
 
 
@@ -106,7 +106,7 @@ def test_the_funnel_applies_rules_in_order(room) -> None:
         *asked("Eau Défendue", 6, (1,)),
         *asked("bordeaux", 6, (1,)),
     ]
-    params = SelectParameters(min_impressions=6, min_clicks=1, max_words=5, max_chars=40)
+    params = SelectionParameters(min_impressions=6, min_clicks=1, max_words=5, max_chars=40)
     stop = room.file("stop.txt", "EAU DEFENDUE\n\neau")
     stop_word = room.file("stop2.txt", "défendue")
     candidates, ledger = run(room, shown, params, stop_lists=[stop_word])
@@ -136,7 +136,7 @@ def test_the_funnel_applies_rules_in_order(room) -> None:
 
 def test_rules_can_be_switched_off(room) -> None:
     shown = [*asked("site:eau.example eau", 5), *asked("www.eau.example", 5)]
-    kept, _ = run(room, shown, SelectParameters(operators="keep", url_like="keep"))
+    kept, _ = run(room, shown, SelectionParameters(operators="keep", url_like="keep"))
     assert kept.height == 2
 
 
@@ -148,17 +148,17 @@ def test_navigational_queries_have_one_clicked_document(room) -> None:
         *asked("eau minerale", 5, (2,)),
         *asked("eau rare", 5, (1,)),
     ]
-    params = SelectParameters(navigational_share=0.9, navigational_clicks=10)
+    params = SelectionParameters(navigational_share=0.9, navigational_clicks=10)
     candidates, ledger = run(room, shown, params)
     assert candidates["text"].to_list() == ["eau minerale", "eau rare"]
     assert dropped(ledger) == {"navigational": 1}
-    assert run(room, shown, SelectParameters())[0].height == 3
+    assert run(room, shown, SelectionParameters())[0].height == 3
 
 
 def test_personal_data_in_one_rare_form_withholds_the_query(room) -> None:
     """Folding hides the address, so the folded text may not be shown either."""
     shown = [*asked("eau jean poste example", 9), *asked("eau jean@poste.example", 1)]
-    candidates, ledger = run(room, shown, SelectParameters())
+    candidates, ledger = run(room, shown, SelectionParameters())
     assert candidates.is_empty()
     assert dropped(ledger) == {"personal_email": 1}
 
@@ -166,13 +166,13 @@ def test_personal_data_in_one_rare_form_withholds_the_query(room) -> None:
 def test_a_log_without_users_is_an_error_or_an_explicit_choice(room) -> None:
     shown = [("eau", None, (1,)) for _ in range(5)]
     with pytest.raises(DataError, match=r'select.anonymity = "impressions"'):
-        run(room, shown, SelectParameters())
-    candidates, _ = run(room, shown, SelectParameters(anonymity="impressions"))
+        run(room, shown, SelectionParameters())
+    candidates, _ = run(room, shown, SelectionParameters(anonymity="impressions"))
     assert candidates.select("text", "impressions", "users").rows() == [("eau", 5, 5)]
 
 
 def test_an_empty_log_selects_nothing(room) -> None:
-    candidates, ledger = run(room, [], SelectParameters())
+    candidates, ledger = run(room, [], SelectionParameters())
     assert candidates.is_empty()
     assert ledger.rows_in == 0
 
@@ -200,7 +200,7 @@ def test_verdicts_leave_out_users_and_queries(room) -> None:
         VerdictFilter(name="bots", kind="user", label="bot"),
         VerdictFilter(name="adult", kind="query", label="adult", source="test"),
     )
-    candidates, ledger = run(room, shown, SelectParameters(), verdicts=verdicts, filters=filters)
+    candidates, ledger = run(room, shown, SelectionParameters(), verdicts=verdicts, filters=filters)
     assert candidates.select("text", "impressions", "users", "clicks").rows() == [("eau", 6, 5, 0)]
     assert dropped(ledger) == {EXCLUDED_USERS_ONLY: 1, "too_few_users": 1, "verdict_adult": 1}
     assert [s.rule for s in funnel_steps(ledger.rows_in, ledger.rejected)][-2:] == [
@@ -216,7 +216,7 @@ def test_a_stop_list_in_another_encoding_is_an_error(room) -> None:
 
 def test_k_beyond_the_64_bits_of_the_first_pass_is_exact(room) -> None:
     shown = [*asked("eau", 70), *asked("loi", 69), *asked("Loi", 69)]
-    candidates, ledger = run(room, shown, SelectParameters(min_users=70))
+    candidates, ledger = run(room, shown, SelectionParameters(min_users=70))
     assert candidates.select("text", "users").rows() == [("eau", 70)]
     assert dropped(ledger) == {"too_few_users": 1}
 
@@ -235,7 +235,7 @@ def test_every_published_row_is_anonymous(new_room: Callable, shown: list, k: in
     """Against a naive count: k users for the query, and for its text unless it is folded."""
     if shown and all(user is None for _, user, _ in shown):
         return
-    params = SelectParameters(min_users=k, min_impressions=1)
+    params = SelectionParameters(min_users=k, min_impressions=1)
     candidates, ledger = run(new_room(), shown, params, topics=("eau",))
     folded = dict(zip((s[0] for s in shown), fold_texts([s[0] for s in shown]), strict=True))
     users_of_query, users_of_text = defaultdict(set), defaultdict(set)

@@ -5,7 +5,7 @@ import pytest
 
 from builder.errors import FormatError, SchemaError, UsageError
 from builder.io.tables import Table, table_at
-from builder.parameters import SelectParameters, VerdictFilter, VerdictFilterParameters
+from builder.parameters import SelectionParameters, VerdictFilter, VerdictFilterParameters
 from builder.queries import collect_verdicts, excluded_keys, verdict_coverage
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger
@@ -31,7 +31,7 @@ def run(room, files=(), plugins=()) -> tuple[Table, Ledger]:  # type: ignore[no-
         **log,
         log_urls=room.table("log_urls", urls),
         params=VerdictFilterParameters(plugins=plugins),
-        select=SelectParameters(),
+        select=SelectionParameters(),
         limits=room.limits,
         progress=NoProgress(),
         files=files,

@@ -171,7 +171,7 @@ def _runner(folder: Path, pipeline: Pipeline) -> Runner:
 
 
 def ran(results: dict[str, StepResult]) -> list[str]:
-    return [name for name, result in results.items() if result.ran]
+    return [name for name, result in results.items() if result.has_run]
 
 
 def _tree(folder: Path) -> dict[str, bytes]:
@@ -209,7 +209,7 @@ def test_a_parameter_runs_only_what_depends_on_it(folder: Path) -> None:
     (folder / "workflow.toml").write_text(DEFINITION.replace("alpha = 1.0", "alpha = 2.0"))
     runner = _runner(folder, pipeline := toy())
     planned = runner.dry_run(pipeline.plan(runner.definition.workflow))
-    assert [str(result.step) for result in planned if result.ran] == [*ALL[2:4]]
+    assert [str(result.step) for result in planned if result.has_run] == [*ALL[2:4]]
     assert planned[2].reasons == ("clicks.prior_alpha 1.0 -> 2.0",)
     assert [str(result.step) for result in planned if result.is_conditional] == [ALL[4]]
     assert planned[4].reasons == ("if a table of shout changes",)
@@ -228,7 +228,7 @@ def test_alternatives_are_joined(names: list[str], text: str) -> None:
 def test_explain_writes_nothing(folder: Path) -> None:
     runner = _runner(folder, pipeline := toy())
     results = runner.dry_run(pipeline.plan(runner.definition.workflow))
-    assert [str(result.step) for result in results if result.ran] == ALL
+    assert [str(result.step) for result in results if result.has_run] == ALL
     assert not list((folder / "out").rglob("*.parquet"))
 
 
@@ -282,7 +282,7 @@ def test_damaged_outputs_are_repaired_before_they_are_published(folder: Path) ->
     results: list[StepResult] = []
     with runner.store.lock():
         runner.repair(pipeline.plan(runner.definition.workflow), results.append)
-    assert [str(result.step) for result in results if result.ran] == [ALL[5]]
+    assert [str(result.step) for result in results if result.has_run] == [ALL[5]]
     assert path.read_bytes() == good[path.relative_to(folder).as_posix()]
 
 

@@ -19,7 +19,7 @@ from builder.collection.validate import validate
 from builder.definition.model import Definition
 from builder.errors import DataError, DefinitionError, FormatError, LongEvalError
 from builder.evaluation.runs.qrels import read_qrels
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.runtime.limits import Limits
 from builder.translation import check_model
 from builder.translation.engine import Output
@@ -176,7 +176,7 @@ def test_model_folders_are_not_believed(tmp_path: Path, config: str) -> None:
     (tmp_path / "shared_vocabulary.json").write_text('["<unk>", "../../x"]')
     (tmp_path / "scratch").mkdir()
     with at_most(60), pytest.raises(FormatError):
-        check_model(TranslateParameters(model=tmp_path), Limits(tmp_path / "scratch", threads=1))
+        check_model(TranslationParameters(model=tmp_path), Limits(tmp_path / "scratch", threads=1))
 
 
 def test_scratch_of_workers_is_private(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 from builder.errors import FormatError, UsageError
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.runtime.limits import Limits
 from builder.translation import add_model, check_model
 from builder.translation.adding import find_license, language_prefixes
@@ -173,5 +173,5 @@ def test_the_commands_of_the_manual_convert(named: str, limits: Limits, tmp_path
         command[0] = str(program if program.exists() else command[0])
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=120)
     (out,) = {path.parent for path in tmp_path.glob("*/model.bin")}
-    found = check_model(TranslateParameters(model=out, max_target_pieces=20), limits)
+    found = check_model(TranslationParameters(model=out, max_target_pieces=20), limits)
     assert found["vocabulary"] > 20

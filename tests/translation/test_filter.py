@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from builder.errors import FormatError
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.runtime.limits import Limits
 from builder.translation import translate_stream
 from builder.translation.filter import read_line_blocks
@@ -44,7 +44,7 @@ def test_a_byte_order_mark_is_dropped_and_bad_lines_are_named() -> None:
 def test_as_many_lines_come_out(model: Path, tmp_path: Path) -> None:
     source = tmp_path / "a.txt"
     source.write_bytes("le chat\n\n- un chien\r\n\vle\u2028chat".encode())
-    params = TranslateParameters(model=model, compute_type="float32")
+    params = TranslationParameters(model=model, compute_type="float32")
     with source.open("rb") as stream:
         blocks = translate_stream(stream, params, Limits(tmp_path, threads=1))
         texts = [translation.text for block in blocks for translation in block]

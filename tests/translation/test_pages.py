@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builder.errors import FormatError
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.translation import pages as pages_module
 from builder.translation.memory import TranslationMemory
 from builder.translation.pages import translate_documents
@@ -39,7 +39,7 @@ class UpperEngine:
         return [ModelOutput(sentence.upper(), 3) for sentence in sentences]
 
 
-PARAMS = TranslateParameters(retry=False, on_copied_source="keep")
+PARAMS = TranslationParameters(retry=False, on_copied_source="keep")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 import builder
 from builder import BuildReport
 from builder.errors import FormatError
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.translation.engine import CTranslate2Engine
 from builder.translation.layout import split_text
 from builder.translation.memory import TranslationMemory
@@ -24,7 +24,7 @@ from builder.translation.text_cache import TextCache
 def load(folder: Path, **params: object) -> CTranslate2Engine:
     """The model with other parameters than the defaults."""
     options = {"compute_type": "float32", "model": folder, **params}
-    return CTranslate2Engine.load(folder, TranslateParameters.model_validate(options), threads=1)
+    return CTranslate2Engine.load(folder, TranslationParameters.model_validate(options), threads=1)
 
 
 def english(engine: CTranslate2Engine, sentences: list[str]) -> list[str]:
@@ -55,7 +55,7 @@ def test_order_batches_and_threads_do_not_matter(model: Path) -> None:
     expected = load(model).translate(texts)
     assert load(model, batch_tokens=7).translate(texts) == expected
     two = CTranslate2Engine.load(
-        model, TranslateParameters(compute_type="float32", model=model), threads=2
+        model, TranslationParameters(compute_type="float32", model=model), threads=2
     )
     assert two.translate(texts[::-1]) == expected[::-1]
 
@@ -125,7 +125,7 @@ def test_another_model_is_another_translation(
     assert builder.build(definition, tmp_path / "out").steps_run == 0
     (tmp_path / "world/model/config.json").write_text('{"add_source_eos": false, "x": 1}')
     again = builder.build(definition, tmp_path / "out", explain=True)
-    reasons = {str(result.step): result.reasons for result in again.results if result.ran}
+    reasons = {str(result.step): result.reasons for result in again.results if result.has_run}
     assert reasons["translate 2022-06"] == ("input model model/config.json changed",)
 
 

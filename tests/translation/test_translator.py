@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.translation.memory import TranslationMemory
 from builder.translation.parts import ModelOutput
 from builder.translation.records import sentence_rows, translation_rows
@@ -45,7 +45,7 @@ def translate(memory: TranslationMemory) -> Callable[..., Any]:
 
     def run(text: str, first: Any = (), second: Any = (), **params: Any) -> Any:
         engine = FakeEngine(dict(first), dict(second))
-        translator = Translator(engine, memory, TranslateParameters(**params))  # type: ignore[arg-type]
+        translator = Translator(engine, memory, TranslationParameters(**params))  # type: ignore[arg-type]
         return translator.translate([text], params.pop("form", TextKind.TEXT))[0]
 
     return run
@@ -130,7 +130,7 @@ def test_queries_keep_their_form(memory: TranslationMemory) -> None:
         "le chat ? il dort": ModelOutput("The.", 5),
     }
     engine = FakeEngine(answers)
-    translator = Translator(engine, memory, TranslateParameters())  # type: ignore[arg-type]
+    translator = Translator(engine, memory, TranslationParameters())  # type: ignore[arg-type]
     found = translator.translate(["météo paris", "le chat ? il dort", "404"], TextKind.QUERY)
     assert [t.text for t in found][::2] == ["weather paris", "404"]
     assert [len(t.sentences) for t in found] == [1, 1, 1]
@@ -140,7 +140,7 @@ def test_nothing_is_decoded_twice(memory: TranslationMemory) -> None:
     texts = [f"Phrase numéro {n} du texte." for n in range(30)]
     first, second = FakeEngine({}), FakeEngine({})
     for engine in (first, second):
-        translator = Translator(engine, memory, TranslateParameters(retry=False))  # type: ignore[arg-type]
+        translator = Translator(engine, memory, TranslationParameters(retry=False))  # type: ignore[arg-type]
         found = translator.translate([*texts, *texts])
         assert [t.text for t in found] == [f"{text[:-1]}. in English" for text in texts] * 2
     assert sorted(first.asked) == sorted(texts)
@@ -148,10 +148,10 @@ def test_nothing_is_decoded_twice(memory: TranslationMemory) -> None:
     assert translator.counts.decoded == 0
     other = FakeEngine({})
     other.identity["model"] = "m2"
-    Translator(other, memory, TranslateParameters(retry=False)).translate(texts)  # type: ignore[arg-type]
+    Translator(other, memory, TranslationParameters(retry=False)).translate(texts)  # type: ignore[arg-type]
     assert sorted(other.asked) == sorted(texts)
     wider = FakeEngine({})
-    Translator(wider, memory, TranslateParameters(retry=False, beam_size=4)).translate(texts)  # type: ignore[arg-type]
+    Translator(wider, memory, TranslationParameters(retry=False, beam_size=4)).translate(texts)  # type: ignore[arg-type]
     assert sorted(wider.asked) == sorted(texts)
 
 
@@ -165,7 +165,7 @@ def test_a_block_is_kept_whole_when_the_next_one_fails(memory: TranslationMemory
             return super().translate(sentences, is_retry=is_retry)
 
     texts = [f"Phrase {n} du texte" for n in range(BLOCK + 5)]
-    params = TranslateParameters(retry=False)
+    params = TranslationParameters(retry=False)
     with pytest.raises(KeyboardInterrupt):
         Translator(Failing({}), memory, params).translate(texts)  # type: ignore[arg-type]
     assert len(memory) == BLOCK

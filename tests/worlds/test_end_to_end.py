@@ -23,7 +23,7 @@ def sums(root: Path) -> str:
 
 
 def ran(report: BuildReport) -> list[str]:
-    return [str(result.step) for result in report.results if result.ran]
+    return [str(result.step) for result in report.results if result.has_run]
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.translation.engine import CTranslate2Engine
 from builder.translation.layout import split_text
 from workflows.train_translator.evaluate import evaluate
@@ -55,7 +55,7 @@ def measure(folders: dict[str, Path], pages: list[str], data: Path) -> list[dict
 
 def _seconds(folder: Path, beam: int, pages: list[list[str]]) -> float:
     """CPU seconds on one thread, excluding the loading of the model."""
-    engine = CTranslate2Engine.load(folder, TranslateParameters(model=folder, beam_size=beam), 1)
+    engine = CTranslate2Engine.load(folder, TranslationParameters(model=folder, beam_size=beam), 1)
     start = time.process_time()
     for _ in engine.translate_blocks(pages):
         pass

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import sacrebleu
 
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.translation.engine import CTranslate2Engine
 from workflows.train_translator.prepare import read_pairs
 from workflows.train_translator.vocabulary import END, START
@@ -42,7 +42,7 @@ def evaluate(
         beam_size: Beam width.
         names: Test sets to translate; None: all.
     """
-    params = TranslateParameters(
+    params = TranslationParameters(
         model=folder,
         beam_size=beam_size,
         compute_type=compute_type,
@@ -79,7 +79,7 @@ def compare_with_pytorch(model: "Transformer", folder: Path, tests: Path) -> dic
 
     from workflows.train_translator.model import greedy_decode
 
-    params = TranslateParameters(model=folder, compute_type="float32")
+    params = TranslationParameters(model=folder, compute_type="float32")
     engine = CTranslate2Engine.load(folder, params, 2)
     source, target = engine.model.load_tokenizers()
     sentences = [french for french, _ in read_pairs(min(tests.glob("*.tsv.gz")))][:COMPARED]

@@ -6,7 +6,7 @@ hand. Out: rows of the card. A judgement applies to one output; any other output
 
 from pathlib import Path
 
-from builder.parameters import TranslateParameters
+from builder.parameters import TranslationParameters
 from builder.translation.engine import CTranslate2Engine
 from workflows.train_translator.prepare import held_out_sentences
 
@@ -20,7 +20,7 @@ def outputs(folder: Path, beam_size: int) -> list[str]:
         folder: A model folder.
         beam_size: Beam width.
     """
-    params = TranslateParameters(model=folder, beam_size=beam_size)
+    params = TranslationParameters(model=folder, beam_size=beam_size)
     return [
         output.text
         for output in CTranslate2Engine.load(folder, params, 2).translate(held_out_sentences())

@@ -1,4 +1,4 @@
-"""Checks for kinds of defects known from published collections, in queries and snapshots."""
+"""Checks queries and snapshots for kinds of defects that were found in published collections."""
 
 import json
 from collections.abc import Iterator

@@ -24,8 +24,8 @@ def _find_rare_queries(context: ValidationContext) -> Iterator[Defect]:
             found = rare.collect()
             if found.height:
                 message = (
-                    f"queries have fewer than {minimum:,} {column}, the minimum of the definition "
-                    f"(select.min_{column})"
+                    f"queries have fewer than {minimum:,} {column}, the minimum set in the "
+                    f"definition (select.min_{column})"
                 )
                 examples = tuple(found["query_id"].head(3))
                 yield f"snapshots/{name}/queries", message, found.height, examples
@@ -78,7 +78,7 @@ CHECKS = (
         "LB120",
         "tables of changes list the documents, queries and judgements of both snapshots",
         "error",
-        "change statistics that were computed on other data than was published",
+        "change statistics that were computed from data other than the published data",
         "rebuild the version from its definition",
         _find_incomplete_changes,
     ),

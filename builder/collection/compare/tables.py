@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from builder.collection.export.markup import document_body
+from builder.collection.export.markup import document_body_expr
 from builder.errors import FormatError
 from builder.io.tables import Table
 
 RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
     "documents": {
-        "french": document_body("title", "text"),
-        "english": document_body("title_en", "text_en"),
+        "french": document_body_expr("title", "text"),
+        "english": document_body_expr("title_en", "text_en"),
     },
     "queries": {"text": pl.col("text"), "text_en": pl.col("text_en")},
     "qrels": {"grade": pl.col("grade")},

@@ -12,7 +12,7 @@ import polars as pl
 
 from builder.collection.export.markup import (
     collapse_whitespace_expr,
-    document_body,
+    document_body_expr,
     escape_markup_expr,
     escape_markup_series,
     normalize_lines,
@@ -178,7 +178,7 @@ def render_json_documents(
 
 
 def _document_bodies(documents: pl.DataFrame, *, keep_blank_lines: bool) -> pl.Series:
-    bodies = documents.select(document_body("title", "text")).to_series()
+    bodies = documents.select(document_body_expr("title", "text")).to_series()
     return bodies if keep_blank_lines else normalize_lines(bodies)
 
 

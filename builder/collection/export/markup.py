@@ -31,7 +31,7 @@ _SPACES_BESIDE_BREAKS = [
     pair for space in (*_SPACES, "\u3000") for pair in (f"{space}\n", f"\n{space}")
 ]
 _NEEDS_JOINING = [*_BREAKS, *_SPACES_BESIDE_BREAKS]
-"""Strings that `join_lines` changes: line breaks other than LF, and whitespace next to LF."""
+"""Strings that `join_lines_expr` changes: line breaks other than LF, and whitespace next to LF."""
 
 
 def escape_markup_expr(text: pl.Expr) -> pl.Expr:
@@ -49,7 +49,7 @@ def unescape_markup(text: str) -> str:
     return _ESCAPED.sub(lambda m: "<" if m[0].lower() == "&lt;" else "&", text)
 
 
-def join_lines(*texts: pl.Expr) -> pl.Expr:
+def join_lines_expr(*texts: pl.Expr) -> pl.Expr:
     """Return an expression that joins string columns with LF and normalizes the lines.
 
     All line breaks become LF, lines are stripped, and blank lines and null values are removed.
@@ -59,7 +59,7 @@ def join_lines(*texts: pl.Expr) -> pl.Expr:
     return normalized.str.replace_all(r"\s*\n\s*", "\n").str.strip_chars()
 
 
-def document_body(title: str, text: str) -> pl.Expr:
+def document_body_expr(title: str, text: str) -> pl.Expr:
     """Return an expression that joins a title column and a text column with LF.
 
     The title becomes the first line. Blank lines and trailing spaces within the text are kept.
@@ -68,11 +68,13 @@ def document_body(title: str, text: str) -> pl.Expr:
 
 
 def normalize_lines(bodies: pl.Series) -> pl.Series:
-    """Normalize the line breaks and blank lines of each text, as `join_lines` does.
+    """Normalize the line breaks and blank lines of each text, as `join_lines_expr` does.
 
     For speed, texts that are already normalized are not processed.
     """
-    return _apply_where(bodies, bodies.str.contains_any(_NEEDS_JOINING), join_lines(pl.col("text")))
+    return _apply_where(
+        bodies, bodies.str.contains_any(_NEEDS_JOINING), join_lines_expr(pl.col("text"))
+    )
 
 
 def escape_markup_series(texts: pl.Series) -> pl.Series:

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from builder.collection.imports.files import SnapshotFiles, relative_name
+from builder.collection.imports.files import SnapshotFiles, relative_path
 from builder.collection.imports.ids import KeyAssigner, document_key_candidates, read_url_database
 from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.lines import read_url_list
@@ -91,7 +91,7 @@ class DocumentImporter:
         if self._snapshot.url_database is not None:
             yield from read_url_database(self._snapshot.url_database, self._snapshot.name)
         if self._snapshot.url_list is not None:
-            name = relative_name(self._snapshot.url_list, self._release.root)
+            name = relative_path(self._snapshot.url_list, self._release.root)
             for doc_id, url in read_url_list(self._snapshot.url_list, name, self._log):
                 yield doc_id, url, 0
 
@@ -142,7 +142,7 @@ class DocumentImporter:
                     yield rows
 
     def _read_file(self, path: Path, *, is_source: bool) -> Iterator[pl.DataFrame]:
-        name = relative_name(path, self._release.root)
+        name = relative_path(path, self._release.root)
         documents = read_documents(
             path, name, self._log, is_markup_escaped=self._release.is_markup_escaped
         )

@@ -98,7 +98,7 @@ def read_metadata_month(metadata_file: Path) -> str | None:
     )
 
 
-def relative_name(path: Path, root: Path) -> str:
+def relative_path(path: Path, root: Path) -> str:
     """Return the path of a file relative to the folder of the release.
 
     The path starts with `../` if the file is in a prior dataset next to the release.

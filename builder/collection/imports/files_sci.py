@@ -15,7 +15,7 @@ from builder.collection.imports.files import (
     SnapshotFiles,
     parse_month,
     read_and_check_month,
-    relative_name,
+    relative_path,
     unknown_month_error,
 )
 
@@ -87,7 +87,7 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
 
 def _is_2026_release(root: Path, files: list[Path]) -> bool:
     """Whether the names of folders and files indicate the 2026 release."""
-    names = [root.resolve().name, *(relative_name(path, root) for path in files)]
+    names = [root.resolve().name, *(relative_path(path, root) for path in files)]
     years = {year for name in names for year in RELEASE_YEAR.findall(name)}
     return max(years) == "2026" if years else any(ADHOC_PREFIX in path.name for path in files)
 
@@ -156,7 +156,7 @@ def _select_qrels_variant(paths: list[Path]) -> list[Path]:
 
 def _prefer_full_text_files(paths: list[Path], root: Path) -> list[Path]:
     """Return the document files with full text; if there are none, return all document files."""
-    full = [path for path in paths if FULL_TEXT in relative_name(path, root).lower()]
+    full = [path for path in paths if FULL_TEXT in relative_path(path, root).lower()]
     return full or paths
 
 

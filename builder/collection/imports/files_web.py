@@ -16,7 +16,7 @@ from builder.collection.imports.files import (
     NON_DOCUMENT,
     SnapshotFiles,
     read_and_check_month,
-    relative_name,
+    relative_path,
 )
 
 EXPECTED_FILES = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
@@ -44,7 +44,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
     qrels_files: dict[tuple[str, str], list[Path]] = {}
     months_by_label = _months_by_label(root, files)
     for path in files:
-        parts = Path(relative_name(path, root)).parts
+        parts = Path(relative_path(path, root)).parts
         query_file = QUERY_FILE.fullmatch(path.name)
         if query_file and (month := months_by_label.get(query_file[1])):
             split = "test" if any("test" in part.lower() for part in parts[:-1]) else "train"
@@ -81,7 +81,7 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
     """
     months_by_label: dict[str, str] = {}
     for path in files:
-        folder = _parse_snapshot_folder(Path(relative_name(path, root)).parts[:-1])
+        folder = _parse_snapshot_folder(Path(relative_path(path, root)).parts[:-1])
         query_file = QUERY_FILE.fullmatch(path.name)
         labels = [folder[0]] if folder else [query_file[1]] if query_file else []
         months_by_label |= {label: label for label in labels if re.fullmatch(MONTH_PATTERN, label)}
@@ -98,7 +98,7 @@ def _group_document_files(
     """Return the document files by (month, language); TREC files are preferred to JSON files."""
     paths_by_kind: dict[tuple[str, str, str], list[Path]] = {}
     for path in files:
-        folder = _parse_snapshot_folder(Path(relative_name(path, root)).parts[:-1])
+        folder = _parse_snapshot_folder(Path(relative_path(path, root)).parts[:-1])
         is_document = not any(map(NON_DOCUMENT.fullmatch, (path.name, path.parent.name)))
         if folder and folder[2] != "qrels" and folder[0] in months_by_label and is_document:
             paths_by_kind.setdefault((months_by_label[folder[0]], *folder[1:]), []).append(path)

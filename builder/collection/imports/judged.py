@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from builder.collection.imports.files import SnapshotFiles, relative_name
+from builder.collection.imports.files import SnapshotFiles, relative_path
 from builder.collection.imports.ids import (
     KeyAssigner,
     fallback_query_keys,
@@ -28,7 +28,7 @@ def read_all_queries(
 ) -> pl.DataFrame:
     """Read all query files of a snapshot in one language into one frame."""
     frames = [
-        read_queries(path, relative_name(path, root), split, log)
+        read_queries(path, relative_path(path, root), split, log)
         for path, file_language, split in snapshot.queries
         if file_language == language
     ]
@@ -47,7 +47,7 @@ def read_shared_queries(path: Path | None, root: Path) -> pl.DataFrame:
     """
     if path is None:
         return pl.DataFrame(schema=QUERY_COLUMNS)
-    name = relative_name(path, root)
+    name = relative_path(path, root)
     if path.suffix != ".db":
         return read_queries(path, name, "train", ImportLog())
     pairs = enumerate(read_query_texts(path), 1)
@@ -63,7 +63,7 @@ def read_judged_query_ids(snapshot: SnapshotFiles, root: Path) -> pl.Series:
 
 def _read_all_qrels(snapshot: SnapshotFiles, root: Path, log: ImportLog) -> pl.DataFrame:
     """Read all qrels files of a snapshot into one frame."""
-    frames = [read_qrels(p, relative_name(p, root), log) for p in snapshot.qrels]
+    frames = [read_qrels(p, relative_path(p, root), log) for p in snapshot.qrels]
     return pl.concat([empty_qrels_frame(), *frames])
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.collection.imports import files_2023, files_sci, files_web
-from builder.collection.imports.files import NON_DOCUMENT, SnapshotFiles, relative_name
+from builder.collection.imports.files import NON_DOCUMENT, SnapshotFiles, relative_path
 from builder.collection.imports.walk import ReleaseFiles
 from builder.errors import UsageError, suggest
 from builder.text.names import ENGLISH, FRENCH
@@ -100,7 +100,7 @@ def _find_snapshots_in_layout(root: Path, files: list[Path], layout: str) -> lis
         if matching_layouts
         else ""
     )
-    archives = [relative_name(path, root) for path in files if ARCHIVE.search(path.name)]
+    archives = [relative_path(path, root) for path in files if ARCHIVE.search(path.name)]
     if archives and not hint:
         hint = f"; unpack {', '.join(archives[:3])} first"
     expected_files = LAYOUTS[layout].expected_files
@@ -189,12 +189,12 @@ def find_unread_files(release: ReleaseFiles, snapshots: Sequence[SnapshotFiles])
         for path in release.paths
         if path not in read
         and path.resolve() not in read_targets
-        and _is_content_file(Path(relative_name(path, root)))
+        and _is_content_file(Path(relative_path(path, root)))
     ]
     folders = Counter(path.parent for path in unread)
     grouped_folders = {folder for folder, count in folders.items() if count > 1} - {root}
     names = (path.parent if path.parent in grouped_folders else path for path in unread)
-    return dict(Counter(relative_name(name, root) for name in names))
+    return dict(Counter(relative_path(name, root) for name in names))
 
 
 def _is_content_file(path: Path) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.collection.imports.files import SnapshotFiles, relative_name
+from builder.collection.imports.files import SnapshotFiles, relative_path
 from builder.collection.imports.layouts import find_snapshots, find_unread_files
 from builder.collection.imports.walk import list_release_files
 from builder.errors import UsageError
@@ -63,7 +63,7 @@ def plan_import(
         raise UsageError(f"{root}: not a folder; expected the folder of a release")
     files = list_release_files(root)
     snapshots = find_snapshots(files, layout, qrels_variant)
-    external_links = tuple(relative_name(link, root) for link in files.external_links)
+    external_links = tuple(relative_path(link, root) for link in files.external_links)
     unread_files = find_unread_files(files, snapshots)
     return ImportPlan(
         root, version, snapshots, unread_files, external_links, tuple(files.missing_datasets)

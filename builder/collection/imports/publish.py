@@ -11,7 +11,7 @@ import polars as pl
 from builder.collection import layout as collection_layout
 from builder.collection.card import write_release_card
 from builder.collection.croissant import write_croissant
-from builder.collection.imports.files import SnapshotFiles, relative_name
+from builder.collection.imports.files import SnapshotFiles, relative_path
 from builder.collection.manifest import write_collection_manifest
 from builder.drift import compare_snapshots, measure_drift
 from builder.io.tables import Table, TableWriter, table_at, write_frame, write_query
@@ -166,7 +166,7 @@ def _describe_snapshot(snapshot: SnapshotFiles, root: Path) -> dict[str, Any]:
         "name": snapshot.name,
         "start": start.isoformat(),
         "end": (start + timedelta(days=days)).isoformat(),
-        "release": {relative_name(path, root): sha256(path) for path in snapshot.paths},
+        "release": {relative_path(path, root): sha256(path) for path in snapshot.paths},
     }
 
 

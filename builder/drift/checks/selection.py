@@ -35,7 +35,7 @@ def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
         for topic, counts in find_changed_topics(connection, side, other_side).items()
     ]
     if not changed:
-        return _outcome_without_changed_topics(connection)
+        return _outcome_if_no_topic_changed(connection)
     largest = max(changed, key=lambda c: (c["taken"], c["topic"]))
     says = (
         f"{largest['taken']} of {largest['safe']} queries of the topic {largest['topic']!r} that "
@@ -46,7 +46,7 @@ def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return Outcome(True, f"{says}{more}: {verdict}", {"topics": changed})
 
 
-def _outcome_without_changed_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
+def _outcome_if_no_topic_changed(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Return the outcome if no topic changed: undecided if some deletions are undetectable."""
     says = "no topic lost or gained its frequent queries at once"
     undetectable = find_undetectable_topics(connection)

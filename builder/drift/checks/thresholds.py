@@ -95,7 +95,7 @@ class PoissonCountModel:
         return self.counts[0][0]
 
     def expected_rows_below(self, raised_minimum: int) -> float:
-        """Return the expected number of rows in the other snapshot below a raised minimum."""
+        """Return how many rows are expected to be below a raised minimum in the other snapshot."""
         values, rows, missing = (np.array(column) for column in zip(*self.counts, strict=True))
         means = values * (self.growth[1] / self.growth[0])
         inside = poisson.cdf(raised_minimum - 1, means) - poisson.cdf(self.minimum - 1, means)
@@ -106,10 +106,10 @@ class PoissonCountModel:
         return float((rows * inside).sum() * stayed * self._ratio_to_next_range(raised_minimum))
 
     def expected_missing_rows(self, other_minimum: int) -> float:
-        """Return the expected number of missing rows if the minimum rose to `other_minimum`.
+        """Return how many rows the other snapshot is expected to lack because of its minimum count.
 
         Args:
-            other_minimum: Minimum count of the other snapshot; if it is not higher than that of
+            other_minimum: Minimum count of the other snapshot; if it is not above the minimum of
                 this snapshot, the result is 0.
         """
         return self.expected_rows_below(other_minimum) if other_minimum > self.minimum else 0.0

@@ -41,7 +41,12 @@ def queries_section(drift: Drift) -> Markup:
     listed, judged = drift["queries"]["listed"], drift["queries"]["judged"]
     names = [s["snapshot"] for s in drift["snapshots"]]
     if not listed["ids"] and not judged["ids"]:
-        return section("queries", "Queries", None, empty_note("No query is listed or judged."))
+        return section(
+            "queries",
+            "Queries",
+            None,
+            empty_note("There are no queries in the query files or in the judgements."),
+        )
     return section(
         "queries",
         "Queries",

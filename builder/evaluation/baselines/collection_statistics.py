@@ -41,7 +41,7 @@ class CollectionStatistics:
     def idf_ratios(
         self, index_statistics: "CollectionStatistics", terms: Iterable[str]
     ) -> npt.NDArray[np.float64]:
-        """Return each term's idf divided by its idf according to the statistics of an index."""
+        """Return each term's idf in these statistics, divided by its idf in `index_statistics`."""
         return np.array([self.idf(term) / index_statistics.idf(term) for term in terms])
 
     def rescale_parameters(

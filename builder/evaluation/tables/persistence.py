@@ -28,11 +28,11 @@ MeansBySymbol = Mapping[str, Floats]
 """Mean scores by symbol (`S`, `S'`, `P`, `P'`, `S-P`), each of shape (..., systems, measures)."""
 
 _DESCRIPTIONS = {
-    "S": "mean of the system in the first snapshot",
-    "S'": "mean of the system in the second snapshot",
-    "P": "mean of the pivot in the first snapshot",
-    "P'": "mean of the pivot in the second snapshot",
-    "S-P": "difference between system and pivot in the first snapshot",
+    "S": "mean score of the system in the first snapshot",
+    "S'": "mean score of the system in the second snapshot",
+    "P": "mean score of the pivot in the first snapshot",
+    "P'": "mean score of the pivot in the second snapshot",
+    "S-P": "difference in mean score between system and pivot in the first snapshot",
 }
 
 

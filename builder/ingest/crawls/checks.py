@@ -6,7 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from builder.ingest.ids import to_urls
-from builder.ingest.rejects import value_or_reason
+from builder.ingest.rejects import value_or_reject_reason
 from builder.ingest.texts import normalize_texts, strip_credentials, to_single_lines, url_keys
 from builder.io.sources import Interval
 from builder.parameters import CrawlParameters
@@ -50,7 +50,7 @@ def _validate_or_bisect(
     raw_pages: pl.DataFrame, interval: Interval, params: CrawlParameters
 ) -> tuple[pl.DataFrame, list[Reject]]:
     """Validate raw pages; on an unexpected exception, bisect to reject only the faulty pages."""
-    checked = value_or_reason(partial(validate_pages, raw_pages, interval, params))
+    checked = value_or_reject_reason(partial(validate_pages, raw_pages, interval, params))
     if not isinstance(checked, str):
         return checked
     if raw_pages.height == 1:

@@ -21,7 +21,7 @@ from builder.ingest.delimited import (
     read_rows,
 )
 from builder.ingest.lines import read_line_blocks
-from builder.ingest.rejects import value_or_reason
+from builder.ingest.rejects import value_or_reject_reason
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 
@@ -49,7 +49,7 @@ def read_delimited_pages(
             yield number, row
         else:
             cells = {n: cell for n, cell in row.items() if not _is_missing_cell(n, cell, names)}
-            yield number, value_or_reason(partial(page_from_record, cells, names, params))
+            yield number, value_or_reject_reason(partial(page_from_record, cells, names, params))
 
 
 def _is_missing_cell(column: str, cell: str, field_names: FieldNames) -> bool:

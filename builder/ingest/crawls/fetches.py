@@ -17,7 +17,7 @@ from builder.ingest.crawls.charsets import UTF8, decode
 from builder.ingest.crawls.html import has_binary_signature, looks_like_html, parse_html
 from builder.ingest.crawls.http_encodings import decode_body
 from builder.ingest.crawls.page import RawPage
-from builder.ingest.rejects import RejectError, value_or_reason
+from builder.ingest.rejects import RejectError, value_or_reject_reason
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import map_partitions, process_pool
@@ -140,7 +140,7 @@ def parse_batch(batch: FetchBatch, _: Limits, params: CrawlParameters) -> list[N
             number,
             fetch
             if isinstance(fetch, str)
-            else value_or_reason(partial(parse_fetch, fetch, params)),
+            else value_or_reject_reason(partial(parse_fetch, fetch, params)),
         )
         for number, fetch in batch.records
     ]

@@ -25,7 +25,7 @@ from builder.ingest.crawls.page import (
 from builder.ingest.line_columns import ColumnSchema, parse_lines
 from builder.ingest.lines import LineChunk
 from builder.ingest.lists import Mask, Rows
-from builder.ingest.rejects import FILE_TRUNCATED, RECORD_TOO_LARGE, value_or_reason
+from builder.ingest.rejects import FILE_TRUNCATED, RECORD_TOO_LARGE, value_or_reject_reason
 from builder.ingest.time_columns import to_unix_seconds
 from builder.parameters import CrawlParameters
 
@@ -173,7 +173,9 @@ def _parse_lines_one_by_one(
     for index in line_indices.tolist():
         line, number = chunk.get_line(index), chunk.first_line_number + index
         page = (
-            RECORD_TOO_LARGE if line is None else value_or_reason(partial(parse_page, line, params))
+            RECORD_TOO_LARGE
+            if line is None
+            else value_or_reject_reason(partial(parse_page, line, params))
         )
         if isinstance(page, str):
             is_last = (

@@ -13,7 +13,7 @@ from builder.ingest.crawls.fetches import NumberedPage
 from builder.ingest.crawls.page import OPTIONAL_FIELDS, page_from_record, resolve_field_names
 from builder.ingest.nested import existing_column_names
 from builder.ingest.parquet_rows import convert_parquet_errors, read_numbered_rows
-from builder.ingest.rejects import FILE_TRUNCATED, value_or_reason
+from builder.ingest.rejects import FILE_TRUNCATED, value_or_reject_reason
 from builder.io.parquet import open_file
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
@@ -49,7 +49,7 @@ def read_parquet_pages(source: Source, params: CrawlParameters) -> Iterator[Numb
                 number,
                 record
                 if isinstance(record, str)
-                else value_or_reason(partial(page_from_record, record, names, params)),
+                else value_or_reject_reason(partial(page_from_record, record, names, params)),
             )
 
 

@@ -15,7 +15,7 @@ from builder.ingest.crawls.fetches import FetchedDocument, NumberedFetch
 from builder.ingest.crawls.warc_record import (
     READ_ERRORS,
     has_complete_body,
-    read_fetch_or_reason,
+    read_fetch_or_reject_reason,
 )
 from builder.ingest.crawls.warc_recovery import (
     MAX_EMPTY_RESTARTS,
@@ -56,7 +56,7 @@ def _read_single_stream(source: Source, params: CrawlParameters) -> Iterator[Num
     with DecompressedStream(source) as stream:
         try:
             for record in ArchiveIterator(stream, parse_http=False, quirks_mode=has_lf_headers):
-                fetch = read_fetch_or_reason(record, params)
+                fetch = read_fetch_or_reject_reason(record, params)
                 if not has_complete_body(record) and stream.fault is not None:
                     break
                 if fetch is not None:
@@ -110,7 +110,7 @@ class _RecordReader:
                 self._file, parse_http=False, quirks_mode=self._has_lf_headers
             ):
                 self._offset, self._length = record.stream_pos, record.content_length
-                fetch = read_fetch_or_reason(record, self._params)
+                fetch = read_fetch_or_reject_reason(record, self._params)
                 fault = self._check_record_length(record, fetch)
                 self.has_fetches |= fetch is not None
                 if fault is not None:

@@ -18,7 +18,7 @@ from fastwarc.warc import WarcRecord, WarcRecordType
 from builder.ingest.crawls.dates import parse_date
 from builder.ingest.crawls.fetches import BodyType, FetchedDocument
 from builder.ingest.decompression import GZIP, ZSTD
-from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError, value_or_reason
+from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError, value_or_reject_reason
 from builder.parameters import CrawlParameters
 
 HTML_TYPES, TEXT_TYPE = ("text/html", "application/xhtml+xml"), "text/plain"
@@ -36,13 +36,13 @@ READ_ERRORS = (OSError, EOFError, RuntimeError, ValueError, zlib.error)
 """Exceptions raised when an archive cannot be read."""
 
 
-def read_fetch_or_reason(
+def read_fetch_or_reject_reason(
     record: WarcRecord, params: CrawlParameters
 ) -> FetchedDocument | str | None:
     """Return the fetch in a WARC record or its reject reason; None if its type is skipped."""
     if _is_skippable(record):
         return None
-    return value_or_reason(partial(_read_fetch, record, params), READ_ERRORS)
+    return value_or_reject_reason(partial(_read_fetch, record, params), READ_ERRORS)
 
 
 def has_complete_body(record: WarcRecord) -> bool:

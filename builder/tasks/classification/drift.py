@@ -91,7 +91,7 @@ def _describe_split(connection: duckdb.DuckDBPyConnection, split: str) -> dict[s
 def _compare_with_train(
     connection: duckdb.DuckDBPyConnection, split: str
 ) -> dict[str, float | None]:
-    """Return the vocabulary drift of a split from the training set, by name of the measure."""
+    """Return the vocabulary drift of a split relative to the training set, by measure name."""
     rows = connection.execute(WORD_COUNT_PAIRS, {"split": split}).fetchall()
     types_by_counts = {(train, other): types for train, other, types in rows}
     common = sum(n for (train, other), n in types_by_counts.items() if train and other)

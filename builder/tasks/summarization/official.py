@@ -60,7 +60,8 @@ class ScoredUpdate:
         gain: Sum of the relevance of the nuggets that are first matched by the update.
         latency_gain: Sum of relevance times latency discount of these nuggets.
         latency: Sum of the latency discounts of these nuggets.
-        verbosity: 1 + number of unmarked words / mean number of words per nugget.
+        verbosity: 1 + (number of words of the update that no nugget match marks) / (mean number of
+            words per nugget).
         confidence: 1 / rank of the update in the run file.
     """
 

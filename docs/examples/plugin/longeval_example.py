@@ -13,7 +13,7 @@ from builder.clicks.models.probabilities import IndependentClickProbabilities
 from builder.collection.checks import Check, ValidationContext
 from builder.evaluation.measures.family import MeasureFamily
 from builder.io.sources import Interval, Source
-from builder.parameters import LogParameters, TranslateParameters
+from builder.parameters import LogParameters, TranslationParameters
 from builder.translation.engine import ModelOutput
 
 
@@ -85,7 +85,7 @@ class _Backwards:
         return [ModelOutput(" ".join(reversed(s.split())), self.count_tokens(s)) for s in sentences]
 
 
-def load_backwards(folder: Path, params: TranslateParameters, threads: int) -> _Backwards:
+def load_backwards(folder: Path, params: TranslationParameters, threads: int) -> _Backwards:
     """An engine that has nothing to load."""
     return _Backwards()
 
