@@ -18,8 +18,8 @@ from fastwarc.warc import WarcRecord, WarcRecordType
 
 from builder.ingest.crawls.dates import parse_date
 from builder.ingest.crawls.fetches import BodyType, FetchedDocument
-from builder.ingest.decompression import GZIP, ZSTD
 from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError, value_or_reject_reason
+from builder.io.file_types import GZIP, ZSTD
 from builder.parameters import CrawlParameters
 
 HTML_TYPES, TEXT_TYPE = ("text/html", "application/xhtml+xml"), "text/plain"

@@ -122,7 +122,8 @@ def test_urls_in_other_encodings(tmp_path: Path, url: bytes, expected: str) -> N
 def _segment(kind: str, number: int, block: bytes) -> bytes:
     head = (
         f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Date: 2022-06-03T08:00:00Z\r\n"
-        "WARC-Target-URI: https://a.example/1\r\nContent-Type: application/http; msgtype=response\r\n"
+        "WARC-Target-URI: https://a.example/1\r\n"
+        "Content-Type: application/http; msgtype=response\r\n"
         f"WARC-Segment-Number: {number}\r\nContent-Length: {len(block)}\r\n\r\n"
     )
     return head.encode() + block + b"\r\n\r\n"
