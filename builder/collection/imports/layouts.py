@@ -14,7 +14,7 @@ from builder.collection.imports import files_2023, files_sci, files_web
 from builder.collection.imports.files import NON_DOCUMENT, SnapshotFiles, relative_path
 from builder.collection.imports.walk import ReleaseFiles
 from builder.errors import UsageError, suggest
-from builder.text.names import ENGLISH, FRENCH
+from builder.text.names import ENGLISH, FRENCH, NUMBERED_SNAPSHOT
 
 SnapshotFinder = Callable[[Path, list[Path]], dict[str, SnapshotFiles]]
 
@@ -71,6 +71,8 @@ def find_snapshots(
     snapshots = _find_snapshots_in_layout(release.root, files, layout)
     for snapshot in snapshots:
         _drop_duplicate_links(snapshot)
+        if snapshot.number is None:
+            snapshot.number = _number_in_paths(snapshot, release.root)
     _keep_source_language_queries(snapshots)
     return snapshots
 
@@ -121,6 +123,13 @@ def _has_queries_in_layout(root: Path, files: list[Path], layout: str) -> bool:
         return any(snapshot.queries for snapshot in _list_snapshots(root, files, layout))
     except UsageError:
         return False
+
+
+def _number_in_paths(snapshot: SnapshotFiles, root: Path) -> int | None:
+    """Return N if the release calls a snapshot `snapshot-N`; None if its paths disagree."""
+    paths = (relative_path(path, root) for path in snapshot.paths)
+    numbers = {int(number) for path in paths for number in re.findall(NUMBERED_SNAPSHOT, path)}
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def _drop_duplicate_links(snapshot: SnapshotFiles) -> None:
