@@ -7,6 +7,8 @@ from builder.errors import FormatError
 
 HEAD_BYTES = 512
 """Number of bytes at the start of a file that suffice to recognize its type."""
+ARCHIVE_NAME = re.compile(r"(?i)\.(?:zip|7z|rar|tar|tgz|tar\.\w+)$")
+"""Name of an archive, which must be unpacked first."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 REPACK = "decompress it, or compress it with gzip or zstd"
 UNPACK = "extract it and list its files"

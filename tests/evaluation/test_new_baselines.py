@@ -95,9 +95,7 @@ def test_judgements_of_no_document_of_the_run_cannot_boost(make_qrels, make_run)
     assert qrel_boost(run, [judged]).ranking["score"].to_list() == [1.0, 1.0]
 
 
-def test_boost_converts_document_ids_as_evaluate_does(
-    tmp_path: Path, make_qrels, make_run
-) -> None:
+def test_boost_converts_document_ids_as_evaluate_does(tmp_path: Path, make_qrels, make_run) -> None:
     """The documents of a release are `doc1` and `doc2`, its judgements are for `1` and `2`."""
     judged = tmp_path / "collection/snapshots/2022-06"
     judged.mkdir(parents=True)

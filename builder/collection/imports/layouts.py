@@ -14,6 +14,7 @@ from builder.collection.imports import files_2023, files_sci, files_web
 from builder.collection.imports.files import NON_DOCUMENT, SnapshotFiles, relative_path
 from builder.collection.imports.walk import ReleaseFiles
 from builder.errors import UsageError, suggest
+from builder.io.file_types import ARCHIVE_NAME
 from builder.text.names import ENGLISH, FRENCH, NUMBERED_SNAPSHOT
 
 SnapshotFinder = Callable[[Path, list[Path]], dict[str, SnapshotFiles]]
@@ -45,8 +46,6 @@ LAYOUTS = {
         files_web.find_web_snapshots, files_web.EXPECTED_FILES, True, True
     ),
 }
-ARCHIVE = re.compile(r"(?i)\.(?:zip|7z|rar|tar|tgz|tar\.\w+)$")
-"""File name of an archive, which must be unpacked before the import."""
 EXPORT_FILES = {"SHA256SUMS", "longeval-export.json"}
 """Names of the files that `longeval export` adds to every layout."""
 
@@ -102,7 +101,7 @@ def _find_snapshots_in_layout(root: Path, files: list[Path], layout: str) -> lis
         if matching_layouts
         else ""
     )
-    archives = [relative_path(path, root) for path in files if ARCHIVE.search(path.name)]
+    archives = [relative_path(path, root) for path in files if ARCHIVE_NAME.search(path.name)]
     if archives and not hint:
         hint = f"; unpack {', '.join(archives[:3])} first"
     expected_files = LAYOUTS[layout].expected_files

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from builder.errors import UsageError
 from builder.evaluation.runs.numbering import number_names
+from builder.io.file_types import ARCHIVE_NAME
 from builder.text.names import NUMBERED_SNAPSHOT, to_valid_unicode
 from schemas import SNAPSHOT_PATTERN
 
@@ -73,12 +74,19 @@ def assign_runs(
         Run files, sorted by system and snapshot.
 
     Raises:
-        UsageError: A path names no snapshot, several snapshots, an unknown snapshot or no system; a
-            folder contains no runs; or two files are runs of the same system for the same snapshot.
+        UsageError: A file is an archive; a path names no snapshot, several snapshots, an unknown
+            snapshot or no system; a folder contains no runs; or two files are runs of the same
+            system for the same snapshot.
     """
     files = [file for path in paths for file in _list_run_files(path)]
     if not files:
         raise UsageError("expected at least one run file, found none")
+    for file in files:
+        if ARCHIVE_NAME.search(file.name) and file.is_file():
+            raise UsageError(
+                f"{file}: expected a run, found an archive; unpack it (commands such as `longeval "
+                "evaluate` unpack only zip files that are named directly)"
+            )
     numbers = number_names(snapshots) if numbers is None else numbers
     patterns = {name: _snapshot_pattern(name, numbers.get(name)) for name in sorted(snapshots)}
     runs = sorted(_assign_run(file, patterns, numbers) for file in dict.fromkeys(files))
