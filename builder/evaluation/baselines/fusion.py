@@ -31,7 +31,7 @@ def reciprocal_rank_fusion(
 
     Raises:
         UsageError: There are no runs, or k is negative.
-        DataError: A run has no query in common with the first one, or no document with earlier ones.
+        DataError: A run has no query in common with the first one, or no document with any before.
     """
     if not runs or k < 0:
         raise UsageError(
