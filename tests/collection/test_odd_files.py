@@ -135,6 +135,24 @@ def test_files_of_documents(
     assert log.records_read == len(documents) + len(named)
 
 
+@pytest.mark.parametrize("end", ["", "</TEXT>\r\n"])
+def test_a_document_without_an_end_does_not_swallow_the_next(end: str, tmp_path: Path) -> None:
+    """Both were one document, whose text had the tags of the second."""
+    first = "<DOC>\r\n<DOCNO>{}</DOCNO>\r\n<TEXT>\r\na\r\n"
+    data = ONE_LINE.format(0, "a\n<DOC>\nb")
+    data += first.format(1) + end + first.format(2) + end + ONE_LINE.format(3, "c")
+    data += first.format(4) + end + first.format(5)
+    write(tmp_path / "a.trec", data)
+    log = ImportLog()
+    found = read_documents(tmp_path / "a.trec", "a.trec", log, is_markup_escaped=False)
+    expected = [("0", "a\n<DOC>\nb", 1), ("3", "c", 4)]
+    assert [(d.doc_id, d.text, d.number) for d in found] == expected
+    log.write_tables(tmp_path)
+    rejects = pl.read_parquet(tmp_path / "rejects.parquet").select("reason", "file", "line")
+    assert rejects.rows() == [("document_without_end", "a.trec", n) for n in (2, 3, 5, 6)]
+    assert log.records_read == 6
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
