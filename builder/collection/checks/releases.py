@@ -123,7 +123,7 @@ _UNREADABLE_MESSAGES = {
     "document_without_text": "documents have no text, or a text field that is not a string",
     "unknown_document_format": "document files are neither TREC (<DOC>) nor JSON",
     "document_without_end": "documents have no end tag",
-    "english_without_french": "English documents have no French original",
+    "english_without_french": "English documents or queries have no French original",
     "file_truncated": "files are truncated",
     "file_damaged": "files are damaged",
     "decompression_bomb": "files exceed the decompression limit",
