@@ -163,20 +163,34 @@ def test_a_document_without_an_end_does_not_swallow_the_next(end: str, tmp_path:
         ({"title": "t", "abstract": ["a", 1]}, "document_without_text"),
         ({"title": None, "abstract": None}, "document_without_text"),
         ({"contents": ["a", "b"]}, ("", "a\nb")),
-        ({"contents": None, "title": "t"}, "document_without_text"),
-        ({"contents": "a", "title": "t"}, ("", "a")),
+        ({"contents": None}, "document_without_text"),
+        ({"contents": None, "title": "t"}, ("", "t")),
+        ({"contents": "a", "title": "t"}, ("t", "a")),
+        ({"contents": "a", "title": 1}, "document_without_text"),
     ],
 )
 def test_text_fields_of_json(
     fields: dict[str, object], expected: tuple[str, str] | str, tmp_path: Path
 ) -> None:
-    """Abstracts that were lists of paragraphs were dropped, and their full texts kept."""
+    """Abstracts that were lists of paragraphs were dropped, as were titles beside `contents`."""
     write(tmp_path / "a.jsonl", json.dumps({"id": "1", **fields}))
     log = ImportLog()
     found = read_documents(tmp_path / "a.jsonl", "a.jsonl", log, is_markup_escaped=False)
     documents = [(document.title, document.text) for document in found]
     assert documents == ([] if isinstance(expected, str) else [expected])
     assert _named(log, tmp_path) == ({expected: 1} if isinstance(expected, str) else {}, {})
+
+
+def test_titles_of_json_are_kept_in_both_languages(tmp_path: Path) -> None:
+    home = tmp_path / "r/publish"
+    write(home / "French/Queries/train.tsv", "1\teau\n")
+    for language, title in (("French", "Une page"), ("English", "A page")):
+        page = {"id": "11", "title": title, "contents": language}
+        write(home / language / "Documents/Json/a.jsonl", json.dumps(page))
+    documents = opened(imported(tmp_path / "r", "longeval-2023")).snapshot("2022-06").documents
+    assert documents.select("title", "text", "title_en", "text_en").collect().rows() == [
+        ("Une page", "French", "A page", "English")
+    ]
 
 
 def test_a_release_whose_queries_are_elsewhere_is_not_published(tmp_path: Path) -> None:
