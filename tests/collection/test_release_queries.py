@@ -86,3 +86,24 @@ def test_english_queries_that_translate_none_are_rejects(
     ledger = report.ledgers["2022-06"]
     ledger.check("import")
     assert (ledger.rows_in, ledger.rows_out) == (7, 4)
+
+
+def test_query_files_beside_the_splits_are_read_unless_they_combine_them(tmp_path: Path) -> None:
+    """They were skipped as duplicate content, whatever they contained."""
+    home = tmp_path / "r/publish/French/Queries"
+    write(home / "train.tsv", "1\teau\n")
+    write(home / "heldout.tsv", "2\tpain")
+    write(home / "extra.tsv", "3\tsel\n1\teau\n")
+    write(home / "all.tsv", "1\teau\r\n2\tpain\r\n\r\n3\tsel\r\n")
+    write(tmp_path / "r/publish/French/Qrels/train.txt", "1 0 7 1\n")
+    write(tmp_path / "r/publish/English/Queries/queries.tsv", "1\twater\n")
+    report = imported(tmp_path / "r", "longeval-2023")
+    found = opened(report).snapshot("2022-06").queries.sort("query_id").collect()
+    assert found.select("query_id", "text", "text_en", "split").rows() == [
+        ("1", "eau", "water", "train"),
+        ("2", "pain", None, "heldout"),
+        ("3", "sel", None, "test"),
+    ]
+    repeated = ("repeated_query_id", "publish/French/Queries/extra.tsv", 2, "1")
+    assert _rejects(report, "2022-06") == [repeated]
+    assert report.plan.unread_files == {"publish/French/Queries/all.tsv": 1}
