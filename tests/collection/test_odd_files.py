@@ -56,6 +56,9 @@ def _named(log: ImportLog, folder: Path) -> Named:
         (b"1\teau\r2\tpain\r3\tsel\n4\tlait\n", ["lait"], ({"carriage_return": 1}, {})),
         (b"1\x00\teau\n2\tpain\n", ["eau", "pain"], ({}, {"control_character_in_id": 1})),
         (b"1 eau\n2\tpain\n", ["pain"], ({"no_tab": 1}, {})),
+        (b"1\teau\t0\n2\tpain \n", ["pain"], ({"extra_columns": 1}, {"outer_space": 1})),
+        (b"1\t\tsel\t\n", ["sel"], ({}, {"control_character": 1, "outer_space": 1})),
+        (b"qid\tquery\tcount\n1\teau\n", ["eau"], ({"header_line": 1}, {})),
         (b"1\t\xe9t\xe9\n2\tpain\n", ["pain"], ({"not_utf8": 1}, {})),
     ],
 )

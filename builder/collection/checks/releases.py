@@ -117,6 +117,7 @@ _UNREADABLE_MESSAGES = {
     "lone_surrogate": "documents contain lone surrogates",
     "line_too_long": "lines exceed the maximum length",
     "no_tab": "query lines have no id or no tab separator",
+    "extra_columns": "query lines have more than two columns",
     "empty_query": "queries have no text",
     "empty_text": "documents have no text",
     "document_without_id": "documents have no id",
