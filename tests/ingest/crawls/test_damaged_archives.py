@@ -138,6 +138,18 @@ def test_a_record_that_says_it_is_longer_costs_no_other(
     assert _read(tmp_path / "a.warc") == (list("0134"), ["bad_length"])
 
 
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+def test_a_last_record_that_is_shorter_than_it_says_is_no_loss_without_a_word(
+    tmp_path: Path, packing: str
+) -> None:
+    """The archive was compressed as one stream, which is whole; its last record was cut before."""
+    records = _record(0) + _record(1) + _record(2)
+    (tmp_path / "a").write_bytes(PACKINGS[packing](records[:-60]))
+    pages, reasons = _read(tmp_path / "a")
+    assert pages[:2] == ["0", "1"]
+    assert len(pages) + len(reasons) == 3
+
+
 def test_a_page_that_ends_before_its_member_is_flagged(tmp_path: Path) -> None:
     records = [_record(0), _record(1).replace(b"Content-Length: ", b"Content-Length: 9")]
     path = tmp_path / "a.warc"
