@@ -143,6 +143,21 @@ def test_queries_may_be_ids(tmp_path: Path, data: bytes) -> None:
     assert texts["text"].to_list() == ["31"]
 
 
+@pytest.mark.parametrize("results", ["07 7", '"[07, 7]"', '"{07,7}"', '"[""07"", ""7""]"'])
+@pytest.mark.parametrize(
+    ("click_form", "clicks", "ranks"),
+    [("ids", "07", [1]), ("ids", "7", [2]), ("ids", '"[7, 07]"', [2, 1]), ("ranks", "02", [2])],
+)
+def test_leading_zeros_of_ids_are_kept(
+    tmp_path: Path, results: str, click_form: str, clicks: str, ranks: list[int]
+) -> None:
+    data = f"time,user,query,results,clicks\n5,ada,eau,{results},{clicks}\n".encode()
+    ledger, found = ingest(tmp_path, {"log": data}, address=WORKS, click_form=click_form)
+    assert ledger.rejected == {}
+    keys = [key64(WORKS.format(id=name)) for name in ("07", "7")]
+    assert found.select("results", "clicks").rows() == [(keys, ranks)]
+
+
 def test_ids_without_address_are_reported(tmp_path: Path) -> None:
     ledger, found = ingest(tmp_path, {"log": _as_lines(PAGE)})
     assert (ledger.rejected, found.height) == ({"bad_url": 1}, 0)
