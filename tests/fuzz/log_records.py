@@ -266,7 +266,7 @@ CELLS: dict[str, tuple[tuple[str, Any], ...]] = {
     "time": tuple((text, text) for text in SOME["time"] if isinstance(text, str)),
     "user": (
         *(("ada", "ada"), ("é", "é"), ("", None), ("NULL", None), ("x" * 3000, "x" * 3000)),
-        *((" ", None), ("NA", None), ("\\N", None), ("na", "na")),
+        *((" ", None), ("NA", None), ("\\N", None), ("na", "na"), ("12.0", "12.0")),
     ),
     "query": (
         *((t, t) for t in ("eau", " eau ", "EAU", "", "!!", "水", "5", "NULL", "x" * 501)),
@@ -278,6 +278,7 @@ CELLS: dict[str, tuple[tuple[str, Any], ...]] = {
         (json.dumps([ONE, TWO]), [ONE, TWO]),
         (f"['{ONE}', '{TWO}']", [ONE, TWO]),
         (f"{{{ONE},{TWO}}}", [ONE, TWO]),
+        ("[007, 12]", ["007", 12]),
         ("", []),
         ("NULL", []),
         ("\\N", None),
