@@ -36,13 +36,15 @@ def to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
 
     Args:
         times: Integers, floats, timestamps or strings.
-        params: Unit of numbers, format of strings, and zone of times without a UTC offset.
+        params: Unit of numbers, format of strings and numbers, and zone of times without a UTC
+            offset. If a format is set, strings and numbers become null.
     """
-    if pa.types.is_string(times.type):
-        is_iso = params.time_format is None
-        return _texts_to_unix_seconds(times, params) if is_iso else pa.nulls(len(times), pa.int64())
     if pa.types.is_timestamp(times.type):
         return _timestamps_to_unix_seconds(times, params)
+    if params.time_format is not None:
+        return pa.nulls(len(times), pa.int64())
+    if pa.types.is_string(times.type):
+        return _texts_to_unix_seconds(times, params)
     if pa.types.is_floating(times.type):
         return _numbers_to_unix_seconds(
             times.cast(pa.float64()).fill_null(np.nan).to_numpy(), params

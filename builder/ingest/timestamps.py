@@ -1,7 +1,7 @@
 """Converts single time values in logs and crawls to Unix seconds.
 
 A time may be a number, a numeric string, a datetime, a date (meaning midnight), an ISO 8601 string,
-a date with a UTC offset such as `2022-06-01+02:00`, or a string in a configured format.
+a date with a UTC offset such as `2022-06-01+02:00`, or a string or number in a configured format.
 `time_columns` converts whole columns, and leaves uncertain values to this module.
 """
 
@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from builder.ingest.rejects import RejectError
 from builder.parameters import TimeParameters
+from builder.parameters.times import SAMPLE_TIME
 
 UTC_SECONDS = TimeParameters()
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
@@ -27,7 +28,8 @@ def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
 
     Args:
         value: Time value of a record.
-        params: Unit of numbers, format of strings, and zone of times without a UTC offset.
+        params: Unit of numbers, format of strings and numbers, and zone of times without a UTC
+            offset.
 
     Raises:
         RejectError: the value is not a time.
@@ -41,12 +43,12 @@ def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -
     Raises:
         RejectError: the value is not a time.
     """
-    if isinstance(value, str) and params.time_format is not None:
-        value = _parse_with_format(value, params.time_format)
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
-        value = float(value) if "." in value else int(value)
     if isinstance(value, Decimal):
         value = float(value)
+    if isinstance(value, str | int | float) and not isinstance(value, bool) and params.time_format:
+        value = _parse_with_format(str(value), params.time_format)
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value) if "." in value else int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         seconds = value / 1000 if params.time_unit == "ms" else value
         if -LATEST <= seconds < LATEST + 1:
@@ -74,7 +76,7 @@ def parse_iso_datetime(text: str) -> datetime:
 
 
 def _parse_with_format(text: str, time_format: str) -> datetime:
-    """Parse a string in the configured `strptime` format.
+    """Parse a string or the digits of a number in the configured `strptime` format.
 
     For `%Z`, only UTC, GMT and Z are accepted, because `strptime` accepts the time zone names of
     the machine but ignores their offsets.
@@ -84,7 +86,21 @@ def _parse_with_format(text: str, time_format: str) -> datetime:
     """
     if "%Z" in time_format and "%z" not in time_format:
         time_format, text = time_format.replace("%Z", "%z"), _UTC_NAME.sub("+0000", text)
+    text = _restore_digits(text.strip(), time_format)
     try:
-        return datetime.strptime(text.strip(), time_format)  # noqa: DTZ007 - the zone is a parameter
+        return datetime.strptime(text, time_format)  # noqa: DTZ007 - the zone is a parameter
     except ValueError:
         raise RejectError("bad_time") from None
+
+
+def _restore_digits(text: str, time_format: str) -> str:
+    """Undo the changes to a time such as `03062022` by a program that read it as a number.
+
+    The fraction of `3062022.0` is removed, and its leading zero restored; without the zero,
+    `strptime` would parse a 30th day. Other times are returned unchanged.
+    """
+    digits = text if "." in time_format else text.removesuffix(".0")
+    if not digits.isdecimal():
+        return text
+    has_zero = time_format.startswith("%Y") or len(digits) >= len(SAMPLE_TIME.strftime(time_format))
+    return digits if has_zero else f"0{digits}"

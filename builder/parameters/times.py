@@ -23,8 +23,8 @@ class TimeParameters(Section):
     )
     time_format: str | None = Field(
         default=None,
-        description="strptime format of times given as text, such as %d/%m/%Y %H:%M:%S; default: "
-        "ISO 8601, or a number of seconds",
+        description="strptime format of times given as text or numbers, such as %d/%m/%Y %H:%M:%S "
+        "or, for 20220603, %Y%m%d; default: ISO 8601, or a number of seconds",
     )
 
     @field_validator("time_format")

@@ -21,6 +21,7 @@ PARAMS = (
     LogParameters(click_form="flags"),
     LogParameters(time_unit="ms", scheme=None),
     LogParameters(time_format="%Y-%m-%d"),
+    LogParameters(time_format="%Y%m%d"),
     LogParameters(fields=NESTED),
 )
 """How files are read, in turn."""

@@ -33,6 +33,7 @@ SOME: dict[str, tuple[Any, ...]] = {
         *("2022-06-15T12:00:00.123456+02:00", "2022-06-15T24:00:00", "2022-02-30", " 5 "),
         *(-(2**63), 2**63, 1.5e9, 1_655_294_400_000, float("nan"), "1e9", "NaN", "2022-W24-3"),
         *("2022-10-30T02:30:00", "2022-03-27T02:30:00", "20220615", "2022-06-15T12:00", "-5"),
+        *(20_220_615, 20_220_615.0),
     ),
     "user": ("ada", "bob", "é", "", 5, 2**63, 1.5, None, False, ["u"], {}, "x" * 3000, "\x00", " "),
     "query": (
@@ -266,7 +267,7 @@ CELLS: dict[str, tuple[tuple[str, Any], ...]] = {
     "time": tuple((text, text) for text in SOME["time"] if isinstance(text, str)),
     "user": (
         *(("ada", "ada"), ("é", "é"), ("", None), ("NULL", None), ("x" * 3000, "x" * 3000)),
-        *((" ", None), ("NA", None), ("\\N", None), ("na", "na")),
+        *((" ", None), ("NA", None), ("\\N", None), ("na", "na"), ("12.0", "12.0")),
     ),
     "query": (
         *((t, t) for t in ("eau", " eau ", "EAU", "", "!!", "水", "5", "NULL", "x" * 501)),
@@ -279,6 +280,7 @@ CELLS: dict[str, tuple[tuple[str, Any], ...]] = {
         (f"['{ONE}', '{TWO}']", [ONE, TWO]),
         (f"('{ONE}', '{TWO}')", [ONE, TWO]),
         (f"{{{ONE},{TWO}}}", [ONE, TWO]),
+        ("[007, 12]", ["007", 12]),
         ("", []),
         ("NULL", []),
         ("\\N", None),

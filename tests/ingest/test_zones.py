@@ -3,6 +3,7 @@
 import datetime as dt
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -86,3 +87,27 @@ def test_int96_timestamps_are_in_utc(tmp_path: Path) -> None:
                 ((_, batch),) = read_numbered_batches(file, path.stat().st_size, [name])
             assert (batch[0].type.tz == "UTC") is is_int96
             assert parse_time(batch[0][0].as_py(), params) == seconds
+
+
+@pytest.mark.parametrize(
+    ("time_format", "values", "day"),
+    [
+        ("%Y%m%d", (20220603, 20220603.0, Decimal("20220603.000"), "20220603", "20220603.0"), 3),
+        ("%d%m%Y", (3062022, 3062022.0, "3062022", "03062022"), 3),
+        ("%d%m%Y", (30062022, "30062022"), 30),
+        ("%y%m%d", (220603, "220603"), 3),
+        ("%m%d%y", (60322, "060322"), 3),
+        ("%Y%m%d.%H", ("20220603.0", 20220603.0), 3),
+    ],
+)
+def test_formats_apply_to_numbers(time_format: str, values: tuple[object, ...], day: int) -> None:
+    """Compact dates in JSON and Parquet were taken for seconds, in August 1970."""
+    params = TimeParameters(time_format=time_format)
+    expected = dt.datetime(2022, 6, day, tzinfo=dt.UTC).timestamp()
+    assert [parse_time(value, params) for value in values] == [expected] * len(values)
+
+
+@pytest.mark.parametrize("value", [1_654_300_000, 202206031, float("nan"), True, -20220603])
+def test_numbers_in_another_format_are_rejected(value: float) -> None:
+    with pytest.raises(RejectError, match="bad_time"):
+        parse_time(value, TimeParameters(time_format="%Y%m%d"))

@@ -20,6 +20,7 @@ from builder.ingest.delimited import (
     detect_quoting,
     read_rows,
 )
+from builder.ingest.integer_ids import restore_integer_ids
 from builder.ingest.lines import read_line_blocks
 from builder.ingest.rejects import value_or_reject_reason
 from builder.io.sources import Source
@@ -34,6 +35,8 @@ def read_delimited_pages(
 ) -> Iterator[NumberedPage]:
     """Yield each row of a CSV or TSV crawl as its number and its raw page or reject reason.
 
+    Ids that were written as floats, such as `12.0`, become integers (see `integer_ids`).
+
     Args:
         source: The crawl file.
         file_format: `csv` or `tsv`.
@@ -44,7 +47,8 @@ def read_delimited_pages(
     """
     names, limits = resolve_field_names(params.fields), (params.max_record_bytes, MAX_SPANNED_LINES)
     layout = detect_quoting(source, read_layout(source, file_format, params), *limits)
-    for number, row in read_rows(source, layout, *limits):
+    rows = restore_integer_ids(read_rows(source, layout, *limits), [names.url])
+    for number, row in rows:
         if isinstance(row, str):
             yield number, row
         else:

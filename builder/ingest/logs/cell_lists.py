@@ -1,8 +1,8 @@
 """Parses lists stored as strings, in CSV or TSV cells or in Parquet string columns.
 
 Supported notations: JSON (`["a", "b"]`), Python and NumPy output (`['a', 'b']`, `['a' 'b']`,
-`[('a', 1)]`), PostgreSQL arrays (`{a,b}`), and items joined by a separator. Strings are parsed,
-never evaluated as code.
+`[('a', 1)]`), digits without quotes as DuckDB writes them (`[007, 012]`), PostgreSQL arrays
+(`{a,b}`), and items joined by a separator. Strings are parsed, never evaluated as code.
 """
 
 import re
@@ -24,6 +24,7 @@ TUPLE = rf"\(\s*(?:{SCALAR})(?:\s*,\s*(?:{SCALAR}))*(?:\s*,)?\s*\)"
 PYTHON_ITEM = re.compile(rf"{SCALAR}|{TUPLE}", re.DOTALL)
 TUPLE_ITEM = re.compile(SCALAR, re.DOTALL)
 POSTGRES_ITEM = re.compile(rf"{QUOTED}|[^\s,{{}}\"\\][^,{{}}\"\\]*", re.DOTALL)
+INTEGER = re.compile(r"0|[1-9][0-9]{0,17}")
 SPACE = re.compile(r"\s*")
 ITEM_SEPARATOR = re.compile(r"\s*,?\s*")
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -54,14 +55,15 @@ def parse_lists_stored_as_text(record: Record, params: LogParameters) -> Record 
             parsed[fields.results] = parse_list_cell(results, params.list_separator)
         if isinstance(clicks := record.get(fields.clicks), str):
             items = parse_list_cell(clicks, params.list_separator)
-            parsed[fields.clicks] = [_to_integer_if_possible(item) for item in items]
+            are_ids = params.click_form == "ids"
+            parsed[fields.clicks] = items if are_ids else list(map(_to_integer_if_possible, items))
     except RejectError as reject:
         return str(reject)
     return record | parsed
 
 
 def _to_integer_if_possible(item: object) -> object:
-    """Convert an item of a click list, such as `"3"`, to an integer; keep all other items."""
+    """Convert a rank or flag written as text, such as `"3"`, to an integer; keep other items."""
     number = parse_integer(item) if isinstance(item, str) else None
     return item if number is None else number
 
@@ -115,6 +117,8 @@ def _parse_bracketed_list(text: str) -> list[Any]:
 def _parse_item(token: str) -> object:
     """Parse a list item: a string, integer, Boolean, None, or a tuple, which is returned as a list.
 
+    Digits with leading zeros, such as `007`, are an id and remain a string.
+
     Raises:
         RejectError: the item contains an unknown escape sequence.
     """
@@ -125,7 +129,7 @@ def _parse_item(token: str) -> object:
         if any(escaped not in "\\'\"" for escaped in ESCAPE.findall(inner)):
             raise RejectError("bad_list")
         return ESCAPE.sub(r"\1", inner)
-    if token.isascii() and token.isdigit():
+    if INTEGER.fullmatch(token):
         return int(token)
     if token in BOOLEANS:
         return BOOLEANS[token]

@@ -20,6 +20,7 @@ from builder.ingest.delimited import (
     read_rows,
     split_into_cells,
 )
+from builder.ingest.integer_ids import restore_integer_ids
 from builder.ingest.lines import read_line_blocks
 from builder.ingest.logs.cell_lists import parse_lists_stored_as_text
 from builder.ingest.logs.long_form import optional_fields
@@ -102,11 +103,13 @@ def read_log_rows(
 ) -> Iterator[Row]:
     """Yield each row of a log as its line number and its cells or reject reason.
 
-    The user cell is removed if its value is in `MISSING_USERS`.
+    The user cell is removed if its value is in `MISSING_USERS`. Ids that were written as floats,
+    such as `12.0`, become integers (see `integer_ids`).
     """
-    user = params.fields.user
+    fields, user = params.fields, params.fields.user
     rows = read_rows(source, layout, params.max_line_bytes, MAX_SPANNED_LINES, encoding)
-    for number, row in rows:
+    ids = dict.fromkeys((user, fields.url, fields.results, fields.clicks))
+    for number, row in restore_integer_ids(rows, ids):
         if not isinstance(row, str) and row.get(user, "").strip() in MISSING_USERS:
             row.pop(user, None)
         yield number, row

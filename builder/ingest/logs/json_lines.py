@@ -157,6 +157,7 @@ def _has_only_flat_fields(schema: JsonLogSchema, field_names: Sequence[str]) -> 
 def _columns_sql(schema: JsonLogSchema, params: LogParameters) -> str:
     """Return the SQL query that converts parsed lines to columns with standard names and types."""
     fields, latest = params.fields, LATEST * (1000 if params.time_unit == "ms" else 1)
+    latest = 0 if params.time_format else latest  # every time is ambiguous
     results, clicks = _field_expression(fields.results), _field_expression(fields.clicks)
     found = {"results": f"{results}::VARCHAR[]", "clicks": clicks}
     if schema.has_click_objects:

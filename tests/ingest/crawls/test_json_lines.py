@@ -109,7 +109,7 @@ SEVERAL = NAMES | st.lists(NAMES, min_size=1, max_size=3)
         {
             "time_unit": st.sampled_from(["s", "ms"]),
             "time_zone": st.sampled_from(["UTC", "Europe/Paris"]),
-            "time_format": st.sampled_from([None, "%Y-%m-%d"]),
+            "time_format": st.sampled_from([None, "%Y-%m-%d", "%Y"]),
         }
     ),
 )

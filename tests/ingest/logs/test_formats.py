@@ -270,6 +270,21 @@ def test_crawls_under_other_names(tmp_path: Path, form: str) -> None:
     assert not any(block.rejects for block in blocks)
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("days", [[20220603] * 2, [20220603, None]])
+def test_crawls_with_compact_dates(tmp_path: Path, form: str, days: list[int | None]) -> None:
+    urls = [f"https://a.example/{n}" for n in range(2)]
+    frame = pl.DataFrame({"url": urls, "timestamp": days, "text": "Un"})
+    frame = frame if all(days) else frame.cast({"timestamp": pl.Float64})
+    path = tmp_path / "crawl"
+    write = {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}
+    write[form](path)
+    params = CrawlParameters(time_format="%Y%m%d", undated="start")
+    (block,) = read_pages(Source(path, "crawl"), Interval(0, 2**40), params, HERE)
+    found = [1_654_214_400 if day else 0 for day in days]
+    assert block.pages["fetched_at"].to_list() == found
+
+
 def test_crawls_of_nested_fields_and_milliseconds(tmp_path: Path) -> None:
     path = tmp_path / "crawl.jsonl"
     pages = [{"uri": f"https://a.example/{n}", "ts": 1655294400123 + n} for n in range(3)]

@@ -113,6 +113,7 @@ LONG = [
         b"time,user,query,results,clicks\n5,ada,eau,12 7,2\n",
         b'time,user,query,results,clicks\n5,ada,eau,"[12, 7]",[2]\n',
         b"time\tuser\tquery\turl\tclicked\n5\tada\teau\t12\t0\n5\tada\teau\t7\t1\n",
+        b"time,user,query,url,clicked\n5,ada,eau,12.0,0\n5,ada,eau,7.0,1\n",
     ],
 )
 def test_logs_of_every_form(tmp_path: Path, data: bytes) -> None:
@@ -143,6 +144,30 @@ def test_queries_may_be_ids(tmp_path: Path, data: bytes) -> None:
     assert texts["text"].to_list() == ["31"]
 
 
+@pytest.mark.parametrize("results", ["07 7", '"[07, 7]"', '"{07,7}"', '"[""07"", ""7""]"'])
+@pytest.mark.parametrize(
+    ("click_form", "clicks", "ranks"),
+    [("ids", "07", [1]), ("ids", "7", [2]), ("ids", '"[7, 07]"', [2, 1]), ("ranks", "02", [2])],
+)
+def test_leading_zeros_of_ids_are_kept(
+    tmp_path: Path, results: str, click_form: str, clicks: str, ranks: list[int]
+) -> None:
+    data = f"time,user,query,results,clicks\n5,ada,eau,{results},{clicks}\n".encode()
+    ledger, found = ingest(tmp_path, {"log": data}, address=WORKS, click_form=click_form)
+    assert ledger.rejected == {}
+    keys = [key64(WORKS.format(id=name)) for name in ("07", "7")]
+    assert found.select("results", "clicks").rows() == [(keys, ranks)]
+
+
+def test_clicked_ids_written_as_floats(tmp_path: Path) -> None:
+    """Since some impressions have no click, pandas writes the column as floats."""
+    rows = b'5,ada,eau,"[12, 7]",7.0\n6,ada,eau,"[12, 7]",\n7,ada,eau,12,\n'
+    data = b"time,user,query,results,clicks\n" + rows
+    ledger, found = ingest(tmp_path, {"log": data}, address=WORKS, click_form="ids")
+    assert ledger.rejected == {}
+    assert found["clicks"].to_list() == [[2], [], []]
+
+
 def test_ids_without_address_are_reported(tmp_path: Path) -> None:
     ledger, found = ingest(tmp_path, {"log": _as_lines(PAGE)})
     assert (ledger.rejected, found.height) == ({"bad_url": 1}, 0)
@@ -169,6 +194,26 @@ def test_crawls_of_every_form(tmp_path: Path, write: Any, text_format: str) -> N
         ("https://core.example/works/7", "https://core.example/works/7", "Loi"),
     ]
     assert not any(block.rejects for block in blocks)
+
+
+@pytest.mark.parametrize(
+    ("cells", "names"),
+    [
+        (("12.0", "7"), ["12", "7"]),
+        (("12.0", "7.5"), ["12.0", "7.5"]),
+        (("12.0", "x"), ["12.0", "x"]),
+    ],
+)
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_page_ids_written_as_floats(
+    tmp_path: Path, cells: tuple[str, str], names: list[str], delimiter: str
+) -> None:
+    rows = ["url,timestamp,text", *(f"{cell},5,De l'eau." for cell in cells)]
+    (tmp_path / "crawl").write_text("\n".join(rows).replace(",", delimiter) + "\n")
+    source, params = Source(tmp_path / "crawl", "crawl"), CrawlParameters(address=WORKS)
+    blocks = list(read_pages(source, Interval(0, 10), params, Limits(tmp_path, threads=1)))
+    pages = pl.concat([block.pages for block in blocks])
+    assert pages["url"].to_list() == [WORKS.format(id=name) for name in names]
 
 
 def test_numbers_are_parsed_in_bulk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

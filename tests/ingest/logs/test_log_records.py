@@ -51,6 +51,36 @@ def test_times_in_a_given_form(
     assert found.height == len(times)
 
 
+@pytest.mark.parametrize("rows", ["wide", "long"])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("time", [19700102, 19700102.0])
+def test_numbers_in_a_given_form(tmp_path: Path, rows: str, form: str, time: float) -> None:
+    results = {"results": [ONE], "clicks": [1]} if rows == "wide" else {"url": ONE, "clicked": 1}
+    frame = pl.DataFrame([{"time": time, "user": "ada", "query": "eau", **results}])
+    if rows == "wide" and form == "csv":
+        frame = frame.with_columns(pl.lit(ONE).alias("results"), pl.lit("1").alias("clicks"))
+    path = tmp_path / "log"
+    write = {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}
+    write[form](path)
+    params = LogParameters(time_format="%Y%m%d")
+    (records,) = read_impressions(Source(path, "log"), INTERVAL, params)
+    assert records.impressions["time"].to_pylist() == [86_400]
+
+
+def test_click_times_in_a_given_form(tmp_path: Path) -> None:
+    """As numbers, the times 03.01. and 21.01. are in the opposite order, 3011970 and 21011970."""
+    clicks = [{"rank": 1, "time": 21011970}, {"rank": 2, "time": 3021970}]
+    record = {"time": 2011970, "query": "eau", "results": [ONE, TWO], "clicks": clicks}
+    data = {
+        "log": b"".join(
+            orjson.dumps(record | {"time": time}) + b"\n" for time in (2011970, 3011970)
+        )
+    }
+    ledger, found = ingest(tmp_path, data, time_format="%d%m%Y")
+    assert ledger.rejected == {}
+    assert found["clicks"].to_list() == [[1, 2]] * 2
+
+
 @pytest.mark.parametrize("time_format", ["%", "%Q", "%d/%m %"])
 def test_forms_of_times_that_are_none(time_format: str) -> None:
     with pytest.raises(ValidationError, match="strptime"):

@@ -74,3 +74,35 @@ def test_binary_ids_become_hexadecimal(
     """Ids such as MD5 digests became null: all impressions were anonymous."""
     data = _parquet(row, pa.array(DIGESTS, kind))
     assert _users(tmp_path, data) == HEXADECIMAL
+
+
+@pytest.mark.parametrize("form", [WIDE, LONG])
+@pytest.mark.parametrize(
+    ("cells", "users"),
+    [
+        (("12.0", "", "7.0", "-3.0"), ["12", None, "7", "-3"]),
+        (("12", "NaN", "7.0"), ["12", None, "7"]),
+        (("12.0", "7.5"), ["12.0", "7.5"]),
+        (("12.0", "ada"), ["12.0", "ada"]),
+        (("12.0", "07"), ["12.0", "07"]),
+        (("12.00", "7.0"), ["12.00", "7.0"]),
+        (("",) * 1000 + ("12.0", "7.5"), [None] * 1000 + ["12", "7.5"]),
+    ],
+)
+def test_integer_ids_written_as_floats(
+    tmp_path: Path, form: str, cells: tuple[str, ...], users: list[str | None]
+) -> None:
+    """A missing user turned the user 12 of this part of a log into another user, 12.0."""
+    header, row = form.splitlines()
+    rows = [row.format(user=cell).replace("5", str(n), 1) for n, cell in enumerate(cells)]
+    for delimiter in ",\t":
+        text = "\n".join([header, *rows]).replace(",", delimiter)
+        assert _users(tmp_path, text.encode()) == users
+
+
+def test_parts_of_a_log_have_the_same_users(tmp_path: Path) -> None:
+    parts = {"a": "12", "b": "12.0"}
+    data = {n: WIDE.format(user=user).encode() for n, user in parts.items()}
+    data["b"] += b"6,,eau,https://a.example/1,1\n"
+    _, impressions = ingest(tmp_path, data, repeats="keep")
+    assert impressions["user"].drop_nulls().n_unique() == 1
