@@ -22,7 +22,7 @@ from builder.evaluation.runs.qrels import read_qrels
 from builder.parameters import TranslationParameters
 from builder.runtime.limits import Limits
 from builder.translation import check_model
-from builder.translation.engine import Output
+from builder.translation.engine import ModelOutput
 from builder.translation.memory import TranslationMemory
 from builder.trec import read_run
 from tests.security.tools import ROOT, at_most, definition, read_log
@@ -157,7 +157,7 @@ def test_a_memory_of_translations_is_not_believed(tmp_path: Path) -> None:
     import sqlite3
 
     with TranslationMemory(tmp_path / "m.sqlite") as memory:
-        memory.add("scope", {"eau": Output("water", 1)})
+        memory.add("scope", {"eau": ModelOutput("water", 1)})
     with sqlite3.connect(tmp_path / "m.sqlite") as connection:
         names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master").fetchall()]
         table = next(name for name in names if not name.startswith("sqlite"))

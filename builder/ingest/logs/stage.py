@@ -45,7 +45,7 @@ USER_RULES_SHARE = 0.6
 
 @stage(
     "log",
-    version="15",
+    version="16",
     writes=(Impressions, LogQueries, LogUrls),
     plugins=lambda w: plugin_packages("log_readers", w.log_formats),
 )
