@@ -104,7 +104,7 @@ def test_a_menu_that_changes_the_language_of_all_foreign_pages() -> None:
     assert outcome.evidence == (
         "13.0 % of documents before and 0.0 % after are not in the main language 'fr'; 30 pages of "
         "both snapshots are in it in only one of them: either their texts or language "
-        "identification changed",
+        "identification changed"
     )
 
 
