@@ -61,11 +61,14 @@ def boost(
     Example: longeval boost bm25/2022-07.txt.gz 2022-06/qrels.parquet --out boost/2022-07.txt.gz
     """
     from builder.evaluation import qrel_boost, read_qrels
-    from builder.trec import read_run
+    from builder.trec import read_run, to_release_ids
 
     check_output_is_not_input(out, run, *qrels)
     judgements = [read_qrels(path) for path in qrels]
-    write_run_file(qrel_boost(read_run(run, None), judgements, weight=weight, tag=tag), out)
+    ranked = read_run(run, None)
+    for path in qrels:
+        ranked = to_release_ids(ranked, path.parent)
+    write_run_file(qrel_boost(ranked, judgements, weight=weight, tag=tag), out)
 
 
 def fuse(

@@ -36,6 +36,7 @@ class _SnapshotModel(_ManifestModel):
     name: str = Field(pattern=SNAPSHOT_PATTERN)
     start: str
     end: str
+    number: int | None = None
 
 
 class _ImportModel(_ManifestModel):

@@ -17,12 +17,14 @@ from builder.collection.manifest import STAGE_PREFIX, code_versions, tool_versio
 from builder.collection.publish import is_published, publish_version
 from builder.collection.read import open_collection
 from builder.definition.model import Definition
+from builder.documents.url_lists import read_url_list
 from builder.errors import UsageError
 from builder.io.disk import reraise_as_user_errors
 from builder.pipeline import PIPELINE
 from builder.reporting.parts import html_table
 from builder.runtime.executors import create_executor
 from builder.runtime.limits import DEFAULT_MEMORY, count_usable_cores, parse_memory
+from builder.runtime.plan import Step
 from builder.runtime.progress import NoProgress, Progress
 from builder.runtime.publisher import SUMS, sha256
 from builder.runtime.runner import Runner, StepResult
@@ -134,6 +136,7 @@ def build(
         if whole:
             check_definition_unchanged(definition, store)
             check_stages_unchanged(definition, store, PIPELINE.stages)
+        _check_url_lists(runner, steps)
         topic_changes = check_topics_unchanged(definition, store) if whole else ()
         report = BuildReport(root, runner.run(steps, on_step), topic_changes=topic_changes)
         if whole:
@@ -145,6 +148,18 @@ def build(
             runner.repair(steps, on_step)
             publish_version(definition, store, PIPELINE.stages)
     return report
+
+
+def _check_url_lists(runner: Runner, steps: Sequence[Step]) -> None:
+    """Check the deny and allow lists before logs and crawls are read, if the lists will be used.
+
+    Raises:
+        FormatError: A line of a list is not a host, a URL prefix or a URL.
+    """
+    readers = [step for step in steps if step.stage.name == "documents"]
+    if any(result.has_run for result in runner.dry_run(readers)):
+        params = runner.definition.workflow.documents
+        read_url_list(runner.definition.expand_sources((*params.deny, *params.allow)))
 
 
 def verify(

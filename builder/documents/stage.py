@@ -109,6 +109,8 @@ def build_documents(
         list(iter_row_groups(fetches, pages)), rules, params, limits, progress
     )
     ledger, excluded = Ledger("pages"), store.excluded
+    ledger.notes.extend(rules.deny.note_unmatched_entries("documents.deny"))
+    ledger.notes.extend(rules.allow.note_unmatched_entries("documents.allow"))
     with limits.connect() as connection:
         store.create_fingerprints_view(connection)
         fetches.view(connection, "fetches")

@@ -11,7 +11,8 @@ the entry `www.example.fr` does not match `example.fr`.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -23,6 +24,11 @@ from builder.trec.bounded import read_text_lines
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
 PORT_SUFFIX = re.compile(r":\d+$", re.ASCII)
 DEFAULT_PORTS = {"http": 80, "https": 443}
+MAX_NAMES = 10
+"""Maximum number of entries in a note."""
+
+_EntryKey = tuple[str | int | None, ...]
+"""Key of an entry: (host, port), (host, port, path prefix) or (URL,)."""
 
 
 class _UrlParts(NamedTuple):
@@ -47,6 +53,7 @@ class UrlList:
         self._hosts: set[tuple[str, int | None]] = set()
         self._prefixes: dict[tuple[str, int | None], list[str]] = {}
         self._pages: set[str] = set()
+        self._unmatched: dict[_EntryKey, str] = {}
         for entry in entries:
             self.add(entry)
 
@@ -59,7 +66,9 @@ class UrlList:
                 everything but the host.
         """
         if "://" in entry:
-            self._pages.add(url_key(entry))
+            page = url_key(entry)
+            self._pages.add(page)
+            self._unmatched[page,] = entry
             return
         host = re.split("[/?]", entry)[0]
         parts = _split_url_key(url_key(f"http://{entry}"))
@@ -74,25 +83,49 @@ class UrlList:
                     f"{entry!r}, which would match every page of the host"
                 )
             self._prefixes.setdefault((parts.host, port), []).append(parts.path)
+            self._unmatched[parts.host, port, parts.path] = entry
         else:
             self._hosts.add((parts.host, port))
+            self._unmatched[parts.host, port] = entry
 
     def __bool__(self) -> bool:
         return bool(self._hosts or self._prefixes or self._pages)
 
     def matches(self, canonical_url: str) -> bool:
         """Whether a canonical URL matches an entry of the list."""
+        keys = list(self._find_entries(canonical_url))
+        for key in keys:
+            self._unmatched.pop(key, None)
+        return bool(keys)
+
+    def _find_entries(self, canonical_url: str) -> Iterator[_EntryKey]:
+        """Yield the keys of all entries that a canonical URL matches."""
         if canonical_url in self._pages:
-            return True
+            yield (canonical_url,)
         parts = _split_url_key(canonical_url)
         labels = parts.host.split(".")
         domains = [".".join(labels[start:]) for start in range(len(labels))]
         for port in (None, parts.port):
-            if any(map(parts.path.startswith, self._prefixes.get((parts.host, port), ()))):
-                return True
-            if any((domain, port) in self._hosts for domain in domains):
-                return True
-        return False
+            for path in self._prefixes.get((parts.host, port), ()):
+                if parts.path.startswith(path):
+                    yield parts.host, port, path
+            yield from ((domain, port) for domain in domains if (domain, port) in self._hosts)
+
+    def note_unmatched_entries(self, name: str) -> Iterator[str]:
+        """Yield a note with the entries that no URL given to `matches` has matched, if any.
+
+        Args:
+            name: Name of the list in the note.
+        """
+        count = len(self._unmatched)
+        if count:
+            entries = ", ".join(islice(self._unmatched.values(), MAX_NAMES))
+            more = f" and {count - MAX_NAMES:,} more" if count > MAX_NAMES else ""
+            yield (
+                f"entries of {name} that match no page: {count:,} ({entries}{more}); if they "
+                "should match pages, compare their scheme, path and query with the URLs of the "
+                "crawl"
+            )
 
 
 def _split_url_key(key: str) -> _UrlParts:

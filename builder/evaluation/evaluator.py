@@ -22,6 +22,7 @@ from builder.evaluation.measures.effectiveness import (
 from builder.evaluation.measures.registry import parse_measures
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.runs.assignment import assign_runs, resolve_pivot
+from builder.evaluation.runs.numbering import number_snapshots
 from builder.evaluation.runs.qrels import read_qrels
 from builder.evaluation.runs.scoring import score_run_file
 from builder.evaluation.tables import results
@@ -148,14 +149,15 @@ def evaluate_paths(
         DataError: No snapshot has judgements, or a run answers no judged query of its snapshot.
     """
     parameters = parameters or EvaluationParameters()
-    files = assign_runs(runs, sorted(qrels))
+    folders = {snapshot: path.parent for snapshot, path in qrels.items()}
+    files = assign_runs(runs, sorted(qrels), number_snapshots(folders))
     if parameters.pivot is not None:
         parameters = replace(parameters, pivot=resolve_pivot(parameters.pivot, files))
     lazy_runs = [
         _LazyRun(
             file.system,
             file.snapshot,
-            partial(score_run_file, file, qrels[file.snapshot].parent, parameters.depth),
+            partial(score_run_file, file, folders[file.snapshot], parameters.depth),
         )
         for file in files
     ]
@@ -163,7 +165,7 @@ def evaluate_paths(
     if not any(frame.height for frame in frames.values()):
         splits = f" of the splits {', '.join(parameters.splits)}" if parameters.splits else ""
         raise DataError(f"expected judged queries{splits} in at least one snapshot, found none")
-    query_keys = {snapshot: read_query_keys(path.parent) for snapshot, path in qrels.items()}
+    query_keys = {snapshot: read_query_keys(folder) for snapshot, folder in folders.items()}
     return _evaluate_lazy_runs(frames, lazy_runs, parameters, progress or NoProgress(), query_keys)
 
 

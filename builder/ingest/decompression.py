@@ -15,13 +15,12 @@ import zstandard
 
 from builder.errors import FormatError
 from builder.ingest.rejects import FILE_DAMAGED, FILE_TRUNCATED
-from builder.io.file_types import HEAD_BYTES, check_file_type
+from builder.ingest.zstd_dictionary import create_decompressor
+from builder.io.file_types import GZIP, HEAD_BYTES, ZSTD_START, check_file_type
 from builder.io.sources import Source
 
 CHUNK = 4 * 2**20
 """Maximum number of decompressed bytes per read."""
-GZIP = b"\x1f\x8b"
-ZSTD = b"\x28\xb5\x2f\xfd"
 JSON_ARRAY = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
 
 
@@ -45,7 +44,7 @@ def _open_by_signature(path: Path) -> IO[bytes]:
         head = file.read(4)
     if head.startswith(GZIP):
         return cast("IO[bytes]", gzip.open(path, "rb"))
-    if head == ZSTD:
+    if ZSTD_START.match(head):
         return cast("IO[bytes]", ZstdReader(path))
     return path.open("rb")
 
@@ -84,12 +83,15 @@ def _read_first_bytes(file: IO[bytes], size: int) -> bytes:
 class ZstdReader:
     """Binary reader for zstd files with one or more frames; raises EOFError if a file is truncated.
 
+    Skippable frames are skipped. A dictionary at the start of the file is used.
+
     Use only one of `read1`, `readinto1` and `read` on an instance.
     """
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")
-        self._frame = zstandard.ZstdDecompressor().decompressobj(write_size=CHUNK)
+        self._decompressor = create_decompressor(path)
+        self._frame = self._decompressor.decompressobj(write_size=CHUNK)
         self._is_in_frame = False
         self._rest = b""
         self._ready = b""
@@ -117,7 +119,7 @@ class ZstdReader:
                 raise OSError(f"damaged zstd: {error}") from error
             if self._frame.eof:
                 self._rest, self._is_in_frame = self._frame.unused_data, False
-                self._frame = zstandard.ZstdDecompressor().decompressobj(write_size=CHUNK)
+                self._frame = self._decompressor.decompressobj(write_size=CHUNK)
             if data:
                 return data
 

@@ -7,6 +7,11 @@ from builder.errors import FormatError
 
 HEAD_BYTES = 512
 """Number of bytes at the start of a file that suffice to recognize its type."""
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+ZSTD_START = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+"""Matches the first bytes of a zstd file, which is a compressed or a skippable frame."""
+ARCHIVE_NAME = re.compile(r"(?i)\.(?:zip|7z|rar|tar|tgz|tar\.\w+)$")
+"""Name of an archive, which must be unpacked first."""
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 REPACK = "decompress it, or compress it with gzip or zstd"
 UNPACK = "extract it and list its files"

@@ -12,6 +12,8 @@ NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,63}$"
 LABEL_PATTERN = r"^[a-z0-9_]+$"
 VERSION_PATTERN = r"^\d+\.\d+\.\d+([a-z0-9.+-]*)$"
 LANGUAGE_PATTERN = r"^[a-z]{2,3}$"
+NUMBERED_SNAPSHOT = r"(?i)(?<![a-z\d])snapshot[-_]?(\d{1,3})(?!\d)"
+"""Number of a snapshot in a file or folder name, such as `snapshot-2`."""
 
 PATTERN_DESCRIPTIONS = {
     NAME_PATTERN: "a name of at most 64 lowercase letters, digits, '.', '_' and '-'",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from builder.errors import FormatError, UsageError
-from builder.io.file_types import HEAD_BYTES, check_file_type
+from builder.io.file_types import GZIP, HEAD_BYTES, ZSTD_START, check_file_type
 from builder.io.sources import Source
 
 MAX_BYTES = 4 * 2**30
@@ -18,7 +18,6 @@ MAX_BYTES = 4 * 2**30
 MAX_TEXT_BYTES = 2**30
 """Default maximum size in bytes of a text file that is loaded into memory at once."""
 _CHUNK_BYTES = 16 * 2**20
-_MAGIC_BYTES = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -95,7 +94,9 @@ def detect_compression(path: Path) -> str | None:
     check_file_type(head, path)
     if head.startswith(b"PAR1"):
         raise FormatError("expected text, found a Parquet file; export it as text", path)
-    return next((name for magic, name in _MAGIC_BYTES.items() if head.startswith(magic)), None)
+    if head.startswith(GZIP):
+        return "gzip"
+    return "zstd" if ZSTD_START.match(head) else None
 
 
 def _decompress(stream: pa.NativeFile, max_bytes: int) -> bytes:

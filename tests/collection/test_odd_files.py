@@ -56,6 +56,9 @@ def _named(log: ImportLog, folder: Path) -> Named:
         (b"1\teau\r2\tpain\r3\tsel\n4\tlait\n", ["lait"], ({"carriage_return": 1}, {})),
         (b"1\x00\teau\n2\tpain\n", ["eau", "pain"], ({}, {"control_character_in_id": 1})),
         (b"1 eau\n2\tpain\n", ["pain"], ({"no_tab": 1}, {})),
+        (b"1\teau\t0\n2\tpain \n", ["pain"], ({"extra_columns": 1}, {"outer_space": 1})),
+        (b"1\t\tsel\t\n", ["sel"], ({}, {"control_character": 1, "outer_space": 1})),
+        (b"qid\tquery\tcount\n1\teau\n", ["eau"], ({"header_line": 1}, {})),
         (b"1\t\xe9t\xe9\n2\tpain\n", ["pain"], ({"not_utf8": 1}, {})),
     ],
 )
@@ -135,6 +138,24 @@ def test_files_of_documents(
     assert log.records_read == len(documents) + len(named)
 
 
+@pytest.mark.parametrize("end", ["", "</TEXT>\r\n"])
+def test_a_document_without_an_end_does_not_swallow_the_next(end: str, tmp_path: Path) -> None:
+    """Both were one document, whose text had the tags of the second."""
+    first = "<DOC>\r\n<DOCNO>{}</DOCNO>\r\n<TEXT>\r\na\r\n"
+    data = ONE_LINE.format(0, "a\n<DOC>\nb")
+    data += first.format(1) + end + first.format(2) + end + ONE_LINE.format(3, "c")
+    data += first.format(4) + end + first.format(5)
+    write(tmp_path / "a.trec", data)
+    log = ImportLog()
+    found = read_documents(tmp_path / "a.trec", "a.trec", log, is_markup_escaped=False)
+    expected = [("0", "a\n<DOC>\nb", 1), ("3", "c", 4)]
+    assert [(d.doc_id, d.text, d.number) for d in found] == expected
+    log.write_tables(tmp_path)
+    rejects = pl.read_parquet(tmp_path / "rejects.parquet").select("reason", "file", "line")
+    assert rejects.rows() == [("document_without_end", "a.trec", n) for n in (2, 3, 5, 6)]
+    assert log.records_read == 6
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -145,20 +166,34 @@ def test_files_of_documents(
         ({"title": "t", "abstract": ["a", 1]}, "document_without_text"),
         ({"title": None, "abstract": None}, "document_without_text"),
         ({"contents": ["a", "b"]}, ("", "a\nb")),
-        ({"contents": None, "title": "t"}, "document_without_text"),
-        ({"contents": "a", "title": "t"}, ("", "a")),
+        ({"contents": None}, "document_without_text"),
+        ({"contents": None, "title": "t"}, ("", "t")),
+        ({"contents": "a", "title": "t"}, ("t", "a")),
+        ({"contents": "a", "title": 1}, "document_without_text"),
     ],
 )
 def test_text_fields_of_json(
     fields: dict[str, object], expected: tuple[str, str] | str, tmp_path: Path
 ) -> None:
-    """Abstracts that were lists of paragraphs were dropped, and their full texts kept."""
+    """Abstracts that were lists of paragraphs were dropped, as were titles beside `contents`."""
     write(tmp_path / "a.jsonl", json.dumps({"id": "1", **fields}))
     log = ImportLog()
     found = read_documents(tmp_path / "a.jsonl", "a.jsonl", log, is_markup_escaped=False)
     documents = [(document.title, document.text) for document in found]
     assert documents == ([] if isinstance(expected, str) else [expected])
     assert _named(log, tmp_path) == ({expected: 1} if isinstance(expected, str) else {}, {})
+
+
+def test_titles_of_json_are_kept_in_both_languages(tmp_path: Path) -> None:
+    home = tmp_path / "r/publish"
+    write(home / "French/Queries/train.tsv", "1\teau\n")
+    for language, title in (("French", "Une page"), ("English", "A page")):
+        page = {"id": "11", "title": title, "contents": language}
+        write(home / language / "Documents/Json/a.jsonl", json.dumps(page))
+    documents = opened(imported(tmp_path / "r", "longeval-2023")).snapshot("2022-06").documents
+    assert documents.select("title", "text", "title_en", "text_en").collect().rows() == [
+        ("Une page", "French", "A page", "English")
+    ]
 
 
 def test_a_release_whose_queries_are_elsewhere_is_not_published(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from builder.collection.imports.layouts import find_snapshots
 from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import UsageError
+from builder.evaluation import EvaluationParameters, evaluate_paths
 from tests.collection.releases import imported, opened, query_of, write
 
 
@@ -162,6 +163,7 @@ def test_the_release_of_papers_of_2026(tmp_path: Path) -> None:
     report = imported(_science_of_2026(tmp_path / "r"), "longeval-sci")
     collection = opened(report)
     assert collection.snapshots == ("2025-03", "2025-06", "2025-09")
+    assert [s["number"] for s in collection.manifest["definition"]["snapshots"]] == [1, 2, 3]
     first, second, third = map(collection.snapshot, collection.snapshots)
     splits = [dict(s.queries.collect().select("text", "split").rows()) for s in (first, second)]
     assert splits == [{"water": "train", "salt": "heldout"}, {"salt": "test"}]
@@ -173,6 +175,49 @@ def test_the_release_of_papers_of_2026(tmp_path: Path) -> None:
         "task1_longeval_adhoc-qrels-snapshot-train-raw.txt": 1,
         "task3_longeval_usim-sessions-train.csv": 1,
     }
+
+
+def test_runs_name_the_numbers_of_the_release_of_2026(tmp_path: Path) -> None:
+    """The release of the test snapshots starts with number 2."""
+    for number in (2, 3):
+        folder = tmp_path / f"r/longeval_sci_testing_2026/snapshot-{number}"
+        write(folder / "queries.txt", "q\twater\n")
+        write(folder / "qrels.txt", f"q 0 {number} 1\n")
+        write(tmp_path / f"runs/sys/snapshot-{number}/run.txt", f"q Q0 {number} 1 1 sys\n")
+    collection = opened(imported(tmp_path / "r", "longeval-sci"))
+    assert [s["number"] for s in collection.manifest["definition"]["snapshots"]] == [2, 3]
+    qrels = {name: collection.snapshot(name).folder / "qrels.parquet" for name in ("2025-06",)}
+    parameters = EvaluationParameters(measures=("P@1",), resamples=0)
+    found = evaluate_paths(qrels, [tmp_path / "runs/sys/snapshot-2"], parameters).effectiveness
+    assert found.select("snapshot", "value").row(0) == ("2025-06", 1.0)
+    wrong = tmp_path / "runs/sys/snapshot-3/run.txt"
+    with pytest.raises(UsageError) as caught:
+        evaluate_paths(qrels, [wrong], parameters)
+    assert str(caught.value) == (
+        f"{wrong}: 'snapshot-3' names snapshot-3, but the only snapshot is 2025-06 (snapshot-2); "
+        "omit the file, or rename it if it is not a run of snapshot-3"
+    )
+
+
+@pytest.mark.parametrize(
+    ("layout", "queries", "metadata"),
+    [
+        ("longeval-sci", "snapshot-4/queries.txt", "snapshot-4/metadata.json"),
+        ("longeval-2023", "snapshot-4/French/Queries/q.tsv", "snapshot-4/French/etc/metadata.json"),
+        ("longeval-web", "queries/snapshot-4_queries.txt", "Trec/snapshot-4_fr/metadata.json"),
+    ],
+)
+def test_other_releases_may_number_their_snapshots(
+    tmp_path: Path, layout: str, queries: str, metadata: str
+) -> None:
+    write(tmp_path / queries, "q\tsel\n")
+    write(tmp_path / metadata, '{"snapshot": "2025-02"}')
+    (found,) = find_snapshots(list_release_files(tmp_path), layout)
+    assert (found.name, found.number) == ("2025-02", 4)
+    if layout == "longeval-2023":
+        write(tmp_path / "snapshot-4/French/Qrels/snapshot-5.txt", "q 0 1 1\n")
+        (found,) = find_snapshots(list_release_files(tmp_path), layout)
+        assert found.number is None
 
 
 def test_an_edition_of_judgements_can_be_chosen(tmp_path: Path) -> None:

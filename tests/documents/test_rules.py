@@ -230,3 +230,22 @@ def test_any_two_shares_are_nested(one: float, two: float) -> None:
 def test_the_ends_of_the_scale() -> None:
     assert not sampled(index(0, 500), 0.0)["sampled"].any()
     assert sampled(index(0, 500), 1.0)["sampled"].all()
+
+
+def test_entries_that_match_no_page_are_named(tmp_path: Path) -> None:
+    deny = (
+        "https://journal.fr/*\njournal.fr/?page=2\nhttp://forum.fr/aide\nJournal.fr:80\n"
+        "forum.fr\nforum.fr/spam\nhttps://journal.fr/une?page=2#top\n"
+    )
+    allow = "forum.fr/aide\n" + "".join(f"{n}.example\n" for n in range(12))
+    _, ledger = gather_documents(tmp_path, PAGES, lists={"deny": deny, "allow": allow})
+    assert ledger.rejected["denied"] == 3
+    unmatched = {
+        "deny": "4 (https://journal.fr/*, journal.fr/?page=2, http://forum.fr/aide, Journal.fr:80)",
+        "allow": f"12 ({', '.join(f'{n}.example' for n in range(10))} and 2 more)",
+    }
+    assert ledger.notes == [
+        f"entries of documents.{name} that match no page: {entries}; if they should match pages, "
+        "compare their scheme, path and query with the URLs of the crawl"
+        for name, entries in unmatched.items()
+    ]

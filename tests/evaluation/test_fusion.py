@@ -75,6 +75,17 @@ def test_runs_without_a_common_query_are_not_fused(make_run) -> None:
         reciprocal_rank_fusion(runs)
 
 
+def test_runs_without_a_common_document_are_not_fused(make_run) -> None:
+    runs = [make_run({"q": ["1", "2"]}), make_run({"q": ["2", "3"]}), make_run({"q": ["3"]})]
+    assert ranking(reciprocal_rank_fusion(runs)) == ["3", "2", "1"]
+    with pytest.raises(DataError) as caught:
+        reciprocal_rank_fusion([*runs, make_run({"q": ["doc1"]}, "dense")])
+    assert str(caught.value) == (
+        "rank fusion: run dense has no document in common with the runs before it; expected runs "
+        "for the same snapshot, with the same document ids"
+    )
+
+
 def test_rerank_moves_scored_documents_of_the_top(make_run) -> None:
     run = make_run({"q": ["a", "b", "c", "d", "e"], "p": ["a", "b"]})
     given_scores = scores(

@@ -5,11 +5,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
+from builder.cli import app
 from builder.errors import DataError, UsageError
 from builder.evaluation.baselines import dense
 from builder.evaluation.baselines.boost import qrel_boost
 from builder.evaluation.baselines.dense import dense_search
+from builder.trec.runs import read_run, write_run
 
 
 def write(path: Path, column: str, vectors: dict[str, list[float]]) -> Path:
@@ -77,3 +80,35 @@ def test_judgements_of_no_query_of_the_run_cannot_boost(make_qrels, make_run) ->
     run, other = make_run({"q1": ["a"]}), make_qrels([("1", "a", 2)])
     with pytest.raises(DataError, match=r"no query of run \w+ has judgements in the earlier"):
         qrel_boost(run, [other])
+
+
+def test_judgements_of_no_document_of_the_run_cannot_boost(make_qrels, make_run) -> None:
+    run, judged = make_run({"q1": ["doc1"], "q2": ["2"]}), make_qrels([("q1", "1", 2)])
+    other = make_qrels([("q1", "2", 2)])
+    with pytest.raises(DataError) as caught:
+        qrel_boost(run, [judged, other])
+    assert str(caught.value) == (
+        "qrel boost: no document of run run was judged for the same query in the earlier "
+        "snapshots; expected the same document ids in all snapshots"
+    )
+    judged = make_qrels([("q1", "doc1", 0)])
+    assert qrel_boost(run, [judged]).ranking["score"].to_list() == [1.0, 1.0]
+
+
+def test_boost_converts_document_ids_as_evaluate_does(tmp_path: Path, make_qrels, make_run) -> None:
+    """The documents of a release are `doc1` and `doc2`, its judgements are for `1` and `2`."""
+    judged = tmp_path / "collection/snapshots/2022-06"
+    judged.mkdir(parents=True)
+    make_qrels([("q1", "2", 1)]).write_parquet(judged / "qrels.parquet")
+    ids = {"kind": ["document"] * 2, "id": ["1", "2"], "key": ["a", "b"]}
+    pl.DataFrame(ids).write_parquet(judged / "release_ids.parquet")
+    boosted = []
+    for name, documents in (("plain", ["1", "2", "3"]), ("prefixed", ["doc1", "doc2", "doc3"])):
+        write_run(make_run({"q1": documents}), tmp_path / f"{name}.txt")
+        out = tmp_path / f"{name}_boosted.txt"
+        arguments = ["boost", tmp_path / f"{name}.txt", judged / "qrels.parquet", "--out", out]
+        said = CliRunner().invoke(app, [*map(str, arguments), "--weight", "2"])
+        assert said.exit_code == 0, said.output
+        boosted.append(read_run(out, None).ranking)
+    assert boosted[1].equals(boosted[0])
+    assert boosted[1].select("doc_id", "score").rows() == [("2", 2.5), ("1", 1.0), ("3", 0.0)]

@@ -45,7 +45,7 @@ def test_a_snapshot_of_a_collection(tmp_path: Path) -> None:
 
 def test_wrong_tables(tmp_path: Path) -> None:
     path = snapshot(tmp_path)
-    with pytest.raises(UsageError, match="readable file"):
+    with pytest.raises(UsageError, match="expected a Parquet file, found none"):
         read_qrels(tmp_path / "absent.parquet")
     pl.DataFrame({"query_id": ["q"]}).write_parquet(path)
     with pytest.raises(FormatError, match="Parquet table with query_id, doc_id, grade"):

@@ -61,6 +61,40 @@ def test_a_damaged_table_is_refused(tmp_path: Path, text: str, message: str) -> 
         read_score_table(path)
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        "query_id;measure;score",
+        "qid,measure,value",
+        "query_id\tmeasure\tscore",
+        '"measure" "value"',
+    ],
+)
+def test_a_table_with_other_columns_is_refused(tmp_path: Path, header: str) -> None:
+    qrels, table = tmp_path / "2022-06.qrels", tmp_path / "s_2022-06.csv"
+    qrels.write_text(QRELS)
+    table.write_text(f"{header}\r\nq1 AP 0.5\r\n")
+    with pytest.raises(FormatError) as caught:
+        evaluate_paths({"2022-06": qrels}, [table], PARAMETERS)
+    assert str(caught.value) == (
+        f"{table}: expected `measure query value` as printed by trec_eval -q, or CSV with the "
+        f"columns query_id, measure and score, found the header {header!r}"
+    )
+
+
+def test_a_table_with_the_columns_in_another_order_is_refused(tmp_path: Path) -> None:
+    """The output of `ir_measures -q`."""
+    qrels, table = tmp_path / "2022-06.qrels", tmp_path / "s_2022-06.txt"
+    qrels.write_text(QRELS)
+    table.write_text("q1\tAP\t0.5\n")
+    with pytest.raises(UsageError) as caught:
+        evaluate_paths({"2022-06": qrels}, [table], PARAMETERS)
+    assert str(caught.value) == (
+        f"{table}: expected scores for AP, found no measures; expected `measure query value` as "
+        "printed by trec_eval -q, or CSV with the columns query_id, measure and score"
+    )
+
+
 def test_a_query_with_only_some_of_the_measures_is_refused(tmp_path: Path) -> None:
     qrels, table = tmp_path / "2022-06.qrels", tmp_path / "s_2022-06.eval"
     qrels.write_text(QRELS)

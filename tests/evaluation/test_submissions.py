@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from builder.collection.read import Snapshot
-from builder.errors import FormatError
+from builder.errors import FormatError, UsageError
 from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.checker import check_run, check_submissions
@@ -50,6 +50,27 @@ def test_a_zip_writes_nothing_elsewhere(tmp_path: Path, name: str) -> None:
     with pytest.raises(FormatError, match="inside the target folder"), extract_archives([path]):
         pass
     assert sorted(tmp_path.rglob("*")) == [path]
+
+
+def test_other_archives_are_named(tmp_path: Path) -> None:
+    path = archive(tmp_path / "team.zip", **{"bm25__inner_2022-06.zip": "PK"})
+    with pytest.raises(FormatError) as caught, extract_archives([path]):
+        pass
+    assert str(caught.value) == (
+        f"{path}: expected runs in the archive, found the archive 'bm25/inner_2022-06.zip'; unpack "
+        "both, and give the folder of the runs"
+    )
+    for name in ("runs.tar.gz", "bm25_2022-06.tgz", "runs/2022-06.zip"):
+        other = tmp_path / name
+        other.parent.mkdir(exist_ok=True)
+        other.write_bytes(b"x")
+        for given in {other, other if other.parent == tmp_path else other.parent}:
+            with pytest.raises(UsageError) as wrong:
+                assign_runs([given], ["2022-06"])
+            assert str(wrong.value) == (
+                f"{other}: expected a run, found an archive; unpack it (commands such as "
+                "`longeval evaluate` unpack only zip files that are named directly)"
+            )
 
 
 def test_a_bomb_and_a_damaged_zip_are_refused(tmp_path: Path) -> None:

@@ -277,6 +277,7 @@ CELLS: dict[str, tuple[tuple[str, Any], ...]] = {
         (f"{ONE} {TWO}", [ONE, TWO]),
         (json.dumps([ONE, TWO]), [ONE, TWO]),
         (f"['{ONE}', '{TWO}']", [ONE, TWO]),
+        (f"('{ONE}', '{TWO}')", [ONE, TWO]),
         (f"{{{ONE},{TWO}}}", [ONE, TWO]),
         ("", []),
         ("NULL", []),
@@ -292,6 +293,7 @@ CELLS: dict[str, tuple[tuple[str, Any], ...]] = {
     "clicks": (
         *(("", []), ("1", [1]), ("2 1", [2, 1]), ("[1]", [1]), ("[2, 1]", [2, 1]), ("0", [0])),
         *(("9", [9]), ("x", ["x"]), ("-1", ["-1"]), ("[(1, 'a')]", [[1, "a"]]), ("{1", "bad_list")),
+        ("(2, 1)", [2, 1]),
         *((TWO, [TWO]), ("[null]", [None]), ("None", []), ("\\N", None), ("['1']", [1])),
     ),
 }

@@ -18,7 +18,13 @@ TEXT = "\ufeffprix\u2028eau\r\nd'été\x0b\rà\x85b\n\n"
 LINES = ["prix\u2028eau", "d'été\x0b", "à\x85b", ""]
 
 
-@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def _compress_with_size(data: bytes) -> bytes:
+    """Compress data as pzstd does: a skippable frame with the size of the frame precedes it."""
+    frame = zstandard.compress(data)
+    return b"\x50\x2a\x4d\x18\x04\0\0\0" + len(frame).to_bytes(4, "little") + frame
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress, _compress_with_size])
 def test_lines_end_as_files_do(pack, tmp_path: Path) -> None:
     path = tmp_path / "list.txt"
     for text, lines in ((TEXT, LINES), (TEXT + "end", [*LINES, "end"]), ("", []), ("\n", [""])):

@@ -58,9 +58,9 @@ WITH first AS (
     SELECT p.* FROM pages AS p SEMI JOIN (FROM occurrences WHERE occurrence = 1) AS o
     ON p.file = o.file AND p.number = o.number
 )
-SELECT s.doc_id, s.title, s.text, t.text AS text_en
+SELECT s.doc_id, s.title, s.text, t.title AS title_en, t.text AS text_en
 FROM first AS s
-LEFT JOIN (SELECT doc_id, text FROM first WHERE NOT is_source) AS t USING (doc_id)
+LEFT JOIN (SELECT doc_id, title, text FROM first WHERE NOT is_source) AS t USING (doc_id)
 WHERE s.is_source ORDER BY s.doc_id
 """
 
@@ -198,7 +198,6 @@ class DocumentImporter:
                 [self._fetch_times.get(doc_id, 0) for doc_id in doc_ids],
                 dtype=pl.Int64,
             ),
-            title_en=pl.when(pl.col("text_en").is_not_null()).then(pl.lit("")),
             shown=pl.col("doc_id").is_in(judged_ids.implode()),
             sampled=pl.lit(value=True),
             truncated=pl.lit(value=False),

@@ -31,6 +31,7 @@ class SnapshotFiles:
         url_list: Text file with the URL of each document id.
         url_database: SQLite database with the URL of each document number.
         query_texts: SQLite database or text file with the queries of all snapshots.
+        number: Number that the release gives to the snapshot, such as 2 for `snapshot-2`.
     """
 
     name: str
@@ -40,6 +41,7 @@ class SnapshotFiles:
     url_list: Path | None = None
     url_database: Path | None = None
     query_texts: Path | None = None
+    number: int | None = None
 
     @property
     def paths(self) -> list[Path]:

@@ -15,8 +15,12 @@ from builder.collection.imports.files import (
     SnapshotFiles,
     parse_month,
     read_and_check_month,
+    relative_path,
     unknown_month_error,
 )
+from builder.collection.imports.lines import MAX_LINE_BYTES
+from builder.ingest.lines import read_line_blocks
+from builder.io.sources import Source
 
 EXPECTED_FILES = "French/Queries/*.tsv and French/Qrels/*.txt"
 KNOWN_MONTHS = {"publish": "2022-06", "a-short-july": "2022-07", "b-long-september": "2022-09"}
@@ -54,7 +58,7 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
             if month is not None:
                 snapshots[month].qrels.append(path)
     for snapshot in snapshots.values():
-        _drop_combined_files(snapshot)
+        _drop_combined_files(snapshot, root)
         snapshot.documents = {k: _prefer_trec_files(p, root) for k, p in snapshot.documents.items()}
     return snapshots
 
@@ -90,7 +94,7 @@ def _snapshot_month(language_folder: Path) -> str:
 def _add_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> None:
     language = LANGUAGE_FOLDERS[language_folder.name.lower()]
     parts = [part.lower() for part in path.relative_to(language_folder).parts]
-    if parts[0] == "queries" and re.search(rf"\.tsv{COMPRESSION_SUFFIX}$", parts[-1]):
+    if parts[0] == "queries" and re.fullmatch(rf"[^.].*\.tsv{COMPRESSION_SUFFIX}", parts[-1]):
         stem = parts[-1].partition(".")[0]
         split = stem if stem in ("train", "heldout") else "test"
         snapshot.queries.append((path, language, split))
@@ -115,10 +119,35 @@ def _is_in_json_folder(path: Path, root: Path) -> bool:
     return "json" in [folder.lower() for folder in folders]
 
 
-def _drop_combined_files(snapshot: SnapshotFiles) -> None:
+def _drop_combined_files(snapshot: SnapshotFiles, root: Path) -> None:
     """Drop query and qrels files that combine all splits if there is a separate file per split."""
-    splits = {split for _, _, split in snapshot.queries}
-    if splits & {"train", "heldout"}:
-        snapshot.queries = [q for q in snapshot.queries if q[2] in ("train", "heldout")]
+    if {split for _, _, split in snapshot.queries} & {"train", "heldout"}:
+        snapshot.queries = _drop_combined_queries(snapshot.queries, root)
     specific = [p for p in snapshot.qrels if p.name.partition(".")[0].lower() != "qrels"]
     snapshot.qrels = specific or snapshot.qrels
+
+
+def _drop_combined_queries(
+    queries: list[tuple[Path, str, str]], root: Path
+) -> list[tuple[Path, str, str]]:
+    """Drop query files of no split whose lines are all in other files of the same language.
+
+    The files of a split come first, so that their queries keep their split if a file repeats them.
+    """
+    kept = sorted(queries, key=lambda query: query[2] == "test")
+    lines = {path: _read_distinct_lines(path, root) for path, _, _ in queries}
+    unsplit = [query for query in queries if query[2] == "test"]
+    for query in sorted(unsplit, key=lambda query: -len(lines[query[0]])):
+        path, language, _ = query
+        others = [lines[p] for p, own, _ in kept if own == language and p != path]
+        if lines[path] <= set().union(*others):
+            kept.remove(query)
+    return kept
+
+
+def _read_distinct_lines(path: Path, root: Path) -> set[bytes | str | None]:
+    """Return the lines of a file that are not empty, and the fault of a damaged file."""
+    lines: set[bytes | str | None] = set()
+    for block in read_line_blocks(Source(path, relative_path(path, root)), MAX_LINE_BYTES):
+        lines.update(block.lines, [block.fault or b""])
+    return lines - {b""}

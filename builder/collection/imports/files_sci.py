@@ -58,6 +58,7 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
     """
     snapshots: dict[str, SnapshotFiles] = {}
     month_by_number = SNAPSHOT_MONTHS if _is_2026_release(root, files) else {}
+    numbers = {month: int(n) for n, month in month_by_number.items() if n.isdigit()}
     shared_query_files: list[Path] = []
     for path in files:
         kind = _file_kind(path)
@@ -82,6 +83,7 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
             k: _prefer_full_text_files(p, root) for k, p in snapshot.documents.items()
         }
         _rename_test_split(snapshot)
+        snapshot.number = numbers.get(snapshot.name)
     return snapshots
 
 

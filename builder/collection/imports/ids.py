@@ -118,15 +118,14 @@ def _parse_update_time(times_json: object, snapshots_json: object, snapshot: str
 
 
 def read_query_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield (query id, text) pairs from the SQLite database of a release.
+    """Yield (query id, text) pairs from the SQLite database of a release; NULL becomes "".
 
     Raises:
         FormatError: The file is not a SQLite database with the expected table.
     """
     sql = "SELECT id, query FROM queries ORDER BY id"
     for number, text in _query_sqlite(path, sql, "queries(id, query, ...)"):
-        if isinstance(text, str):
-            yield str(number), text
+        yield str(number), text if isinstance(text, str) else ""
 
 
 def _query_sqlite(path: Path, sql: str, expected_table: str) -> Iterator[tuple[object, ...]]:

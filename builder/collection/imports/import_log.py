@@ -33,6 +33,13 @@ class ImportLog:
         self._counts[file, kind] += count
         self._examples.setdefault((file, kind), (line, example[:EXAMPLE_LENGTH]))
 
+    def add_faults(self, other: "ImportLog") -> None:
+        """Add the rejects and irregularities of another log, but not the records it accepted."""
+        self.records_read += len(other._rejects)
+        self._rejects += other._rejects
+        self._counts.update(other._counts)
+        self._examples |= other._examples
+
     def write_tables(self, folder: Path) -> Ledger:
         """Write the tables `rejects` and `irregularities`; return the record counts as a ledger."""
         ledger = Ledger("records", rows_in=self.records_read)

@@ -35,12 +35,13 @@ def read_all_queries(
     return pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
 
 
-def read_shared_queries(path: Path | None, root: Path) -> pl.DataFrame:
-    """Read the queries that a release lists once for all snapshots.
+def read_shared_queries(path: Path | None, root: Path, log: ImportLog) -> pl.DataFrame:
+    """Read the queries that a release lists once for all snapshots; each id is unique.
 
     Args:
         path: SQLite database or text file (see `SnapshotFiles`); None returns an empty frame.
         root: Folder of the release.
+        log: Log to which rejects and irregularities are added.
 
     Raises:
         FormatError: The database cannot be read.
@@ -49,10 +50,11 @@ def read_shared_queries(path: Path | None, root: Path) -> pl.DataFrame:
         return pl.DataFrame(schema=QUERY_COLUMNS)
     name = relative_path(path, root)
     if path.suffix != ".db":
-        return read_queries(path, name, "train", ImportLog())
+        return _reject_repeated_queries(read_queries(path, name, "train", log), log)
     pairs = enumerate(read_query_texts(path), 1)
     rows = [(query_id, text.strip(), "train", name, number) for number, (query_id, text) in pairs]
     queries = pl.DataFrame(rows, schema=QUERY_COLUMNS, orient="row")
+    _reject_queries(queries.filter(text=""), "empty_query", log)
     return queries.filter(pl.col("text") != "")
 
 
@@ -78,10 +80,7 @@ def assign_query_keys(
     Returns:
         Queries with columns `query_id`, `text`, `split` and `text_key`, and the key of each id.
     """
-    unique = queries.unique("query_id", keep="first", maintain_order=True)
-    duplicates = queries.join(unique, on=["file", "line"], how="anti")
-    for query_id, file, line in duplicates.select("query_id", "file", "line").iter_rows():
-        log.add_reject("repeated_query_id", file, line, query_id)
+    unique = _reject_repeated_queries(queries, log)
     with_keys = unique.with_columns(
         text_key=pl.Series(query_text_keys(unique["text"].to_list()), dtype=pl.String)
     )
@@ -92,6 +91,34 @@ def assign_query_keys(
             query_id, *([text_key] if text_key else ()), *fallback_query_keys(query_id, id_scope)
         )
     return with_keys.select("text", "split", "text_key", "query_id"), keys
+
+
+def map_translations(
+    queries: pl.DataFrame, source_queries: pl.DataFrame, log: ImportLog
+) -> dict[str, str]:
+    """Return the English text of each query id; reject repeated ids and ids without an original.
+
+    Args:
+        queries: English queries.
+        source_queries: French queries.
+        log: Log to which rejects are added.
+    """
+    unique = _reject_repeated_queries(queries, log)
+    orphans = unique.join(source_queries, on="query_id", how="anti")
+    _reject_queries(orphans, "english_without_french", log)
+    return dict(unique.select("query_id", "text").rows())
+
+
+def _reject_repeated_queries(queries: pl.DataFrame, log: ImportLog) -> pl.DataFrame:
+    """Return the first query of each id, and reject the others."""
+    is_first = pl.col("query_id").is_first_distinct()
+    _reject_queries(queries.filter(~is_first), "repeated_query_id", log)
+    return queries.filter(is_first)
+
+
+def _reject_queries(queries: pl.DataFrame, reason: str, log: ImportLog) -> None:
+    for query_id, file, line in queries.select("query_id", "file", "line").iter_rows():
+        log.add_reject(reason, file, line, query_id)
 
 
 def map_ids_to_text_keys(queries: pl.DataFrame, id_scope: str) -> dict[str, str]:

@@ -14,7 +14,8 @@ from builder.collection.imports import files_2023, files_sci, files_web
 from builder.collection.imports.files import NON_DOCUMENT, SnapshotFiles, relative_path
 from builder.collection.imports.walk import ReleaseFiles
 from builder.errors import UsageError, suggest
-from builder.text.names import ENGLISH, FRENCH
+from builder.io.file_types import ARCHIVE_NAME
+from builder.text.names import ENGLISH, FRENCH, NUMBERED_SNAPSHOT
 
 SnapshotFinder = Callable[[Path, list[Path]], dict[str, SnapshotFiles]]
 
@@ -45,8 +46,6 @@ LAYOUTS = {
         files_web.find_web_snapshots, files_web.EXPECTED_FILES, True, True
     ),
 }
-ARCHIVE = re.compile(r"(?i)\.(?:zip|7z|rar|tar|tgz|tar\.\w+)$")
-"""File name of an archive, which must be unpacked before the import."""
 EXPORT_FILES = {"SHA256SUMS", "longeval-export.json"}
 """Names of the files that `longeval export` adds to every layout."""
 
@@ -71,6 +70,8 @@ def find_snapshots(
     snapshots = _find_snapshots_in_layout(release.root, files, layout)
     for snapshot in snapshots:
         _drop_duplicate_links(snapshot)
+        if snapshot.number is None:
+            snapshot.number = _number_in_paths(snapshot, release.root)
     _keep_source_language_queries(snapshots)
     return snapshots
 
@@ -100,7 +101,7 @@ def _find_snapshots_in_layout(root: Path, files: list[Path], layout: str) -> lis
         if matching_layouts
         else ""
     )
-    archives = [relative_path(path, root) for path in files if ARCHIVE.search(path.name)]
+    archives = [relative_path(path, root) for path in files if ARCHIVE_NAME.search(path.name)]
     if archives and not hint:
         hint = f"; unpack {', '.join(archives[:3])} first"
     expected_files = LAYOUTS[layout].expected_files
@@ -121,6 +122,13 @@ def _has_queries_in_layout(root: Path, files: list[Path], layout: str) -> bool:
         return any(snapshot.queries for snapshot in _list_snapshots(root, files, layout))
     except UsageError:
         return False
+
+
+def _number_in_paths(snapshot: SnapshotFiles, root: Path) -> int | None:
+    """Return N if the release calls a snapshot `snapshot-N`; None if its paths disagree."""
+    paths = (relative_path(path, root) for path in snapshot.paths)
+    numbers = {int(number) for path in paths for number in re.findall(NUMBERED_SNAPSHOT, path)}
+    return numbers.pop() if len(numbers) == 1 else None
 
 
 def _drop_duplicate_links(snapshot: SnapshotFiles) -> None:

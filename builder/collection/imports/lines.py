@@ -30,9 +30,9 @@ REPORTED_TEXT_FAULTS = (
 _GRADE = re.compile(r"([+-]?\d{1,4})(?:\.0{1,4})?", re.ASCII)
 """Integer grade, possibly written as a float such as `1.0`, which trec_eval also accepts."""
 _HEADER = re.compile(
-    r"(?i)(?:q|query|topic)?[ _-]?id\t(?:query|topic|text|title)(?:[ _-]?text)?\s*"
+    r"(?i)(?:q|query|topic)?[ _-]?id\t(?:query|topic|text|title)(?:[ _-]?text)?\s*(?:\t.*)?"
 )
-"""Header line of a query file."""
+"""Header line of a query file; it may name further columns."""
 CONTROL_CHARACTER = r"\p{Cc}"
 
 
@@ -62,10 +62,12 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
         query_id, tab, text = line.partition("\t")
         if number == 1 and _HEADER.fullmatch(line):
             log.add_reject("header_line", name, number)
-        elif tab and query_id.strip():
-            rows.append((query_id.strip(), text, split, name, number))
-        else:
+        elif not (tab and query_id.strip()):
             log.add_reject("no_tab", name, number)
+        elif "\t" in text.strip():
+            log.add_reject("extra_columns", name, number)
+        else:
+            rows.append((query_id.strip(), text, split, name, number))
     queries = pl.DataFrame(rows, schema=QUERY_COLUMNS, orient="row")
     _log_control_characters(queries, ("query_id",), log)
     for fault in REPORTED_TEXT_FAULTS:

@@ -8,7 +8,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,8 @@ MAX_DOCUMENT_BYTES = 64 * 2**20
 """Maximum size of a document in bytes."""
 _DOCNO = re.compile(rb"<DOCNO>\s*([^<>\s]{1,200})\s*</DOCNO>")
 _DOCID = re.compile(rb"<DOCID>\s*([^<>\s]{1,200})\s*</DOCID>")
+_NEXT_DOCUMENT = re.compile(rb"\n<DOC>\s*<DOCNO>")
+"""Start of a document; a `<DOC>` without a `<DOCNO>` may be part of a text."""
 _JSON_SEPARATORS = re.compile(r"[\s,\[\]\ufeff]*")
 """Characters between values, including the brackets and commas of an array."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -85,11 +87,11 @@ def _parse_trec_documents(
         buffer = remainder + chunk
         start, scanned = 0, max(0, len(remainder) - len(b"</DOC>"))
         for end in _find_document_end_tags(buffer, scanned):
-            number += 1
+            *unfinished, record = _split_at_document_starts(buffer[start : end.start()])
+            _reject_unfinished_documents(unfinished, name, number, log)
+            number += len(unfinished) + 1
             log.records_read += 1
-            document = _parse_trec_document(
-                buffer[start : end.start()], number, is_markup_escaped=is_markup_escaped
-            )
+            document = _parse_trec_document(record, number, is_markup_escaped=is_markup_escaped)
             if isinstance(document, str):
                 log.add_reject(document, name, number)
             else:
@@ -101,11 +103,26 @@ def _parse_trec_documents(
             log.records_read += 1
             log.add_reject("document_too_long", name, number + 1)
     if b"<DOC>" in remainder:
-        log.records_read += 1
-        log.add_reject("document_without_end", name, number + 1)
+        _reject_unfinished_documents(_split_at_document_starts(remainder), name, number, log)
     elif has_content and not number:
         log.records_read += 1
         log.add_reject("unknown_document_format", name, 1)
+
+
+def _split_at_document_starts(record: bytes) -> list[bytes]:
+    """Split the bytes before an end tag where a document starts before the previous one ended."""
+    first = max(0, record.find(b"<DOC>"))
+    starts = [match.start() for match in _NEXT_DOCUMENT.finditer(record, first)]
+    return [record[start:end] for start, end in pairwise([0, *starts, len(record)])]
+
+
+def _reject_unfinished_documents(
+    unfinished: list[bytes], name: str, number: int, log: ImportLog
+) -> None:
+    """Reject documents without an end tag that follow document `number` of a file."""
+    log.records_read += len(unfinished)
+    for position in range(number + 1, number + 1 + len(unfinished)):
+        log.add_reject("document_without_end", name, position)
 
 
 def _find_document_end_tags(buffer: bytes, start: int) -> Iterator[re.Match[bytes]]:
@@ -193,7 +210,7 @@ def _extract_title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
     Returns:
         None if all fields are missing, or a field is neither a string nor a list of strings.
     """
-    names = ("contents",) if "contents" in record else ("title", *SCIENTIFIC_TEXT_FIELDS)
+    names = ("title", *(("contents",) if "contents" in record else SCIENTIFIC_TEXT_FIELDS))
     found = [_join_texts(record.get(name)) for name in names]
     if None in found or all(record.get(name) is None for name in names):
         return None

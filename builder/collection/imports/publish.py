@@ -162,11 +162,13 @@ def _build_definition(
 def _describe_snapshot(snapshot: SnapshotFiles, root: Path) -> dict[str, Any]:
     start = date.fromisoformat(f"{snapshot.name}-01" if len(snapshot.name) == 7 else snapshot.name)
     days = monthrange(start.year, start.month)[1] if len(snapshot.name) == 7 else 1
+    number = {} if snapshot.number is None else {"number": snapshot.number}
     return {
         "name": snapshot.name,
         "start": start.isoformat(),
         "end": (start + timedelta(days=days)).isoformat(),
         "release": {relative_path(path, root): sha256(path) for path in snapshot.paths},
+        **number,
     }
 
 

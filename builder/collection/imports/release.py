@@ -10,6 +10,7 @@ import orjson
 from builder.collection import layout as collection_layout
 from builder.collection.export.markup import NOT_ESCAPED
 from builder.collection.imports.files import SnapshotFiles
+from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.judged import read_shared_queries
 from builder.collection.imports.layouts import LAYOUTS, detect_source_language
 from builder.collection.imports.origin import Release
@@ -130,10 +131,13 @@ def _write_snapshots(
 ) -> None:
     """Write the tables of every snapshot to `folder`, and fill in `ledgers` and `row_counts`.
 
-    Both mappings are keyed by snapshot name.
+    Both mappings are keyed by snapshot name. Faults of the shared queries are logged once, in the
+    first snapshot.
     """
-    texts = read_shared_queries(snapshots[0].query_texts, release.root)
+    shared_log = ImportLog()
+    texts = read_shared_queries(snapshots[0].query_texts, release.root, shared_log)
     snapshot_queries = [read_snapshot_queries(release, snapshot, texts) for snapshot in snapshots]
+    snapshot_queries[0].log.add_faults(shared_log)
     stable_query_keys = map_stable_query_ids(release, snapshot_queries, texts)
     for snapshot, queries in zip(snapshots, snapshot_queries, strict=True):
         snapshot_folder = collection_layout.snapshot_folder(folder, snapshot.name)

@@ -16,6 +16,7 @@ from builder.collection.imports.judged import (
     build_qrels_table,
     build_queries_table,
     map_ids_to_text_keys,
+    map_translations,
     read_all_queries,
     read_judged_query_ids,
     read_unique_qrels,
@@ -73,8 +74,7 @@ def read_snapshot_queries(
     other_queries = read_all_queries(snapshot, release.root, other_language, log)
     has_source = source_queries.height > 0
     queries = source_queries if has_source else other_queries
-    translated = other_queries.unique("query_id", keep="first") if has_source else None
-    translations = {} if translated is None else dict(translated.select("query_id", "text").rows())
+    translations = map_translations(other_queries, source_queries, log) if has_source else {}
     table, keys = assign_query_keys(queries, id_scope, log)
     text_keys = map_ids_to_text_keys(queries, id_scope)
     return SnapshotQueries(table, keys, text_keys, translations, log)

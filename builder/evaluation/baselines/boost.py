@@ -29,7 +29,8 @@ def qrel_boost(
 
     Raises:
         UsageError: There are no judgements, or the weight is negative.
-        DataError: The judgements contain nulls or duplicates, or judge no query of the run.
+        DataError: The judgements contain nulls or duplicates, or judge no query of the run, or none
+            of its documents for the same query.
     """
     if not judgements or weight < 0:
         raise UsageError(
@@ -46,6 +47,11 @@ def qrel_boost(
         raise DataError(
             f"qrel boost: no query of run {run.tag} has judgements in the earlier snapshots; "
             "expected the same query ids in all snapshots"
+        )
+    if earlier.join(run.ranking, on=_PAIR, how="semi").is_empty():
+        raise DataError(
+            f"qrel boost: no document of run {run.tag} was judged for the same query in the "
+            "earlier snapshots; expected the same document ids in all snapshots"
         )
     prior = (
         earlier.filter(pl.col("grade") >= 0)

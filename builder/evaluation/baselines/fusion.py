@@ -31,7 +31,7 @@ def reciprocal_rank_fusion(
 
     Raises:
         UsageError: There are no runs, or k is negative.
-        DataError: A run has no query in common with the first one.
+        DataError: A run has no query in common with the first one, or no document with any before.
     """
     if not runs or k < 0:
         raise UsageError(
@@ -43,6 +43,11 @@ def reciprocal_rank_fusion(
             raise DataError(
                 f"rank fusion: runs {runs[0].tag} and {run.tag} have no query in common; "
                 "expected runs for the same snapshot, with the same query ids"
+            )
+        if run.ranking.join(fused, on="doc_id", how="semi").is_empty():
+            raise DataError(
+                f"rank fusion: run {run.tag} has no document in common with the runs before it; "
+                "expected runs for the same snapshot, with the same document ids"
             )
         other = run.ranking.select(*_PAIR, _reciprocal_rank_column(f"share_{number}", k))
         fused = fused.join(other, on=_PAIR, how="full", coalesce=True)

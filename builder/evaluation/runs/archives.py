@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from builder.errors import FormatError
+from builder.io.file_types import ARCHIVE_NAME
 from builder.trec.bounded import MAX_BYTES, size_limit_error
 
 _CHUNK = 2**20
@@ -27,7 +28,7 @@ def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Itera
 
     Raises:
         FormatError: An archive is damaged, encrypted or too large, or the path of a member leads
-            outside the target folder.
+            outside the target folder, or a member is an archive.
     """
     if not any(map(_is_zip_archive, paths)):
         yield list(paths)
@@ -60,6 +61,12 @@ def _extract_archive(path: Path, folder: Path, max_bytes: int) -> Path:
                     )
                 if member.is_dir() or "__MACOSX" in name.parts:
                     continue
+                if ARCHIVE_NAME.search(name.name):
+                    raise FormatError(
+                        f"expected runs in the archive, found the archive {str(name)!r}; unpack "
+                        "both, and give the folder of the runs",
+                        path,
+                    )
                 if member.flag_bits & 1:
                     raise FormatError(
                         "expected an archive without a password, found an encrypted one",

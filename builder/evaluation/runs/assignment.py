@@ -4,8 +4,9 @@ The snapshot is taken from the file name or, if that names none, from the neares
 does. The system is the file name without snapshot and extensions or, if nothing remains, the name
 of the folder:
 `bm25/2022-06.txt.gz`, `bm25_2022-06.run`, `2022-06/bm25.txt` and `bm25/2022-06/run.txt.gz` (the
-layout of LongEval submissions) are all runs of `bm25` for 2022-06. `snapshot-2` (the naming of
-LongEval 2026) is the second snapshot of the collection.
+layout of LongEval submissions) are all runs of `bm25` for 2022-06; the date may also be written as
+`2022_06` or `202206`. `snapshot-2` (the naming of LongEval 2026) is the snapshot with this number;
+see `numbering`.
 """
 
 import os
@@ -16,15 +17,26 @@ from itertools import pairwise
 from pathlib import Path
 
 from builder.errors import UsageError
-from builder.text.names import to_valid_unicode
+from builder.evaluation.runs.numbering import number_names
+from builder.io.file_types import ARCHIVE_NAME
+from builder.text.names import NUMBERED_SNAPSHOT, to_valid_unicode
+from schemas import SNAPSHOT_PATTERN
 
 _EXTENSIONS = re.compile(r"(\.(txt|run|trec|res|eval|csv|tsv|gz|zst|zstd))+$", re.IGNORECASE)
 _SEPARATORS = " ._-+"
 GENERIC_NAME = "run"
 """Name, without extensions, of all run files in LongEval submissions."""
-_MONTH = re.compile(r"(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?!\d)")
+_DATE_SEPARATORS = ("-", "_", "")
+_MONTH = re.compile(
+    r"(?<!\d)(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-\d\d)?|_(?:0[1-9]|1[0-2])(?:_\d\d)?"
+    r"|(?:0[1-9]|1[0-2]))(?!\d)"
+)
+_MONTH_NAMES = (
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+)
+_MONTH_NAME = re.compile(rf"(?<![a-z])(?:{_MONTH_NAMES})(?![a-z])", re.IGNORECASE)
 CHECKED_PARTS = 3
-"""Number of trailing path components that must not name a month other than the snapshot."""
+"""Number of trailing path components that must not name a snapshot other than those known."""
 _LANGUAGE = re.compile(r"[a-z]{2}")
 _IGNORED = re.compile(r"\..*|.*~|.*\.(ya?ml|md|json|html|pdf)", re.IGNORECASE)
 """Names of files and folders that are not runs, such as `ir-metadata.yml` and backups."""
@@ -45,7 +57,9 @@ class RunFile:
     path: Path
 
 
-def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile]:
+def assign_runs(
+    paths: Sequence[Path], snapshots: Sequence[str], numbers: Mapping[str, int] | None = None
+) -> list[RunFile]:
     """Determine the system and the snapshot of every run file from its path.
 
     Args:
@@ -53,21 +67,29 @@ def assign_runs(paths: Sequence[Path], snapshots: Sequence[str]) -> list[RunFile
             hidden files, backups and files with extensions such as `.md` or `.yml`.
         snapshots: Names of the snapshots of the collection. If there is only one, its name may
             be missing from the paths.
+        numbers: Number of each snapshot in paths such as `snapshot-2`; snapshots may be missing.
+            None: see `numbering.number_names`.
 
     Returns:
         Run files, sorted by system and snapshot.
 
     Raises:
-        UsageError: A path names no snapshot, several snapshots or no system; a folder contains no
-            runs; or two files are runs of the same system for the same snapshot.
+        UsageError: A file is an archive; a path names no snapshot, several snapshots, an unknown
+            snapshot or no system; a folder contains no runs; or two files are runs of the same
+            system for the same snapshot.
     """
     files = [file for path in paths for file in _list_run_files(path)]
     if not files:
         raise UsageError("expected at least one run file, found none")
-    patterns = {
-        name: _snapshot_pattern(name, number) for number, name in enumerate(sorted(snapshots), 1)
-    }
-    runs = sorted(_assign_run(file, patterns) for file in dict.fromkeys(files))
+    for file in files:
+        if ARCHIVE_NAME.search(file.name) and file.is_file():
+            raise UsageError(
+                f"{file}: expected a run, found an archive; unpack it (commands such as `longeval "
+                "evaluate` unpack only zip files that are named directly)"
+            )
+    numbers = number_names(snapshots) if numbers is None else numbers
+    patterns = {name: _snapshot_pattern(name, numbers.get(name)) for name in sorted(snapshots)}
+    runs = sorted(_assign_run(file, patterns, numbers) for file in dict.fromkeys(files))
     for first, second in pairwise(runs):
         if (first.system, first.snapshot) == (second.system, second.snapshot):
             raise UsageError(
@@ -117,10 +139,14 @@ def _contains_folder(folder: Path, other: Path) -> bool:
     return other.resolve().is_relative_to(folder.resolve())
 
 
-def _assign_run(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
+def _assign_run(
+    path: Path, patterns: Mapping[str, re.Pattern[str]], numbers: Mapping[str, int]
+) -> RunFile:
     stem = _EXTENSIONS.sub("", to_valid_unicode(path.name))
     parts = [stem, *reversed(path.parts[:-1])]
-    for part in parts:
+    for depth, part in enumerate(parts):
+        if depth < CHECKED_PARTS:
+            _reject_other_number(path, part, patterns, numbers)
         named = [name for name, pattern in patterns.items() if pattern.search(part)]
         if len(named) > 1:
             raise UsageError(f"{path}: {part!r} names several snapshots: {', '.join(named)}")
@@ -131,29 +157,57 @@ def _assign_run(path: Path, patterns: Mapping[str, re.Pattern[str]]) -> RunFile:
                 system = _system_name_from_parents(path, pattern)
             return RunFile(system or _system_name_from_folder(path, pattern), named[0], path)
     if len(patterns) == 1:
-        _reject_other_month(
-            path, [part for part in parts[:CHECKED_PARTS] if part not in "/."], patterns
-        )
-        return RunFile(stem, next(iter(patterns)), path)
+        (snapshot,) = patterns
+        _reject_other_month(path, parts[:CHECKED_PARTS], snapshot)
+        return RunFile(stem, snapshot, path)
     raise UsageError(
         f"{path}: expected the name of a snapshot ({', '.join(patterns)}) in the file or folder "
         "name, as in bm25/2022-06.txt or bm25_2022-06.txt" + _missing_file_hint(path)
     )
 
 
-def _reject_other_month(path: Path, parts: Sequence[str], snapshots: Iterable[str]) -> None:
-    """Raise an error if a path names a month that is not a snapshot of the collection.
+def _reject_other_number(
+    path: Path, part: str, snapshots: Iterable[str], numbers: Mapping[str, int]
+) -> None:
+    """Raise an error if a path component such as `snapshot-4` has the number of no snapshot.
+
+    Raises:
+        UsageError: The path component has another number.
+    """
+    for found in re.finditer(NUMBERED_SNAPSHOT, part):
+        if int(found[1]) not in numbers.values():
+            known = [
+                f"{name} (snapshot-{numbers[name]})" if name in numbers else name
+                for name in snapshots
+            ]
+            raise _other_snapshot_error(path, part, found[0], known)
+
+
+def _reject_other_month(path: Path, parts: Sequence[str], snapshot: str) -> None:
+    """Raise an error if a path names a month other than that of the only snapshot.
+
+    Names of months, such as `july`, are only looked for in the file name, the first of the parts.
 
     Raises:
         UsageError: A path component names another month.
     """
     for part in parts:
         if other := _MONTH.search(part):
-            raise UsageError(
-                f"{path}: {part!r} names the month {other[0]}, but the only snapshot is "
-                f"{', '.join(snapshots)}; omit the file, or rename it if it is not a run of "
-                f"{other[0]}"
-            )
+            raise _other_snapshot_error(path, part, other[0], [snapshot])
+    if not re.fullmatch(SNAPSHOT_PATTERN, snapshot):
+        return
+    month = _MONTH_NAMES.split("|")[int(snapshot[5:7]) - 1]
+    for found in _MONTH_NAME.finditer(parts[0]):
+        if found[0].lower() != month:
+            raise _other_snapshot_error(path, parts[0], found[0], [snapshot])
+
+
+def _other_snapshot_error(path: Path, part: str, found: str, known: Sequence[str]) -> UsageError:
+    snapshots = "the snapshots are" if len(known) > 1 else "the only snapshot is"
+    return UsageError(
+        f"{path}: {part!r} names {found}, but {snapshots} {', '.join(known)}; omit the file, or "
+        f"rename it if it is not a run of {found}"
+    )
 
 
 def _missing_file_hint(path: Path) -> str:
@@ -181,7 +235,12 @@ def _strip_snapshot(pattern: re.Pattern[str], name: str) -> str:
     return "_".join(part for part in parts if part)
 
 
-def _snapshot_pattern(snapshot: str, number: int) -> re.Pattern[str]:
+def _snapshot_pattern(snapshot: str, number: int | None) -> re.Pattern[str]:
     """Compile a pattern that finds a snapshot's number or date in a path."""
-    date = rf"(?<!\d){re.escape(snapshot)}(?!\d|-\d\d(?!\d))"
-    return re.compile(rf"{date}|(?<![a-z\d])snapshot[-_]?{number}(?!\d)", re.IGNORECASE)
+    separators = _DATE_SEPARATORS if re.fullmatch(SNAPSHOT_PATTERN, snapshot) else ("-",)
+    names = [
+        rf"(?<!\d){re.escape(snapshot.replace('-', s))}(?!\d|{s}\d\d(?!\d))" for s in separators
+    ]
+    if number is not None:
+        names.append(rf"(?<![a-z\d])snapshot[-_]?0*{number}(?!\d)")
+    return re.compile("|".join(names), re.IGNORECASE)

@@ -30,6 +30,10 @@ SNIFF_BYTES = 2**16
 """Number of bytes read to detect the format from the first line."""
 SUMMARY_ID = "all"
 """Query id that trec_eval prints for means over all queries."""
+EXPECTED = (
+    "`measure query value` as printed by trec_eval -q, or CSV with the columns query_id, measure "
+    "and score"
+)
 _MEASURE = re.compile(rb"[A-Za-z][\w.]*")
 
 
@@ -47,7 +51,13 @@ def is_score_table(path: Path) -> bool:
             line = first_nonblank_line(stream.read(SNIFF_BYTES).removeprefix(BYTE_ORDER_MARK))
     except OSError:
         return False  # the reader of runs reports the error
-    return _is_csv_header(line) or (len(line.split()) == 3 and _MEASURE.match(line) is not None)
+    return _is_header(line) or (len(line.split()) == 3 and _MEASURE.match(line) is not None)
+
+
+def _is_header(line: bytes) -> bool:
+    """Return whether a line is the header of a table of scores, of any separator and names."""
+    names = {name.strip('" ') for name in re.split(r"[,;\s]", line.decode(errors="replace"))}
+    return "measure" in names and not names.isdisjoint(("score", "value"))
 
 
 def _is_csv_header(line: bytes) -> bool:
@@ -68,11 +78,11 @@ def read_score_table(path: Path) -> pl.DataFrame:
             measure.
     """
     data = read_decompressed_bytes(path, MAX_BYTES)
-    frame = (
-        _parse_csv(path)
-        if _is_csv_header(first_nonblank_line(data))
-        else _parse_trec_eval(data, path)
-    )
+    line = first_nonblank_line(data)
+    if _is_header(line) and not _is_csv_header(line):
+        found = line[:80].decode(errors="replace").strip()
+        raise FormatError(f"expected {EXPECTED}, found the header {found!r}", path)
+    frame = _parse_csv(path) if _is_csv_header(line) else _parse_trec_eval(data, path)
     table = frame.sort("query_id", "measure")
     repeated = table.filter(pl.struct("query_id", "measure").is_duplicated())
     if repeated.height:
@@ -129,7 +139,7 @@ def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
     known = set(table["measure"])
     for measure in scorer.measures:
         if str(measure) not in known:
-            found = ", ".join(sorted(known)) or "no measures"
+            found = ", ".join(sorted(known)) or f"no measures; expected {EXPECTED}"
             raise UsageError(f"{path}: expected scores for {measure}, found {found}")
     wide = queries.join(
         table.pivot("measure", index="query_id", values="score"),

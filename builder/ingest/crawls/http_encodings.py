@@ -13,8 +13,8 @@ from typing import NamedTuple
 import brotli  # type: ignore[import-untyped]
 import zstandard
 
-from builder.ingest.decompression import GZIP, ZSTD
 from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError
+from builder.io.file_types import GZIP, ZSTD
 
 ZLIB_OR_GZIP = zlib.MAX_WBITS + 32
 """`wbits` value that makes zlib detect a zlib or gzip header automatically."""

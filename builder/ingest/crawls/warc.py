@@ -1,7 +1,8 @@
 """Reads the fetches in plain or compressed WARC archives, and continues after damaged parts.
 
 Input: a WARC file. Output: each record as its number and its fetch or reject reason. Only
-responses, revisits, resources and conversions are numbered; other record types are skipped.
+responses, revisits, resources, conversions and continuations are numbered; other record types are
+skipped.
 `warc_record` converts a record to a fetch, `warc_recovery` finds the next record after damage, and
 `fetches` parses the bodies.
 """

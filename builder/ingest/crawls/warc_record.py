@@ -2,7 +2,8 @@
 
 Input: a WARC record whose body has not been read. Output: a `FetchedDocument` with the undecoded
 body. Records that become fetches are HTTP responses, resources (pages without an HTTP header) and
-conversions (extracted text, as in WET files). Revisits have no body and are rejected.
+conversions (extracted text, as in WET files). Revisits have no body and are rejected, and so are
+the later segments of a segmented record.
 """
 
 import re
@@ -17,17 +18,12 @@ from fastwarc.warc import WarcRecord, WarcRecordType
 
 from builder.ingest.crawls.dates import parse_date
 from builder.ingest.crawls.fetches import BodyType, FetchedDocument
-from builder.ingest.decompression import GZIP, ZSTD
 from builder.ingest.rejects import RECORD_TOO_LARGE, RejectError, value_or_reject_reason
+from builder.io.file_types import GZIP, ZSTD
 from builder.parameters import CrawlParameters
 
 HTML_TYPES, TEXT_TYPE = ("text/html", "application/xhtml+xml"), "text/plain"
-NON_FETCH_TYPES = (
-    WarcRecordType.warcinfo
-    | WarcRecordType.request
-    | WarcRecordType.metadata
-    | WarcRecordType.continuation
-)
+NON_FETCH_TYPES = WarcRecordType.warcinfo | WarcRecordType.request | WarcRecordType.metadata
 """Record types that are skipped: they become neither pages nor rejects."""
 DAY_OF_YEAR = re.compile(r"(\d{4})-(\d\d)-(\d{1,3}T\d\d:\d\d:\d\d(?:Z|[+-]\d{4}))", re.ASCII)
 HTTP_LENGTH = re.compile(r"\s*(\d{1,18})\s*", re.ASCII)
@@ -66,13 +62,18 @@ def _read_fetch(record: WarcRecord, params: CrawlParameters) -> FetchedDocument:
     """Convert a response, resource or conversion record to a fetch.
 
     Raises:
-        RejectError: the record is not a fetch of an HTML page or text, is too large, or has no
-            valid time.
+        RejectError: the record is not a fetch of an HTML page or text, is not the first segment of
+            a page, is too large, or has no valid time.
     """
     if record.record_type in (WarcRecordType.unknown, WarcRecordType.no_type):
         raise RejectError("bad_header")
     if record.record_type == WarcRecordType.revisit:
         raise RejectError("revisit")
+    if record.record_type == WarcRecordType.continuation or _segment_number(record) not in (
+        "",
+        "1",
+    ):
+        raise RejectError("segmented_record")
     if record.record_type == WarcRecordType.response:
         return _read_response(record, params)
     media_type, charset = _content_type(record)
@@ -122,8 +123,14 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> FetchedDocume
 
 
 def _is_truncated(record: WarcRecord, body: bytes) -> bool:
-    """Whether a record has a `WARC-Truncated` header or a body shorter than `Content-Length`."""
-    return bool(record.headers.get("WARC-Truncated")) or len(body) < record.content_length
+    """Whether a record is marked as truncated or segmented, or has a body that is too short."""
+    is_marked = bool(record.headers.get("WARC-Truncated") or _segment_number(record))
+    return is_marked or len(body) < record.content_length
+
+
+def _segment_number(record: WarcRecord) -> str:
+    """Return the `WARC-Segment-Number` of a record; empty if the record is not segmented."""
+    return (record.headers.get("WARC-Segment-Number") or "").strip()
 
 
 def _is_shorter_than_sent(body: bytes, headers: Mapping[str, str]) -> bool:

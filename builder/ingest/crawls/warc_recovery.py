@@ -15,7 +15,8 @@ from typing import IO, NamedTuple
 
 import zstandard
 
-from builder.ingest.decompression import GZIP, ZSTD
+from builder.ingest.zstd_dictionary import DICTIONARY_FRAME
+from builder.io.file_types import GZIP, ZSTD, ZSTD_START
 
 WARC_MAGIC = b"WARC/"
 RECORD_BOUNDARY = re.compile(rb"\r?\n\r?\n(?=WARC/\d\.\d{1,2}\r?\n)")
@@ -176,12 +177,15 @@ def _is_truncated(data: mmap.mmap, record_offset: int, body_length: int) -> bool
 
 def _starts_with_record_signature(data: bytes) -> bool:
     """Whether bytes start with the signature of a WARC record, or are a prefix of a signature."""
-    starts = (WARC_MAGIC, *MEMBER_MAGIC.values())
+    starts = (WARC_MAGIC, *MEMBER_MAGIC.values(), DICTIONARY_FRAME)
     return bool(data) and (data.startswith(WARC_MAGIC) or any(s.startswith(data) for s in starts))
 
 
 def is_compressed_as_one_stream(file: IO[bytes]) -> bool:
     """Whether an archive was compressed as one stream instead of record by record.
+
+    An archive that starts with a skippable frame counts as one stream, because its records may need
+    the dictionary in this frame.
 
     Args:
         file: A non-empty archive.
@@ -189,7 +193,7 @@ def is_compressed_as_one_stream(file: IO[bytes]) -> bool:
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         magic = _member_magic(data)
         if magic is None:
-            return False
+            return ZSTD_START.match(data) is not None
         head = b"".join(islice(_decompress_member(data, 0, magic), HEADER_CHUNKS))
         header, length = HEADER_END.search(head), CONTENT_LENGTH.search(head)
         if header is None or length is None or length.end() > header.end():

@@ -30,8 +30,11 @@ ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 JOINED_ITEMS = re.compile(r"(?i)[|;,\s](?:https?://|www\.)|^[0-9]+\s*(?:[|;,]|\s[0-9])[|;,\s0-9]*$")
 """Matches an item that consists of several URLs or numbers, because the list has a different
 separator than configured. The pattern is also valid in Polars."""
-BRACKETS = {"[": ("]", PYTHON_ITEM), "{": ("}", POSTGRES_ITEM)}
+BRACKETS = {"[": ("]", PYTHON_ITEM), "(": (")", PYTHON_ITEM), "{": ("}", POSTGRES_ITEM)}
 """Maps each opening bracket to its closing bracket and the pattern of an item."""
+BRACKETED_LIST = re.compile(r"[\[{]|\((?:\s*['\"(]|[\d\s,]*\)\Z)")
+"""Matches the start of a bracketed list. A parenthesis may also start an id, such as `(DE-627)12`;
+it starts a tuple if a quote or parenthesis follows, or if the tuple contains only numbers."""
 
 
 def parse_lists_stored_as_text(record: Record, params: LogParameters) -> Record | str:
@@ -77,7 +80,7 @@ def parse_list_cell(cell: str, separator: str) -> list[Any]:
     text = cell.strip()
     if text in NULLS:
         return []
-    if text[:1] not in BRACKETS:
+    if not BRACKETED_LIST.match(text):
         items = [item for part in text.split(separator) if (item := part.strip())]
         if any(map(JOINED_ITEMS.search, items)):
             raise RejectError("bad_list")

@@ -10,6 +10,7 @@ import pytest
 import zstandard
 
 from builder.ingest.crawls.formats import read_pages
+from builder.ingest.zstd_dictionary import MAX_DICTIONARY_BYTES, create_decompressor
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.limits import Limits
@@ -58,12 +59,24 @@ def _gzip(data: bytes) -> bytes:
 
 
 PAGES, TEXTS = [_record(n) for n in range(RECORDS)], [_text(n) for n in range(RECORDS)]
+DICTIONARY = zstandard.train_dictionary(2048, PAGES * 20)
+
+
+def _with_dictionary(dictionary: bytes) -> Archive:
+    """An archive of frames that need a dictionary, which is in a skippable frame at its start."""
+    start = b"\x5d\x2a\x4d\x18" + len(dictionary).to_bytes(4, "little") + dictionary
+    records = _packed(PAGES, zstandard.ZstdCompressor(dict_data=DICTIONARY).compress)
+    return Archive(start + records.data, [len(start) + end for end in records.ends or ()])
+
+
 ARCHIVES = {
     "a.warc": _packed(PAGES, bytes),
     "a.warc.gz": _packed(PAGES, _gzip),
     "one.warc.gz": Archive(_gzip(b"".join(PAGES)), None),
     "a.warc.zst": _packed(PAGES, zstandard.compress),
     "a.wet": _packed(TEXTS, bytes),
+    "dictionary.warc.zst": _with_dictionary(DICTIONARY.as_bytes()),
+    "packed.warc.zst": _with_dictionary(zstandard.compress(DICTIONARY.as_bytes())),
     "one.wet.zst": Archive(zstandard.compress(b"".join(TEXTS)), None),
 }
 
@@ -149,3 +162,33 @@ def test_a_large_page_that_was_cut_is_no_wrong_length(tmp_path: Path) -> None:
     blocks = list(read_pages(source, Interval(0, 2**33), params, Limits(tmp_path, threads=1)))
     rejects = [reject for block in blocks for reject in block.rejects]
     assert rejects == [(1, "record_too_large"), (2, "file_truncated")]
+
+
+@pytest.mark.parametrize("dictionary", [b"\x37\xa4\x30\xec" + b"rubbish " * 9, b"\x28\xb5\x2f\xfd"])
+def test_a_damaged_dictionary_is_damage(tmp_path: Path, dictionary: bytes) -> None:
+    data = _with_dictionary(dictionary).data
+    assert _read(tmp_path, "a.warc.zst", data) == ([], [(1, "file_damaged")], 1)
+
+
+def test_other_frames_at_the_start_are_skipped(tmp_path: Path) -> None:
+    """The program pzstd writes the size of each frame before it."""
+    data = b"".join(PAGES)
+    frames = map(zstandard.compress, (data[:999], data[999:]))
+    packed = b"".join(
+        b"\x50\x2a\x4d\x18\x04\0\0\0" + b"%04d" % len(frame) + frame for frame in frames
+    )
+    pages, rejects, _ = _read(tmp_path, "a.warc.zst", packed)
+    assert (len(pages), rejects) == (RECORDS, [])
+
+
+def test_a_dictionary_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    size = (MAX_DICTIONARY_BYTES + 1).to_bytes(4, "little")
+    bomb = zstandard.ZstdCompressor().compress(bytes(MAX_DICTIONARY_BYTES + 1))
+    plain = tmp_path / "plain.zst"
+    plain.write_bytes(b"\x5d\x2a\x4d\x18" + size)
+    packed = tmp_path / "packed.zst"
+    packed.write_bytes(b"\x5d\x2a\x4d\x18" + len(bomb).to_bytes(4, "little") + bomb)
+    frame = zstandard.ZstdCompressor(dict_data=DICTIONARY).compress(PAGES[0])
+    for path in (plain, packed):
+        with pytest.raises(zstandard.ZstdError, match="Dictionary mismatch"):
+            create_decompressor(path).decompress(frame)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builder.ingest.crawls.http_encodings import BROTLI_CHUNK, DECODERS, decode_body
-from builder.ingest.decompression import GZIP
 from builder.ingest.rejects import RejectError
+from builder.io.file_types import GZIP
 
 BODY = b"<html><body>" + b"Bonjour le monde. " * 200 + b"</body></html>"
 MOST = 10**6

@@ -2,6 +2,7 @@
 
 import gzip
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,31 @@ def test_urls_in_other_encodings(tmp_path: Path, url: bytes, expected: str) -> N
     page = read(tmp_path, url=url)
     assert isinstance(page, RawPage)
     assert page.url == expected
+
+
+def _segment(kind: str, number: int, block: bytes) -> bytes:
+    head = (
+        f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Date: 2022-06-03T08:00:00Z\r\n"
+        "WARC-Target-URI: https://a.example/1\r\n"
+        "Content-Type: application/http; msgtype=response\r\n"
+        f"WARC-Segment-Number: {number}\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    return head.encode() + block + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize("later", ["continuation", "response"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_segments(tmp_path: Path, later: str, pack: Callable[[bytes], bytes]) -> None:
+    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + HTML
+    segments = [
+        _segment("response", 1, http[:90]),
+        _segment(later, 2, http[90:100]),
+        _segment(later, 3, http[100:]),
+    ]
+    path = tmp_path / "c.warc"
+    path.write_bytes(b"".join(map(pack, segments)))
+    params = CrawlParameters()
+    batch = FetchBatch("c.warc", tuple(read_archive_fetches(Source(path, "c.warc"), params)))
+    (_, page), *rest = parse_batch(batch, Limits(tmp_path, threads=1), params)
+    assert is_truncated(page)
+    assert rest == [(2, "segmented_record"), (3, "segmented_record")]

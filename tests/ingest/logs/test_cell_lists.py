@@ -31,6 +31,13 @@ from tests.ingest.logs.log_files import read_impressions
         ("[1 2  13]", [1, 2, 13]),
         ("[1, 'a']", [1, "a"]),
         ("[('12', 'works'), (7, 'author',)]", [["12", "works"], [7, "author"]]),
+        ("('a b', \"c\")", ["a b", "c"]),
+        ("( 'a', )", ["a"]),
+        ("(('a', 1), ('b', 2))", [["a", 1], ["b", 2]]),
+        ("(1, 3)", [1, 3]),
+        ("()", []),
+        ("(DE-627)12 (DE-627)7", ["(DE-627)12", "(DE-627)7"]),
+        ("(1)2 (1)3", ["(1)2", "(1)3"]),
         ("[True, False, None]", [True, False, None]),
         ("[( 'a' )]", [["a"]]),
         ("{}", []),
@@ -67,6 +74,9 @@ def test_lists(cell: str, items: list[object]) -> None:
         "{a}b}",
         "[()]",
         "[(1, 2]",
+        "('a', 'b'",
+        "('a', b)",
+        "('a'] ",
         "[((1,),)]",
         "[Truer]",
         "http://a|http://b",
@@ -117,20 +127,27 @@ def test_a_table_written_by_pandas(tmp_path: Path) -> None:
         f'0,eau,"{urls}",[1]',
         f"""1,pain,"['{urls[0]}' '{urls[1]}']","[1 2]\"""",
         '2,sel,"{' + ",".join(urls) + '}",{2}',
-        f'3,sel,"{json.dumps(urls).replace(chr(34), chr(34) * 2)}","[""{urls[1]}""]"',
+        f'3,sel,"{tuple(urls)}","(2,)"',
+        f'4,sel,"{json.dumps(urls).replace(chr(34), chr(34) * 2)}","[""{urls[1]}""]"',
     ]
     path = tmp_path / "log.csv"
     path.write_text("\n".join(rows) + "\n")
     found = list(read_impressions(Source(path, "log.csv"), None, LogParameters()))
     batches = [batch for records in found for batch in [records.impressions]]
     pages = [row for batch in batches for row in batch.to_pylist()]
-    assert [page["results"] for page in pages] == [urls] * 4
-    assert [page["clicks"] for page in pages] == [[1], [1, 2], [2], [2]]
+    assert [page["results"] for page in pages] == [urls] * 5
+    assert [page["clicks"] for page in pages] == [[1], [1, 2], [2], [2], [2]]
 
 
 def test_unterminated_tuple_parses_in_linear_time() -> None:
     """A million spaces: a pattern that tries them twice over would take hours."""
-    for cell in ("[('a'" + " " * 10**6, "[('a'," + "'b', " * 10**5, "[(" + "1," * 10**5 + ";"):
+    for cell in (
+        "[('a'" + " " * 10**6,
+        "('a'" + " " * 10**6,
+        "[('a'," + "'b', " * 10**5,
+        "[(" + "1," * 10**5 + ";",
+    ):
         with pytest.raises(RejectError, match="bad_list"):
             parse_list_cell(cell, " ")
+    assert parse_list_cell("(" + " 1" * 10**6, " ")[1:] == ["1"] * 10**6
     assert parse_list_cell("[('a'" + " " * 10**6 + ")]", " ") == [["a"]]

@@ -1,0 +1,54 @@
+"""Determines the number of each snapshot, which run paths such as `bm25/snapshot-2` refer to.
+
+If an imported release numbers its snapshots, as that of LongEval 2026 does, these numbers count,
+also if only some snapshots were imported. The same applies to names such as `snapshot-2.qrels`.
+In all other collections, `snapshot-2` is the second snapshot.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from builder.collection import layout
+from builder.collection.manifest_schema import read_manifest
+from builder.runtime.publisher import MANIFEST
+from builder.text.names import NUMBERED_SNAPSHOT
+
+
+def number_snapshots(folders: Mapping[str, Path]) -> dict[str, int]:
+    """Return the number of each snapshot, by name.
+
+    Args:
+        folders: Folder of each snapshot, by name.
+
+    Returns:
+        Numbers of the release; snapshots to which it gives none are missing. If it numbers no
+        snapshot: positions in chronological order.
+
+    Raises:
+        FormatError: The manifest of the collection is malformed.
+    """
+    versions = {
+        folder.absolute().parent.parent
+        for name, folder in folders.items()
+        if folder.absolute() == layout.snapshot_folder(folder.absolute().parent.parent, name)
+    }
+    stated = {
+        snapshot["name"]: snapshot["number"]
+        for version in versions
+        if (version / MANIFEST).is_file()
+        for snapshot in read_manifest(version / MANIFEST)["definition"]["snapshots"]
+        if snapshot.get("number") is not None
+    }
+    if not stated:
+        return number_names(folders)
+    return {name: number for name, number in stated.items() if name in folders}
+
+
+def number_names(names: Iterable[str]) -> dict[str, int]:
+    """Return the numbers in names such as `snapshot-2`, or else the positions of the names."""
+    ordered = sorted(names)
+    found = {
+        name: int(match[1]) for name in ordered if (match := re.search(NUMBERED_SNAPSHOT, name))
+    }
+    return found or {name: number for number, name in enumerate(ordered, 1)}
