@@ -54,6 +54,7 @@ CHECK_ROWS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "overlaps_agree": ("/changes", {"kind": "queries"}),
     "filter_is_the_same": ("/changes", {"kind": "queries", "status": "gone"}),
     "topics_are_the_same": ("/changes", {"kind": "queries"}),
+    "queries_are_spelled_alike": ("/changes", {"kind": "queries"}),
     "floors_stand": ("/queries", {"sort": "least"}),
     "pages_stay": ("/changes", {"kind": "documents", "status": "removed"}),
     "hosts_are_crawled": ("/changes", {"kind": "documents", "status": "removed"}),

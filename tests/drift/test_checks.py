@@ -467,44 +467,6 @@ def test_pages_that_do_not_mention_the_query() -> None:
         assert attachment.check_query_mentions(connection).is_construction is found
 
 
-def test_languages() -> None:
-    french, mixed = crawl(200), [*crawl(170), *crawl(200, language="en")[170:]]
-    english = crawl(2200, language="en")[2000:]
-    new = [row | {"text_hash": "0" * 32} for row in mixed]
-    assert pages.check_languages(holding(french, french)).is_construction is False
-    assert pages.check_languages(holding(french, new)) == Outcome(
-        True,
-        "0.0 % of documents before and 15.0 % after are not in the main language 'fr': the "
-        "language filter changed",
-        {
-            "main": "fr",
-            "documents_from": 200,
-            "documents_to": 200,
-            "foreign_from": 0,
-            "foreign_to": 30,
-            "unchanged": 0,
-            "relabelled": 0,
-        },
-    )
-    for before, after, found in (
-        (40, 140, True),
-        (41, 200, None),
-        (40, 60, False),
-        (140, 40, True),
-    ):
-        texts = [
-            [*crawl(2000 - n), *({**row, "text_hash": "0" * 32} for row in english[:n])]
-            for n in (before, after)
-        ]
-        outcome = pages.check_languages(holding(*texts))
-        assert outcome.is_construction is found
-        assert (": either the language filter or" in outcome.evidence) == (found is None)
-        assert outcome.evidence.endswith(": the language filter changed") == (found is True)
-    relabelled = pages.check_languages(holding(french, mixed))
-    assert "30 of 200 unchanged texts were assigned another language" in relabelled.evidence
-    assert pages.check_languages(holding(crawl(9), crawl(9))).is_construction is None
-
-
 def test_repeated_texts() -> None:
     repeated = crawl(150)
     for n in range(40):
@@ -583,9 +545,27 @@ def test_pages_that_keep_their_text(unchanged: int, found: bool | None) -> None:
     assert outcome.evidence == says + (
         ": texts are extracted differently, or all were edited" if found is None else ""
     )
-    assert outcome.numbers == {"common": 100, "unchanged": unchanged}
+    assert outcome.numbers == {"common": 100, "unchanged": unchanged, "shorter": 0, "longer": 0}
     few = texts.check_unchanged_texts(holding([], [], rows[:99]))
     assert few == Outcome(None, "fewer than 100 documents are in both snapshots")
+
+
+@pytest.mark.parametrize(("shorter", "found"), [(50, False), (51, None)])
+def test_pages_that_lose_all_but_a_paragraph(shorter: int, found: bool | None) -> None:
+    """Texts of one paragraph stay the same, and the others become shorter by different lengths."""
+    rows = [
+        change(n, status="updated", text_changed=True, tokens_from=90, tokens_to=80 - n)
+        if n < shorter
+        else change(n, status="unchanged", text_changed=False, tokens_from=90, tokens_to=90)
+        for n in range(100)
+    ]
+    outcome = texts.check_unchanged_texts(holding([], [], rows))
+    assert outcome.is_construction is found
+    if found is None:
+        assert outcome.evidence == (
+            "49 of 100 common pages have the same text, 51 became shorter and 0 longer: either "
+            "texts are extracted differently, or most pages were edited alike"
+        )
 
 
 def test_addresses_of_another_form() -> None:

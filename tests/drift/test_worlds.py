@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from builder.drift.checks import attachment, grading, lists, scoring, selection, thresholds
+from builder.drift.checks.outcome import Outcome
 from schemas import Qrels, Queries
 from tests.drift.worlds import Rules, World, asked, compare, frame, query
 
@@ -167,6 +168,41 @@ def test_a_topic_that_vanishes_as_others_fade_is_not_called_struck(
     assert outcome.is_construction is expected
     topics = [topic["topic"] for topic in outcome.numbers.get("topics", [])]
     assert topics == (["ski"] if expected else [])
+
+
+@pytest.mark.parametrize("direction", ["added", "removed"])
+def test_a_news_event_does_not_change_the_topics(direction: str) -> None:
+    """Eight queries on avian flu are new, or gone again; `vaccin grippe` is in both snapshots."""
+    calm = [*((f"q{n}", f"t{n % 20}", 100) for n in range(60)), ("rare", "t0", 5)]
+    calm.append(("vaccin grippe", "grippe", 100))
+    event = [*calm, *((f"grippe aviaire {n}", "grippe", 150) for n in range(8))]
+    pair = (calm, event) if direction == "added" else (event, calm)
+    with compare(*map(asked_times, pair)) as connection:
+        outcome = selection.check_topics(connection)
+    change = {"topic": "grippe", "direction": direction, "safe": 9, "taken": 8}
+    assert outcome == Outcome(
+        None,
+        "8 of 9 queries of the topic 'grippe' that were frequent enough to be in both snapshots "
+        f"were {direction}, but both snapshots have queries of every such topic: either interest "
+        "or the aliases of topics changed",
+        {"topics": [change]},
+    )
+
+
+def test_a_struck_topic_is_named_next_to_a_news_event() -> None:
+    """Of `ski`, no query is left: the event on another topic does not hide that."""
+    kept = [*((f"q{n}", f"t{n % 20}", 100) for n in range(60)), ("rare", "t0", 5)]
+    kept.append(("vaccin grippe", "grippe", 100))
+    before = [*kept, *((f"ski {n}", "ski", 150) for n in range(5))]
+    after = [*kept, *((f"grippe aviaire {n}", "grippe", 150) for n in range(8))]
+    with compare(asked_times(before), asked_times(after)) as connection:
+        outcome = selection.check_topics(connection)
+    assert outcome == Outcome(
+        True,
+        "5 of 5 queries of the topic 'ski' that were frequent enough to be in both snapshots were "
+        "removed: the topics changed, unless interest changed more than twentyfold",
+        {"topics": [{"topic": "ski", "direction": "removed", "safe": 5, "taken": 5}]},
+    )
 
 
 @pytest.mark.parametrize(

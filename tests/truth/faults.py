@@ -33,14 +33,14 @@ OBJECTS = ("the old bridge", "every morning", "a quiet street", "the new school"
 
 
 def add_english(world: World, draw: Draw) -> None:
-    """The crawl has as many English pages as 30 % of its French ones."""
-    for number in range(len(world.crawl) * 3 // 10):
+    """The crawl has an English page for every second French one, on the same hosts."""
+    for number in range(len(world.crawl) // 2):
         sentences = [
             f"{draw.choice(ENGLISH)} {draw.choice(VERBS)} {draw.choice(OBJECTS)} with number {n}."
             for n in (draw.randrange(10**6) for _ in range(12))
         ]
         first = world.crawl[number]
-        url = f"https://www.english.example/page-{number}"
+        url = f"https://{host_of(first['url'])}/english/page-{number}"
         new = {"url": url, "title": f"Page {number}", "text": " ".join(sentences)}
         world.crawl.append({**first, **new})
 

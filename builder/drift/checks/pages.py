@@ -1,9 +1,8 @@
 """Checks that pages were collected and parsed by the same rules.
 
-The rules affect the languages of pages, texts shared by several pages, edits of the same length on
-many pages, and the keyed sample (pages selected by a hash of their ids). Site owners can cause such
-changes too, but not on most hosts at once (see `hosts`). Unchanged pages and pages in both
-snapshots serve as controls.
+The rules affect texts shared by several pages, edits of the same length on many pages, and the
+keyed sample (pages selected by a hash of their ids). Site owners can cause such changes too, but
+not on most hosts at once (see `hosts`). Pages in both snapshots serve as controls.
 """
 
 import duckdb
@@ -28,14 +27,6 @@ MIN_DOCUMENTS = 100
 MIN_SHARE_DIFFERENCE = 0.05
 """Minimum relevant difference between the shares of two snapshots; smaller ones count as noise."""
 
-MAX_FOREIGN_SHARE_IF_FILTERED = 0.02
-"""Maximum share of documents in foreign languages that indicates a language filter. It is above 0
-because language identification makes errors."""
-
-MAX_RELABELED_SHARE = 0.01
-"""Maximum share of unchanged texts whose language label may differ although language
-identification did not change."""
-
 MIN_UNIFORM_SHARE = 0.3
 """Minimum share of common pages whose length changed by the same number of words that indicates a
 change of text extraction."""
@@ -43,30 +34,6 @@ change of text extraction."""
 DETECTABLE_UNIFORM_EDIT = (
     f"the same change of length on {format_share(MIN_UNIFORM_SHARE)} of common pages"
 )
-
-LANGUAGES = """
-WITH
-main AS (
-    SELECT language FROM (FROM documents_from UNION ALL FROM documents_to)
-    WHERE language IS NOT NULL GROUP BY language ORDER BY count(*) DESC, language LIMIT 1
-)
-SELECT
-    (SELECT language FROM main) AS main,
-    (SELECT count(*) FROM documents_from) AS documents_from,
-    (SELECT count(*) FROM documents_to) AS documents_to,
-    (SELECT count(*) FROM documents_from, main WHERE documents_from.language <> main.language)
-        AS foreign_from,
-    (SELECT count(*) FROM documents_to, main WHERE documents_to.language <> main.language)
-        AS foreign_to
-"""
-
-RELABELED_TEXTS = """
-SELECT
-    count(*) AS unchanged,
-    count(*) FILTER (f.language IS DISTINCT FROM t.language) AS relabelled
-FROM documents_from AS f JOIN documents_to AS t
-    ON f.doc_id = t.doc_id AND f.text_hash = t.text_hash
-"""
 
 REPEATED_TEXTS = """
 WITH texts AS (SELECT text_hash, count(*) AS pages FROM documents_{side} GROUP BY text_hash)
@@ -126,38 +93,6 @@ SELECT count(*) AS common, count(*) FILTER (f.sampled <> t.sampled) AS changed,
        count(*) FILTER (NOT (f.sampled AND t.sampled)) AS outside
 FROM documents_from AS f JOIN documents_to AS t USING (doc_id)
 """
-
-
-def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the shares of foreign-language documents, and the languages of unchanged texts."""
-    numbers = fetch_single_row(connection, LANGUAGES) | fetch_single_row(
-        connection, RELABELED_TEXTS
-    )
-    if (
-        numbers["main"] is None
-        or min(numbers["documents_from"], numbers["documents_to"]) < MIN_DOCUMENTS
-    ):
-        return undecided_outcome(
-            f"fewer than {MIN_DOCUMENTS} documents, or no document has a language"
-        )
-    if numbers["relabelled"] > MAX_RELABELED_SHARE * numbers["unchanged"]:
-        says = (
-            f"{numbers['relabelled']:,} of {numbers['unchanged']:,} unchanged texts were assigned "
-            "another language: language identification changed"
-        )
-        return Outcome(True, says, numbers)
-    before, after = (
-        (numbers[f"foreign_{side}"], numbers[f"documents_{side}"]) for side in ("from", "to")
-    )
-    comparison = ShareComparison(before, after, MIN_SHARE_DIFFERENCE)
-    says = (
-        f"{format_share(comparison.shares[0])} of documents before and "
-        f"{format_share(comparison.shares[1])} after are not in the main language "
-        f"{numbers['main']!r}"
-    )
-    if not comparison.is_changed or min(comparison.shares) <= MAX_FOREIGN_SHARE_IF_FILTERED:
-        return compare_shares(comparison, says, "the language filter changed", numbers)
-    return Outcome(None, f"{says}: either the language filter or the web changed", numbers)
 
 
 def check_repeated_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -226,11 +161,6 @@ def check_sample_membership(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 CHECKS = (
-    Check(
-        "languages_stand",
-        "Are languages identified and filtered by the same rule?",
-        check_languages,
-    ),
     Check(
         "repeated_texts_stand", "Are repeated texts handled by the same rule?", check_repeated_texts
     ),

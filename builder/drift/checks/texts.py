@@ -31,6 +31,9 @@ MIN_UNCHANGED_SHARE = 0.02
 MIN_SHARE_DIFFERENCE = 0.05
 """Minimum relevant difference between the shares of two snapshots; smaller ones count as noise."""
 
+MAX_SAME_DIRECTION_SHARE = 0.5
+"""Maximum share of common pages that independent edits make shorter, or longer, at once."""
+
 LENGTH_TOLERANCE = 0.01
 """Maximum relative difference between two text lengths that count as equal."""
 
@@ -65,7 +68,11 @@ FROM heaps
 """
 
 UNCHANGED_TEXTS = """
-SELECT count(*) AS common, count(*) FILTER (NOT text_changed) AS unchanged
+SELECT
+    count(*) AS common,
+    count(*) FILTER (NOT text_changed) AS unchanged,
+    count(*) FILTER (tokens_to < tokens_from) AS shorter,
+    count(*) FILTER (tokens_to > tokens_from) AS longer
 FROM document_changes WHERE status IN ('updated', 'unchanged')
 """
 
@@ -188,11 +195,15 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check that some texts are unchanged, as expected for pages that nobody edits."""
+    """Check that some texts are unchanged, and that most did not become shorter, or longer."""
     numbers = fetch_single_row(connection, UNCHANGED_TEXTS)
     if numbers["common"] < MIN_COMMON_PAGES:
         return undecided_outcome(f"fewer than {MIN_COMMON_PAGES} documents are in both snapshots")
     says = f"{numbers['unchanged']:,} of {numbers['common']:,} common pages have the same text"
+    if max(numbers["shorter"], numbers["longer"]) > MAX_SAME_DIRECTION_SHARE * numbers["common"]:
+        lengths = f"{numbers['shorter']:,} became shorter and {numbers['longer']:,} longer"
+        reason = "either texts are extracted differently, or most pages were edited alike"
+        return Outcome(None, f"{says}, {lengths}: {reason}", numbers)
     if numbers["unchanged"] >= MIN_UNCHANGED_SHARE * numbers["common"]:
         sees = f"an edit of more than {format_share(1 - MIN_UNCHANGED_SHARE)} of common pages"
         return Outcome(False, says, numbers, sees)

@@ -1,0 +1,157 @@
+"""Checks that languages were identified and filtered by the same rule.
+
+Unchanged texts show whether identification changed. A language filter decides which pages are in a
+snapshot: if it changed, pages in foreign languages were added or removed, on most hosts that have
+such pages. A single site that starts or ends has the same effect on its own pages only, and a page
+in both snapshots that changed its language did not meet another filter.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+import duckdb
+
+from builder.drift.checks.hosts import MIN_HOSTS, MIN_PAGES, count_changed_hosts
+from builder.drift.checks.outcome import (
+    Check,
+    Outcome,
+    ShareComparison,
+    compare_shares,
+    fetch_single_row,
+    format_share,
+    undecided_outcome,
+)
+
+MIN_DOCUMENTS = 100
+"""Minimum number of documents for a comparison."""
+
+MIN_SHARE_DIFFERENCE = 0.05
+"""Minimum relevant difference between the shares of two snapshots; smaller ones count as noise."""
+
+MAX_FOREIGN_SHARE_IF_FILTERED = 0.02
+"""Maximum share of documents in foreign languages that indicates a language filter. It is above 0
+because language identification makes errors."""
+
+MAX_RELABELED_SHARE = 0.01
+"""Maximum share of unchanged texts whose language label may differ although language
+identification did not change."""
+
+LANGUAGES = """
+WITH
+main AS (
+    SELECT language FROM (FROM documents_from UNION ALL FROM documents_to)
+    WHERE language IS NOT NULL GROUP BY language ORDER BY count(*) DESC, language LIMIT 1
+)
+SELECT
+    (SELECT language FROM main) AS main,
+    (SELECT count(*) FROM documents_from) AS documents_from,
+    (SELECT count(*) FROM documents_to) AS documents_to,
+    (SELECT count(*) FROM documents_from, main WHERE documents_from.language <> main.language)
+        AS foreign_from,
+    (SELECT count(*) FROM documents_to, main WHERE documents_to.language <> main.language)
+        AS foreign_to
+"""
+
+RELABELED_TEXTS = """
+SELECT
+    count(*) AS unchanged,
+    count(*) FILTER (f.language IS DISTINCT FROM t.language) AS relabelled
+FROM documents_from AS f JOIN documents_to AS t
+    ON f.doc_id = t.doc_id AND f.text_hash = t.text_hash
+"""
+
+CHANGED_LANGUAGES = """
+SELECT count(*) AS changed_language
+FROM documents_{more} AS m JOIN documents_{less} AS l USING (doc_id)
+WHERE m.language <> $main AND l.language IS NOT DISTINCT FROM $main
+"""
+"""SQL query that counts the pages of both snapshots that are foreign in only one of them."""
+
+FOREIGN_PAGES_BY_HOST = """
+WITH
+foreign_hosts AS (
+    SELECT DISTINCT {host} AS host
+    FROM (FROM documents_from UNION ALL FROM documents_to) WHERE language <> $main
+),
+common AS (SELECT doc_id FROM documents_from SEMI JOIN documents_to USING (doc_id))
+SELECT {host} AS host, count(*) AS pages,
+       count(*) FILTER (language <> $main AND common.doc_id IS NULL) AS part
+FROM documents_{side} LEFT JOIN common USING (doc_id)
+WHERE {host} IN (FROM foreign_hosts) GROUP BY ALL
+"""
+"""SQL query that counts, for each host with foreign pages in any snapshot, its foreign pages that
+only one snapshot has."""
+
+
+def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the shares of foreign-language documents, and the languages of unchanged texts."""
+    numbers = fetch_single_row(connection, LANGUAGES) | fetch_single_row(
+        connection, RELABELED_TEXTS
+    )
+    if (
+        numbers["main"] is None
+        or min(numbers["documents_from"], numbers["documents_to"]) < MIN_DOCUMENTS
+    ):
+        return undecided_outcome(
+            f"fewer than {MIN_DOCUMENTS} documents, or no document has a language"
+        )
+    if numbers["relabelled"] > MAX_RELABELED_SHARE * numbers["unchanged"]:
+        says = (
+            f"{numbers['relabelled']:,} of {numbers['unchanged']:,} unchanged texts were assigned "
+            "another language: language identification changed"
+        )
+        return Outcome(True, says, numbers)
+    return _compare_foreign_shares(connection, numbers)
+
+
+def _compare_foreign_shares(
+    connection: duckdb.DuckDBPyConnection, numbers: dict[str, Any]
+) -> Outcome:
+    comparison = _create_comparison(numbers)
+    says = (
+        f"{format_share(comparison.shares[0])} of documents before and "
+        f"{format_share(comparison.shares[1])} after are not in the main language "
+        f"{numbers['main']!r}"
+    )
+    if not comparison.is_changed:
+        return compare_shares(comparison, says, "", numbers)
+    more, less = ("to", "from") if comparison.side_with_larger_share == "to" else ("from", "to")
+    main = {"main": numbers["main"]}
+    sql = CHANGED_LANGUAGES.format(more=more, less=less)
+    numbers |= fetch_single_row(connection, sql, main)
+    rest = numbers | {f"foreign_{more}": numbers[f"foreign_{more}"] - numbers["changed_language"]}
+    if not _create_comparison(rest).is_changed:
+        reason = (
+            f"{numbers['changed_language']:,} pages of both snapshots are in it in only one of "
+            "them: either their texts or language identification changed"
+        )
+        return Outcome(None, f"{says}; {reason}", numbers)
+    if min(comparison.shares) > MAX_FOREIGN_SHARE_IF_FILTERED:
+        return Outcome(None, f"{says}: either the language filter or the web changed", numbers)
+    hosts = count_changed_hosts(connection, FOREIGN_PAGES_BY_HOST, comparison, main)
+    if hosts.most_hosts_changed:
+        return Outcome(True, f"{says}: the language filter changed", numbers)
+    numbers |= asdict(hosts)
+    reason = (
+        f"many such pages were {'added' if more == 'to' else 'removed'} on {hosts.hosts_changed:,} "
+        f"of {hosts.hosts:,} hosts that have any such page, and {MIN_PAGES} pages in each "
+        "snapshot: sites may be the cause"
+    )
+    sees = f"a change on more than half of at least {MIN_HOSTS} hosts"
+    return Outcome(None, f"{says}; {reason}", numbers, sees)
+
+
+def _create_comparison(numbers: dict[str, Any]) -> ShareComparison:
+    before, after = (
+        (numbers[f"foreign_{side}"], numbers[f"documents_{side}"]) for side in ("from", "to")
+    )
+    return ShareComparison(before, after, MIN_SHARE_DIFFERENCE)
+
+
+CHECKS = (
+    Check(
+        "languages_stand",
+        "Are languages identified and filtered by the same rule?",
+        check_languages,
+    ),
+)

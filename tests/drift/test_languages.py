@@ -1,0 +1,128 @@
+"""The language filter: named where most hosts show its change, undecided where sites may be why."""
+
+import pytest
+
+from builder.drift.checks.languages import check_languages
+from builder.drift.checks.outcome import Outcome
+from tests.drift.worlds import Rows, holding, page
+
+
+def crawl(hosts: int = 10, of_each: int = 20, *, folder: str = "", language: str = "fr") -> Rows:
+    """Pages of hosts `site0.fr` to `site9.fr`."""
+    return [
+        page(f"https://site{n % hosts}.fr/{folder}{n}", "", f"{folder}{n}", language=language)
+        for n in range(hosts * of_each)
+    ]
+
+
+def in_english(rows: Rows, *, text: str = "") -> Rows:
+    """The same pages in English, and with another text if one is given."""
+    return [page(r["url"], "", f"{text}{r['text']}", language="en") for r in rows]
+
+
+def numbers(
+    foreign: tuple[int, int], documents: tuple[int, int], **values: int
+) -> dict[str, object]:
+    return {
+        "main": "fr",
+        "documents_from": documents[0],
+        "documents_to": documents[1],
+        "foreign_from": foreign[0],
+        "foreign_to": foreign[1],
+        "relabelled": 0,
+    } | values
+
+
+def test_a_filter_that_is_switched_off_or_on() -> None:
+    french, english = crawl(), crawl(of_each=3, folder="en/", language="en")
+    assert check_languages(holding(french, french)).is_construction is False
+    assert check_languages(holding(french, french + english)) == Outcome(
+        True,
+        "0.0 % of documents before and 13.0 % after are not in the main language 'fr': the "
+        "language filter changed",
+        numbers((0, 30), (200, 230), unchanged=200, changed_language=0),
+    )
+    assert check_languages(holding(french + english, french)).is_construction is True
+    assert check_languages(holding(crawl(9, 1), crawl(9, 1))).is_construction is None
+
+
+def test_hosts_without_foreign_pages_do_not_count() -> None:
+    """Of 40 hosts, five have English pages."""
+    french = crawl(40, 10)
+    english = crawl(5, 10, folder="en/", language="en")
+    assert check_languages(holding(french, french + english)).is_construction is True
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"), [(40, 140, True), (41, 200, None), (40, 60, False)]
+)
+def test_a_snapshot_with_foreign_pages_was_not_filtered(
+    before: int, after: int, found: bool | None
+) -> None:
+    french, english = crawl(of_each=200), crawl(folder="en/", language="en")
+    months = [french[: 2000 - n] + english[:n] for n in (before, after)]
+    for pair in (months, months[::-1]):
+        outcome = check_languages(holding(*pair))
+        assert outcome.is_construction is found
+        assert outcome.evidence.endswith(": the language filter changed") == (found is True)
+        assert (": either the language filter or" in outcome.evidence) == (found is None)
+
+
+def test_unchanged_texts_in_another_language() -> None:
+    french = crawl()
+    outcome = check_languages(holding(french, french[:170] + in_english(french[170:])))
+    assert outcome.is_construction is True
+    assert outcome.evidence == (
+        "30 of 200 unchanged texts were assigned another language: language identification changed"
+    )
+
+
+@pytest.mark.parametrize("is_later", [True, False])
+def test_a_site_that_writes_in_english(*, is_later: bool) -> None:
+    """Its pages are in both snapshots: no filter let them in or kept them out."""
+    french = crawl()
+    site = [row for row in french if row["url"].startswith("https://site0.")]
+    english = [row for row in french if row not in site] + in_english(site, text="new ")
+    shares, foreign = ("0.0 % of documents before and 10.0 %", (0, 20))
+    if not is_later:
+        shares, foreign = ("10.0 % of documents before and 0.0 %", (20, 0))
+    pair = (french, english) if is_later else (english, french)
+    assert check_languages(holding(*pair)) == Outcome(
+        None,
+        f"{shares} after are not in the main language 'fr'; 20 pages of both snapshots are in it "
+        "in only one of them: either their texts or language identification changed",
+        numbers(foreign, (200, 200), unchanged=180, changed_language=20),
+    )
+
+
+def test_a_menu_that_changes_the_language_of_all_foreign_pages() -> None:
+    """All English pages got a French menu, so that none is in English any more."""
+    french, english = crawl(), crawl(of_each=3, folder="en/", language="en")
+    menu = [page(r["url"], "", f"accueil {r['text']}") for r in french + english]
+    outcome = check_languages(holding(french + english, menu))
+    assert outcome.is_construction is None
+    assert outcome.evidence == (
+        "13.0 % of documents before and 0.0 % after are not in the main language 'fr'; 30 pages of "
+        "both snapshots are in it in only one of them: either their texts or language "
+        "identification changed"
+    )
+
+
+@pytest.mark.parametrize(("hosts", "changed"), [(1, 0), (4, 4)])
+def test_english_sites_that_begin_or_end(hosts: int, changed: int) -> None:
+    """One site that is all in English, or four with a French and an English part."""
+    french = crawl()
+    english = crawl(hosts, 20, folder="en/", language="en")
+    if not changed:
+        english = [row | {"url_key": "https://english.fr/"} for row in english]
+    says = f"are not in the main language 'fr'; many such pages were %s on {changed} of {changed} "
+    says += "hosts that have any such page, and 3 pages in each snapshot: sites may be the cause"
+    for pair, direction in (
+        ((french, french + english), "added"),
+        ((french + english, french), "removed"),
+    ):
+        outcome = check_languages(holding(*pair))
+        assert outcome.is_construction is None
+        assert outcome.evidence.endswith(says % direction)
+        assert outcome.numbers["hosts"] == outcome.numbers["hosts_changed"] == changed
+        assert outcome.detectable == "a change on more than half of at least 5 hosts"

@@ -1,0 +1,74 @@
+"""Logs that are used twice, and logs whose queries are spelled differently."""
+
+from typing import Any
+
+import pytest
+
+from builder.drift.checks.logs import check_logs_differ, check_spelling
+from builder.drift.checks.outcome import Outcome
+from schemas import Qrels, Queries
+from tests.drift.worlds import Rows, compare, frame, qrel, query
+
+
+def asking(before: Rows, after: Rows) -> Any:
+    return compare(
+        (frame(before, Queries), frame([], Qrels)), (frame(after, Queries), frame([], Qrels))
+    )
+
+
+def judging(before: Rows, after: Rows) -> Any:
+    return compare(
+        (frame([], Queries), frame(before, Qrels)), (frame([], Queries), frame(after, Qrels))
+    )
+
+
+def judged(count: int = 60, **values: Any) -> Rows:
+    return [qrel(f"q {n % 7}", f"p{n}", n % 3, **{"clicks": n % 5} | values) for n in range(count)]
+
+
+def test_a_log_that_is_used_twice() -> None:
+    """The later crawl lacks ten pages, which the log of both months shows."""
+    assert check_logs_differ(judging(judged(70), judged())) == Outcome(
+        True,
+        "60 of 60 common pairs have the same numbers of impressions and clicks: one log was used "
+        "for both snapshots",
+        {"pairs": 60, "equal": 60},
+    )
+
+
+def test_logs_of_two_months() -> None:
+    other = [*judged(59), qrel("q 3", "p59", 1, clicks=9)]
+    assert check_logs_differ(judging(judged(), other)) == Outcome(
+        False,
+        "59 of 60 common pairs have the same numbers of impressions and clicks",
+        {"pairs": 60, "equal": 59},
+        "a log that was used for both snapshots",
+    )
+
+
+def test_counts_that_are_few_or_unknown() -> None:
+    few = Outcome(None, "fewer than 50 pairs with counts are in both snapshots")
+    assert check_logs_differ(judging(judged(49), judged(49))) == few
+    unknown = judged(impressions=None, clicks=None)
+    assert check_logs_differ(judging(unknown, unknown)) == few
+    verdicts = judged(source="verdict")
+    assert check_logs_differ(judging(verdicts, verdicts)) == few
+
+
+@pytest.mark.parametrize(("respelled", "found"), [(1, False), (2, None)])
+def test_a_log_that_lost_its_accents(respelled: int, found: bool | None) -> None:
+    before = [query(f"été {n}", "t") for n in range(20)]
+    after = [row | {"text": f"ete {n}"} if n < respelled else row for n, row in enumerate(before)]
+    outcome = check_spelling(asking(before, after))
+    assert outcome.is_construction is found
+    says = f"{respelled} of 20 common queries have another text"
+    if found is None:
+        example = min(range(respelled), key=lambda n: before[n]["query_id"])
+        says += (
+            f", such as 'ete {example}' instead of 'été {example}': either the log or its users "
+            "spell queries differently"
+        )
+    assert outcome.evidence == says
+    assert check_spelling(asking(before[:19], after)) == Outcome(
+        None, "fewer than 20 queries are in both snapshots"
+    )
