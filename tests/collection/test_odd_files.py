@@ -170,6 +170,9 @@ def test_a_document_without_an_end_does_not_swallow_the_next(end: str, tmp_path:
         ({"contents": None, "title": "t"}, ("", "t")),
         ({"contents": "a", "title": "t"}, ("t", "a")),
         ({"contents": "a", "title": 1}, "document_without_text"),
+        ({"title": "t", "text": "a"}, ("t", "a")),
+        ({"title": "t", "text": None}, ("", "t")),
+        ({"text": ["a", "b"], "abstract": "c"}, ("", "c")),
     ],
 )
 def test_text_fields_of_json(

@@ -107,3 +107,21 @@ def test_query_files_beside_the_splits_are_read_unless_they_combine_them(tmp_pat
     repeated = ("repeated_query_id", "publish/French/Queries/extra.tsv", 2, "1")
     assert _rejects(report, "2022-06") == [repeated]
     assert report.plan.unread_files == {"publish/French/Queries/all.tsv": 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "unread", "judged"),
+    [("1 0 7 1", 1, [("1", "7", 1)]), ("1 0 8 1", 0, [("1", "7", 1), ("1", "8", 1)])],
+)
+def test_qrels_beside_the_splits_are_read_unless_they_combine_them(
+    line: str, unread: int, judged: list[tuple[str, str, int]], tmp_path: Path
+) -> None:
+    """`qrels.txt` was skipped as a combination of the splits, whatever it contained."""
+    home = tmp_path / "r/publish/French"
+    write(home / "Queries/train.tsv", "1\teau\n")
+    write(home / "Qrels/train.txt", "1 0 7 1\n")
+    write(home / "Qrels/qrels.txt", f"{line}\r\n")
+    report = imported(tmp_path / "r", "longeval-2023")
+    assert sum(report.plan.unread_files.values()) == unread
+    qrels = opened(report).snapshot("2022-06").qrels.sort("query_id", "doc_id").collect()
+    assert qrels.select("query_id", "doc_id", "grade").rows() == judged

@@ -123,8 +123,12 @@ def _drop_combined_files(snapshot: SnapshotFiles, root: Path) -> None:
     """Drop query and qrels files that combine all splits if there is a separate file per split."""
     if {split for _, _, split in snapshot.queries} & {"train", "heldout"}:
         snapshot.queries = _drop_combined_queries(snapshot.queries, root)
-    specific = [p for p in snapshot.qrels if p.name.partition(".")[0].lower() != "qrels"]
-    snapshot.qrels = specific or snapshot.qrels
+    by_split = [p for p in snapshot.qrels if p.name.partition(".")[0].lower() != "qrels"]
+    if by_split:
+        lines = set().union(*(_read_distinct_lines(path, root) for path in by_split))
+        others = [path for path in snapshot.qrels if path not in by_split]
+        added = [path for path in others if not _read_distinct_lines(path, root) <= lines]
+        snapshot.qrels = by_split + added
 
 
 def _drop_combined_queries(

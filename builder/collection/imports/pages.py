@@ -210,7 +210,9 @@ def _extract_title_and_text(record: dict[str, Any]) -> tuple[str, str] | None:
     Returns:
         None if all fields are missing, or a field is neither a string nor a list of strings.
     """
-    names = ("title", *(("contents",) if "contents" in record else SCIENTIFIC_TEXT_FIELDS))
+    groups = (("contents",), SCIENTIFIC_TEXT_FIELDS, ("text",))
+    texts = next((group for group in groups if record.keys() & {*group}), SCIENTIFIC_TEXT_FIELDS)
+    names = ("title", *texts)
     found = [_join_texts(record.get(name)) for name in names]
     if None in found or all(record.get(name) is None for name in names):
         return None
