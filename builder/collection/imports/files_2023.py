@@ -5,6 +5,7 @@ Each snapshot is a folder with the subfolders `French` and `English`, which cont
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from builder.collection.export.longeval_2023 import JUDGEMENTS
@@ -120,32 +121,35 @@ def _is_in_json_folder(path: Path, root: Path) -> bool:
 
 
 def _drop_combined_files(snapshot: SnapshotFiles, root: Path) -> None:
-    """Drop query and qrels files that combine all splits if there is a separate file per split."""
-    if {split for _, _, split in snapshot.queries} & {"train", "heldout"}:
-        snapshot.queries = _drop_combined_queries(snapshot.queries, root)
-    by_split = [p for p in snapshot.qrels if p.name.partition(".")[0].lower() != "qrels"]
-    if by_split:
-        lines = set().union(*(_read_distinct_lines(path, root) for path in by_split))
-        others = [path for path in snapshot.qrels if path not in by_split]
-        added = [path for path in others if not _read_distinct_lines(path, root) <= lines]
-        snapshot.qrels = by_split + added
-
-
-def _drop_combined_queries(
-    queries: list[tuple[Path, str, str]], root: Path
-) -> list[tuple[Path, str, str]]:
-    """Drop query files of no split whose lines are all in other files of the same language.
+    """Drop query and qrels files that only combine other files, if there is a file per split.
 
     The files of a split come first, so that their queries keep their split if a file repeats them.
     """
-    kept = sorted(queries, key=lambda query: query[2] == "test")
-    lines = {path: _read_distinct_lines(path, root) for path, _, _ in queries}
-    unsplit = [query for query in queries if query[2] == "test"]
-    for query in sorted(unsplit, key=lambda query: -len(lines[query[0]])):
-        path, language, _ = query
-        others = [lines[p] for p, own, _ in kept if own == language and p != path]
-        if lines[path] <= set().union(*others):
-            kept.remove(query)
+    if {split for _, _, split in snapshot.queries} & {"train", "heldout"}:
+        ordered = sorted(snapshot.queries, key=lambda query: query[2] == "test")
+        kept: set[Path] = set()
+        for language in LANGUAGE_FOLDERS.values():
+            files = {path: split != "test" for path, own, split in ordered if own == language}
+            kept.update(_without_combined_files(files, root))
+        snapshot.queries = [query for query in ordered if query[0] in kept]
+    files = {path: path.name.partition(".")[0].lower() != "qrels" for path in snapshot.qrels}
+    if any(files.values()):
+        snapshot.qrels = _without_combined_files(files, root)
+
+
+def _without_combined_files(has_split: Mapping[Path, bool], root: Path) -> list[Path]:
+    """Return files, the files of a split first, without those whose lines are all in other files.
+
+    Args:
+        has_split: Whether each file contains a split, such as `train`; these files are kept.
+        root: Folder of the release.
+    """
+    lines = {path: _read_distinct_lines(path, root) for path in has_split}
+    kept = sorted(has_split, key=lambda path: not has_split[path])
+    unsplit = [path for path in has_split if not has_split[path]]
+    for path in sorted(unsplit, key=lambda path: -len(lines[path])):
+        if lines[path] <= set().union(*(lines[other] for other in kept if other != path)):
+            kept.remove(path)
     return kept
 
 
