@@ -15,7 +15,7 @@ import multiprocessing
 import re
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -58,19 +58,18 @@ Row = dict[str, object]
 Result = TypeVar("Result")
 
 
-def run_bench(quick: bool = False) -> list[Row]:
+def run_bench(quick: bool = False) -> Iterator[Row]:
     """One row per piece of work: name, seconds, peer, peer_seconds, ratio, note."""
-    rows = [bench_sampling(50_000 if quick else 1_000_000)]
+    yield bench_sampling(50_000 if quick else 1_000_000)
     if SHARED.is_dir():
-        rows.append(bench_main_text())
+        yield bench_main_text()
     documents, runs = (3000, 1) if quick else (20_000, 2)
     with tempfile.TemporaryDirectory() as folder:
         if SHARED.is_dir():
-            rows += bench_archive(write_archive(Path(folder), 1 if quick else 24))
+            yield from bench_archive(write_archive(Path(folder), 1 if quick else 24))
         crawl = write_crawl(Path(folder), 0.03 if quick else 0.5, documents, shuffled)
-        rows += bench_lines(crawl, runs)
-        rows.append(bench_memory(write_crawl(Path(folder), 0.05 if quick else 10.0, documents)))
-    return rows
+        yield from bench_lines(crawl, runs)
+        yield bench_memory(write_crawl(Path(folder), 0.05 if quick else 10.0, documents))
 
 
 def write_crawl(
@@ -167,11 +166,10 @@ def to_documents(crawl: Path, share: float, **params: Any) -> tuple[int, int]:
         return ledger.rows_in, ledger.rows_out
 
 
-def bench_lines(crawl: Path, runs: int) -> list[Row]:
+def bench_lines(crawl: Path, runs: int) -> Iterator[Row]:
     """JSON lines to pages and documents, beside DuckDB copying the lines to Parquet."""
     target = crawl.with_suffix(".parquet")
     size = crawl.stat().st_size / 10**6
-    rows = []
     cases: tuple[tuple[str, float, dict[str, Any]], ...] = (
         ("crawl to pages", 0.0, {}),
         ("crawl to documents, a fifth sampled (default)", 0.2, {}),
@@ -181,17 +179,14 @@ def bench_lines(crawl: Path, runs: int) -> list[Row]:
     for name, share, params in cases:
         peer, _ = clocked(partial(copy_lines, crawl, target), runs)
         seconds, (records, kept) = clocked(partial(to_documents, crawl, share, **params), runs)
-        rows.append(
-            {
-                "name": f"JSON lines, {name}",
-                "seconds": round(seconds, 2),
-                "peer": "duckdb COPY (FROM read_json) TO parquet",
-                "peer_seconds": round(peer, 2),
-                "ratio": round(peer / seconds, 3),
-                "note": f"{size:.0f} MB, {records:,} in, {kept:,} out, {size / seconds:.0f} MB/s",
-            }
-        )
-    return rows
+        yield {
+            "name": f"JSON lines, {name}",
+            "seconds": round(seconds, 2),
+            "peer": "duckdb COPY (FROM read_json) TO parquet",
+            "peer_seconds": round(peer, 2),
+            "ratio": round(peer / seconds, 3),
+            "note": f"{size:.0f} MB, {records:,} in, {kept:,} out, {size / seconds:.0f} MB/s",
+        }
 
 
 def copy_lines(crawl: Path, target: Path) -> None:
@@ -214,25 +209,21 @@ def write_archive(folder: Path, copies: int) -> Path:
     return path
 
 
-def bench_archive(archive: Path) -> list[Row]:
+def bench_archive(archive: Path) -> Iterator[Row]:
     """A WARC file to documents, beside a bare loop over it."""
     peer, _ = clocked(partial(bare_loop, archive), 1)
     size = archive.stat().st_size / 10**6
-    rows = []
     cases = (("pages", 0.0), ("documents, a fifth sampled (default)", 0.2), ("documents, all", 1.0))
     for name, share in cases:
         seconds, (records, kept) = clocked(partial(to_documents, archive, share), 1)
-        rows.append(
-            {
-                "name": f"WARC to {name}",
-                "seconds": round(seconds, 2),
-                "peer": "fastwarc + resiliparse loop",
-                "peer_seconds": round(peer, 2),
-                "ratio": round(peer / seconds, 3),
-                "note": f"{size:.0f} MB, {records:,} in, {kept:,} out",
-            }
-        )
-    return rows
+        yield {
+            "name": f"WARC to {name}",
+            "seconds": round(seconds, 2),
+            "peer": "fastwarc + resiliparse loop",
+            "peer_seconds": round(peer, 2),
+            "ratio": round(peer / seconds, 3),
+            "note": f"{size:.0f} MB, {records:,} in, {kept:,} out",
+        }
 
 
 def bare_loop(archive: Path) -> int:
