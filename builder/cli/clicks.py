@@ -105,7 +105,7 @@ def run_click_model(
 
 
 def _print_report(report: "ModelReport", out: Path) -> None:
-    """Print the numbers of impressions read and rejected, and of query-URL pairs written.
+    """Print the numbers of records read and rejected, and of query-URL pairs written.
 
     Warn if no impression has a click.
     """
@@ -123,9 +123,10 @@ def _print_report(report: "ModelReport", out: Path) -> None:
 
 
 def _print_log_summary(log: "LogSummary") -> None:
-    """Print how many impressions of a log were read and rejected, and the notes on the log."""
+    """Print how many records of a log were read, kept and rejected, and the notes on the log."""
     rejects = ", ".join(f"{reason} {n:,}" for reason, n in sorted(log.rejected.items()))
-    typer.echo(f"{log.impressions:,} impressions; rejected: {rejects or 'none'}")
+    kept = f"{log.impressions:,} impressions from {log.records:,} records"
+    typer.echo(f"{kept}; rejected: {rejects or 'none'}")
     for note in log.notes:
         typer.echo(f"note: {escape_control_characters(note)}")
 

@@ -190,7 +190,7 @@ def _load_log(
         opener: Function that opens the log.
     """
     summary = opener(connection, log, limits)
-    set_sql_variables(connection, first_test=int(train_share * summary.num_valid_records))
+    set_sql_variables(connection, first_test=int(train_share * summary.impressions))
     used = connection.execute(ADD_LOG).fetchall()[0][0]
     add_rejects_to_summary(connection, summary, used)
     connection.execute(DROP_VIEWS)

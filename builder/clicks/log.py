@@ -103,7 +103,7 @@ def open_log(
     if rows is not None:
         _create_records_view(connection, log)
     if rows is not None and not _has_unclean_queries(connection):
-        summary.impressions = rows
+        summary.records = rows
     else:
         decoded = limits.scratch / "decoded.parquet"
         convert_to_parquet(log, decoded, summary, limits, progress, log_params)
@@ -140,23 +140,23 @@ def add_rejects_to_summary(
     Raises:
         DataError: the log has no records, or all records were rejected.
     """
-    if not summary.impressions:
+    if not summary.records:
         raise DataError(
             f"{summary.file}: expected at least one impression as JSON lines, Parquet, CSV or "
             "TSV, found no records; export the log again"
         )
-    if summary.num_valid_records != used:
+    if summary.impressions != used:
         summary.rejected.update(dict(connection.execute(REJECTED).fetchall()))
-    if summary.rejected.total() == summary.impressions:
+    if summary.rejected.total() == summary.records:
         reasons = ", ".join(f"{name} {rows:,}" for name, rows in sorted(summary.rejected.items()))
         raise DataError(
-            f"{summary.file}: expected impressions, found none in {summary.impressions:,} records "
+            f"{summary.file}: expected impressions, found none in {summary.records:,} records "
             f"({reasons}); an impression has a query, a list of results and a list of clicked "
             "ranks; set other field names in [log.fields], the form of clicks in log.click_form, "
             "the separator of lists in log.list_separator, and a URL template for document ids in "
             "log.address"
         )
-    summary.notes.extend(advise_on_rejects(summary.rejected, summary.impressions, LOG_ADVICE))
+    summary.notes.extend(advise_on_rejects(summary.rejected, summary.records, LOG_ADVICE))
 
 
 def _has_unclean_queries(connection: duckdb.DuckDBPyConnection) -> bool:

@@ -92,7 +92,7 @@ def convert_to_parquet(
     batches = read_impressions(source, None, log_params, limits)
     with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:
         for records in batches:
-            summary.impressions += len(records)
+            summary.records += len(records)
             for number, reason in sorted(records.rejects):
                 summary.add_reject(reason, number)
             writer.write_table(records.impressions.select(PAGES.names).cast(PAGES))

@@ -13,7 +13,7 @@ class LogSummary:
 
     Args:
         file: Path of the log.
-        impressions: Number of records read, including rejected ones.
+        records: Number of records read, including rejected ones.
         rejected: Number of rejected records by reason.
         examples: Record numbers of the first rejects by reason; none for the reason `bad_list`, and
             none for Parquet files that are read in place.
@@ -21,7 +21,7 @@ class LogSummary:
     """
 
     file: str
-    impressions: int = 0
+    records: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[int]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -34,6 +34,6 @@ class LogSummary:
             examples.append(record_number)
 
     @property
-    def num_valid_records(self) -> int:
-        """Number of records that were read and not rejected."""
-        return self.impressions - sum(self.rejected.values())
+    def impressions(self) -> int:
+        """Number of records that were not rejected."""
+        return self.records - sum(self.rejected.values())

@@ -47,7 +47,7 @@ def test_clicks_of_a_log_by_hand(tmp_path: Path, capsys: Captured) -> None:
     out = tmp_path / "pairs.tsv"
     options = ("--prior", "beta", "--model", "sdbn")
     assert run("clicks", _log(tmp_path), "--out", out, *options) == 0
-    assert "3 impressions; rejected: none" in capsys.readouterr().out
+    assert "3 impressions from 3 records; rejected: none" in capsys.readouterr().out
     with out.open() as file:
         rows = list(csv.reader(file, delimiter="\t"))
     assert rows[0] == CLICK_COLUMNS.split()

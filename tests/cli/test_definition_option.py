@@ -54,7 +54,7 @@ def test_a_model_of_a_log_under_other_names(
     log, out = tmp_path / "log.csv", tmp_path / "pairs.parquet"
     log.write_text(LOG)
     for given, said in (
-        (log, "4 impressions; rejected: no_results 1"),
+        (log, "3 impressions from 4 records; rejected: no_results 1"),
         (_parquet(tmp_path / "log.parquet"), "3 imp"),
     ):
         assert run("clicks", given, "--out", out, "--definition", definition) == 0

@@ -142,7 +142,10 @@ def test_a_comparison_counts_rejects(tmp_path: Path, capsys: Captured) -> None:
     good = json.dumps({"query": "q", "results": ["a", "b"], "clicks": [1]}) + "\n"
     log.write_text((good + "no json\n") * 4)
     assert run("clicks", "compare", log, "--model", "pbm") == 0
-    assert capsys.readouterr().out.splitlines()[0] == "8 impressions; rejected: not_json 4"
+    assert (
+        capsys.readouterr().out.splitlines()[0]
+        == "4 impressions from 8 records; rejected: not_json 4"
+    )
     assert run("clicks", "compare", log, "--chosen", "sbdn") == 2
     assert "unknown click model 'sbdn'; did you mean 'sdbn'?" in capsys.readouterr().err
 

@@ -43,7 +43,7 @@ def test_estimates_of_raw_strings(tmp_path: Path, name: str) -> None:
     assert found.columns == COLUMNS
     assert found.rows() == EXPECTED
     PairStatistics.validate(found)
-    assert (report.log.impressions, report.log.num_valid_records) == (3, 3)
+    assert (report.log.records, report.log.impressions) == (3, 3)
     assert (report.pairs, report.never_examined) == (5, 1)
     assert report.clicks == sum(found["clicks"]) > 0
 
@@ -98,7 +98,7 @@ def test_every_format_gives_the_same(tmp_path: Path, form: str) -> None:
     out = tmp_path / "out.parquet"
     report = estimate_from_log(written_otherwise(tmp_path, form), "sdbn", out, params=UNIFORM)
     assert pl.read_parquet(out).rows() == EXPECTED
-    assert (report.log.impressions, report.log.num_valid_records) == (3, 3)
+    assert (report.log.records, report.log.impressions) == (3, 3)
 
 
 def test_the_actions_of_a_challenge(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_bad_lines_are_rejected_by_rule_and_line(tmp_path: Path, record: Any, re
     report = estimate_from_log(log, "sdbn", tmp_path / "out.parquet", params=UNIFORM)
     assert report.log.rejected == {reason: 2}
     assert report.log.examples == {reason: [2, 4]}
-    assert (report.log.impressions, report.log.num_valid_records) == (4, 2)
+    assert (report.log.records, report.log.impressions) == (4, 2)
 
 
 @pytest.mark.parametrize("separator", [" ", ",", "|", ";"])
@@ -231,7 +231,7 @@ def test_bad_parquet_rows_are_rejected_by_rule(tmp_path: Path, votes: Any, no_cl
     log = written(tmp_path, good + bad, "log.parquet")
     params = ClickParameters(prior="beta", votes=votes, no_click=no_click)
     report = estimate_from_log(log, "sdbn", tmp_path / "out.parquet", params=params)
-    assert report.log.num_valid_records == 3
+    assert report.log.impressions == 3
     assert report.log.rejected == {
         "bad_query": 1, "empty_query": 1, "bad_results": 1, "no_results": 1, "bad_clicks": 1,
         "click_not_shown": 2,
@@ -375,7 +375,7 @@ def test_parquet_read_in_place_equals_converted(
                 rows = connection.sql(
                     "SELECT query, results, clicks FROM used_impressions ORDER BY impression"
                 ).fetchall()
-                if summary.num_valid_records != len(rows):
+                if summary.impressions != len(rows):
                     summary.rejected.update(dict(connection.execute(REJECTED).fetchall()))
-            found.append((summary.impressions, rows, dict(summary.rejected)))
+            found.append((summary.records, rows, dict(summary.rejected)))
     assert found[0] == found[1]
