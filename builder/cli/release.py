@@ -99,7 +99,8 @@ def import_(
         bool,
         typer.Option(
             "--allow-empty",
-            help="Publish even if a snapshot has no documents, queries or judgements.",
+            help="Publish even if a snapshot has no queries, or no valid row in its files of "
+            "queries, judgements or documents.",
         ),
     ] = False,
     explain: Annotated[

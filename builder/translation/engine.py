@@ -29,8 +29,9 @@ GROWTH, SLACK = 2, 32
 """Maximum number of output tokens: a multiple of the number of source tokens, plus a constant."""
 BATCHES_AHEAD = 8
 """Maximum number of batches per thread that wait to be decoded."""
-PROBES, PIECES = 12, 16
-"""Number of test sequences to check that scores do not depend on the batch; tokens in each."""
+PROBES, PIECES, PROBE_STEPS = 12, 16, 8
+"""Number of test sequences to check that scores do not depend on the batch; source tokens and
+maximum output tokens of each."""
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,10 @@ class CTranslate2Engine:
             )
 
     def _is_batch_invariant(self) -> bool:
-        """Whether sentences of equal length get bit-identical scores alone and in one batch."""
+        """Whether sentences of equal length get bit-identical scores alone and in one batch.
+
+        The beam sizes of first translations and of retries are tested.
+        """
         vocabulary = sorted(self.model.vocabulary)
         probes = [
             self._add_special_tokens(
@@ -262,7 +266,16 @@ class CTranslate2Engine:
             )
             for n in range(PROBES)
         ]
-        options = {"beam_size": 1, "max_decoding_length": PIECES, "return_scores": True}
+        beam_sizes = {self.params.beam_size, RETRY_DECODING["beam_size"]}
+        return all(self._have_equal_scores(probes, beam_size) for beam_size in beam_sizes)
+
+    def _have_equal_scores(self, probes: list[list[str]], beam_size: int) -> bool:
+        """Whether token sequences get bit-identical scores alone and in one batch."""
+        options = {
+            "beam_size": beam_size,
+            "max_decoding_length": PROBE_STEPS,
+            "return_scores": True,
+        }
         together = self.translator.translate_batch(probes, **options)
         alone = [self.translator.translate_batch([probe], **options)[0] for probe in probes]
         return [r.scores for r in together] == [r.scores for r in alone]

@@ -6,8 +6,9 @@ import subprocess
 import sys
 from concurrent.futures import CancelledError
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
+import ctranslate2
 import polars as pl
 import pytest
 
@@ -58,6 +59,33 @@ def test_order_batches_and_threads_do_not_matter(model: Path) -> None:
         model, TranslationParameters(compute_type="float32", model=model), threads=2
     )
     assert two.translate(texts[::-1]) == expected[::-1]
+
+
+class Translator:
+    """Scores sequences by the size of their batch, at one beam size.
+
+    Args:
+        beam_size: Beam size at which the batch matters.
+    """
+
+    compute_type = "float32"
+
+    def __init__(self, beam_size: int) -> None:
+        self.beam_size = beam_size
+
+    def translate_batch(
+        self, sequences: list[list[str]], *, beam_size: int, **_: object
+    ) -> list[SimpleNamespace]:
+        score = len(sequences) if beam_size == self.beam_size else 0
+        return [SimpleNamespace(scores=[score]) for _ in sequences]
+
+
+@pytest.mark.parametrize(("dependent", "expected"), [(1, False), (2, True), (4, False)])
+def test_a_batch_must_not_matter_at_the_beam_sizes_of_translations_and_retries(
+    model: Path, monkeypatch: pytest.MonkeyPatch, dependent: int, *, expected: bool
+) -> None:
+    monkeypatch.setattr(ctranslate2, "Translator", lambda *_, **__: Translator(dependent))
+    assert load(model, beam_size=1).invariant == expected
 
 
 def test_an_engine_that_is_stopped_gives_up(model: Path) -> None:
