@@ -37,7 +37,7 @@ DECLARATION_SEARCH_BYTES = 2048
 _DECLARATION = re.compile(rb"charset|encoding", re.IGNORECASE)
 _NON_ASCII, _ESCAPED = re.compile(r"[^\x00-\x7f]"), re.compile(r"[\udc80-\udcff]")
 _C1 = {code: chr(code) if character == "\ufffd" else character for code, character in C1.items()}
-_UNESCAPED = {0xDC00 + byte: _C1.get(byte, chr(byte)) for byte in range(0x80, 0x100)}
+_UNESCAPED = {chr(0xDC00 + byte): _C1.get(byte, chr(byte)) for byte in range(0x80, 0x100)}
 """Maps the surrogate with which Python escapes a non-UTF-8 byte to the windows-1252 character of
 that byte."""
 
@@ -81,13 +81,14 @@ def _detect_codec(body: bytes, *, is_html: bool) -> str:
 
 def _decode_with_fallbacks(data: bytes, encoding: str) -> str:
     """Decode bytes with a codec; if some bytes are invalid, try UTF-8, then windows-1252."""
-    if encoding == WINDOWS_1252:
-        return data.decode("latin-1").translate(_C1)
-    for name in (encoding, UTF8, WINDOWS_1252):
+    candidates = (encoding,) if encoding == WINDOWS_1252 else (encoding, UTF8, WINDOWS_1252)
+    for name in candidates:
         try:
             return data.decode(name)
         except UnicodeDecodeError:
             continue
+    if encoding == WINDOWS_1252:
+        return data.decode("latin-1").translate(_C1)
     return data.decode(encoding, "replace")
 
 
@@ -104,4 +105,4 @@ def _decode_mixed_utf8(data: bytes) -> str | None:
     except UnicodeDecodeError:
         text, _ = codecs.utf_8_decode(data, "surrogateescape", False)
     wrong, non_ascii = (len(pattern.findall(text)) for pattern in (_ESCAPED, _NON_ASCII))
-    return text.translate(_UNESCAPED) if non_ascii > 2 * wrong else None
+    return _ESCAPED.sub(lambda match: _UNESCAPED[match[0]], text) if non_ascii > 2 * wrong else None
