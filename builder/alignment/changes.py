@@ -17,7 +17,7 @@ import duckdb
 
 from builder.alignment.absence import CrawlTables
 from builder.alignment.document_changes import align_documents
-from builder.io.tables import Table, write_query
+from builder.io.tables import Table, write_query_result
 from builder.parameters import ChangeParameters, DocumentParameters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -135,8 +135,8 @@ def align_snapshots(
         )
         _create_snapshot_views(connection, "queries", queries_from, queries_to)
         _create_snapshot_views(connection, "qrels", qrels_from, qrels_to)
-        write_query(connection, QUERY_CHANGES, out / "query_changes.parquet", QueryChanges)
-        write_query(connection, QREL_CHANGES, out / "qrel_changes.parquet", QrelChanges)
+        write_query_result(connection, QUERY_CHANGES, out / "query_changes.parquet", QueryChanges)
+        write_query_result(connection, QREL_CHANGES, out / "qrel_changes.parquet", QrelChanges)
     with RejectWriter(out, "changes", ledger):
         return ledger
 

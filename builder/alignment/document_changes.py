@@ -16,7 +16,7 @@ from builder.alignment.moved_pages import match_moved_pages
 from builder.alignment.pairing import pair_documents
 from builder.io import parquet
 from builder.io.engine import set_sql_variables
-from builder.io.tables import Table, write_query
+from builder.io.tables import Table, write_query_result
 from builder.parameters import ChangeParameters
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -111,7 +111,7 @@ def align_documents(
     measure_change_degrees(
         connection, documents_from, documents_to, params.shingle, limits.threads, progress
     )
-    return ids, write_query(connection, DOCUMENT_CHANGES, target, DocumentChanges)
+    return ids, write_query_result(connection, DOCUMENT_CHANGES, target, DocumentChanges)
 
 
 def _create_earlier_documents_view(

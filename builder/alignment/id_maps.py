@@ -17,7 +17,7 @@ from builder.alignment.absence import DOC_ID
 from builder.alignment.pairing import LOOSE_KEY
 from builder.io import parquet
 from builder.io.engine import set_sql_variables
-from builder.io.tables import Table, create_union_view, write_query
+from builder.io.tables import Table, create_union_view, write_query_result
 from builder.queries import query_aliases
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -197,7 +197,7 @@ def _write_id_map(
     parquet.open_relation(connection, *parquet.list_files(presence_folder)).create_view(
         "snapshot_presence"
     )
-    rows = write_query(connection, sql, target, schema)
+    rows = write_query_result(connection, sql, target, schema)
     connection.execute("DROP VIEW snapshot_presence")
     return ids, rows
 

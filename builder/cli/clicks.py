@@ -33,6 +33,7 @@ from builder.cli.options import (
     limits_with_temporary_folder,
 )
 from builder.cli.output import escape_control_characters, format_table
+from builder.reporting.numbers import pluralize
 from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _print_report(report: "ModelReport", out: Path) -> None:
 def _print_log_summary(log: "LogSummary") -> None:
     """Print how many records of a log were read, kept and rejected, and the notes on the log."""
     rejects = ", ".join(f"{reason} {n:,}" for reason, n in sorted(log.rejected.items()))
-    kept = f"{log.impressions:,} impressions from {log.records:,} records"
+    kept = f"{pluralize(log.impressions, 'impression')} from {pluralize(log.records, 'record')}"
     typer.echo(f"{kept}; rejected: {rejects or 'none'}")
     for note in log.notes:
         typer.echo(f"note: {escape_control_characters(note)}")

@@ -11,6 +11,7 @@ from builder.cli.help import CommandGroup
 from builder.cli.options import MAX_ROWS, Format, OutputFormat
 from builder.cli.output import format_table, print_rows
 from builder.io.disk import check_output_is_not_input
+from builder.reporting.numbers import pluralize
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,7 +111,10 @@ def audit_topics(
     if format is OutputFormat.JSON:
         _print_json({"queries": audit.queries, "texts": audit.texts, **frames})
         return
-    typer.echo(f"{audit.texts:,} texts, {audit.queries:,} distinct queries")
+    typer.echo(
+        f"{pluralize(audit.texts, 'text')}, "
+        f"{pluralize(audit.queries, 'distinct query', 'distinct queries')}"
+    )
     for name, frame in frames.items():
         typer.echo(f"\n{name.replace('_', ' ')}")
         print_rows(frame.to_dicts())
@@ -138,10 +142,15 @@ def audit_queries(
         counts = {"lines": audit.lines, "longest": audit.longest, "faults": audit.faults}
         _print_json({**counts, **groups})
         return
-    typer.echo(f"{audit.lines:,} lines; the longest text has {audit.longest:,} characters\n")
+    typer.echo(
+        f"{pluralize(audit.lines, 'line')}; the longest text has "
+        f"{pluralize(audit.longest, 'character')}\n"
+    )
     typer.echo(format_table(sorted(audit.faults.items()), ("fault", "lines")))
     for name, frame in groups.items():
-        typer.echo(f"\n{name.replace('_', ' ')} under several ids: {frame.height:,} groups")
+        typer.echo(
+            f"\n{name.replace('_', ' ')} under several ids: {pluralize(frame.height, 'group')}"
+        )
         if frame.height and examples:
             print_rows(frame.head(examples).to_dicts())
 

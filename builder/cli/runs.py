@@ -10,6 +10,7 @@ from builder.cli.help import CommandGroup
 from builder.cli.options import CollectionFolder, Format, OutputFormat, RunDepth
 from builder.cli.output import print_data_frames
 from builder.io.disk import check_output_is_not_input
+from builder.reporting.numbers import pluralize
 
 if TYPE_CHECKING:
     from builder.trec import Run
@@ -122,7 +123,7 @@ def write_run_file(run: "Run", path: Path, note: str = "", *, quiet: bool = Fals
 
     write_run(run, path)
     if not quiet:
-        typer.echo(f"wrote {path}: {run.ranking.height:,} lines{note}")
+        typer.echo(f"wrote {path}: {pluralize(run.ranking.height, 'line')}{note}")
 
 
 runs = typer.Typer(

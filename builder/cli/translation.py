@@ -20,6 +20,7 @@ from builder.cli.options import (
     parse_options,
 )
 from builder.cli.output import format_table
+from builder.reporting.numbers import pluralize
 from builder.runtime.limits import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ def _print_summary(translations: "list[Translation]", out: Path | None) -> None:
     )
     sentences = sum(len(t.sentences) for t in translations)
     if out is not None:
-        typer.echo(f"wrote {out}: {len(translations):,} texts, {sentences:,} sentences")
+        texts = pluralize(len(translations), "text")
+        typer.echo(f"wrote {out}: {texts}, {pluralize(sentences, 'sentence')}")
     if flags:
         typer.echo(format_table(sorted(flags.items()), ("flag", "sentences")), err=out is None)
 

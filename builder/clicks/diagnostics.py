@@ -11,7 +11,7 @@ import duckdb
 import polars as pl
 
 from builder.clicks.held_out import evaluate_on_held_out_impressions
-from builder.io.tables import write_query
+from builder.io.tables import write_query_result
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
 from schemas import ClickDiagnostics
@@ -117,4 +117,4 @@ def write_click_diagnostics(
     )
     connection.register("predictions", predictions.to_arrow())
     connection.execute(SHARES)
-    write_query(connection, DIAGNOSTICS, path, ClickDiagnostics)
+    write_query_result(connection, DIAGNOSTICS, path, ClickDiagnostics)

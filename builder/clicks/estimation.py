@@ -25,7 +25,7 @@ from builder.clicks.statistics import (
     create_pair_counts,
 )
 from builder.io.engine import set_sql_variables
-from builder.io.tables import write_query
+from builder.io.tables import write_query_result
 from builder.parameters import ClickParameters
 from builder.plugins import plugin_packages
 from builder.queries import excluded_keys
@@ -123,7 +123,7 @@ def estimate_relevance(
         else:
             create_model_estimates(connection, params, limits)
         rows = SDBN_ESTIMATES if params.model == "sdbn" else MODEL_ESTIMATES
-        write_query(connection, rows, out / "click_estimates.parquet", ClickEstimates)
+        write_query_result(connection, rows, out / "click_estimates.parquet", ClickEstimates)
         write_click_diagnostics(connection, out / "click_diagnostics.parquet", params, limits)
     return ledger
 

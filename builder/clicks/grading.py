@@ -18,7 +18,7 @@ from builder.clicks.statistics import ENGINE_SHARE
 from builder.definition.model import Workflow
 from builder.io.engine import set_sql_variables
 from builder.io.sources import Source
-from builder.io.tables import Table, write_frame, write_query
+from builder.io.tables import Table, write_frame, write_query_result
 from builder.judging.merging import read_majority_votes
 from builder.parameters import QrelParameters
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -183,8 +183,10 @@ def grade_pairs(
         used = create_click_grades(connection, priors, params, cuts)
         _write_cuts(out, used, params)
         connection.execute(QRELS)
-        write_query(connection, ORDERED_QRELS, out / "graded_pairs.parquet", Qrels)
-        write_query(connection, JUDGED_QUERIES, out / "graded_queries.parquet", JudgedQueries)
+        write_query_result(connection, ORDERED_QRELS, out / "graded_pairs.parquet", Qrels)
+        write_query_result(
+            connection, JUDGED_QUERIES, out / "graded_queries.parquet", JudgedQueries
+        )
         write_grade_sensitivity(connection, priors, used, params, out / "grade_sensitivity.parquet")
         progress.advance(ledger.rows_in)
     return ledger

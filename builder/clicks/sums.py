@@ -11,7 +11,7 @@ from builder.clicks.estimation import SDBN_ESTIMATES, choose_priors, create_sdbn
 from builder.clicks.statistics import ENGINE_SHARE
 from builder.errors import UsageError
 from builder.io import parquet
-from builder.io.tables import Table, write_query
+from builder.io.tables import Table, write_query_result
 from builder.parameters import ClickParameters
 from builder.runtime.limits import Limits
 from schemas import ClickEstimates
@@ -65,4 +65,4 @@ def sum_estimates(
         parquet.open_relation(connection, *files).create_view("added")
         connection.execute(SUMS)
         create_sdbn_estimates(connection, choose_priors(connection, params))
-        return write_query(connection, SDBN_ESTIMATES, out, ClickEstimates)
+        return write_query_result(connection, SDBN_ESTIMATES, out, ClickEstimates)

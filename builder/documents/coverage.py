@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from builder.errors import DataError
-from builder.io.tables import write_query
+from builder.io.tables import write_query_result
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -138,8 +138,8 @@ def measure_coverage(
         documents.view(connection, "documents")
         _check_key_collisions(connection)
         connection.execute(SHOWN)
-        write_query(connection, COVERAGE, out / "coverage.parquet", Coverage)
-        write_query(connection, HOST_COVERAGE, out / "host_coverage.parquet", HostCoverage)
+        write_query_result(connection, COVERAGE, out / "coverage.parquet", Coverage)
+        write_query_result(connection, HOST_COVERAGE, out / "host_coverage.parquet", HostCoverage)
         ledger = Ledger("documents shown", *connection.execute(COUNTS).fetchall()[0])
         with RejectWriter(out, "coverage", ledger) as rejects:
             for reason in (NOT_IN_CRAWL, NOT_IN_COLLECTION):

@@ -7,7 +7,7 @@ changing the model never changes the documents of a collection.
 
 from pathlib import Path
 
-from builder.io.tables import write_query
+from builder.io.tables import write_query_result
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -53,7 +53,9 @@ def collect_shown_documents(
         impressions.view(connection, "impressions")
         candidates.view(connection, "candidates")
         rows_in, rows_out = connection.execute(COUNTS).fetchall()[0]
-        write_query(connection, SHOWN_DOCUMENTS, out / "shown_documents.parquet", ShownDocuments)
+        write_query_result(
+            connection, SHOWN_DOCUMENTS, out / "shown_documents.parquet", ShownDocuments
+        )
     ledger = Ledger("impressions", rows_in, rows_out)
     with RejectWriter(out, "shown", ledger) as rejects:
         rejects.add("query_not_selected", rows=rows_in - rows_out)

@@ -106,7 +106,7 @@ def compare_snapshots(
     """Create the tables from which drift is computed, given documents, queries and qrels.
 
     Args:
-        out: Existing folder; receives the maps.
+        out: Existing folder, to which the tables `documents_map` and `queries_map` are written.
         main_tables: Tables `documents`, `queries` and `qrels`, each by snapshot in chronological
             order.
         params: Parameters of document comparison.

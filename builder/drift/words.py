@@ -17,7 +17,7 @@ import polars as pl
 
 from builder.documents.tokens import chunk_tokens_expr, document_chunks
 from builder.io import parquet
-from builder.io.tables import Table, create_union_view, write_query
+from builder.io.tables import Table, create_union_view, write_query_result
 from builder.runtime.executors import ordered_map
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
@@ -109,7 +109,7 @@ def count_lost_words(
             parts.append(counts.select(f"{index} AS index, token, n"))
         create_union_view(parts, "partial")
         connection.execute("SET VARIABLE names = $names", {"names": list(earlier)})
-        write_query(connection, MERGE_LOST, out / "lost_words.parquet", LostWords)
+        write_query_result(connection, MERGE_LOST, out / "lost_words.parquet", LostWords)
     with RejectWriter(out, "lost_words", ledger):
         return ledger
 
@@ -134,7 +134,7 @@ def write_word_counts(
     partial = target.with_suffix("")
     _write_partial_counts(batches, core, partial, threads)
     parquet.open_relation(connection, *parquet.list_files(partial)).create_view("partial")
-    write_query(connection, MERGE, target, WordCounts)
+    write_query_result(connection, MERGE, target, WordCounts)
     connection.execute("DROP VIEW partial")
     shutil.rmtree(partial)
 

@@ -230,7 +230,7 @@ def write_frame(frame: pl.DataFrame, path: Path, schema: type[TableSchema]) -> i
     return ordered.height
 
 
-def write_query(
+def write_query_result(
     connection: duckdb.DuckDBPyConnection,
     sql: str,
     path: Path,

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from builder.io.tables import Table, write_query
+from builder.io.tables import Table, write_query_result
 from builder.parameters import SelectionParameters
 from builder.queries.counting import count_candidate_users, count_queries
 from builder.queries.forms import choose_published_texts
@@ -96,11 +96,11 @@ class AnonymousQueries:
             path: Parquet file to write (schema `Candidates`).
         """
         count_candidate_users(self.connection, self.params)
-        return write_query(self.connection, CANDIDATES, path, Candidates)
+        return write_query_result(self.connection, CANDIDATES, path, Candidates)
 
 
 @contextmanager
-def open_anonymous_queries(
+def open_k_anonymous_queries(
     impressions: Table,
     log_queries: Table,
     params: SelectionParameters,

@@ -13,7 +13,7 @@ import polars as pl
 
 from builder.io.sources import Source
 from builder.parameters import SelectionParameters
-from builder.queries.anonymous import open_anonymous_queries
+from builder.queries.anonymous import open_k_anonymous_queries
 from builder.queries.matching import match_topics
 from builder.queries.rules import (
     ANONYMITY,
@@ -74,7 +74,7 @@ def select_queries(
     excluded_users = pl.concat(users.values()).unique() if users else None
     topic_rows = topics.scan().collect()
     ledger = Ledger("queries")
-    with open_anonymous_queries(
+    with open_k_anonymous_queries(
         impressions, log_queries, params, limits, excluded_users
     ) as queries:
         counts = Counter({EXCLUDED_USERS_ONLY: queries.total - queries.eligible})

@@ -183,8 +183,8 @@ def _choose_representatives(
     """Add the representative of each set, and why each candidate is in its set (`origin`).
 
     A candidate that was a representative in an earlier snapshot is chosen again. If there is none,
-    the most frequent candidate is chosen, preferably one whose initial set has the id of the
-    variant set.
+    the most frequent candidate is chosen, but candidates whose own set gave the variant set its id
+    (see `_add_signature_and_initial_set`) come first.
     """
     ordered = members.join(earlier_representatives, on="query", how="left").sort(
         pl.col("leader"),

@@ -16,7 +16,7 @@ from builder.io.sources import Source
 from builder.io.tables import Table, write_frame
 from builder.parameters import SelectionParameters, VerdictFilter, VerdictFilterParameters
 from builder.plugins import plugin_packages
-from builder.queries.anonymous import open_anonymous_queries
+from builder.queries.anonymous import open_k_anonymous_queries
 from builder.queries.plugins import VerdictPlugin, load_plugins, run_plugin
 from builder.queries.verdict_files import read_verdicts
 from builder.runtime.ledger import Ledger, RejectWriter
@@ -193,7 +193,7 @@ def _read_subjects(
 ) -> Iterator[pl.DataFrame]:
     """Yield batches of the queries, users or documents that a plug-in labels."""
     if plugin.kind == "query":
-        with open_anonymous_queries(impressions, log_queries, select, limits) as queries:
+        with open_k_anonymous_queries(impressions, log_queries, select, limits) as queries:
             for frame in queries.iter_batches():
                 harmless = frame.filter(pl.col("personal").is_null())
                 yield harmless.select(pl.col("query").alias("key"), "text", "impressions", "clicks")

@@ -14,7 +14,7 @@ from builder.collection.croissant import write_croissant
 from builder.collection.imports.files import SnapshotFiles, relative_path
 from builder.collection.manifest import write_collection_manifest
 from builder.drift import compare_snapshots, measure_drift
-from builder.io.tables import Table, TableWriter, table_at, write_frame, write_query
+from builder.io.tables import Table, TableWriter, table_at, write_frame, write_query_result
 from builder.parameters import ChangeParameters
 from builder.runtime.content import content_hash
 from builder.runtime.limits import Limits
@@ -102,7 +102,7 @@ def _write_tables_with_stable_ids(folder: Path, snapshot: str, limits: Limits) -
         _open_snapshot_table(folder, snapshot, "release_ids").view(connection, "ids")
         for kind, sql in STABLE_ID_QUERIES.items():
             _open_snapshot_table(folder, snapshot, kind).view(connection, kind)
-            write_query(connection, sql, snapshot_folder / f"{kind}.parquet", TABLES[kind])
+            write_query_result(connection, sql, snapshot_folder / f"{kind}.parquet", TABLES[kind])
             tables[kind] = table_at(snapshot_folder, kind, TABLES[kind])
     return tables
 

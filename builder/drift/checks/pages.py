@@ -1,8 +1,8 @@
 """Checks that pages were collected and parsed by the same rules.
 
-The rules affect texts shared by several pages, edits of the same length on many pages, and the
-keyed sample (pages selected by a hash of their ids). Site owners can cause such changes too, but
-not on most hosts at once (see `hosts`). Pages in both snapshots serve as controls.
+A changed rule shows in texts that several pages share, in edits of the same length on many pages,
+or in which pages were sampled (by a hash of their ids). Site owners can cause such changes too,
+but not on most hosts at once (see `hosts`). Pages in both snapshots serve as controls.
 """
 
 import duckdb

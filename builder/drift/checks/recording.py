@@ -28,7 +28,8 @@ MAX_SHARE_IF_ABSENT, MIN_SHARE_IF_PRESENT = 0.002, 0.1
 for it to count as present."""
 
 MIN_SHARE_IN_DOUBT = 0.02
-"""Minimum share of impressions without a click in one log that casts doubt on a log with none."""
+"""If at least this share of the impressions of one log have no click, a log in which every
+impression has a click is suspect."""
 
 MIN_FULL_LIST_SHARE = 0.5
 """Minimum share of result lists that reach the last rank, if the export cut lists at this rank."""

@@ -47,7 +47,7 @@ class CollectionStatistics:
     def rescale_parameters(
         self, index_statistics: "CollectionStatistics", k1: float, b: float
     ) -> tuple[float, float]:
-        """Return k1 and b, adjusted so that an index scores as with this mean document length.
+        """Return k1 and b with which an index scores as if it had this mean document length.
 
         BM25 adds k1 (1 - b) + k1 b length / mean length to the term frequency. The adjustment
         multiplies the second summand by `index_statistics.mean_length` / `self.mean_length`.

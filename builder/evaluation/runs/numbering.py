@@ -1,7 +1,7 @@
 """Determines the number of each snapshot, which run paths such as `bm25/snapshot-2` refer to.
 
-If an imported release numbers its snapshots, as that of LongEval 2026 does, these numbers count,
-also if only some snapshots were imported. The same applies to names such as `snapshot-2.qrels`.
+If an imported release numbers its snapshots, as that of LongEval 2026 does, its numbers are used,
+even if only some snapshots were imported. The same applies to names such as `snapshot-2.qrels`.
 In all other collections, `snapshot-2` is the second snapshot.
 """
 

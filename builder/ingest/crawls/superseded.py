@@ -15,7 +15,7 @@ import polars as pl
 
 from builder.errors import DataError
 from builder.io import parquet
-from builder.io.tables import write_query
+from builder.io.tables import write_query_result
 from builder.runtime.limits import Limits
 from schemas import Pages
 
@@ -105,7 +105,7 @@ class LatestFetchSelector:
 
         Call it after all superseded fetches have been read.
         """
-        return write_query(self._connection, PAGES, path, Pages)
+        return write_query_result(self._connection, PAGES, path, Pages)
 
     def __enter__(self) -> Self:
         return self

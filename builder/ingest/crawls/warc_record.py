@@ -118,7 +118,7 @@ def _read_response(record: WarcRecord, params: CrawlParameters) -> FetchedDocume
         transfer_encoding=headers.get("transfer-encoding", ""),
         content_encoding=headers.get("content-encoding", ""),
         modified_at=None if modified is None else min(modified, fetched_at),
-        is_truncated=_is_truncated(record, body) or _is_shorter_than_sent(body, headers),
+        is_truncated=_is_truncated(record, body) or _is_shorter_than_content_length(body, headers),
     )
 
 
@@ -133,7 +133,7 @@ def _segment_number(record: WarcRecord) -> str:
     return (record.headers.get("WARC-Segment-Number") or "").strip()
 
 
-def _is_shorter_than_sent(body: bytes, headers: Mapping[str, str]) -> bool:
+def _is_shorter_than_content_length(body: bytes, headers: Mapping[str, str]) -> bool:
     """Whether a body is shorter than the `Content-Length` in its HTTP headers.
 
     `Content-Length` is the length of the encoded body. Therefore, a chunked body, or a body that

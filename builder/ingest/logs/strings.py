@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from builder.errors import DataError
 from builder.io import parquet
-from builder.io.tables import write_query
+from builder.io.tables import write_query_result
 from builder.runtime.limits import Limits
 from schemas import LogQueries, LogUrls
 
@@ -143,8 +143,8 @@ class StringTableWriter:
                     f"hash collision: two distinct strings of a log have the same key: {found[0]}; "
                     "remove one of them from the log"
                 )
-            write_query(connection, QUERIES, out / "log_queries.parquet", LogQueries)
-            write_query(connection, URLS, out / "log_urls.parquet", LogUrls, "lz4")
+            write_query_result(connection, QUERIES, out / "log_queries.parquet", LogQueries)
+            write_query_result(connection, URLS, out / "log_urls.parquet", LogUrls, "lz4")
 
     def __enter__(self) -> Self:
         return self

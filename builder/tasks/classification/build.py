@@ -23,7 +23,7 @@ import polars as pl
 
 from builder.errors import DataError, DefinitionError
 from builder.io import parquet
-from builder.io.tables import write_query
+from builder.io.tables import write_query_result
 from builder.runtime.fingerprint import Identity, identity_changes
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
@@ -223,7 +223,7 @@ def _write_tables(
         select_posts(connection, definition)
         connection.execute(ADD_FINAL_LABELS)
         ledger.rows_out = _write_splits(connection, folder)
-        write_query(connection, SELECT_REJECTS, folder / REJECTS_FILE, Rejects)
+        write_query_result(connection, SELECT_REJECTS, folder / REJECTS_FILE, Rejects)
         drift = measure_drift(connection)
     ledger.rejected.update(_count_rejects(folder / REJECTS_FILE))
     ledger.check(STAGE)
@@ -237,10 +237,10 @@ def _write_splits(connection: duckdb.DuckDBPyConnection, folder: Path) -> int:
     rows = 0
     for split in SPLITS:
         posts = folder / "posts" / f"{split}.parquet"
-        rows += write_query(connection, SELECT_POSTS.format(split=split), posts, Posts)
+        rows += write_query_result(connection, SELECT_POSTS.format(split=split), posts, Posts)
         if split in LABELED_SPLITS:
             labels = folder / "labels" / f"{split}.parquet"
-            write_query(connection, SELECT_LABELS.format(split=split), labels, Labels)
+            write_query_result(connection, SELECT_LABELS.format(split=split), labels, Labels)
     return rows
 
 
