@@ -1,0 +1,76 @@
+"""Checks that judgements belong to their queries."""
+
+from builder.drift.checks import (
+    attachment,
+)
+from builder.drift.checks.outcome import Outcome
+from schemas import (
+    Documents,
+    Qrels,
+)
+from tests.drift.checks.rows import asking
+from tests.drift.worlds import frame, page, qrel, query
+
+
+def test_a_query_that_gathers_judgements() -> None:
+    one = [qrel("eau", f"p{n}", 0, impressions=0) for n in range(60)]
+    outcome = attachment.check_judgements_per_query(asking([], [], (one[:9], one)))
+    counts = {"most_from": 9, "most_to": 60, "shown": False}
+    assert (outcome.is_construction, outcome.numbers) == (True, counts)
+    assert (
+        attachment.check_judgements_per_query(asking([], [], (one, one))).is_construction is False
+    )
+    assert (
+        attachment.check_judgements_per_query(asking([], [], (one[:5], one[:40]))).is_construction
+        is False
+    )
+    assert attachment.check_judgements_per_query(asking([], [], ([], one))).is_construction is None
+
+
+def test_a_trending_query_whose_results_rotate() -> None:
+    """A build judges only what was shown: 60 pages shown for one query were called an error."""
+    shown = [qrel("eau", f"p{n}", 0) for n in range(60)]
+    outcome = attachment.check_judgements_per_query(asking([], [], (shown[:9], shown)))
+    assert outcome == Outcome(
+        None,
+        "the maximum number of judgements per query is 9 before and 60 after, all for pages that "
+        "were shown for their query",
+        {"most_from": 9, "most_to": 60, "shown": True},
+    )
+
+
+def test_pairs_that_do_not_recur_decide_nothing() -> None:
+    before = [qrel(f"q{n}", f"p{n}", 1) for n in range(200)]
+    shifted = [qrel(f"q{n}", f"p{(n + 1) % 200}", 1) for n in range(200)]
+    assert (
+        attachment.check_recurring_pairs(asking([], [], (before, before))).is_construction is False
+    )
+    outcome = attachment.check_recurring_pairs(asking([], [], (before, shifted)))
+    assert outcome.is_construction is None
+    assert "0.0 % are judged in both" in outcome.evidence
+
+
+def test_pages_that_do_not_mention_the_query() -> None:
+    asked = [query(f"fontaine{n} publique", "t") for n in range(250)]
+    right = [qrel(f"fontaine{n} publique", f"https://site.fr/{n}", 1) for n in range(250)]
+    wrong = [qrel(f"fontaine{n} publique", f"https://site.fr/{249 - n}", 1) for n in range(250)]
+    texts = [page(f"https://site.fr/{n}", "Titre", f"la Fontaine{n}") for n in range(250)]
+    walled = [page(row["url"], "Titre", "Abonnez-vous") for row in texts]
+    outcomes = []
+    some = [*wrong[:75], *right[75:175], *wrong[175:]]
+    for after in (wrong, right, right[:9], some[:150] + right[150:]):
+        connection = asking(asked, asked, (right, after))
+        for side in ("from", "to"):
+            connection.register(f"documents_{side}", frame(texts, Documents).to_arrow())
+        outcomes.append(attachment.check_query_mentions(connection))
+    assert [outcome.is_construction for outcome in outcomes] == [True, False, None, None]
+    assert outcomes[3].evidence == (
+        "100.0 % of judged pages before and 70.8 % after mention the rarest word of their query"
+    )
+    assert outcomes[3].detectable == "only a share that drops by half is conclusive"
+    assert outcomes[0].numbers["from"] == {"pairs": 250, "mentions": 250}
+    assert outcomes[0].numbers["to"]["mentions"] < 125
+    for other, found in ((walled[:150] + texts[150:], False), (walled, None)):
+        connection.register("documents_to", frame(other, Documents).to_arrow())
+        connection.register("qrels_to", frame(right, Qrels).to_arrow())
+        assert attachment.check_query_mentions(connection).is_construction is found

@@ -1,0 +1,97 @@
+"""Checks of the thresholds that select queries."""
+
+import pytest
+
+from builder.drift.checks import (
+    thresholds,
+)
+from builder.drift.checks.outcome import Outcome
+from builder.drift.checks.thresholds import PoissonCountModel, log10_p_value_of_higher_minimum
+from tests.drift.checks.rows import asking
+from tests.drift.worlds import query
+
+
+def test_chance_of_a_greatest_value() -> None:
+    before = [(5, 60, 30), (10, 40, 0)]
+    assert log10_p_value_of_higher_minimum(before, [(5, 9, 0)]) == 0.0
+    assert log10_p_value_of_higher_minimum(before, [(10, 100, 0)]) == pytest.approx(
+        100 * -0.15490196
+    )
+    assert log10_p_value_of_higher_minimum([(5, 9, 9)], [(6, 1, 1)]) == float("-inf")
+
+
+def test_rows_that_should_lie_below_a_raised_threshold() -> None:
+    """Under Poisson(5), P(5 <= X < 20) is .5595, P(X in {5, 6}) .3217 and P(X = 5) .1755."""
+    floor = PoissonCountModel([(5, 100, 0), (40, 100, 0)], (1, 1))
+    assert floor.expected_rows_below(20) == pytest.approx(55.97, abs=0.01)
+    half_gone = PoissonCountModel([(5, 100, 0), (40, 100, 50)], (1, 1))
+    assert half_gone.expected_rows_below(20) == pytest.approx(55.97 / 2, abs=0.01)
+    assert floor.find_smallest_detectable_minimum() == 6
+    assert (
+        PoissonCountModel([(5, 60, 0), (40, 100, 0)], (1, 1)).find_smallest_detectable_minimum()
+        == 7
+    )
+    assert (
+        PoissonCountModel([(5, 10, 0), (40, 9, 0)], (1, 1)).find_smallest_detectable_minimum()
+        is None
+    )
+
+
+def test_rows_that_could_not_have_stayed_do_not_count() -> None:
+    """Traffic falls to a third: nearly all missing rows are expected below the threshold."""
+    before = [query(f"requête {n}", "t", impressions=6, users=6) for n in range(60)]
+    before += [query(f"autre {n}", "t", impressions=90, users=90) for n in range(50)]
+    after = [
+        row | {"impressions": 20 + n % 20, "users": 20 + n % 20}
+        for n, row in enumerate(before[60:])
+    ]
+    outcome = thresholds.check_minimum_counts(asking(before, after))
+    assert outcome.is_construction is None
+    assert (
+        "impressions of a query (a minimum of 24 instead of 6 is detectable" in outcome.detectable
+    )
+
+
+@pytest.mark.parametrize(("low", "expected"), [(20, True), (18, None), (6, None), (5, False)])
+def test_a_least_value_that_may_have_risen_by_chance(low: int, expected: bool | None) -> None:
+    """Queries with 5 to 9 impressions are gone, and of the others none has fewer than 12.
+
+    By the model 13.83, 11.98, 3.14 and 2.57 were expected below 12; chance leaves none of 13.82
+    once in 10^6 and none of 3.00 once in 20.
+    """
+    few = [query(f"q {n}", "t", impressions=5 + n % 5, users=0) for n in range(low)]
+    many = [query(f"x {n}", "t", impressions=40 + 40 * (n % 2), users=0) for n in range(400)]
+    most = [query(f"y {n}", "t", impressions=12, users=0) for n in range(60)]
+    outcome = thresholds.check_minimum_counts(asking([*few, *most, *many], [*most, *many]))
+    assert outcome.is_construction is expected
+    doubt = (
+        "impressions of a query (the change from 5 to 12 may be due to chance; a minimum of 20 "
+        "instead of 5 is detectable with about "
+    )
+    assert (doubt in outcome.detectable) is (expected is None)
+
+
+def test_a_least_value_that_growth_lifts() -> None:
+    before = [query(f"requête {n}", "t", impressions=5 + n % 100) for n in range(300)]
+    doubled = [row | {"impressions": 2 * row["impressions"]} for row in before]
+    assert thresholds.check_minimum_counts(asking(before, doubled)).is_construction is not True
+    cut = [row for row in before if row["impressions"] >= 30]
+    outcome = thresholds.check_minimum_counts(asking(before, cut))
+    assert outcome.is_construction is True
+    assert "the minimum number of impressions of a query changed from 5 to 30" in outcome.evidence
+    assert thresholds.check_minimum_counts(asking(cut, before)).is_construction is True
+    assert thresholds.check_minimum_counts(asking([], [])).is_construction is None
+
+
+def test_a_longest_query() -> None:
+    long = [query(" ".join(["mot"] * (1 + n % 8)) + f" x{n}", "t") for n in range(120)]
+    short = [row for row in long if len(row["text"].split()) <= 5]
+    assert thresholds.check_longest_query(asking(long, short)).is_construction is True
+    assert thresholds.check_longest_query(asking(short, long)) == Outcome(
+        None,
+        "the longest query has 5 words before and 9 after: either a limit changed or users write "
+        "more words",
+        {"longest_from": 5, "longest_to": 9},
+    )
+    assert thresholds.check_longest_query(asking(long, long[:60])).is_construction is False
+    assert thresholds.check_longest_query(asking([], short)).is_construction is None
