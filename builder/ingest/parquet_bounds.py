@@ -6,6 +6,7 @@ ratio of the decoded size to the file size exceeds the same maximum as for text 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -53,8 +54,11 @@ def read_bounded_batches(
     total_bytes = part_bytes = count = 0
     parts: list[pa.RecordBatch] = []
     for batch in file.iter_batches(rows_decoded_at_once, columns=columns, use_threads=False):
-        selected = batch if columns is None else select_columns(batch, columns)
-        part = _binary_columns_to_text(selected.cast(_plain_schema(selected.schema)), decoders)
+        part = (
+            batch
+            if _is_plain(batch.schema, columns and tuple(columns))
+            else _to_plain_batch(batch, columns, decoders)
+        )
         total_bytes, part_bytes, count = (
             total_bytes + part.nbytes,
             part_bytes + part.nbytes,
@@ -68,6 +72,24 @@ def read_bounded_batches(
             raise DecompressionBombError
     if parts:
         yield _concat_batches(parts)
+
+
+@lru_cache(maxsize=8)
+def _is_plain(schema: pa.Schema, columns: tuple[str, ...] | None) -> bool:
+    """Whether batches with a schema already have the selected columns, with plain types."""
+    return (
+        columns in (None, tuple(schema.names))
+        and schema == _plain_schema(schema)
+        and not any(map(contains_binary, schema.types))
+    )
+
+
+def _to_plain_batch(
+    batch: pa.RecordBatch, columns: Sequence[str] | None, decoders: Decoders
+) -> pa.RecordBatch:
+    """Select columns by name, and convert them to plain types and text."""
+    selected = batch if columns is None else select_columns(batch, columns)
+    return _binary_columns_to_text(selected.cast(_plain_schema(selected.schema)), decoders)
 
 
 def _plain_schema(schema: pa.Schema) -> pa.Schema:
