@@ -255,10 +255,12 @@ def test_entries_of_stop_lists_that_match_no_query_are_noted(
     names = "; ".join(f"stop.txt, line {line}" for line in lines)
     count = {"query": 14, "word": 13}[matching]
     assert ledger.notes == [
-        f"entries of select.stop_lists that match no query typed by enough users: {count} "
-        f"({names}; and {count - 10} more); if they should exclude queries, write them without "
-        "patterns and other columns: a whole query per line or, with select.stop_matching = "
-        '"word", a word or phrase'
+        (
+            f"entries of select.stop_lists that match no query typed by enough users: {count} "
+            f"({names}; and {count - 10} more); if they should exclude queries, write them without "
+            "patterns and other columns: a whole query per line or, with select.stop_matching = "
+            '"word", a word or phrase'
+        )
     ]
 
 
@@ -280,9 +282,11 @@ def test_topics_that_match_no_query_are_noted(room, matching: str, names: str) -
     params = SelectionParameters(min_impressions=1, matching=matching)
     _, ledger = run(room, shown, params, topics=topics)
     assert ledger.notes == [
-        "labels and aliases of topics that match no query typed by enough users: "
-        f"{names.count(' of ')} ({names}); if they should match queries, write words as users "
-        "type them, without patterns, and | between aliases"
+        (
+            "labels and aliases of topics that match no query typed by enough users: "
+            f"{names.count(' of ')} ({names}); if they should match queries, write words as users "
+            "type them, without patterns, and | between aliases"
+        )
     ]
 
 
