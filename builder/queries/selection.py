@@ -24,7 +24,7 @@ from builder.queries.rules import (
 )
 from builder.queries.stop_lists import read_stop_lists
 from builder.queries.unmatched import unmatched_stop_words, unmatched_topic_names
-from builder.queries.verdicts import excluded_keys
+from builder.queries.verdicts import excluded_keys, note_unmatched_filters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -96,6 +96,8 @@ def select_queries(
             rejects.add(name, rows=counts[name])
     for unmatched in lists:
         ledger.notes.extend(unmatched.note())
+    ledger.notes.extend(note_unmatched_filters(filters, "query", excluded_queries))
+    ledger.notes.extend(note_unmatched_filters(filters, "user", users))
     progress.finish()
     return ledger
 

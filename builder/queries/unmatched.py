@@ -7,7 +7,7 @@ import polars as pl
 
 from builder.parameters import SelectionParameters
 from builder.queries.matching import Matching, normalized_text_expr
-from builder.text.keys import fold
+from builder.text.keys import fold, fold_series
 
 MAX_NAMES = 10
 """Maximum number of entries in a note."""
@@ -16,6 +16,10 @@ SEPARATORS_AND_PATTERNS = r"[;,|/()\[\]*?^$]"
 STOP_LIST_ADVICE = (
     "if they should exclude queries, write them without patterns and other columns: a whole query "
     'per line or, with select.stop_matching = "word", a word or phrase'
+)
+MANUAL_SET_ADVICE = (
+    "if they should be variants, write each as users type it; # starts a comment only at the start "
+    "of a line"
 )
 TOPIC_ADVICE = (
     "if they should match queries, write words as users type them, without patterns, and | between "
@@ -29,7 +33,7 @@ class UnmatchedEntries:
     Args:
         entries: Columns `folded` (text of the entry) and `name` (in the note).
         matching: How an entry matches queries: by a matching policy, or as a whole `query`.
-        subject: What the entries are, such as "entries of select.stop_lists".
+        subject: Beginning of the note, such as "entries of select.stop_lists that match no query".
         advice: What to do if an entry should match queries.
     """
 
@@ -66,10 +70,7 @@ class UnmatchedEntries:
         if count:
             names = "; ".join(self._entries["name"].head(MAX_NAMES))
             more = f"; and {count - MAX_NAMES:,} more" if count > MAX_NAMES else ""
-            yield (
-                f"{self._subject} that match no query typed by enough users: {count:,} "
-                f"({names}{more}); {self._advice}"
-            )
+            yield f"{self._subject}: {count:,} ({names}{more}); {self._advice}"
 
     def _normalize(self, folded: pl.Expr) -> pl.Expr:
         """Return an expression that prepares folded texts for matching."""
@@ -83,7 +84,7 @@ def unmatched_stop_words(stop_list: pl.DataFrame, params: SelectionParameters) -
     return UnmatchedEntries(
         stop_list,
         params.stop_matching,
-        subject="entries of select.stop_lists",
+        subject="entries of select.stop_lists that match no query typed by enough users",
         advice=STOP_LIST_ADVICE,
     )
 
@@ -102,6 +103,23 @@ def unmatched_topic_names(topics: pl.DataFrame, params: SelectionParameters) -> 
     return UnmatchedEntries(
         entries.sort(~suspicious, maintain_order=True),
         params.matching,
-        subject="labels and aliases of topics",
+        subject="labels and aliases of topics that match no query typed by enough users",
         advice=TOPIC_ADVICE,
     )
+
+
+def note_unmatched_manual_sets(manual_sets: pl.DataFrame, texts: pl.Series) -> Iterator[str]:
+    """Yield a note that lists the queries of manual sets that are none of the texts, if any.
+
+    Args:
+        manual_sets: See `manual_sets.read_manual_sets`.
+        texts: Texts of the candidates.
+    """
+    unmatched = UnmatchedEntries(
+        manual_sets.select("folded", "name"),
+        "query",
+        subject="queries of variants.files that match no selected query of this snapshot",
+        advice=MANUAL_SET_ADVICE,
+    )
+    unmatched.discard_matched(fold_series(texts))
+    yield from unmatched.note()

@@ -212,6 +212,35 @@ def test_verdicts_leave_out_users_and_queries(room) -> None:
     ]
 
 
+def test_filters_that_match_no_verdict_are_noted(room) -> None:
+    rows = [
+        ("user", 99, "bot", "test", "1", 0.4),
+        ("query", key64("eau"), "spam", "test", "1", 1.0),
+    ]
+    filters = (
+        VerdictFilter(name="bots", kind="user", label="bot", min_score=0.5),
+        VerdictFilter(name="spam", kind="query", label="spam"),
+        VerdictFilter(name="typo", kind="query", label="spamm"),
+        VerdictFilter(name="kind", kind="query", label="bot"),
+        VerdictFilter(name="pages", kind="document", label="spam"),
+    )
+    advice = (
+        "if they should exclude something, compare their kind, label, source and min_score with "
+        "the verdicts"
+    )
+    note = "filters in verdicts.filters that match no verdict on a {} of this snapshot: {}; {}"
+    for verdicts, unmatched in (
+        (room.table("verdicts", rows), "typo, kind"),
+        (None, "spam, typo, kind"),
+    ):
+        shown = [*asked("eau", 5), *asked("loi", 5)]
+        _, ledger = run(room, shown, ANY, verdicts=verdicts, filters=filters)
+        assert ledger.notes == [
+            note.format("query", unmatched, advice),
+            note.format("user", "bots", advice),
+        ]
+
+
 def test_a_stop_list_in_another_encoding_is_an_error(room) -> None:
     with pytest.raises(FormatError, match=r"stop\.txt: expected UTF-8"):
         read_stop_lists([room.file("stop.txt", "été".encode("latin-1"))])
