@@ -31,7 +31,8 @@ class UnmatchedEntries:
     """Entries of a list, such as a stop list, that have matched no query yet.
 
     Args:
-        entries: Columns `folded` (text of the entry) and `name` (in the note).
+        entries: Columns `folded` (text) and `name` (in the note). Rows with the same name are one
+            entry, which a query matches if it matches any of the texts.
         matching: How an entry matches queries: by a matching policy, or as a whole `query`.
         subject: Beginning of the note, such as "entries of select.stop_lists that match no query".
         advice: What to do if an entry should match queries.
@@ -62,15 +63,16 @@ class UnmatchedEntries:
             .str.extract_many(patterns, overlapping=True)
             .explode()
         )
-        self._entries = self._entries.filter(~pl.col("pattern").is_in(matched.unique().implode()))
+        names = self._entries.filter(pl.col("pattern").is_in(matched.unique().implode()))["name"]
+        self._entries = self._entries.filter(~pl.col("name").is_in(names.implode()))
 
     def note(self) -> Iterator[str]:
         """Yield a note that lists the entries that no query has matched, if there are any."""
-        count = self._entries.height
-        if count:
-            names = "; ".join(self._entries["name"].head(MAX_NAMES))
-            more = f"; and {count - MAX_NAMES:,} more" if count > MAX_NAMES else ""
-            yield f"{self._subject}: {count:,} ({names}{more}); {self._advice}"
+        names = self._entries["name"].unique(maintain_order=True)
+        if len(names):
+            more = f"; and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+            listed = "; ".join(names.head(MAX_NAMES))
+            yield f"{self._subject}: {len(names):,} ({listed}{more}); {self._advice}"
 
     def _normalize(self, folded: pl.Expr) -> pl.Expr:
         """Return an expression that prepares folded texts for matching."""
@@ -90,20 +92,25 @@ def unmatched_stop_words(stop_list: pl.DataFrame, params: SelectionParameters) -
 
 
 def unmatched_topic_names(topics: pl.DataFrame, params: SelectionParameters) -> UnmatchedEntries:
-    """Return the labels and aliases of topics (see `schemas.Topics`), all unmatched.
+    """Return the topics (see `schemas.Topics`), and their doubtful aliases, all unmatched.
 
-    Names that look like several aliases or like a pattern come first.
+    An alias is doubtful if it looks like several aliases or like a pattern.
     """
-    names = topics.select("topic_id", pl.concat_list("label", "aliases").alias("name"))
-    entries = names.explode("name").select(
-        fold(pl.col("name")).alias("folded"),
-        pl.format("'{}' of {}", "name", "topic_id").alias("name"),
+    names = topics.select(
+        "topic_id", "label", pl.concat_list("label", "aliases").alias("alias")
+    ).explode("alias")
+    is_doubtful = pl.col("alias").str.contains(SEPARATORS_AND_PATTERNS)
+    entries = names.sort(~is_doubtful, maintain_order=True).select(
+        fold(pl.col("alias")).alias("folded"),
+        pl.when(is_doubtful & (pl.col("alias") != pl.col("label")))
+        .then(pl.format("alias '{}' of {}", "alias", "topic_id"))
+        .otherwise(pl.format("'{}'", "label"))
+        .alias("name"),
     )
-    suspicious = pl.col("name").str.contains(SEPARATORS_AND_PATTERNS)
     return UnmatchedEntries(
-        entries.sort(~suspicious, maintain_order=True),
+        entries,
         params.matching,
-        subject="labels and aliases of topics that match no query typed by enough users",
+        subject="topics that match no query typed by enough users",
         advice=TOPIC_ADVICE,
     )
 
