@@ -53,7 +53,7 @@ def write_version(folder: Path, documents: int) -> Path:
     home.mkdir(parents=True)
     scratch = Limits(folder / "scratch")
     scratch.scratch.mkdir()
-    release = Release(folder, "longeval-sci", "fr", is_markup_escaped=False)
+    release = Release(folder, "longeval-sci", "fr")
     released = DocumentImporter(SnapshotFiles("2022-06"), release, ImportLog())
     nothing = pl.Series("judged", [], dtype=pl.String)
     rng = np.random.default_rng(0)

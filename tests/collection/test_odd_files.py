@@ -188,6 +188,15 @@ def test_text_fields_of_json(
     assert _named(log, tmp_path) == ({expected: 1} if isinstance(expected, str) else {}, {})
 
 
+@pytest.mark.parametrize(
+    ("url", "expected"), [('"https://a.example/1"', "https://a.example/1"), ("[1]", "")]
+)
+def test_addresses_of_json_are_kept(url: str, expected: str, tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", f'{{"id": "1", "contents": "a", "url": {url}}}')
+    found = read_documents(tmp_path / "a.jsonl", "a", ImportLog(), is_markup_escaped=False)
+    assert [document.url for document in found] == [expected]
+
+
 def test_titles_of_json_are_kept_in_both_languages(tmp_path: Path) -> None:
     home = tmp_path / "r/publish"
     write(home / "French/Queries/train.tsv", "1\teau\n")

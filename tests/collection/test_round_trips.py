@@ -116,3 +116,29 @@ def test_a_table_without_rows_has_no_file(layout: str, tmp_path: Path) -> None:
     assert all(path.stat().st_size for path in qrels)
     later = opened(report).snapshots[1]
     assert not [path for path in qrels if later in path.relative_to(out).as_posix()]
+
+
+@pytest.mark.parametrize("folders", ["r", "r/deeper/web"])
+def test_markup_and_quotes_of_an_export_at_any_depth(folders: str, tmp_path: Path) -> None:
+    """Only a description in the folder of the release counted, and quotes were removed."""
+    _write_web(tmp_path / "r", PARTS)
+    home = tmp_path / "r/French/LongEval Train Collection"
+    page = TREC.format(id="doc3", text="<DOC> et &lt;DOC> ici")
+    write(home / "Trec/2022-06_fr/b.trec", page)
+    write(home / "queries/2022-07_queries.txt", '5\t "phrase exacte"\n6\t"Éau"\n7\ta "b" ""c\n')
+    first = imported(tmp_path / "r", "longeval-web")
+    queries = opened(first).snapshot("2022-07").queries.collect()
+    assert queries["text"].to_list() == ['"phrase exacte"', "Éau", 'a "b" ""c']
+    export(first.version, "longeval-web", tmp_path / "again" / folders)
+    second = imported(tmp_path / "again/r", "longeval-web")
+    assert compare(first.version, second.version).is_empty
+    documents = opened(second).snapshot("2022-06").documents.collect()
+    assert documents["text"].to_list()[-1] == "<DOC> et &lt;DOC> ici"
+
+
+def test_a_part_of_an_export_is_recognized(tmp_path: Path) -> None:
+    _write_web(tmp_path / "r", PARTS)
+    first = imported(tmp_path / "r", "longeval-web")
+    out = export(first.version, "longeval-web", tmp_path / "again/export")
+    second = imported(out / "French", "longeval-web")
+    assert compare(first.version, second.version).is_empty

@@ -124,6 +124,7 @@ _UNREADABLE_MESSAGES = {
     "document_without_text": "documents have no text, or a text field that is not a string",
     "unknown_document_format": "document files are neither TREC (<DOC>) nor JSON",
     "document_without_end": "documents have no end tag",
+    "document_with_several_ids": "documents have several ids, probably as tags are missing",
     "english_without_french": "English documents or queries have no French original",
     "file_truncated": "files are truncated",
     "file_damaged": "files are damaged",
@@ -145,6 +146,10 @@ _QUERY_TEXT_MESSAGES = {
     "control_character": "texts contain control characters",
     "over_long": "texts are too long for a query",
     "nothing_left_after_folding": "texts contain no letters or digits",
+}
+_FIELD_MESSAGES = {
+    "unread_fields": "documents have content outside <TEXT>, <TITLE> and <URL>, which is not "
+    "imported",
 }
 _ID_MESSAGES = {"control_character_in_id": "ids contain control characters"}
 
@@ -191,5 +196,13 @@ CHECKS = (
         "files whose content does not match their extension, truncated archives",
         "request an intact file from the publisher",
         _create_rejected_record_finder(_UNREADABLE_MESSAGES),
+    ),
+    Check(
+        "LB206",
+        "all fields of the documents are imported",
+        "warning",
+        "TREC documents with an author and a date beside the text",
+        "put the content into <TEXT>, or ignore the check if it is not needed",
+        _create_irregular_line_finder(_FIELD_MESSAGES),
     ),
 )

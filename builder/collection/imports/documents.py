@@ -1,8 +1,9 @@
 """Imports the documents of a released snapshot in bounded memory.
 
-Input: document files of each language, and URLs. Output: `documents/part-*.parquet` sorted by
-document id; each row contains a document and its English text, if any. Documents are staged on
-disk, then joined and sorted by DuckDB, so memory use does not depend on the size of the release.
+Input: document files of each language, and URLs, which may also be in these files. Output:
+`documents/part-*.parquet` sorted by document id; each row contains a document and its English text,
+if any. Documents are staged on disk, then joined and sorted by DuckDB, so memory use does not
+depend on the size of the release.
 """
 
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from builder.collection.imports.ids import KeyAssigner, document_key_candidates,
 from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.lines import read_url_list
 from builder.collection.imports.origin import Release
+from builder.collection.imports.own_exports import has_escaped_markup
 from builder.collection.imports.pages import read_documents
 from builder.documents.fingerprints import fingerprint_pages_with_language
 from builder.ingest.texts import normalize_texts, to_single_lines
@@ -104,13 +106,13 @@ class DocumentImporter:
             limits: Memory and scratch space.
             progress: Progress display; advanced by the number of documents.
         """
-        shown = judged_ids.unique().sort()
-        for doc_id in shown:
-            self._assign_key(doc_id)
         staged = limits.scratch / "pages"
         staged.mkdir()
         for number, rows in enumerate(self._read_batches(progress)):
             rows.write_parquet(staged / f"part-{number:06d}.parquet", compression="lz4")
+        shown = judged_ids.unique().sort()
+        for doc_id in shown:
+            self._assign_key(doc_id)
         table = RELEASED["documents"]
         with (
             TableWriter(out / "documents" / "part-00000.parquet", table) as writer,
@@ -144,7 +146,7 @@ class DocumentImporter:
     def _read_file(self, path: Path, *, is_source: bool) -> Iterator[pl.DataFrame]:
         name = relative_path(path, self._release.root)
         documents = read_documents(
-            path, name, self._log, is_markup_escaped=self._release.is_markup_escaped
+            path, name, self._log, is_markup_escaped=has_escaped_markup(path)
         )
         while batch := list(islice(documents, BATCH_ROWS)):
             texts = normalize_texts(
@@ -153,8 +155,12 @@ class DocumentImporter:
             titles = to_single_lines(
                 pl.Series([document.title for document in batch], dtype=pl.String)
             )
+            doc_ids = [self._release.to_qrels_doc_id(document.doc_id) for document in batch]
+            for doc_id, document in zip(doc_ids, batch, strict=True):
+                if document.url:
+                    self._urls.setdefault(doc_id, document.url)
             columns = {
-                "doc_id": [self._release.to_qrels_doc_id(document.doc_id) for document in batch],
+                "doc_id": doc_ids,
                 "title": titles,
                 "text": texts,
                 "file": [name] * len(batch),

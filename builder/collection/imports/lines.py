@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.imports.import_log import ImportLog
+from builder.collection.imports.own_exports import is_exported
 from builder.ingest.lines import BOM, read_line_chunks
 from builder.io.sources import Source
 from builder.queries.text_audit import FAULTS
@@ -45,6 +46,8 @@ QUERY_COLUMNS = {
 def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFrame:
     """Read a query file with lines `id<TAB>text`, and log rejected and irregular lines.
 
+    Quotes around a text are removed, except in exports of this package, which add none.
+
     Args:
         path: The query file.
         name: Name of the file in rejects and irregularities.
@@ -72,18 +75,23 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
         if faulty.height:
             line, text = faulty.select("line", "text").row(0)
             log.add_irregularity(fault, name, line, text, faulty.height)
-    cleaned = queries.with_columns(text=_clean_query_text(pl.col("text")))
+    unquoted = pl.col("text") if is_exported(path) else _remove_quotes(pl.col("text"))
+    cleaned = queries.with_columns(text=_normalize_spaces(unquoted))
     for line in cleaned.filter(text="")["line"]:
         log.add_reject("empty_query", name, line)
     return cleaned.filter(pl.col("text") != "")
 
 
-def _clean_query_text(text: pl.Expr) -> pl.Expr:
-    """Remove surrounding quotes, control characters and repeated spaces from a query text."""
+def _remove_quotes(text: pl.Expr) -> pl.Expr:
+    """Remove the quotes around a query text, as a CSV reader does."""
     quoted = text.str.contains(r'(?s)^".*"$') & (text.str.len_chars() > 1)
     inner = text.str.slice(1, text.str.len_chars() - 2).str.replace_all('""', '"', literal=True)
-    plain = pl.when(quoted).then(inner).otherwise(text)
-    return plain.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
+    return pl.when(quoted).then(inner).otherwise(text)
+
+
+def _normalize_spaces(text: pl.Expr) -> pl.Expr:
+    """Replace control characters and repeated spaces in a query text with one space."""
+    return text.str.replace_all(r"[\s\p{Cc}]+", " ").str.strip_chars()
 
 
 def read_qrels(path: Path, name: str, log: ImportLog) -> pl.DataFrame:

@@ -15,13 +15,11 @@ class Release:
         root: Folder of the release.
         layout: One of `LAYOUTS`.
         source_language: Code of the original language of the documents, such as `fr`.
-        is_markup_escaped: Whether markup in document texts is escaped.
     """
 
     root: Path
     layout: str
     source_language: str
-    is_markup_escaped: bool
 
     def id_scope(self, snapshot: str, *, is_stable: bool = True) -> str:
         """Return the name of the scope in which ids are unique: the layout, or one snapshot.

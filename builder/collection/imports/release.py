@@ -3,12 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import orjson
 
 from builder.collection import layout as collection_layout
-from builder.collection.export.markup import NOT_ESCAPED
 from builder.collection.imports.files import SnapshotFiles, relative_path
 from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.layouts import LAYOUTS, detect_source_language
@@ -89,9 +85,7 @@ def import_release(
     """
     plan = plan_import(release, layout, Path(out) / version, qrels_variant)
     root, final, snapshots = plan.root, plan.version, plan.snapshots
-    release_info = Release(
-        root, layout, detect_source_language(snapshots), _has_escaped_markup(root)
-    )
+    release_info = Release(root, layout, detect_source_language(snapshots))
     meter = progress or NoProgress()
     ledgers: dict[str, Ledger] = {}
     rows: dict[str, dict[str, int]] = {}
@@ -203,12 +197,3 @@ def _check_source_queries(release: Release, snapshot: SnapshotFiles) -> None:
             f"English ones in {files}; nothing was published; add the French queries, or use "
             "--allow-empty to import the snapshot without queries"
         )
-
-
-def _has_escaped_markup(root: Path) -> bool:
-    """Whether the release was exported by this package with escaped markup in documents."""
-    try:
-        description: Any = orjson.loads((root / "longeval-export.json").read_text("utf-8"))
-        return bool(description["markup"] != NOT_ESCAPED)
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
