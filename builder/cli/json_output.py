@@ -82,7 +82,8 @@ def import_plan_to_json(plan: "ImportPlan") -> dict[str, Any]:
 def _skipped_files_to_json(plan: "ImportPlan") -> dict[str, Any]:
     """Return the skipped files, external links and missing prior datasets of an import."""
     return {
-        "unread": dict(plan.unread_files),
+        "unread": {path: files.count for path, files in plan.unread_files.items()},
+        "unread_reasons": {path: files.reason for path, files in plan.unread_files.items()},
         "outside": list(plan.external_links),
         "missing": list(plan.missing_datasets),
     }

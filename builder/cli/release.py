@@ -57,6 +57,8 @@ def export(
     Example: longeval export demo/collection --layout longeval-web --out web
     """
     from builder.collection.export import export as write_export
+    from builder.collection.export import read_omitted_rows
+    from builder.collection.export.omitted import describe_omitted_rows
     from builder.runtime.limits import parse_size
     from builder.runtime.progress import ProgressBar
 
@@ -68,6 +70,8 @@ def export(
         max_file_bytes=parse_size(file_size, "--file-size"),
         progress=ProgressBar(),
     )
+    for line in describe_omitted_rows(read_omitted_rows(folder)):
+        typer.echo(line)
     typer.echo(f"wrote {folder}")
 
 
@@ -174,15 +178,17 @@ def _print_import_plan(plan: "ImportPlan", output_format: OutputFormat) -> None:
 
 def _print_skipped_files(plan: "ImportPlan") -> None:
     """Print the files and links that an import skips, and the prior datasets that do not exist."""
-    if plan.unread_files:
-        files = _format_file_counts(plan.unread_files)
-        typer.echo(f"skipped files (no snapshot, or duplicate content): {files}")
+    for reason in dict.fromkeys(files.reason for files in plan.unread_files.values()):
+        counts = {p: f.count for p, f in plan.unread_files.items() if f.reason == reason}
+        typer.echo(f"skipped files ({reason}): {_format_file_counts(counts)}")
     if plan.external_links:
         typer.echo(
             f"skipped links to files outside the release: {_format_names(plan.external_links)}"
         )
     if plan.missing_datasets:
         typer.echo(f"prior datasets not found: {_format_names(plan.missing_datasets)}")
+    if warning := plan.warning():
+        typer.echo(f"warning: {escape_control_characters(warning)}", err=True)
 
 
 def _format_names(names: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from builder.documents.url_lists import read_url_list
 from builder.io.sources import Source
 from builder.io.tables import TableWriter
 from builder.parameters import DocumentParameters
-from builder.queries.verdicts import excluded_keys
+from builder.queries.verdicts import excluded_keys, note_unmatched_filters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -111,6 +111,7 @@ def build_documents(
     ledger, excluded = Ledger("pages"), store.excluded
     ledger.notes.extend(rules.deny.note_unmatched_entries("documents.deny"))
     ledger.notes.extend(rules.allow.note_unmatched_entries("documents.allow"))
+    ledger.notes.extend(note_unmatched_filters(filters, "document", rules.verdicts))
     with limits.connect() as connection:
         store.create_fingerprints_view(connection)
         fetches.view(connection, "fetches")

@@ -2,7 +2,9 @@
 
 A sheet is a tab-separated file with a header. The columns `query_id`, `doc_id`, `assessor` and
 `grade` are read; all other columns are ignored. A byte order mark, quotes and CRLF line endings, as
-written by spreadsheet programs, are accepted. An empty grade marks a pair that is not judged yet.
+written by spreadsheet programs, are accepted. A quoted cell may contain line breaks or tabs, but
+not both, since it would then contain other rows. An empty grade marks a pair that is not judged
+yet.
 """
 
 import csv
@@ -116,14 +118,34 @@ def _read_judgements(source: Source) -> pl.DataFrame:
 def _read_parquet(source: Source) -> pl.DataFrame:
     """Read and validate a Parquet table of judgements."""
     try:
-        frame = parquet.read_with_row_limit(source.path).select(COLUMNS).cast(Judgements.dtypes())  # type: ignore[arg-type]
-        return Judgements.validate(frame, cast=True).select(COLUMNS)
+        frame = parquet.read_with_row_limit(source.path).select(COLUMNS)
+        _check_whole_grades(source, frame["grade"])
+        judgements = frame.cast(Judgements.dtypes())  # type: ignore[arg-type]
+        return Judgements.validate(judgements, cast=True).select(COLUMNS)
     except pl.exceptions.PolarsError as error:
         raise FormatError(f"expected a table of judgements: {error}", source.name) from None
     except Exception as error:
         if type(error).__module__.startswith("dataframely"):
             raise FormatError(f"expected a table of judgements: {error}", source.name) from None
         raise
+
+
+def _check_whole_grades(source: Source, grades: pl.Series) -> None:
+    """Raise a FormatError if a conversion to integers would change grades."""
+    if grades.dtype == pl.Boolean:
+        raise FormatError(
+            "grade: expected the numbers 0, 1 and 2, found a Boolean column; convert it to grades",
+            source.name,
+        )
+    if grades.dtype.is_float() or grades.dtype.is_decimal():
+        fractions = grades.filter(grades % 1 != 0)
+        if fractions.len():
+            raise FormatError(
+                f"grade: expected 0, 1 or 2 in every row, found {fractions[0]} "
+                f"({fractions.len():,} such rows in total); give the grade of each assessor in a "
+                "row of its own instead of means",
+                source.name,
+            )
 
 
 def _count_rows(source: Source) -> int:
@@ -142,12 +164,18 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
     raise_csv_field_size_limit()
     line = 1
     with source.path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file, delimiter="\t", strict=True)
+        reader = csv.reader(file, delimiter="\t", strict=True)
         try:
-            _check_header(source, reader.fieldnames or ())
-            for row in reader:
-                _check_row(source, reader.line_num, row)
-                yield reader.line_num, {name: row[name].strip() for name in COLUMNS}
+            names = next(reader, [])
+            _check_header(source, names)
+            line = reader.line_num + 1
+            for cells in reader:
+                if _contains_other_rows(cells, len(names)):
+                    raise csv.Error("a cell contains other rows")
+                if cells:
+                    row = dict(zip(names, cells, strict=False))
+                    _check_row(source, reader.line_num, row)
+                    yield reader.line_num, {name: row[name].strip() for name in COLUMNS}
                 line = reader.line_num + 1
         except UnicodeDecodeError as error:
             raise FormatError(
@@ -160,6 +188,13 @@ def _read_sheet(source: Source) -> Iterator[tuple[int, Mapping[str, str]]]:
                 source.name,
                 line,
             ) from None
+
+
+def _contains_other_rows(cells: Sequence[str], columns: int) -> bool:
+    """Whether a cell begins with a stray quote and contains the rows up to the next quote."""
+    with_line_breaks = [cell for cell in cells if "\n" in cell or "\r" in cell]
+    has_too_many_cells = len(cells) > columns
+    return any(has_too_many_cells or "\t" in cell for cell in with_line_breaks)
 
 
 def _check_header(source: Source, column_names: Sequence[str]) -> None:
@@ -179,11 +214,11 @@ def _check_header(source: Source, column_names: Sequence[str]) -> None:
         )
 
 
-def _check_row(source: Source, line: int, row: Mapping[str, str | None]) -> None:
+def _check_row(source: Source, line: int, row: Mapping[str, str]) -> None:
     """Raise a FormatError if a value of the row is missing or invalid."""
     for name, (pattern, expected) in PATTERNS.items():
-        value = (row[name] or "").strip()
-        if row[name] is None or re.fullmatch(pattern, value) is None:
+        value = row.get(name, "").strip()
+        if name not in row or re.fullmatch(pattern, value) is None:
             raise FormatError(
                 f"{name}: expected {expected}, found {value[:40]!r}", source.name, line
             )

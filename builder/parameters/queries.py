@@ -47,7 +47,8 @@ class SelectionParameters(Section):
         description="Minimum number of clicks of a query to which `navigational_share` applies",
     )
     stop_lists: tuple[str, ...] = Field(
-        default=(), description="Files with one query or word to exclude per line"
+        default=(),
+        description="Files with one query or word to exclude per line; # starts a comment",
     )
     stop_matching: Literal["query", "word"] = Field(
         default="query",

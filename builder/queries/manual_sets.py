@@ -20,13 +20,15 @@ def read_manual_sets(sources: Sequence[Source]) -> pl.DataFrame:
     """Read all files of manually defined variant sets into one table.
 
     Returns:
-        One row per folded query, sorted: `folded`, `manual_set` (id of the set).
+        One row per folded query, in file order: `folded`, `manual_set` (id of the set), `name`
+        (file and line).
 
     Raises:
         FormatError: a file is not UTF-8, a line does not have exactly one tab, a name or query is
             empty, or a query is in two sets.
     """
     set_names: dict[str, str] = {}
+    places: list[str] = []
     for source in sources:
         names, queries, numbers = _read_lines(source)
         for name, folded, number in zip(names, fold_texts(queries), numbers, strict=True):
@@ -34,6 +36,8 @@ def read_manual_sets(sources: Sequence[Source]) -> pl.DataFrame:
                 raise FormatError(
                     "expected a query with at least one letter or digit", source.name, number
                 )
+            if folded not in set_names:
+                places.append(f"{source.name}, line {number}")
             if set_names.setdefault(folded, name) != name:
                 raise FormatError(
                     f"expected every query in a single set, found a query of set {name!r} that is "
@@ -42,11 +46,11 @@ def read_manual_sets(sources: Sequence[Source]) -> pl.DataFrame:
                     number,
                 )
     frame = pl.DataFrame(
-        {"folded": list(set_names), "manual_set": list(set_names.values())},
-        schema={"folded": pl.String, "manual_set": pl.String},
+        {"folded": list(set_names), "manual_set": list(set_names.values()), "name": places},
+        schema={"folded": pl.String, "manual_set": pl.String, "name": pl.String},
     )
     hashed = pl.lit("given\n") + pl.col("manual_set")
-    return frame.with_columns(variant_set_id_expr(hashed).alias("manual_set")).sort("folded")
+    return frame.with_columns(variant_set_id_expr(hashed).alias("manual_set"))
 
 
 def _read_lines(source: Source) -> tuple[list[str], list[str], list[int]]:

@@ -22,14 +22,14 @@ from builder.queries.rules import (
     first_matching_rule_expr,
     selection_rules,
 )
-from builder.queries.verdicts import excluded_keys
+from builder.queries.stop_lists import read_stop_lists
+from builder.queries.unmatched import unmatched_stop_words, unmatched_topic_names
+from builder.queries.verdicts import excluded_keys, note_unmatched_filters
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import Collection, FileReference, Filters, Same
 from builder.runtime.stage import stage
-from builder.text.keys import fold_texts
-from builder.trec.bounded import read_text_lines
 from schemas import Candidates, Impressions, LogQueries, Topics, Verdicts
 
 
@@ -57,7 +57,7 @@ def select_queries(
         params: Section `[select]` of the definition.
         limits: Memory and threads.
         progress: Advances by the number of k-anonymous queries.
-        stop_lists: Text files with one query, word or phrase per line.
+        stop_lists: Text files with one query, word or phrase per line; see `stop_lists`.
         verdicts: Table with the schema `Verdicts`.
         filters: Conditions on verdicts by which queries, or all impressions of users, are excluded.
 
@@ -66,13 +66,15 @@ def select_queries(
 
     Raises:
         DataError: `select.anonymity` is `users`, but no impression has a user.
-        FormatError: a stop list is not UTF-8 text.
+        FormatError: a stop list is not UTF-8 text, or an entry has no letters and digits.
     """
     excluded_queries = excluded_keys(verdicts, filters, "query")
-    rules = selection_rules(params, read_stop_lists(stop_lists), excluded_queries)
+    stop_list = read_stop_lists(stop_lists)
+    rules = selection_rules(params, stop_list["folded"].to_list(), excluded_queries)
     users = excluded_keys(verdicts, filters, "user")
     excluded_users = pl.concat(users.values()).unique() if users else None
     topic_rows = topics.scan().collect()
+    lists = unmatched_stop_words(stop_list, params), unmatched_topic_names(topic_rows, params)
     ledger = Ledger("queries")
     with open_k_anonymous_queries(
         impressions, log_queries, params, limits, excluded_users
@@ -82,6 +84,8 @@ def select_queries(
         progress.start("select", queries.anonymous, "queries")
         ledger.rows_in = queries.total
         for batch in queries.iter_batches():
+            for unmatched in lists:
+                unmatched.discard_matched(batch["folded"])
             checked = apply_rules(batch, topic_rows, params, rules)
             counts.update(checked["reason"].drop_nulls().to_list())
             queries.add_candidates(checked.filter(pl.col("reason").is_null()))
@@ -90,6 +94,10 @@ def select_queries(
     with RejectWriter(out, "select", ledger) as rejects:
         for name in (EXCLUDED_USERS_ONLY, ANONYMITY, *(rule.name for rule in rules)):
             rejects.add(name, rows=counts[name])
+    for unmatched in lists:
+        ledger.notes.extend(unmatched.note())
+    ledger.notes.extend(note_unmatched_filters(filters, "query", excluded_queries))
+    ledger.notes.extend(note_unmatched_filters(filters, "user", users))
     progress.finish()
     return ledger
 
@@ -103,13 +111,3 @@ def apply_rules(
     """Add the columns `topics` and `reason` (first rule that excludes the query, or null)."""
     matched = queries.with_columns(match_topics(queries["folded"], topics, params.matching))
     return matched.with_columns(first_matching_rule_expr(rules))
-
-
-def read_stop_lists(sources: Sequence[Source]) -> tuple[str, ...]:
-    """Read stop lists, and return their distinct folded lines in sorted order.
-
-    Raises:
-        FormatError: a file is not UTF-8 text.
-    """
-    lines = {line for source in sources for line in fold_texts(read_text_lines(source))}
-    return tuple(sorted(lines - {""}))

@@ -1,10 +1,11 @@
 """Reads query files for audits, without changing the texts.
 
 Input: a Parquet table (`candidates`, `queries` or `log_queries`), or tab-separated lines
-`id<TAB>text` without a header, the format of LongEval releases, optionally compressed with gzip or
-zstd.
+`id<TAB>text`, the format of LongEval releases, optionally with a header such as
+`query_id<TAB>query`, and optionally compressed with gzip or zstd.
 """
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +16,10 @@ from builder.io.sources import Source
 from builder.trec.bounded import read_text
 
 SCHEMA = {"id": pl.String, "text": pl.String, "count": pl.UInt32}
+HEADER_LINE = re.compile(
+    r"(?i)(?:q|query|topic)?[ _-]?id\t(?:query|topic|text|title)(?:[ _-]?text)?\s*(?:\t.*)?"
+)
+"""Header line of a query file; it may name further columns."""
 
 
 def read_query_texts(path: Path) -> pl.DataFrame:
@@ -30,12 +35,12 @@ def read_query_texts(path: Path) -> pl.DataFrame:
     if path.suffix == ".parquet":
         return _read_parquet(path)
     text = read_text(Source(path, str(path)))
-    rows = [line.split("\t") for line in text.removesuffix("\n").split("\n")]
-    invalid = next((number for number, row in enumerate(rows, 1) if len(row) != 2), None)
-    if invalid is not None:
-        raise FormatError(
-            f"expected id<TAB>text, found {len(rows[invalid - 1]) - 1} tabs", path, invalid
-        )
+    lines = text.removesuffix("\n").split("\n")
+    first = 2 if HEADER_LINE.fullmatch(lines[0]) else 1
+    rows = [line.split("\t") for line in lines[first - 1 :]]
+    for number, row in enumerate(rows, first):
+        if len(row) != 2:
+            raise FormatError(f"expected id<TAB>text, found {len(row) - 1} tabs", path, number)
     frame = pl.DataFrame(rows, schema={"id": pl.String, "text": pl.String}, orient="row")
     return frame.with_columns(pl.lit(1, pl.UInt32).alias("count"))
 

@@ -1,8 +1,9 @@
 """Reads the topics of a collection, which are common to all snapshots.
 
 Input: a UTF-8 TSV file with a header. The column `label` is required; `topic_id`, `aliases`
-(separated by `|`), `language` and `source` are optional. Blank lines are skipped; any other
-malformed line is an error, since topics determine the contents of the collection.
+(separated by `|`), `language` and `source` are optional. Cells may be quoted. Blank lines and lines
+that start with `#` are skipped; any other malformed line is an error, since topics determine the
+contents of the collection.
 """
 
 import re
@@ -33,6 +34,9 @@ DEFAULTS = {"aliases": "", "language": FRENCH, "source": ""}
 """Default values of missing columns; a missing `topic_id` is derived from the label."""
 TOPIC_ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
 LANGUAGE = re.compile(r"[a-z]{2}")
+QUOTED_CELL = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
+MISSING = ("NaN", "nan")
+"""Text of an empty cell in files of other programs. As an alias, it would match queries."""
 
 
 @stage("topics", version="1", scope=Scope.COLLECTION, writes=(Topics,))
@@ -52,7 +56,7 @@ def read_topics(
         progress: Advances by the number of lines.
 
     Returns:
-        The ledger, which counts lines; blank lines are dropped.
+        The ledger, which counts lines; blank lines and comments are dropped.
 
     Raises:
         FormatError: the file is not UTF-8, its header or a line is malformed, or an id occurs
@@ -61,27 +65,31 @@ def read_topics(
     del limits
     ledger = Ledger("lines")
     with RejectWriter(out, "topics", ledger) as rejects:
-        topics, blank = parse_topics(source)
-        for line in blank:
-            rejects.add("blank_line", file=source.name, line=line)
+        topics, skipped = parse_topics(source)
+        for line, reason in skipped.items():
+            rejects.add(reason, file=source.name, line=line)
     ledger.rows_out = write_frame(topics, out / "topics.parquet", Topics)
-    ledger.rows_in = ledger.rows_out + len(blank)
+    ledger.rows_in = ledger.rows_out + len(skipped)
     progress.start("topics", ledger.rows_in, "lines")
     progress.advance(ledger.rows_in)
     progress.finish()
     return ledger
 
 
-def parse_topics(source: Source) -> tuple[pl.DataFrame, list[int]]:
-    """Return the topics of a TSV file in file order, and the line numbers of blank lines.
+def parse_topics(source: Source) -> tuple[pl.DataFrame, dict[int, str]]:
+    """Return the topics of a TSV file in file order, and why lines are skipped, by line number.
 
     Raises:
         FormatError: see `read_topics`.
     """
     header, lines = _read_lines(source)
-    blank = [number for number, line in enumerate(lines, 2) if not line.strip()]
+    skipped = {
+        number: "comment_line" if line.strip() else "blank_line"
+        for number, line in enumerate(lines, 2)
+        if _is_skipped(line)
+    }
     topics = pl.DataFrame(list(_parse_lines(header, lines, source)), schema=Topics.dtypes())
-    return topics, blank
+    return topics, skipped
 
 
 def read_topic_table(path: Path) -> pl.DataFrame:
@@ -143,7 +151,7 @@ def require_same_topics(published: pl.DataFrame, topics: pl.DataFrame) -> None:
 def _read_lines(source: Source) -> tuple[list[str], list[str]]:
     """Return the column names in the header of a file, and all lines after the header."""
     first, *lines = read_text_lines(source) or [""]
-    header = [name.strip() for name in first.split("\t")]
+    header = _split_cells(first)
     if LABEL not in header or not {*header} <= {*HEADER} or len({*header}) < len(header):
         expected = "<TAB>".join(HEADER)
         raise FormatError(
@@ -155,13 +163,24 @@ def _read_lines(source: Source) -> tuple[list[str], list[str]]:
     return header, lines
 
 
+def _is_skipped(line: str) -> bool:
+    """Whether a line is blank or a comment."""
+    return not line.strip() or line.startswith("#")
+
+
+def _split_cells(line: str) -> list[str]:
+    """Split a line at tabs into cells, without surrounding spaces and quotes."""
+    cells = [(cell, QUOTED_CELL.fullmatch(cell)) for cell in line.split("\t")]
+    return [(match[1].replace('""', '"') if match else cell).strip() for cell, match in cells]
+
+
 def _parse_lines(header: list[str], lines: list[str], source: Source) -> Iterator[dict[str, Any]]:
-    """Yield the topic in each line, except in blank lines."""
+    """Yield the topic in each line, except in blank lines and comments."""
     first_line: dict[str, int] = {}
     for number, line in enumerate(lines, 2):
-        if not line.strip():
+        if _is_skipped(line):
             continue
-        topic = _parse_topic(header, line.split("\t"), source, number)
+        topic = _parse_topic(header, _split_cells(line), source, number)
         seen = first_line.setdefault(topic["topic_id"], number)
         if seen != number:
             raise FormatError(
@@ -178,9 +197,9 @@ def _parse_topic(header: list[str], fields: list[str], source: Source, line: int
         raise FormatError(
             f"expected {len(header)} tab-separated fields, found {len(fields)}", source.name, line
         )
-    topic = DEFAULTS | dict(zip(header, (field.strip() for field in fields), strict=True))
+    topic = DEFAULTS | dict(zip(header, fields, strict=True))
     topic.setdefault("topic_id", _label_to_id(topic[LABEL]))
-    aliases = [alias for part in topic["aliases"].split("|") if (alias := part.strip())]
+    aliases = _split_aliases(topic["aliases"], source, line)
     for field, pattern, form in (
         ("topic_id", TOPIC_ID, "lowercase letters, digits, - and _"),
         ("language", LANGUAGE, "a two-letter ISO 639-1 code"),
@@ -199,6 +218,18 @@ def _parse_topic(header: list[str], fields: list[str], source: Source, line: int
                 line,
             )
     return {**topic, "aliases": aliases}
+
+
+def _split_aliases(cell: str, source: Source, line: int) -> list[str]:
+    """Split a cell at `|` into aliases; raise a FormatError if it stands for a missing value."""
+    if cell in MISSING:
+        raise FormatError(
+            f"aliases: expected an empty cell or aliases separated by |, found {cell!r}; leave the "
+            f"cell empty, or write {cell}| for an alias",
+            source.name,
+            line,
+        )
+    return [alias for part in cell.split("|") if (alias := part.strip())]
 
 
 def _label_to_id(label: str) -> str:

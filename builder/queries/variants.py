@@ -17,6 +17,7 @@ from builder.io.tables import write_frame
 from builder.parameters import SplitParameters, VariantParameters
 from builder.queries.manual_sets import read_manual_sets
 from builder.queries.sets import build_variant_sets
+from builder.queries.unmatched import note_unmatched_manual_sets
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
@@ -74,22 +75,23 @@ def find_variants(
         FormatError: a file of manually defined sets is malformed.
     """
     rows = candidates.scan().collect()
+    ledger = Ledger("queries", rows.height)
     progress.start("variants", rows.height, "queries")
     with limits.connect(0.5) as connection:
         if params.sets == "off":
             sets = create_singleton_sets(rows)
         else:
             before = [table.scan().collect() for table in earlier]
-            sets = build_variant_sets(
-                connection, rows, read_manual_sets(files), before, params, split
-            )
+            manual_sets = read_manual_sets(files)
+            sets = build_variant_sets(connection, rows, manual_sets, before, params, split)
+            ledger.notes.extend(note_unmatched_manual_sets(manual_sets, rows["text"]))
         if params.merge != "clicks":
             sets = sets.with_columns(representative="query")
         impressions.view(connection, "log")
         kept = merge_variant_counts(rows, sets, _count_set_users(connection, sets))
     write_frame(sets, out / "variants.parquet", Variants)
     write_frame(kept, out / "kept_candidates.parquet", Candidates)
-    ledger = Ledger("queries", rows.height, kept.height)
+    ledger.rows_out = kept.height
     with RejectWriter(out, "variants", ledger) as rejects:
         rejects.add("variant_of_another", rows=rows.height - kept.height)
     progress.advance(rows.height)

@@ -123,6 +123,29 @@ def excluded_keys(
     }
 
 
+def note_unmatched_filters(
+    filters: Sequence[VerdictFilter], kind: str, excluded: Mapping[str, pl.Series]
+) -> Iterator[str]:
+    """Yield a note that names the filters of a kind that match no verdict, if there are any.
+
+    Args:
+        filters: Sections `[[verdicts.filters]]` of the definition.
+        kind: `query`, `user` or `document`.
+        excluded: Excluded keys by filter name; see `excluded_keys`.
+    """
+    names = [
+        each.name
+        for each in filters
+        if each.kind == kind and (each.name not in excluded or excluded[each.name].is_empty())
+    ]
+    if names:
+        yield (
+            f"filters in verdicts.filters that match no verdict on a {kind} of this snapshot: "
+            f"{', '.join(names)}; if they should exclude something, compare their kind, label, "
+            "source and min_score with the verdicts"
+        )
+
+
 def _matches_filter_expr(verdict_filter: VerdictFilter) -> pl.Expr:
     """Return an expression that is true for the verdicts that a filter selects.
 

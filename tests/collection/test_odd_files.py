@@ -13,9 +13,10 @@ import pytest
 
 from builder.collection.imports import import_release
 from builder.collection.imports.import_log import ImportLog
-from builder.collection.imports.layouts import find_snapshots, find_unread_files
+from builder.collection.imports.layouts import find_snapshots
 from builder.collection.imports.lines import read_qrels, read_queries, read_url_list
 from builder.collection.imports.pages import read_documents
+from builder.collection.imports.unread import find_unread_files
 from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import DataError, FormatError, UsageError

@@ -8,8 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from builder.cli import app
-from builder.collection.imports.layouts import find_snapshots, find_unread_files
+from builder.collection.imports.files_web import PREFERRED_QRELS_ARE_READ
+from builder.collection.imports.layouts import find_snapshots
 from builder.collection.imports.release import ImportReport
+from builder.collection.imports.unread import NOT_NAMED, UnreadFiles, find_unread_files
 from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import DataError, FormatError
@@ -126,7 +128,8 @@ def test_a_release_without_its_french_pages_is_an_english_one(tmp_path: Path) ->
     assert collection.snapshot("2022-06").queries.collect()["text"].to_list() == ["drinking water"]
     (document,) = collection.snapshot("2022-06").documents.collect().iter_rows(named=True)
     assert (document["text"], document["text_en"]) == ("A page about water.", None)
-    assert report.plan.unread_files == {"publish/French/Queries/train.tsv": 1}
+    french = UnreadFiles("the collection is English", 1)
+    assert report.plan.unread_files == {"publish/French/Queries/train.tsv": french}
     assert report.ledgers["2022-06"].rejected == {}
     assert validate(report.version) == []
 
@@ -137,17 +140,26 @@ def test_what_is_not_read_is_told(tmp_path: Path) -> None:
     for part in ("a", "b"):
         write(release / f"Json/2023-07_fr/{part}.jsonl", "[]")
     found = find_snapshots(list_release_files(release), "longeval-web")
-    expected = {"Json/2023-07_fr": 2, "collection/qrels/2022-06_qrels_broken.txt": 1}
-    assert find_unread_files(list_release_files(release), found) == expected
+    unjudged = "2023-07 has no queries and no judgements"
+    broken = "collection/qrels/2022-06_qrels_broken.txt"
+    assert find_unread_files(list_release_files(release), found) == {
+        "Json/2023-07_fr": UnreadFiles(unjudged, 2),
+        broken: UnreadFiles(NOT_NAMED, 1),
+    }
     arguments = ["import", str(release), "--layout", "longeval-web", "--out"]
     said = CliRunner().invoke(app, [*arguments, str(tmp_path / "a")])
     assert said.exit_code == 0
     assert "2022-06         1           1          0        2     2" in said.output
-    line = "Json/2023-07_fr (2 files), collection/qrels/2022-06_qrels_broken.txt\n"
-    assert f"skipped files (no snapshot, or duplicate content): {line}" in said.output
+    assert f"skipped files ({unjudged}): Json/2023-07_fr (2 files)\n" in said.output
+    assert f"skipped files (not named as in this layout): {broken}\n" in said.output
+    assert (
+        "warning: no document files are read for 2022-06, but files in document folders are "
+        "skipped, such as Json/2023-07_fr; if they belong there, rename them as in the layout\n"
+    ) in said.output
     as_json = CliRunner().invoke(app, [*arguments, str(tmp_path / "b"), "--format", "json"])
     shape = json.loads(as_json.stdout)
-    assert shape["unread"] == expected
+    assert shape["unread"] == {"Json/2023-07_fr": 2, broken: 1}
+    assert shape["unread_reasons"] == {"Json/2023-07_fr": unjudged, broken: NOT_NAMED}
     assert shape["rows"] == {"2022-06": {"queries": 1, "qrels": 1, "documents": 0}}
 
 
@@ -158,7 +170,7 @@ def test_of_two_editions_one_is_read(tmp_path: Path) -> None:
     found = find_snapshots(list_release_files(release), "longeval-web")
     assert [path.name for path in found[0].qrels] == ["2022-06_qrels_processed.txt"]
     assert find_unread_files(list_release_files(release), found) == {
-        older.relative_to(release).as_posix(): 1
+        older.relative_to(release).as_posix(): UnreadFiles(PREFERRED_QRELS_ARE_READ, 1)
     }
     (release / "collection/qrels/2022-06_qrels_processed.txt").unlink()
     assert find_snapshots(list_release_files(release), "longeval-web")[0].qrels == [older]

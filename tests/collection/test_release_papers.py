@@ -9,7 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from builder.cli import app
+from builder.collection.imports.files_sci import FULL_TEXT_IS_READ
 from builder.collection.imports.layouts import find_snapshots
+from builder.collection.imports.unread import NOT_NAMED, OTHER_VARIANT, UnreadFiles
 from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import UsageError
@@ -71,7 +73,7 @@ def test_a_release_of_scientific_papers(tmp_path: Path) -> None:
     assert later.queries.collect()["split"].to_list() == ["test"]
     assert later.documents.collect()["doc_id"].to_list() == [ids[11]]
     assert collection.core_queries().collect()["query_id"].to_list() == [query_of("water")]
-    assert report.plan.unread_files == {"NOTES.md": 1}
+    assert report.plan.unread_files == {"NOTES.md": UnreadFiles(NOT_NAMED, 1)}
     assert {finding.check for finding in validate(report.version)} == {"LB201", "LB205"}
 
 
@@ -170,10 +172,11 @@ def test_the_release_of_papers_of_2026(tmp_path: Path) -> None:
     assert third.queries.collect()["text"].to_list() == ["salt"]
     assert first.documents.collect()["text"].to_list() == ["Wet.\nVery wet."]
     assert [s.qrels.collect()["grade"].to_list() for s in (first, second, third)] == [[2], [1], []]
+    abstracts = "a/data/snapshot-1/longeval_sci_training_2026_abstract/documents/documents_1.jsonl"
     assert report.plan.unread_files == {
-        "a/data/snapshot-1/longeval_sci_training_2026_abstract/documents/documents_1.jsonl": 1,
-        "task1_longeval_adhoc-qrels-snapshot-train-raw.txt": 1,
-        "task3_longeval_usim-sessions-train.csv": 1,
+        abstracts: UnreadFiles(FULL_TEXT_IS_READ, 1),
+        "task1_longeval_adhoc-qrels-snapshot-train-raw.txt": UnreadFiles(OTHER_VARIANT, 1),
+        "task3_longeval_usim-sessions-train.csv": UnreadFiles(NOT_NAMED, 1),
     }
 
 

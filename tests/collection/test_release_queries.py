@@ -6,7 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builder.collection.imports.files_2023 import COMBINED
 from builder.collection.imports.release import ImportReport
+from builder.collection.imports.unread import UnreadFiles
 from tests.collection.releases import imported, opened, write
 
 
@@ -106,7 +108,7 @@ def test_query_files_beside_the_splits_are_read_unless_they_combine_them(tmp_pat
     ]
     repeated = ("repeated_query_id", "publish/French/Queries/extra.tsv", 2, "1")
     assert _rejects(report, "2022-06") == [repeated]
-    assert report.plan.unread_files == {"publish/French/Queries/all.tsv": 1}
+    assert report.plan.unread_files == {"publish/French/Queries/all.tsv": UnreadFiles(COMBINED, 1)}
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,6 @@ def test_qrels_beside_the_splits_are_read_unless_they_combine_them(
     write(home / "Qrels/train.txt", "1 0 7 1\n")
     write(home / "Qrels/qrels.txt", f"{line}\r\n")
     report = imported(tmp_path / "r", "longeval-2023")
-    assert sum(report.plan.unread_files.values()) == unread
+    assert sum(files.count for files in report.plan.unread_files.values()) == unread
     qrels = opened(report).snapshot("2022-06").qrels.sort("query_id", "doc_id").collect()
     assert qrels.select("query_id", "doc_id", "grade").rows() == judged

@@ -249,3 +249,22 @@ def test_entries_that_match_no_page_are_named(tmp_path: Path) -> None:
         "compare their scheme, path and query with the URLs of the crawl"
         for name, entries in unmatched.items()
     ]
+
+
+def test_filters_that_match_no_verdict_are_noted(tmp_path: Path) -> None:
+    page = next(iter(PAGES))
+    filters = (
+        VerdictFilter(name="spam", kind="document", label="spam"),
+        VerdictFilter(name="typo", kind="document", label="spamm"),
+        VerdictFilter(name="adult", kind="query", label="adult"),
+    )
+    verdicts = [(page, "spam", 1.0)]
+    _, ledger = gather_documents(tmp_path, PAGES, verdicts=verdicts, filters=filters)
+    assert ledger.rejected["spam"] == 1
+    assert ledger.notes == [
+        (
+            "filters in verdicts.filters that match no verdict on a document of this snapshot: "
+            "typo; if they should exclude something, compare their kind, label, source and "
+            "min_score with the verdicts"
+        )
+    ]

@@ -1,5 +1,6 @@
 """Pools, sheets and their way back."""
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from builder.judging import (
     draw_pool,
     import_assessments,
     pool_runs,
+    read_assessments,
     write_sheet,
 )
 from builder.judging.merging import read_majority_votes
@@ -197,6 +199,17 @@ def test_spreadsheet_bom_quotes_and_crlf_are_accepted(tmp_path: Path) -> None:
     assert import_assessments([sheet], tmp_path / "out.parquet").judgements == 1
 
 
+def test_quoted_cells_may_have_line_breaks_or_tabs(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    sheet.write_text(
+        "query_id\tdoc_id\tassessor\tgrade\tnote\ttitle\n"
+        f'{query_id(1)}\t{doc_id(1)}\tann\t1\t"two\nlines"\t"a\ttab"\n'
+        f'{query_id(1)}\t{doc_id(2)}\tann\t\t"says ""no"""\t\n'
+    )
+    report = import_assessments([sheet], tmp_path / "out.parquet")
+    assert (report.judgements, report.unjudged) == (1, 1)
+
+
 def test_sheets_have_one_line_per_pair_and_no_formula(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.tsv"
     write_sheet(PAIRS, sheet, queries=QUERIES, documents=DOCUMENTS)
@@ -241,6 +254,27 @@ def test_sheets_have_one_line_per_pair_and_no_formula(tmp_path: Path) -> None:
             ),
         ),
         (
+            (
+                f"query_id\tdoc_id\tassessor\tgrade\ttitle\n{query_id(1)}\t{doc_id(1)}\tann\t1\t\n"
+                f'\n{query_id(1)}\t{doc_id(2)}\tann\t1\t"Le Monde\n'
+                f"{query_id(1)}\t{doc_id(3)}\tann\t2\t\n"
+                f'{query_id(1)}\t{doc_id(4)}\tann\t2\tfin 12"\n'
+            ),
+            (
+                "line 4: expected a closing quote in every cell that begins with a quote: a cell "
+                "contains other rows; remove the quotes, or save the sheet with a spreadsheet "
+                "program"
+            ),
+        ),
+        (
+            (
+                f"note\tdoc_id\tassessor\tgrade\tquery_id\ttitle\n"
+                f'\t{doc_id(1)}\tann\t1\t{query_id(1)}\t"Le Monde\r\n'
+                f'fin 12"\t{doc_id(2)}\tann\t1\t{query_id(1)}\t\r\n'
+            ),
+            "line 2: .*a cell contains other rows",
+        ),
+        (
             f"query_id\tdoc_id\tassessor\tgrade\tgrade\n{query_id(1)}\t{doc_id(1)}\tann\t1\t\n",
             "line 1: expected one column grade, found 2",
         ),
@@ -263,6 +297,53 @@ def test_malformed_table_is_reported(tmp_path: Path) -> None:
     ).write_parquet(bad)
     with pytest.raises(FormatError, match="expected a table of judgements"):
         import_assessments([bad], tmp_path / "out.parquet")
+
+
+@pytest.mark.parametrize(
+    ("grades", "message"),
+    [
+        (
+            [0.0, 1.7, 2.0, 0.4],
+            (
+                "grade: expected 0, 1 or 2 in every row, found 1.7 (2 such rows in total); give "
+                "the grade of each assessor in a row of its own instead of means"
+            ),
+        ),
+        (
+            [Decimal(1), Decimal("0.5")],
+            (
+                "grade: expected 0, 1 or 2 in every row, found 0.5 (1 such rows in total); give "
+                "the grade of each assessor in a row of its own instead of means"
+            ),
+        ),
+        (
+            [True, False],
+            "grade: expected the numbers 0, 1 and 2, found a Boolean column; convert it to grades",
+        ),
+    ],
+)
+def test_grades_of_tables_are_whole_numbers(tmp_path: Path, grades: list, message: str) -> None:
+    path = tmp_path / "judgements.parquet"
+    judged_table(grades).write_parquet(path)
+    with pytest.raises(FormatError) as error:
+        read_assessments([Source(path, "judgements.parquet")])
+    assert str(error.value) == f"judgements.parquet: {message}"
+
+
+@pytest.mark.parametrize("grades", [[0.0, 2.0], [Decimal("0.0"), Decimal("2.0")], [0, 2]])
+def test_whole_grades_of_any_number_type_are_read(tmp_path: Path, grades: list) -> None:
+    path = tmp_path / "judgements.parquet"
+    judged_table(grades).write_parquet(path)
+    found = read_assessments([Source(path, "judgements.parquet")])
+    assert found["grade"].to_list() == [0, 2]
+
+
+def judged_table(grades: list) -> pl.DataFrame:
+    """A table of judgements of one assessor."""
+    documents = [doc_id(number) for number in range(len(grades))]
+    return pl.DataFrame(
+        {"query_id": query_id(1), "doc_id": documents, "assessor": "ann", "grade": grades}
+    )
 
 
 def test_sheets_need_texts_and_a_known_suffix(tmp_path: Path) -> None:

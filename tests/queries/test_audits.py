@@ -62,11 +62,20 @@ def test_texts_are_read_as_they_are(room) -> None:
     assert read_query_texts(path).rows() == [("q1", "eau", 7)]
 
 
+@pytest.mark.parametrize("header", ["query_id\tquery", "ID\tText\r", "qid\ttitle"])
+def test_a_header_is_no_query(room, header: str) -> None:
+    path = room.file("queries.tsv", f"{header}\n1\teau\n2\tid\n").path
+    assert read_query_texts(path).rows() == [("1", "eau", 1), ("2", "id", 1)]
+    topics = room.file("topics.tsv", "label\nquery\n").path
+    assert audit_topics_in_files(topics, [path]).counts["texts"].to_list() == [0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
         ("a.txt", b"1 eau\n", "line 1: expected id<TAB>text, found 0 tabs"),
         ("b.txt", b"1\teau\n2\tloi\tx\n", "line 2: expected id<TAB>text, found 2 tabs"),
+        ("e.txt", b"id\tquery\n2 loi\n", "line 2: expected id<TAB>text, found 0 tabs"),
         ("c.txt", b"\xff", "expected UTF-8 text"),
         ("d.gz", b"not gzip", "expected id<TAB>text"),
     ],

@@ -10,7 +10,7 @@ from builder.errors import DataError, FormatError
 from builder.parameters import SelectionParameters, VerdictFilter
 from builder.queries import funnel_steps, select_queries
 from builder.queries.rules import EXCLUDED_USERS_ONLY
-from builder.queries.selection import read_stop_lists
+from builder.queries.stop_lists import read_stop_lists
 from builder.runtime.ledger import Ledger
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
@@ -112,7 +112,10 @@ def test_the_funnel_applies_rules_in_order(room) -> None:
     candidates, ledger = run(room, shown, params, stop_lists=[stop_word])
     assert "stop_list" not in dropped(ledger), "a word is no whole query"
     whole = read_stop_lists([stop])
-    assert whole == ("eau", "eau defendue")
+    assert whole.rows() == [
+        ("eau defendue", "stop.txt, line 1"),
+        ("eau", "stop.txt, line 3"),
+    ]
     by_word = params.model_copy(update={"stop_matching": "word"})
     candidates, ledger = run(room, shown, by_word)
     assert "stop_list" not in dropped(ledger), "there is no stop list"
@@ -209,9 +212,111 @@ def test_verdicts_leave_out_users_and_queries(room) -> None:
     ]
 
 
+def test_filters_that_match_no_verdict_are_noted(room) -> None:
+    rows = [
+        ("user", 99, "bot", "test", "1", 0.4),
+        ("query", key64("eau"), "spam", "test", "1", 1.0),
+    ]
+    filters = (
+        VerdictFilter(name="bots", kind="user", label="bot", min_score=0.5),
+        VerdictFilter(name="spam", kind="query", label="spam"),
+        VerdictFilter(name="typo", kind="query", label="spamm"),
+        VerdictFilter(name="kind", kind="query", label="bot"),
+        VerdictFilter(name="pages", kind="document", label="spam"),
+    )
+    advice = (
+        "if they should exclude something, compare their kind, label, source and min_score with "
+        "the verdicts"
+    )
+    note = "filters in verdicts.filters that match no verdict on a {} of this snapshot: {}; {}"
+    for verdicts, unmatched in (
+        (room.table("verdicts", rows), "typo, kind"),
+        (None, "spam, typo, kind"),
+    ):
+        shown = [*asked("eau", 5), *asked("loi", 5)]
+        _, ledger = run(room, shown, ANY, verdicts=verdicts, filters=filters)
+        assert ledger.notes == [
+            note.format("query", unmatched, advice),
+            note.format("user", "bots", advice),
+        ]
+
+
 def test_a_stop_list_in_another_encoding_is_an_error(room) -> None:
     with pytest.raises(FormatError, match=r"stop\.txt: expected UTF-8"):
         read_stop_lists([room.file("stop.txt", "été".encode("latin-1"))])
+
+
+def test_a_stop_list_has_comments(room) -> None:
+    stop = room.file("stop.txt", "# eau\n\nEau Potable  # a name\neau potable\n #loi\n")
+    assert read_stop_lists([stop]).rows() == [("eau potable", "stop.txt, line 3")]
+    shown = [*asked("eau potable", 5), *asked("eau de mer", 5)]
+    params = SelectionParameters(min_impressions=1, stop_matching="word")
+    candidates, ledger = run(room, shown, params, stop_lists=[stop], topics=("eau",))
+    assert candidates["text"].to_list() == ["eau de mer"]
+    assert (dropped(ledger), ledger.notes) == ({"stop_list": 1}, [])
+
+
+@pytest.mark.parametrize("line", ["---", "\N{SLIGHTLY SMILING FACE}"])
+def test_a_line_of_a_stop_list_needs_a_letter(room, line: str) -> None:
+    with pytest.raises(FormatError) as error:
+        read_stop_lists([room.file("stop.txt", f"eau\n{line} # all\n")])
+    assert str(error.value) == (
+        "stop.txt, line 2: expected a query, word or phrase with at least one letter or digit, "
+        f"found {line!r}; remove the line, or write # before a comment"
+    )
+
+
+@pytest.mark.parametrize(
+    ("matching", "lines"),
+    [("query", (1, 2, 3, 6, *range(7, 13))), ("word", (1, 2, 6, *range(7, 14)))],
+)
+def test_entries_of_stop_lists_that_match_no_query_are_noted(
+    room, monkeypatch: pytest.MonkeyPatch, matching: str, lines: tuple[int, ...]
+) -> None:
+    """Entries are named by line, since the names of persons must not be published in a note."""
+    text = "query,count\neau potable,12\npotable\nloi\neau potable\nrare\n"
+    stop = room.file("stop.txt", text + "".join(f"jean{n}\n" for n in range(10)))
+    shown = [*asked("Eau potable !", 5), *asked("loi", 5), *asked("loi rare", 4)]
+    params = SelectionParameters(min_impressions=1, stop_matching=matching)
+    monkeypatch.setattr("builder.queries.anonymous.FORMS_PER_RANGE", 1)
+    _, ledger = run(room, shown, params, stop_lists=[stop])
+    assert dropped(ledger) == {"too_few_users": 1, "stop_list": 2}
+    names = "; ".join(f"stop.txt, line {line}" for line in lines)
+    count = {"query": 14, "word": 13}[matching]
+    assert ledger.notes == [
+        (
+            f"entries of select.stop_lists that match no query typed by enough users: {count} "
+            f"({names}; and {count - 10} more); if they should exclude queries, write them without "
+            "patterns and other columns: a whole query per line or, with select.stop_matching = "
+            '"word", a word or phrase'
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("matching", "names"),
+    [
+        ("word", "'eau;eaux' of t0; '[ée]lectricité' of t1; 'eaux' of t0; 'petrole' of t2"),
+        ("stem", "'eau;eaux' of t0; '[ée]lectricité' of t1; 'petrole' of t2"),
+        ("substring", "'eau;eaux' of t0; '[ée]lectricité' of t1; 'petrole' of t2"),
+    ],
+)
+def test_topics_that_match_no_query_are_noted(room, matching: str, names: str) -> None:
+    shown = [
+        *asked("bureaux de l'eau", 5),
+        *asked("Loi sur l'électricité", 5),
+        *asked("petrole", 4),
+    ]
+    topics = ("Eau|eau;eaux|eaux", "[ée]lectricité", "petrole", "loi|LOI")
+    params = SelectionParameters(min_impressions=1, matching=matching)
+    _, ledger = run(room, shown, params, topics=topics)
+    assert ledger.notes == [
+        (
+            "labels and aliases of topics that match no query typed by enough users: "
+            f"{names.count(' of ')} ({names}); if they should match queries, write words as users "
+            "type them, without patterns, and | between aliases"
+        )
+    ]
 
 
 def test_k_beyond_the_64_bits_of_the_first_pass_is_exact(room) -> None:

@@ -47,6 +47,45 @@ def test_columns_may_be_in_any_order(room) -> None:
     assert topics.rows() == [("eau", "eau", ["mer", "lac"], "de", "")]
 
 
+def test_lines_that_start_with_a_number_sign_are_comments(room) -> None:
+    text = "label\taliases\n# my topics\neau\tnan|\n\n#loi\tx\ty\nC#\t\n"
+    topics, rejects, ledger = read(room, text)
+    assert topics.select("topic_id", "label", "aliases").rows() == [
+        ("c", "C#", []),
+        ("eau", "eau", ["nan"]),
+    ]
+    assert rejects.select("reason", "line").sort("line").rows() == [
+        ("comment_line", 2),
+        ("blank_line", 4),
+        ("comment_line", 5),
+    ]
+    assert (ledger.rows_in, ledger.rows_out) == (5, 2)
+
+
+def test_quoted_cells_lose_their_quotes(room) -> None:
+    text = (
+        '"label"\t"aliases"\n"v\u00e9lo, cyclisme"\t"bicyclette|""petite reine"""\n'
+        '"l\'eau" et "la mer"\t "eaux|mers" \n"loi\t\n'
+    )
+    topics, _, _ = read(room, text)
+    assert topics.select("label", "aliases").rows() == [
+        ('"l\'eau" et "la mer"', ["eaux", "mers"]),
+        ('"loi', []),
+        ("v\u00e9lo, cyclisme", ["bicyclette", '"petite reine"']),
+    ]
+
+
+@pytest.mark.parametrize("cell", ["NaN", "nan", '"NaN"'])
+def test_a_missing_value_is_no_alias(room, cell: str) -> None:
+    with pytest.raises(FormatError) as error:
+        read(room, f"label\taliases\neau\t{cell}\n")
+    value = cell.strip('"')
+    assert str(error.value) == (
+        "topics.tsv, line 2: aliases: expected an empty cell or aliases separated by |, found "
+        f"{value!r}; leave the cell empty, or write {value}| for an alias"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

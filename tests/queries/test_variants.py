@@ -170,7 +170,9 @@ def test_no_query_changes_side_and_no_set_straddles(some: dict, more: dict, rand
     assert sets_of(dict(shuffled), split=split).equals(many), "order does not matter"
 
 
-def run(room, shown: Sequence, params: VariantParameters) -> tuple[Table, Table]:  # type: ignore[no-untyped-def]
+def run(  # type: ignore[no-untyped-def]
+    room, shown: Sequence, params: VariantParameters, files=(), notes: Sequence[str] = ()
+) -> tuple[Table, Table]:
     log = room.log(shown)
     texts = {text for text, _, _ in shown}
     rows = [
@@ -195,9 +197,10 @@ def run(room, shown: Sequence, params: VariantParameters) -> tuple[Table, Table]
         split=NO_SPLIT,
         limits=room.limits,
         progress=NoProgress(),
+        files=files,
     )
     ledger.check("variants")
-    assert ledger.rows_in == len(texts)
+    assert (ledger.rows_in, ledger.notes) == (len(texts), list(notes))
     kept = table_at(out, "kept_candidates", Candidates)
     assert kept.scan().collect().height == ledger.rows_out
     return kept, table_at(out, "variants", Variants)
@@ -228,6 +231,17 @@ def test_merged_counts_by_hand(room) -> None:
     ]
     assert aliases["query_id"][0] == f"q{key64('loi travail'):016x}"
     assert aliases["alias_id"][0] == f"q{key64('lois travail'):016x}"
+
+
+def test_queries_of_files_that_match_no_query_are_noted(room) -> None:
+    text = "law\tLoi travail !\n\nlaw\tlegislation\nlaw\tLégislation\nwater\teau # main\n"
+    note = (
+        "queries of variants.files that match no selected query of this snapshot: 2 (sets.tsv, "
+        "line 3; sets.tsv, line 5); if they should be variants, write each as users type it; # "
+        "starts a comment only at the start of a line"
+    )
+    files = [room.file("sets.tsv", text)]
+    run(room, SHOWN, VariantParameters(files=("sets.tsv",)), files, [note])
 
 
 def test_sets_without_merging_keep_every_query(room) -> None:

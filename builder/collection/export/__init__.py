@@ -1,14 +1,17 @@
 """Exports a published collection in formats that other tools can load.
 
 Every export also contains `SHA256SUMS` and `longeval-export.json`, which records what was
-exported, how markup was escaped, and which data the layout cannot represent.
+exported, how markup was escaped, which data the layout cannot represent, and how many queries and
+documents were omitted because they have no text in an exported language.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from builder.collection.export import huggingface, longeval_2023, longeval_sci, longeval_web, markup
+from builder.collection.export.omitted import OmittedRows, count_omitted_rows
 from builder.collection.export.source import SnapshotTables
 from builder.collection.export.trec import write_trec
 from builder.collection.files import checksum_lines
@@ -84,7 +87,8 @@ def export(
 
     Raises:
         UsageError: The layout or a language is unknown, or the output folder is not empty.
-        DataError: The layout does not support this collection.
+        DataError: The layout does not support this collection, or a snapshot has queries or
+            documents, but none in the exported languages.
     """
     opened, target = open_collection(collection), Path(out)
     if layout not in LAYOUTS:
@@ -100,15 +104,16 @@ def export(
             f"{target}: expected a new or empty folder, found existing files; "
             "pass another folder as --out or empty this one"
         )
-    chosen = _select_languages(opened, languages)
+    chosen = _select_languages(opened, layout, languages)
     partial = target.with_name(target.name + PARTIAL)
     meter = progress or NoProgress()
     meter.start(f"export {layout}", None, "documents")
     size = max_file_bytes or ExportParameters().max_file_bytes
     try:
         with reraise_as_user_errors(f"the export as {layout}", partial), temporary_folder(partial):
+            omitted = {} if layout == "huggingface" else count_omitted_rows(opened, chosen)
             LAYOUTS[layout].write(opened, partial, chosen, size, meter)
-            _write_metadata(opened, layout, chosen, partial)
+            _write_metadata(opened, layout, chosen, omitted, partial)
             if target.exists():
                 target.rmdir()
             publish_folder(partial, target)
@@ -117,7 +122,15 @@ def export(
     return target
 
 
-def _select_languages(collection: Collection, requested: tuple[str, ...]) -> dict[str, str]:
+def read_omitted_rows(folder: Path) -> OmittedRows:
+    """Return the counts of omitted queries and documents that an export recorded."""
+    omitted: OmittedRows = json.loads((folder / METADATA).read_text("utf-8"))["omitted"]
+    return omitted
+
+
+def _select_languages(
+    collection: Collection, layout: str, requested: tuple[str, ...]
+) -> dict[str, str]:
     available = collection.languages
     missing = sorted({*requested} - {*available})
     if missing:
@@ -125,13 +138,18 @@ def _select_languages(collection: Collection, requested: tuple[str, ...]) -> dic
             f"{collection.path}: no texts in {', '.join(missing)}; available languages: "
             f"{', '.join(available)}. Omit --language, or set `translate.model` and rebuild"
         )
-    return {
+    chosen = {
         name: suffix for name, suffix in available.items() if not requested or name in requested
     }
+    return longeval_sci.select_language(chosen) if layout == "longeval-sci" else chosen
 
 
 def _write_metadata(
-    collection: Collection, layout: str, languages: Mapping[str, str], folder: Path
+    collection: Collection,
+    layout: str,
+    languages: Mapping[str, str],
+    omitted: OmittedRows,
+    folder: Path,
 ) -> None:
     description = {
         "collection": collection.signature,
@@ -142,6 +160,7 @@ def _write_metadata(
         if layout in ("huggingface", "longeval-sci")
         else markup.ESCAPING_RULE,
         "lost": list(LAYOUTS[layout].omitted),
+        "omitted": omitted,
     }
     (folder / METADATA).write_text(canonical_json(description), encoding="utf-8")
     (folder / "SHA256SUMS").write_text(checksum_lines(folder), encoding="utf-8")

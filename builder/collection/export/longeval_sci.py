@@ -47,7 +47,7 @@ def export_longeval_sci(
     progress: Progress,
 ) -> None:
     """Export a collection in the layout of LongEval-Sci."""
-    suffix = languages.get(ENGLISH, next(iter(languages.values())))
+    (suffix,) = select_language(languages).values()
     for index, name in enumerate(collection.snapshots):
         snapshot, folder = SnapshotTables(collection, name), out / name
         papers = _render_papers(snapshot, suffix, progress)
@@ -61,6 +61,12 @@ def export_longeval_sci(
         metadata = {"base": "longeval-sci", "snapshot": name, "timestamp": name[:7]}
         text = json.dumps({**metadata, "prior-datasets": prior})
         (folder / "metadata.json").write_text(text + "\n", "utf-8")
+
+
+def select_language(languages: Mapping[str, str]) -> dict[str, str]:
+    """Return the language that the layout represents: English or, without it, the first one."""
+    language = ENGLISH if ENGLISH in languages else next(iter(languages))
+    return {language: languages[language]}
 
 
 def _document_file_name(number: int) -> str:

@@ -88,8 +88,8 @@ class DocumentImporter:
         """Keys of all documents that are judged or imported."""
 
     def _read_urls(self) -> Iterator[tuple[str, str, int]]:
-        if self._snapshot.url_database is not None:
-            yield from read_url_database(self._snapshot.url_database, self._snapshot.name)
+        for database in reversed(self._snapshot.url_databases):
+            yield from read_url_database(database, self._snapshot.name)
         if self._snapshot.url_list is not None:
             name = relative_path(self._snapshot.url_list, self._release.root)
             for doc_id, url in read_url_list(self._snapshot.url_list, name, self._log):

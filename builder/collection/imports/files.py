@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,9 @@ COMPRESSION_SUFFIX = r"(?:\.(?:gz|zst|xz|bz2|lz4|zip))?"
 """Optional suffix of a compressed file; unsupported formats are rejected when opened."""
 LANGUAGE_FOLDERS = {"french": "fr", "english": "en"}
 NON_DOCUMENT = re.compile(r"(metadata\.json|docstore.*|.*\.pklz4|\..*)$")
+TEST_WORDS, TRAIN_WORDS = {"test", "tests", "testing"}, {"train", "training"}
+"""Words that a file or folder with queries of a split has in its name."""
+TREC_IS_READ = "the TREC files of the snapshot are read instead"
 
 
 @dataclass
@@ -29,9 +33,11 @@ class SnapshotFiles:
         qrels: Qrels files.
         documents: Document files by language.
         url_list: Text file with the URL of each document id.
-        url_database: SQLite database with the URL of each document number.
-        query_texts: SQLite database or text file with the queries of all snapshots.
+        url_databases: SQLite databases with the URL of each document number.
+        query_texts: Path and language of each SQLite database or text file with the queries of all
+            snapshots.
         number: Number that the release gives to the snapshot, such as 2 for `snapshot-2`.
+        skipped: Reason why a file is not read, by path.
     """
 
     name: str
@@ -39,21 +45,22 @@ class SnapshotFiles:
     qrels: list[Path] = field(default_factory=list)
     documents: dict[str, list[Path]] = field(default_factory=dict)
     url_list: Path | None = None
-    url_database: Path | None = None
-    query_texts: Path | None = None
+    url_databases: list[Path] = field(default_factory=list)
+    query_texts: list[tuple[Path, str]] = field(default_factory=list)
     number: int | None = None
+    skipped: dict[Path, str] = field(default_factory=dict)
 
     @property
     def paths(self) -> list[Path]:
-        """All files of the snapshot, sorted and without duplicates."""
-        paths = {path for path, _, _ in self.queries} | {*self.qrels}
+        """All files of the snapshot that are read, sorted and without duplicates."""
+        paths = {path for path, _, _ in self.queries} | {*self.qrels} | {*self.url_databases}
         paths.update(path for files in self.documents.values() for path in files)
-        paths.update(
-            path
-            for path in (self.url_list, self.url_database, self.query_texts)
-            if path is not None
-        )
-        return sorted(paths)
+        paths.update(path for path, _ in self.query_texts)
+        return sorted(paths if self.url_list is None else paths | {self.url_list})
+
+    def skip(self, paths: Iterable[Path], reason: str) -> None:
+        """Record why files are not read."""
+        self.skipped.update(dict.fromkeys(paths, reason))
 
 
 def unknown_month_error(folder: Path, label: str, example: str, metadata_file: str) -> UsageError:
@@ -72,19 +79,34 @@ def read_and_check_month(folder: Path, metadata_file: Path) -> str | None:
     Raises:
         UsageError: The name of the folder contains a different month.
     """
-    named, recorded = parse_month(folder.name), read_metadata_month(metadata_file)
-    if named and recorded and named[:7] != recorded[:7]:
+    named, recorded = _find_dates(folder), read_metadata_month(metadata_file)
+    if named and recorded and recorded[:7] not in {date[:7] for date in named}:
         raise UsageError(
-            f"{folder}: the folder name has the month {named}, but {metadata_file.name} has "
-            f"{recorded}; rename the folder or correct the file"
+            f"{folder}: the folder name has the month {', '.join(named)}, but "
+            f"{metadata_file.name} has {recorded}; rename the folder or correct the file"
         )
     return recorded
 
 
-def parse_month(text: str) -> str | None:
-    """Return the last `YYYY-MM` or `YYYY-MM-DD` in a file or folder name; None if there is none."""
-    matches = re.findall(FOLDER_MONTH_PATTERN, text)
-    return matches[-1].replace("_", "-") if matches else None
+def parse_month(path: Path) -> str | None:
+    """Return the `YYYY-MM` or `YYYY-MM-DD` in the name of a file or folder; None if there is none.
+
+    Raises:
+        UsageError: The name contains several different dates.
+    """
+    dates = _find_dates(path)
+    if len(dates) > 1:
+        raise UsageError(
+            f"{path}: expected one date in the name, found {', '.join(dates)}; rename it, so that "
+            "only the date of the snapshot remains"
+        )
+    return dates[0] if dates else None
+
+
+def _find_dates(path: Path) -> list[str]:
+    """Return the distinct dates in the name of a file or folder, with hyphens."""
+    found = re.findall(FOLDER_MONTH_PATTERN, path.name)
+    return list(dict.fromkeys(date.replace("_", "-") for date in found))
 
 
 def read_metadata_month(metadata_file: Path) -> str | None:
@@ -98,6 +120,11 @@ def read_metadata_month(metadata_file: Path) -> str | None:
     return next(
         (name for name in names if re.fullmatch(MONTH_PATTERN, name)), "" if names else None
     )
+
+
+def words_in_name(name: str) -> set[str]:
+    """Return the words of a file or folder name in lower case: `TestCollection_07` has two."""
+    return {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}
 
 
 def relative_path(path: Path, root: Path) -> str:

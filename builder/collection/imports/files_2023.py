@@ -13,6 +13,7 @@ from builder.collection.imports.files import (
     COMPRESSION_SUFFIX,
     LANGUAGE_FOLDERS,
     NON_DOCUMENT,
+    TREC_IS_READ,
     SnapshotFiles,
     parse_month,
     read_and_check_month,
@@ -24,6 +25,7 @@ from builder.ingest.lines import read_line_blocks
 from builder.io.sources import Source
 
 EXPECTED_FILES = "French/Queries/*.tsv and French/Qrels/*.txt"
+COMBINED = "duplicate content: all lines are in other files of the snapshot"
 KNOWN_MONTHS = {"publish": "2022-06", "a-short-july": "2022-07", "b-long-september": "2022-09"}
 """Month of each folder of the 2023 release whose name does not contain a month."""
 
@@ -59,8 +61,12 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
             if month is not None:
                 snapshots[month].qrels.append(path)
     for snapshot in snapshots.values():
+        paths = snapshot.paths
         _drop_combined_files(snapshot, root)
+        snapshot.skip({*paths} - {*snapshot.paths}, COMBINED)
+        paths = snapshot.paths
         snapshot.documents = {k: _prefer_trec_files(p, root) for k, p in snapshot.documents.items()}
+        snapshot.skip({*paths} - {*snapshot.paths}, TREC_IS_READ)
     return snapshots
 
 
@@ -80,13 +86,14 @@ def _snapshot_month(language_folder: Path) -> str:
     """Return the month of a language folder, found in its metadata or the parent folder name.
 
     Raises:
-        UsageError: The month cannot be determined, or folder name and metadata differ.
+        UsageError: The month cannot be determined, the folder name has several dates, or folder
+            name and metadata differ.
     """
     label = language_folder.parent.name
     metadata_file = language_folder / "etc" / "metadata.json"
     name = read_and_check_month(language_folder.parent, metadata_file)
     if name is None:
-        name = parse_month(label) or KNOWN_MONTHS.get(label.lower())
+        name = parse_month(language_folder.parent) or KNOWN_MONTHS.get(label.lower())
     if not name:
         raise unknown_month_error(language_folder, label, "2022-06", "etc/metadata.json")
     return name
@@ -108,7 +115,7 @@ def _add_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> Non
 
 
 def _prefer_trec_files(paths: list[Path], root: Path) -> list[Path]:
-    """Drop files in `json` folders if there are also TREC files, which have the same content."""
+    """Drop files in `json` folders if there are also TREC files."""
     trec = [path for path in paths if not _is_in_json_folder(path, root)]
     return trec or paths
 

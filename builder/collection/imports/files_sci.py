@@ -1,10 +1,10 @@
 """Finds the files of each snapshot in layout `longeval-sci`.
 
-A folder with `documents/*.jsonl`, `queries.txt` and `qrels.txt` is a snapshot. Files with a month
-in their name (`queries_2024-11_test.txt`, `qrels-longeval-sci-2025-01`) belong to the snapshot of
-that month, in any folder. The 2026 release has numbered snapshots, one file of test queries for all
-of them, and qrels in several variants (`raw`, `dctr`). If there are document files with and without
-full text, those with full text are used.
+A folder with `documents/**/*.jsonl`, `queries.txt` and `qrels.txt` is a snapshot. Files with a
+month in their name (`queries_2024-11_test.txt`, `qrels-longeval-sci-2025-01`) belong to the
+snapshot of that month, in any folder. The 2026 release has numbered snapshots, one file of test
+queries for all of them, and qrels in several variants (`raw`, `dctr`). If there are document files
+with and without full text, those with full text are used.
 """
 
 import re
@@ -12,11 +12,13 @@ from pathlib import Path
 
 from builder.collection.imports.files import (
     NON_DOCUMENT,
+    TEST_WORDS,
     SnapshotFiles,
     parse_month,
     read_and_check_month,
     relative_path,
     unknown_month_error,
+    words_in_name,
 )
 
 EXPECTED_FILES = "documents/*.jsonl, queries.txt and qrels.txt"
@@ -43,6 +45,7 @@ QRELS_VARIANTS = ("dctr", "raw", "llm")
 """Qrels variants in order of preference: DCTR click model, raw clicks, LLM assessments."""
 VARIANT_SUFFIX = re.compile(rf"-({'|'.join(QRELS_VARIANTS)})(?=\.|$)")
 DOCUMENTS, FULL_TEXT = "documents", "fulltext"
+FULL_TEXT_IS_READ = "the files with full text are read instead"
 QUERY_LANGUAGE = "en"
 
 
@@ -61,7 +64,7 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
     numbers = {month: int(n) for n, month in month_by_number.items() if n.isdigit()}
     shared_query_files: list[Path] = []
     for path in files:
-        kind = _file_kind(path)
+        kind = _file_kind(path, root)
         if kind is None:
             continue
         name = _snapshot_month(path, root, month_by_number)
@@ -70,7 +73,7 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
             continue
         snapshot = snapshots.setdefault(name, SnapshotFiles(name))
         if kind == "queries":
-            split = "test" if "test" in path.name.lower() else "train"
+            split = "test" if words_in_name(path.name) & TEST_WORDS else "train"
             snapshot.queries.append((path, QUERY_LANGUAGE, split))
         elif kind == "qrels":
             snapshot.qrels.append(path)
@@ -79,9 +82,11 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
     for snapshot in snapshots.values():
         snapshot.queries += [(path, QUERY_LANGUAGE, "test") for path in shared_query_files]
         snapshot.qrels = _select_qrels_variant(snapshot.qrels)
+        paths = snapshot.paths
         snapshot.documents = {
             k: _prefer_full_text_files(p, root) for k, p in snapshot.documents.items()
         }
+        snapshot.skip({*paths} - {*snapshot.paths}, FULL_TEXT_IS_READ)
         _rename_test_split(snapshot)
         snapshot.number = numbers.get(snapshot.name)
     return snapshots
@@ -94,12 +99,19 @@ def _is_2026_release(root: Path, files: list[Path]) -> bool:
     return max(years) == "2026" if years else any(ADHOC_PREFIX in path.name for path in files)
 
 
-def _file_kind(path: Path) -> str | None:
+def _file_kind(path: Path, root: Path) -> str | None:
     """Return what a file contains: `queries`, `qrels` or `documents`; None for other files."""
-    match = FILE_KIND.match(path.name.lower())
-    if match or path.parent.name != DOCUMENTS:
-        return match[1] if match else None
-    return None if NON_DOCUMENT.fullmatch(path.name) else DOCUMENTS
+    if match := FILE_KIND.match(path.name.lower()):
+        return match[1]
+    is_document = _documents_folder(path, root) and not NON_DOCUMENT.fullmatch(path.name)
+    return DOCUMENTS if is_document else None
+
+
+def _documents_folder(path: Path, root: Path) -> Path | None:
+    """Return the innermost folder `documents` of a file in a release; None if there is none."""
+    depth = len(Path(relative_path(path, root)).parts)
+    folders = (path.parent, *path.parents[1 : depth - 1])
+    return next((folder for folder in folders if folder.name == DOCUMENTS), None)
 
 
 def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> str | None:
@@ -109,12 +121,14 @@ def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> 
         None if the file belongs to all snapshots.
 
     Raises:
-        UsageError: The month cannot be determined, or folder name and metadata differ.
+        UsageError: The month cannot be determined, a name has several dates, or folder name and
+            metadata differ.
     """
-    is_document = _file_kind(path) == DOCUMENTS
-    folder = path.parent.parent if is_document else path.parent
+    documents = _documents_folder(path, root)
+    is_document = _file_kind(path, root) == DOCUMENTS
+    folder = documents.parent if is_document and documents else path.parent
     number = None if is_document else NUMBERED_FILE.match(path.name.lower())
-    name = None if is_document else parse_month(path.name)
+    name = None if is_document else parse_month(path)
     if name is None and number and month_by_number:
         if number[1] == "test":
             return None
@@ -124,20 +138,19 @@ def _snapshot_month(path: Path, root: Path, month_by_number: dict[str, str]) -> 
     if name is None:
         parents = folder.relative_to(root).parents if folder.is_relative_to(root) else ()
         folders = (folder, *parents)
-        named = (_parse_folder_month(folder.name, month_by_number) for folder in folders)
+        named = (_parse_folder_month(folder, month_by_number) for folder in folders)
         name = next(filter(None, named), None)
     if not name:
         raise unknown_month_error(folder, folder.name, "2024-11", "its metadata.json")
     return name
 
 
-def _parse_folder_month(folder_name: str, month_by_number: dict[str, str]) -> str | None:
-    known_months = (
-        month for start, month in KNOWN_MONTHS.items() if folder_name.lower().startswith(start)
-    )
-    number = NUMBERED_FOLDER.fullmatch(folder_name.lower())
+def _parse_folder_month(folder: Path, month_by_number: dict[str, str]) -> str | None:
+    name = folder.name.lower()
+    known_months = (month for start, month in KNOWN_MONTHS.items() if name.startswith(start))
+    number = NUMBERED_FOLDER.fullmatch(name)
     return (
-        parse_month(folder_name)
+        parse_month(folder)
         or next(known_months, None)
         or (month_by_number.get(number[1]) if number else None)
     )
@@ -145,8 +158,8 @@ def _parse_folder_month(folder_name: str, month_by_number: dict[str, str]) -> st
 
 def detect_qrels_variant(path: Path) -> str | None:
     """Return the qrels variant in a file name, such as `dctr`; None if the name contains none."""
-    match = VARIANT_SUFFIX.search(path.name.lower()) if _file_kind(path) == "qrels" else None
-    return match[1] if match else None
+    kind, variant = FILE_KIND.match(path.name.lower()), VARIANT_SUFFIX.search(path.name.lower())
+    return variant[1] if variant and kind and kind[1] == "qrels" else None
 
 
 def _select_qrels_variant(paths: list[Path]) -> list[Path]:

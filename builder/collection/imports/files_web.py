@@ -3,7 +3,8 @@
 Queries are in `<month>_queries.txt`; qrels in `<month>_qrels.txt`, `<month>_qrels_processed.txt`,
 `<month>_fr_qrels_processed.txt` or the folder `qrels/<month>_fr/`; documents in `Trec/<month>_fr/`
 or `Json/<month>_fr/`; URLs in `collection_db.db`; query texts shared by all months in
-`queries_db.db` or `queries.txt`. All these files may be nested in other folders.
+`queries_db.db` or `queries.txt`. All these files may be nested in other folders; there may be
+several databases and files of query texts, such as one in each language folder.
 """
 
 import re
@@ -14,23 +15,31 @@ from builder.collection.imports.files import (
     LANGUAGE_FOLDERS,
     MONTH_PATTERN,
     NON_DOCUMENT,
+    TEST_WORDS,
+    TRAIN_WORDS,
+    TREC_IS_READ,
     SnapshotFiles,
     read_and_check_month,
     relative_path,
+    words_in_name,
 )
 
 EXPECTED_FILES = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
 URL_DATABASE = "collection_db.db"
 QUERY_TEXT_FILES = ("queries_db.db", "queries.txt")
-"""Names of files with the query texts of all snapshots, in order of preference."""
+"""Names of files with the query texts of all snapshots; the first count if they differ."""
 SNAPSHOT_LABEL = r"[\w.-]+?"
 """Label of a snapshot in file names: its month, or a name whose month is in the metadata."""
 QUERY_FILE = re.compile(rf"({SNAPSHOT_LABEL})_queries\.txt{COMPRESSION_SUFFIX}", re.IGNORECASE)
 QRELS_FILE = re.compile(
     rf"({MONTH_PATTERN})_(?:(fr|en)_)?qrels(?:_processed)?\.txt{COMPRESSION_SUFFIX}", re.IGNORECASE
 )
-SNAPSHOT_FOLDER = re.compile(rf"({SNAPSHOT_LABEL})_(fr|en)")
+SNAPSHOT_FOLDER = re.compile(rf"({SNAPSHOT_LABEL})_(fr|en)", re.IGNORECASE)
 FOLDER_KINDS = ("qrels", "json", "trec")
+FRENCH_QRELS_ARE_READ = "the judgements of the French documents are read instead"
+PREFERRED_QRELS_ARE_READ = (
+    "another file of judgements, such as qrels_processed.txt, is read instead"
+)
 
 
 def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles]:
@@ -47,7 +56,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         parts = Path(relative_path(path, root)).parts
         query_file = QUERY_FILE.fullmatch(path.name)
         if query_file and (month := months_by_label.get(query_file[1])):
-            split = "test" if any("test" in part.lower() for part in parts[:-1]) else "train"
+            split = _split_from_folder_names((root.resolve().name, *parts[:-1]))
             snapshot = snapshots.setdefault(month, SnapshotFiles(month))
             snapshot.queries.append((path, _language_from_folder_names(parts), split))
         elif match := QRELS_FILE.fullmatch(path.name):
@@ -60,15 +69,28 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         ):
             qrels_files.setdefault((months_by_label[folder[0]], folder[1]), []).append(path)
     for (name, language), paths in sorted(qrels_files.items(), reverse=True):
+        snapshot = snapshots.setdefault(name, SnapshotFiles(name))
         if language == "fr" or (name, "fr") not in qrels_files:
-            snapshots.setdefault(name, SnapshotFiles(name)).qrels = _select_qrels_files(paths)
-    for (name, language), paths in _group_document_files(root, files, months_by_label).items():
-        snapshots.setdefault(name, SnapshotFiles(name)).documents[language] = paths
-    for snapshot in snapshots.values():
-        snapshot.url_database = next((p for p in files if p.name == URL_DATABASE), None)
-        text_files = (p for name in QUERY_TEXT_FILES for p in files if p.name == name)
-        snapshot.query_texts = next(text_files, None)
+            snapshot.qrels = _select_qrels_files(paths)
+            snapshot.skip({*paths} - {*snapshot.qrels}, PREFERRED_QRELS_ARE_READ)
+        else:
+            snapshot.skip(paths, FRENCH_QRELS_ARE_READ)
+    for (name, language, _), paths in _group_document_files(root, files, months_by_label):
+        snapshot = snapshots.setdefault(name, SnapshotFiles(name))
+        snapshot.skip(snapshot.documents.get(language, []), TREC_IS_READ)
+        snapshot.documents[language] = paths
+    _add_shared_files(root, files, snapshots)
     return snapshots
+
+
+def _add_shared_files(root: Path, files: list[Path], snapshots: dict[str, SnapshotFiles]) -> None:
+    """Add the databases and query texts of all snapshots to each snapshot."""
+    databases = [path for path in files if path.name == URL_DATABASE]
+    texts = [path for name in QUERY_TEXT_FILES for path in files if path.name == name]
+    languages = [_language_from_folder_names(Path(relative_path(p, root)).parts) for p in texts]
+    for snapshot in snapshots.values():
+        snapshot.url_databases = databases
+        snapshot.query_texts = list(zip(texts, languages, strict=True))
 
 
 def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
@@ -94,15 +116,15 @@ def _months_by_label(root: Path, files: list[Path]) -> dict[str, str]:
 
 def _group_document_files(
     root: Path, files: list[Path], months_by_label: dict[str, str]
-) -> dict[tuple[str, str], list[Path]]:
-    """Return the document files by (month, language); TREC files are preferred to JSON files."""
+) -> list[tuple[tuple[str, str, str], list[Path]]]:
+    """Return the document files by (month, language, kind); TREC files follow JSON files."""
     paths_by_kind: dict[tuple[str, str, str], list[Path]] = {}
     for path in files:
         folder = _parse_snapshot_folder(Path(relative_path(path, root)).parts[:-1])
         is_document = not any(map(NON_DOCUMENT.fullmatch, (path.name, path.parent.name)))
         if folder and folder[2] != "qrels" and folder[0] in months_by_label and is_document:
             paths_by_kind.setdefault((months_by_label[folder[0]], *folder[1:]), []).append(path)
-    return {(name, language): paths for (name, language, _), paths in sorted(paths_by_kind.items())}
+    return sorted(paths_by_kind.items())
 
 
 def _parse_snapshot_folder(path_parts: tuple[str, ...]) -> tuple[str, str, str] | None:
@@ -115,7 +137,7 @@ def _parse_snapshot_folder(path_parts: tuple[str, ...]) -> tuple[str, str, str] 
         match = SNAPSHOT_FOLDER.fullmatch(part)
         kind = path_parts[index - 1].lower() if index else ""
         if match and kind in FOLDER_KINDS:
-            return match[1], match[2], kind
+            return match[1], match[2].lower(), kind
     return None
 
 
@@ -123,6 +145,13 @@ def _select_qrels_files(paths: list[Path]) -> list[Path]:
     """Return the qrels files to use; prefer processed files and names without a language."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
+
+
+def _split_from_folder_names(folder_names: tuple[str, ...]) -> str:
+    """Return the split that the innermost folder with a split in its name names; default: train."""
+    words = (words_in_name(name) for name in reversed(folder_names))
+    named = next((found for found in words if found & (TEST_WORDS | TRAIN_WORDS)), set())
+    return "test" if named & TEST_WORDS else "train"
 
 
 def _language_from_folder_names(folder_names: tuple[str, ...]) -> str:

@@ -14,7 +14,6 @@ from builder.collection.imports.ids import (
     KeyAssigner,
     fallback_query_keys,
     query_text_keys,
-    read_query_texts,
 )
 from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.lines import QUERY_COLUMNS, read_qrels, read_queries
@@ -33,29 +32,6 @@ def read_all_queries(
         if file_language == language
     ]
     return pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
-
-
-def read_shared_queries(path: Path | None, root: Path, log: ImportLog) -> pl.DataFrame:
-    """Read the queries that a release lists once for all snapshots; each id is unique.
-
-    Args:
-        path: SQLite database or text file (see `SnapshotFiles`); None returns an empty frame.
-        root: Folder of the release.
-        log: Log to which rejects and irregularities are added.
-
-    Raises:
-        FormatError: The database cannot be read.
-    """
-    if path is None:
-        return pl.DataFrame(schema=QUERY_COLUMNS)
-    name = relative_path(path, root)
-    if path.suffix != ".db":
-        return _reject_repeated_queries(read_queries(path, name, "train", log), log)
-    pairs = enumerate(read_query_texts(path), 1)
-    rows = [(query_id, text.strip(), "train", name, number) for number, (query_id, text) in pairs]
-    queries = pl.DataFrame(rows, schema=QUERY_COLUMNS, orient="row")
-    _reject_queries(queries.filter(text=""), "empty_query", log)
-    return queries.filter(pl.col("text") != "")
 
 
 def read_judged_query_ids(snapshot: SnapshotFiles, root: Path) -> pl.Series:
@@ -80,7 +56,7 @@ def assign_query_keys(
     Returns:
         Queries with columns `query_id`, `text`, `split` and `text_key`, and the key of each id.
     """
-    unique = _reject_repeated_queries(queries, log)
+    unique = reject_repeated_queries(queries, log)
     with_keys = unique.with_columns(
         text_key=pl.Series(query_text_keys(unique["text"].to_list()), dtype=pl.String)
     )
@@ -103,20 +79,21 @@ def map_translations(
         source_queries: French queries.
         log: Log to which rejects are added.
     """
-    unique = _reject_repeated_queries(queries, log)
+    unique = reject_repeated_queries(queries, log)
     orphans = unique.join(source_queries, on="query_id", how="anti")
-    _reject_queries(orphans, "english_without_french", log)
+    reject_queries(orphans, "english_without_french", log)
     return dict(unique.select("query_id", "text").rows())
 
 
-def _reject_repeated_queries(queries: pl.DataFrame, log: ImportLog) -> pl.DataFrame:
+def reject_repeated_queries(queries: pl.DataFrame, log: ImportLog) -> pl.DataFrame:
     """Return the first query of each id, and reject the others."""
     is_first = pl.col("query_id").is_first_distinct()
-    _reject_queries(queries.filter(~is_first), "repeated_query_id", log)
+    reject_queries(queries.filter(~is_first), "repeated_query_id", log)
     return queries.filter(is_first)
 
 
-def _reject_queries(queries: pl.DataFrame, reason: str, log: ImportLog) -> None:
+def reject_queries(queries: pl.DataFrame, reason: str, log: ImportLog) -> None:
+    """Log queries as rejected for a reason."""
     for query_id, file, line in queries.select("query_id", "file", "line").iter_rows():
         log.add_reject(reason, file, line, query_id)
 

@@ -1,17 +1,16 @@
 """Finds the snapshots of a published release, and the files of each snapshot.
 
-Input: all files of the release, at any folder depth. Output: the files of each snapshot, and the
-files that belong to none. Files may be plain, `.gz` or `.zst`.
+Input: all files of the release, at any folder depth. Output: the files of each snapshot. Files may
+be plain, `.gz` or `.zst`.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from builder.collection.imports import files_2023, files_sci, files_web
-from builder.collection.imports.files import NON_DOCUMENT, SnapshotFiles, relative_path
+from builder.collection.imports.files import SnapshotFiles, relative_path
 from builder.collection.imports.walk import ReleaseFiles
 from builder.errors import UsageError, suggest
 from builder.io.file_types import ARCHIVE_NAME
@@ -46,8 +45,6 @@ LAYOUTS = {
         files_web.find_web_snapshots, files_web.EXPECTED_FILES, True, True
     ),
 }
-EXPORT_FILES = {"SHA256SUMS", "longeval-export.json"}
-"""Names of the files that `longeval export` adds to every layout."""
 
 
 def find_snapshots(
@@ -113,7 +110,11 @@ def _find_snapshots_in_layout(root: Path, files: list[Path], layout: str) -> lis
 def _list_snapshots(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
     """Return the snapshots in the given layout that have queries or qrels, sorted by name."""
     found = LAYOUTS[layout].find(root, files)
-    return [found[name] for name in sorted(found) if found[name].queries or found[name].qrels]
+    kept = [found[name] for name in sorted(found) if found[name].queries or found[name].qrels]
+    for name in sorted({*found} - {snapshot.name for snapshot in kept}):
+        for snapshot in kept[:1]:
+            snapshot.skip(found[name].paths, f"{name} has no queries and no judgements")
+    return kept
 
 
 def _has_queries_in_layout(root: Path, files: list[Path], layout: str) -> bool:
@@ -171,6 +172,7 @@ def detect_source_language(snapshots: Sequence[SnapshotFiles]) -> str:
     """
     document_languages = {language for s in snapshots for language in s.documents}
     query_languages = {language for s in snapshots for _, language, _ in s.queries}
+    query_languages |= {language for s in snapshots for _, language in s.query_texts}
     languages = document_languages or query_languages or {FRENCH}
     return FRENCH if FRENCH in languages else ENGLISH
 
@@ -180,33 +182,7 @@ def _keep_source_language_queries(snapshots: Sequence[SnapshotFiles]) -> None:
     if detect_source_language(snapshots) == FRENCH:
         return
     for snapshot in snapshots:
-        english_queries = [query for query in snapshot.queries if query[1] == ENGLISH]
-        snapshot.queries = english_queries or snapshot.queries
-
-
-def find_unread_files(release: ReleaseFiles, snapshots: Sequence[SnapshotFiles]) -> dict[str, int]:
-    """Return the number of files in a release that the import does not read, by path.
-
-    Several unread files in the same folder are counted under the path of the folder.
-    """
-    root = release.root
-    read = {path for snapshot in snapshots for path in snapshot.paths}
-    read_targets = {path.resolve() for path in read}
-    unread = [
-        path
-        for path in release.paths
-        if path not in read
-        and path.resolve() not in read_targets
-        and _is_content_file(Path(relative_path(path, root)))
-    ]
-    folders = Counter(path.parent for path in unread)
-    grouped_folders = {folder for folder, count in folders.items() if count > 1} - {root}
-    names = (path.parent if path.parent in grouped_folders else path for path in unread)
-    return dict(Counter(relative_path(name, root) for name in names))
-
-
-def _is_content_file(path: Path) -> bool:
-    """Whether a file may contain data, unlike metadata, hidden files and export records."""
-    parts = [part for part in path.parts if part != ".."]
-    hidden = any(NON_DOCUMENT.fullmatch(part) for part in parts)
-    return not hidden and path.name not in EXPORT_FILES
+        french_queries = [query for query in snapshot.queries if query[1] == FRENCH]
+        if len(french_queries) < len(snapshot.queries):
+            snapshot.queries = [query for query in snapshot.queries if query[1] == ENGLISH]
+            snapshot.skip((path for path, _, _ in french_queries), "the collection is English")

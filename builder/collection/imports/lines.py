@@ -14,6 +14,7 @@ from builder.collection.imports.import_log import ImportLog
 from builder.ingest.lines import BOM, read_line_chunks
 from builder.io.sources import Source
 from builder.queries.text_audit import FAULTS
+from builder.queries.texts import HEADER_LINE
 from schemas import GRADES
 
 MAX_LINE_BYTES = 2**20
@@ -29,10 +30,6 @@ REPORTED_TEXT_FAULTS = (
 """Faults in query texts that are logged as irregularities."""
 _GRADE = re.compile(r"([+-]?\d{1,4})(?:\.0{1,4})?", re.ASCII)
 """Integer grade, possibly written as a float such as `1.0`, which trec_eval also accepts."""
-_HEADER = re.compile(
-    r"(?i)(?:q|query|topic)?[ _-]?id\t(?:query|topic|text|title)(?:[ _-]?text)?\s*(?:\t.*)?"
-)
-"""Header line of a query file; it may name further columns."""
 CONTROL_CHARACTER = r"\p{Cc}"
 
 
@@ -60,7 +57,7 @@ def read_queries(path: Path, name: str, split: str, log: ImportLog) -> pl.DataFr
     rows = []
     for number, line in _read_numbered_lines(path, name, log):
         query_id, tab, text = line.partition("\t")
-        if number == 1 and _HEADER.fullmatch(line):
+        if number == 1 and HEADER_LINE.fullmatch(line):
             log.add_reject("header_line", name, number)
         elif not (tab and query_id.strip()):
             log.add_reject("no_tab", name, number)

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.collection.imports.files import SnapshotFiles, relative_path
-from builder.collection.imports.layouts import find_snapshots, find_unread_files
+from builder.collection.imports.layouts import find_snapshots
+from builder.collection.imports.unread import (
+    UnreadFiles,
+    find_unread_documents,
+    find_unread_files,
+)
 from builder.collection.imports.walk import list_release_files
 from builder.errors import UsageError
 
@@ -18,7 +23,7 @@ class ImportPlan:
         root: Folder of the release.
         version: Version folder to publish.
         snapshots: Files of each snapshot, in chronological order.
-        unread_files: Number of files that would not be read, by file or folder.
+        unread_files: Files that would not be read, by file or folder.
         external_links: Links that are broken or point outside the release; never followed.
         missing_datasets: Prior datasets listed in the metadata that do not exist.
     """
@@ -26,7 +31,7 @@ class ImportPlan:
     root: Path
     version: Path
     snapshots: list[SnapshotFiles]
-    unread_files: Mapping[str, int]
+    unread_files: Mapping[str, UnreadFiles]
     external_links: Sequence[str]
     missing_datasets: Sequence[str]
 
@@ -40,6 +45,17 @@ class ImportPlan:
             }
             for snapshot in self.snapshots
         }
+
+    def warning(self) -> str | None:
+        """Return a warning if snapshots have no document files, but such files are not read."""
+        names = [snapshot.name for snapshot in self.snapshots if not snapshot.documents]
+        unread = find_unread_documents(self.unread_files)
+        if not (names and unread):
+            return None
+        return (
+            f"no document files are read for {', '.join(names)}, but files in document folders are "
+            f"skipped, such as {unread[0]}; if they belong there, rename them as in the layout"
+        )
 
 
 def plan_import(

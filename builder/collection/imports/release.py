@@ -9,13 +9,13 @@ import orjson
 
 from builder.collection import layout as collection_layout
 from builder.collection.export.markup import NOT_ESCAPED
-from builder.collection.imports.files import SnapshotFiles
+from builder.collection.imports.files import SnapshotFiles, relative_path
 from builder.collection.imports.import_log import ImportLog
-from builder.collection.imports.judged import read_shared_queries
 from builder.collection.imports.layouts import LAYOUTS, detect_source_language
 from builder.collection.imports.origin import Release
 from builder.collection.imports.plan import ImportPlan, check_version_is_new, plan_import
 from builder.collection.imports.publish import publish_release
+from builder.collection.imports.shared import read_shared_queries, reject_contradicting_urls
 from builder.collection.imports.snapshot import (
     map_stable_query_ids,
     read_snapshot_queries,
@@ -34,6 +34,7 @@ from builder.runtime.publisher import (
     publish_folder,
     temporary_folder,
 )
+from builder.text.names import ENGLISH, FRENCH
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def import_release(
             with temporary_folder(final.parent / WORK / f"{version}{PARTIAL}") as partial:
                 _write_snapshots(release_info, snapshots, partial, limits, meter, ledgers, rows)
                 if not allow_empty:
-                    _check_tables_not_empty(layout, snapshots, rows, ledgers)
+                    _check_tables_not_empty(release_info, snapshots, rows, ledgers)
                 description = (name or layout, version, layout)
                 publish_release(
                     partial,
@@ -131,11 +132,12 @@ def _write_snapshots(
 ) -> None:
     """Write the tables of every snapshot to `folder`, and fill in `ledgers` and `row_counts`.
 
-    Both mappings are keyed by snapshot name. Faults of the shared queries are logged once, in the
-    first snapshot.
+    Both mappings are keyed by snapshot name. Faults of the shared queries and URLs are logged once,
+    in the first snapshot.
     """
     shared_log = ImportLog()
     texts = read_shared_queries(snapshots[0].query_texts, release.root, shared_log)
+    reject_contradicting_urls(snapshots[0].url_databases, release.root, shared_log)
     snapshot_queries = [read_snapshot_queries(release, snapshot, texts) for snapshot in snapshots]
     snapshot_queries[0].log.add_faults(shared_log)
     stable_query_keys = map_stable_query_ids(release, snapshot_queries, texts)
@@ -150,7 +152,7 @@ def _write_snapshots(
 
 
 def _check_tables_not_empty(
-    layout: str,
+    release: Release,
     snapshots: Sequence[SnapshotFiles],
     row_counts: Mapping[str, Mapping[str, int]],
     ledgers: Mapping[str, Ledger],
@@ -164,9 +166,11 @@ def _check_tables_not_empty(
         if not (snapshot.queries or row_counts[snapshot.name]["queries"]):
             raise DataError(
                 f"{snapshot.name}: found no query file; expected "
-                f"{LAYOUTS[layout].expected_files}; nothing was published; use --allow-empty if "
-                "the release has no such data"
+                f"{LAYOUTS[release.layout].expected_files}; nothing was published; use "
+                "--allow-empty if the release has no such data"
             )
+        if not row_counts[snapshot.name]["queries"]:
+            _check_source_queries(release, snapshot)
         files_by_table: dict[str, Sequence[object]] = {
             "queries": snapshot.queries,
             "qrels": snapshot.qrels,
@@ -183,6 +187,22 @@ def _check_tables_not_empty(
                     f"{pluralize(len(files), 'file')} ({counts or 'the files are empty'}); nothing "
                     "was published; use --allow-empty if the release has no such data"
                 )
+
+
+def _check_source_queries(release: Release, snapshot: SnapshotFiles) -> None:
+    """Raise an error if a snapshot of a French release has only English query files.
+
+    Raises:
+        DataError: The snapshot has only English query files.
+    """
+    languages = {language for _, language, _ in snapshot.queries}
+    if release.source_language == FRENCH and languages == {ENGLISH}:
+        files = ", ".join(relative_path(path, release.root) for path, _, _ in snapshot.queries)
+        raise DataError(
+            f"{snapshot.name}: expected queries in French, the language of the release, found only "
+            f"English ones in {files}; nothing was published; add the French queries, or use "
+            "--allow-empty to import the snapshot without queries"
+        )
 
 
 def _has_escaped_markup(root: Path) -> bool:

@@ -1,7 +1,7 @@
 """Reads the files of a released snapshot, and writes its tables."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +30,6 @@ from builder.runtime.progress import Progress
 from builder.text.names import ENGLISH, FRENCH
 from schemas import RELEASED, ReleaseIds
 
-OTHER_LANGUAGE = {FRENCH: ENGLISH, ENGLISH: FRENCH}
-
 
 @dataclass(frozen=True)
 class SnapshotQueries:
@@ -53,35 +51,57 @@ class SnapshotQueries:
 
 
 def read_snapshot_queries(
-    release: Release, snapshot: SnapshotFiles, shared_queries: pl.DataFrame
+    release: Release, snapshot: SnapshotFiles, shared_queries: Mapping[str, pl.DataFrame]
 ) -> SnapshotQueries:
     """Read the queries of a snapshot and assign a key to each.
+
+    The English queries of a French release are translations: those without a French query are
+    rejected. Queries of an English release that lie in no language folder count as French files.
 
     Args:
         release: Release that contains the snapshot.
         snapshot: Files of the snapshot.
-        shared_queries: Queries that the release lists once for all snapshots; see
-            `read_shared_queries`. If the snapshot has no query files, it gets the shared queries
-            that its qrels refer to.
+        shared_queries: Queries that the release lists once for all snapshots, by language; see
+            `read_shared_queries`. If the snapshot has no query files in a language, it gets the
+            shared queries that its qrels or its French queries refer to.
     """
     log, id_scope = ImportLog(), release.id_scope(snapshot.name)
-    source_queries = read_all_queries(snapshot, release.root, release.source_language, log)
-    if not snapshot.queries:
-        judged = read_judged_query_ids(snapshot, release.root)
-        source_queries = shared_queries.filter(pl.col("query_id").is_in(judged.implode()))
-        log.records_read += source_queries.height
-    other_language = OTHER_LANGUAGE[release.source_language]
-    other_queries = read_all_queries(snapshot, release.root, other_language, log)
-    has_source = source_queries.height > 0
-    queries = source_queries if has_source else other_queries
-    translations = map_translations(other_queries, source_queries, log) if has_source else {}
+    source, translations = release.source_language, {}
+    ids = pl.Series(dtype=pl.String)
+    if snapshot.query_texts:
+        ids = read_judged_query_ids(snapshot, release.root)
+    queries = _read_queries(release, snapshot, source, shared_queries, ids, log)
+    if source == FRENCH:
+        ids = pl.concat([ids, queries["query_id"]])
+        english = _read_queries(release, snapshot, ENGLISH, shared_queries, ids, log)
+        translations = map_translations(english, queries, log)
+    elif queries.is_empty():
+        queries = _read_queries(release, snapshot, FRENCH, shared_queries, ids, log)
     table, keys = assign_query_keys(queries, id_scope, log)
     text_keys = map_ids_to_text_keys(queries, id_scope)
     return SnapshotQueries(table, keys, text_keys, translations, log)
 
 
+def _read_queries(
+    release: Release,
+    snapshot: SnapshotFiles,
+    language: str,
+    shared_queries: Mapping[str, pl.DataFrame],
+    ids: pl.Series,
+    log: ImportLog,
+) -> pl.DataFrame:
+    """Read the query files of a snapshot in a language; if it has none, select shared queries."""
+    if any(own == language for _, own, _ in snapshot.queries):
+        return read_all_queries(snapshot, release.root, language, log)
+    listed = shared_queries[language].filter(pl.col("query_id").is_in(ids.implode()))
+    log.records_read += listed.height
+    return listed
+
+
 def map_stable_query_ids(
-    release: Release, snapshot_queries: Iterable[SnapshotQueries], shared_queries: pl.DataFrame
+    release: Release,
+    snapshot_queries: Iterable[SnapshotQueries],
+    shared_queries: Mapping[str, pl.DataFrame],
 ) -> dict[str, str] | None:
     """Return the text key of each query id that has the same text in all snapshots.
 
@@ -94,7 +114,10 @@ def map_stable_query_ids(
     if not LAYOUTS[release.layout].has_stable_ids:
         return None
     key_counts: dict[str, Counter[str]] = defaultdict(Counter)
-    shared_keys = map_ids_to_text_keys(shared_queries, release.layout)
+    listed = shared_queries[release.source_language]
+    if release.source_language == ENGLISH and listed.is_empty():
+        listed = shared_queries[FRENCH]
+    shared_keys = map_ids_to_text_keys(listed, release.layout)
     for queries in snapshot_queries:
         for query_id, key in {**shared_keys, **queries.text_keys}.items():
             key_counts[query_id][key] += 1

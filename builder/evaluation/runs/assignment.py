@@ -19,7 +19,7 @@ from pathlib import Path
 from builder.errors import UsageError
 from builder.evaluation.runs.numbering import number_names
 from builder.io.file_types import ARCHIVE_NAME
-from builder.text.names import NUMBERED_SNAPSHOT, to_valid_unicode
+from builder.text.names import ENGLISH, FRENCH, NUMBERED_SNAPSHOT, to_valid_unicode
 from schemas import SNAPSHOT_PATTERN
 
 _EXTENSIONS = re.compile(r"(\.(txt|run|trec|res|eval|csv|tsv|gz|zst|zstd))+$", re.IGNORECASE)
@@ -37,7 +37,7 @@ _MONTH_NAMES = (
 _MONTH_NAME = re.compile(rf"(?<![a-z])(?:{_MONTH_NAMES})(?![a-z])", re.IGNORECASE)
 CHECKED_PARTS = 3
 """Number of trailing path components that must not name a snapshot other than those known."""
-_LANGUAGE = re.compile(r"[a-z]{2}")
+_LANGUAGE = re.compile(rf"{FRENCH}|{ENGLISH}")
 _IGNORED = re.compile(r"\..*|.*~|.*\.(ya?ml|md|json|html|pdf)", re.IGNORECASE)
 """Names of files and folders that are not runs, such as `ir-metadata.yml` and backups."""
 

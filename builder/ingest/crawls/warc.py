@@ -3,8 +3,8 @@
 Input: a WARC file. Output: each record as its number and its fetch or reject reason. Only
 responses, revisits, resources, conversions and continuations are numbered; other record types are
 skipped.
-`warc_record` converts a record to a fetch, `warc_recovery` finds the next record after damage, and
-`fetches` parses the bodies.
+`warc_headers` converts the names of headers, `warc_record` converts a record to a fetch,
+`warc_recovery` finds the next record after damage, and `fetches` parses the bodies.
 """
 
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from typing import IO
 from fastwarc.warc import ArchiveIterator, WarcRecord
 
 from builder.ingest.crawls.fetches import FetchedDocument, NumberedFetch
+from builder.ingest.crawls.warc_headers import StandardHeaderStream, has_standard_names
 from builder.ingest.crawls.warc_record import (
     READ_ERRORS,
     has_complete_body,
@@ -45,16 +46,26 @@ def read_archive_fetches(source: Source, params: CrawlParameters) -> Iterator[Nu
         return
     with source.path.open("rb") as file:
         is_stream = is_compressed_as_one_stream(file)
-    yield from (_read_single_stream if is_stream else _read_separate_records)(source, params)
+    if not has_standard_names(source):
+        yield from _read_single_stream(source, params, StandardHeaderStream(source))
+    elif is_stream:
+        yield from _read_single_stream(source, params, DecompressedStream(source))
+    else:
+        yield from _read_separate_records(source, params)
 
 
-def _read_single_stream(source: Source, params: CrawlParameters) -> Iterator[NumberedFetch]:
+def _read_single_stream(
+    source: Source, params: CrawlParameters, stream: DecompressedStream
+) -> Iterator[NumberedFetch]:
     """Yield each record of an archive as its number and its fetch or reject reason.
 
-    The archive must have been compressed as one stream.
+    Args:
+        source: The archive, compressed as one stream or with header names that must be converted.
+        params: Section `[crawl]` of the definition.
+        stream: Decompressed bytes of the archive; closed at the end.
     """
     number, has_lf_headers = 0, _has_lf_headers(source)
-    with DecompressedStream(source) as stream:
+    with stream:
         try:
             for record in ArchiveIterator(stream, parse_http=False, quirks_mode=has_lf_headers):
                 fetch = read_fetch_or_reject_reason(record, params)

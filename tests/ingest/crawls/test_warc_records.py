@@ -145,3 +145,65 @@ def test_segments(tmp_path: Path, later: str, pack: Callable[[bytes], bytes]) ->
     (_, page), *rest = parse_batch(batch, Limits(tmp_path, threads=1), params)
     assert is_truncated(page)
     assert rest == [(2, "segmented_record"), (3, "segmented_record")]
+
+
+def lowercase(names: bytes) -> bytes:
+    return names.lower()
+
+
+def uppercase(names: bytes) -> bytes:
+    return names.upper()
+
+
+def record(number: int, convert: Callable[[bytes], bytes], end: bytes) -> bytes:
+    """A response whose body has lines like those of a record header."""
+    body = HTML.replace(b"assez", b"assez\ncontent-length: 5\nwarc-type: request\r\n\r\n" * 9)
+    body = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n\r\n" + body * number
+    headers = {
+        b"WARC-Type": b"response",
+        b"WARC-Date": b"2022-06-03T08:00:00Z",
+        b"WARC-Target-URI": b"https://a.example/%d" % number,
+        b"Content-Type": b"application/http; msgtype=response",
+        b"Content-Length": b"%d" % len(body),
+    }
+    lines = [b"WARC/1.0", *(convert(name) + b": " + text for name, text in headers.items())]
+    return end.join(lines) + end * 2 + body + end * 2
+
+
+@pytest.mark.parametrize("convert", [lowercase, uppercase])
+@pytest.mark.parametrize("end", [b"\r\n", b"\n"])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_names_of_headers_may_be_in_any_case(
+    tmp_path: Path,
+    convert: Callable[[bytes], bytes],
+    end: bytes,
+    compress: Callable[[bytes], bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last record is that of another program: its names are as in the standard."""
+    converts = [convert, convert, bytes]
+    for name, cases in (("c.warc", converts), ("standard.warc", [bytes] * 3)):
+        parts = [compress(record(300 * n + 1, case, end)) for n, case in enumerate(cases)]
+        (tmp_path / name).write_bytes(b"".join(parts))
+    monkeypatch.setattr("builder.ingest.crawls.warc_headers.HEADER_BYTES", 1000)
+    found, expected = (
+        list(read_archive_fetches(Source(tmp_path / name, name), CrawlParameters()))
+        for name in ("c.warc", "standard.warc")
+    )
+    assert found == expected
+    assert [number for number, fetch in found if not isinstance(fetch, str)] == [1, 2, 3]
+
+
+def test_a_truncated_archive_with_lowercase_names_is_noticed(tmp_path: Path) -> None:
+    records = [record(number, lowercase, b"\r\n") for number in (1, 2)]
+    (tmp_path / "c.warc").write_bytes(b"".join(records)[:-100])
+    (tmp_path / "c.warc.gz").write_bytes(b"".join(map(gzip.compress, records))[:-20])
+    plain, packed = (
+        list(read_archive_fetches(Source(tmp_path / name, name), CrawlParameters()))
+        for name in ("c.warc", "c.warc.gz")
+    )
+    assert [getattr(fetch, "is_truncated", fetch) for _, fetch in plain] == [False, True]
+    assert [getattr(fetch, "is_truncated", fetch) for _, fetch in packed] == [
+        False,
+        "file_truncated",
+    ]

@@ -1,0 +1,82 @@
+"""Reads the files that a release has once for all snapshots: query texts and URLs.
+
+Input: databases and text files, of which each folder of a release may have its own. Output: one
+text per query id and language. Ids to which two files give different values are rejected.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from builder.collection.imports.files import relative_path
+from builder.collection.imports.ids import read_query_texts, read_url_database
+from builder.collection.imports.import_log import ImportLog
+from builder.collection.imports.judged import reject_queries, reject_repeated_queries
+from builder.collection.imports.lines import QUERY_COLUMNS, read_queries
+from builder.text.names import ENGLISH, FRENCH
+
+
+def read_shared_queries(
+    files: Sequence[tuple[Path, str]], root: Path, log: ImportLog
+) -> dict[str, pl.DataFrame]:
+    """Read the queries that a release lists once for all snapshots; each id is unique.
+
+    A query that several files list is not a fault, unless its texts differ: then the first file
+    counts, and the query of the other file is rejected.
+
+    Args:
+        files: Path and language of each SQLite database or text file (see `SnapshotFiles`).
+        root: Folder of the release.
+        log: Log to which rejects and irregularities are added.
+
+    Returns:
+        Frame with the columns `QUERY_COLUMNS` for each language.
+
+    Raises:
+        FormatError: A database cannot be read.
+    """
+    queries = {
+        language: [_read_file(path, root, log) for path, own in files if own == language]
+        for language in (FRENCH, ENGLISH)
+    }
+    return {language: _combine_files(frames, log) for language, frames in queries.items()}
+
+
+def _read_file(path: Path, root: Path, log: ImportLog) -> pl.DataFrame:
+    name = relative_path(path, root)
+    if path.suffix != ".db":
+        return reject_repeated_queries(read_queries(path, name, "train", log), log)
+    pairs = enumerate(read_query_texts(path), 1)
+    rows = [(query_id, text.strip(), "train", name, number) for number, (query_id, text) in pairs]
+    queries = pl.DataFrame(rows, schema=QUERY_COLUMNS, orient="row")
+    reject_queries(queries.filter(text=""), "empty_query", log)
+    return queries.filter(pl.col("text") != "")
+
+
+def _combine_files(frames: Sequence[pl.DataFrame], log: ImportLog) -> pl.DataFrame:
+    queries = pl.concat([pl.DataFrame(schema=QUERY_COLUMNS), *frames])
+    text = pl.col("text").str.replace_all(r"\s+", " ")
+    contradicting = queries.filter(text != text.first().over("query_id"))
+    reject_queries(contradicting, "repeated_query_id", log)
+    return queries.filter(pl.col("query_id").is_first_distinct())
+
+
+def reject_contradicting_urls(databases: Sequence[Path], root: Path, log: ImportLog) -> None:
+    """Reject the URLs of documents that have another URL in an earlier database.
+
+    Args:
+        databases: SQLite databases of the release, in the order in which they count.
+        root: Folder of the release.
+        log: Log to which rejects are added.
+
+    Raises:
+        FormatError: A database cannot be read.
+    """
+    if len(databases) < 2:
+        return
+    urls: dict[str, str] = {}
+    for path in databases:
+        for number, (doc_id, url, _) in enumerate(read_url_database(path, ""), 1):
+            if urls.setdefault(doc_id, url) != url:
+                log.add_reject("contradicting_address", relative_path(path, root), number, doc_id)

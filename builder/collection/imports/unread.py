@@ -1,0 +1,87 @@
+"""Lists the files of a release that an import does not read, and the reason for each."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from builder.collection.imports.files import (
+    NON_DOCUMENT,
+    TREC_IS_READ,
+    SnapshotFiles,
+    relative_path,
+)
+from builder.collection.imports.files_sci import FULL_TEXT_IS_READ, detect_qrels_variant
+from builder.collection.imports.walk import ReleaseFiles
+
+EXPORT_FILES = {"SHA256SUMS", "longeval-export.json"}
+"""Names of the files that `longeval export` adds to every layout."""
+DOCUMENT_FOLDERS = {"documents", "json", "trec"}
+"""Names, in lower case, of the folders of documents in all layouts."""
+NOT_NAMED = "not named as in this layout"
+OTHER_VARIANT = "another variant of the judgements is read instead"
+
+
+@dataclass(frozen=True)
+class UnreadFiles:
+    """Files that an import does not read for the same reason.
+
+    Args:
+        reason: Reason, such as `TREC_IS_READ`.
+        count: Number of files.
+    """
+
+    reason: str
+    count: int
+
+
+def find_unread_files(
+    release: ReleaseFiles, snapshots: Sequence[SnapshotFiles]
+) -> dict[str, UnreadFiles]:
+    """Return the files in a release that the import does not read, by path.
+
+    Several files in the same folder that are unread for the same reason are counted under the path
+    of the folder.
+    """
+    root = release.root
+    read = {path for snapshot in snapshots for path in snapshot.paths}
+    read_targets = {path.resolve() for path in read}
+    reasons = {path: reason for s in snapshots for path, reason in s.skipped.items()}
+    unread = {
+        path: _unread_reason(path, reasons)
+        for path in release.paths
+        if path not in read
+        and path.resolve() not in read_targets
+        and _is_content_file(Path(relative_path(path, root)))
+    }
+    folders: dict[Path, list[str]] = {}
+    for path, reason in unread.items():
+        folders.setdefault(path.parent, []).append(reason)
+    grouped = {f for f, found in folders.items() if len(found) > 1 and len({*found}) == 1} - {root}
+    names = {path: path.parent if path.parent in grouped else path for path in unread}
+    counts = Counter(names.values())
+    return {
+        relative_path(name, root): UnreadFiles(unread[path], counts[name])
+        for path, name in names.items()
+    }
+
+
+def _unread_reason(path: Path, reasons: Mapping[Path, str]) -> str:
+    return reasons.get(path, OTHER_VARIANT if detect_qrels_variant(path) else NOT_NAMED)
+
+
+def find_unread_documents(unread_files: Mapping[str, UnreadFiles]) -> list[str]:
+    """Return the unread files and folders that may contain documents no read file has."""
+    return [
+        name
+        for name, files in unread_files.items()
+        if {part.lower() for part in Path(name).parts} & DOCUMENT_FOLDERS
+        and files.reason not in (TREC_IS_READ, FULL_TEXT_IS_READ)
+    ]
+
+
+def _is_content_file(path: Path) -> bool:
+    """Whether a file may contain data, unlike metadata, hidden files and export records."""
+    parts = [part for part in path.parts if part != ".."]
+    hidden = any(NON_DOCUMENT.fullmatch(part) for part in parts)
+    return not hidden and path.name not in EXPORT_FILES

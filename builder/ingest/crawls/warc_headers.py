@@ -1,0 +1,79 @@
+"""Writes the names of record headers in WARC archives as in the standard, such as `WARC-Type`.
+
+Input: an archive. Output: its decompressed bytes. The standard allows names in any case, and some
+programs write them in lowercase, but FastWARC recognizes only the names as they are in the
+standard. The bodies of records are not changed.
+"""
+
+import re
+
+from builder.ingest.crawls.warc_recovery import CONTENT_LENGTH, HEADER_END
+from builder.ingest.decompression import CHUNK, DecompressedStream
+from builder.io.sources import Source
+
+NAMES = {
+    name.lower(): name for name in (b"WARC-Type", b"WARC-Date", b"Content-Type", b"Content-Length")
+}
+"""Names that FastWARC reads itself, by lowercase name."""
+NAME = re.compile(rb"^(?:%s)(?=\s*:)" % b"|".join(NAMES), re.IGNORECASE | re.MULTILINE)
+HEADER_BYTES = 2**16
+"""Number of bytes to read at a time, and approximate maximum size of a header."""
+
+
+def has_standard_names(source: Source) -> bool:
+    """Whether the names in the first record header of an archive are written as in the standard.
+
+    Raises:
+        FormatError: the file cannot be opened, or its type is not supported.
+    """
+    with DecompressedStream(source) as stream:
+        head = stream.read(HEADER_BYTES)
+    end = HEADER_END.search(head)
+    header = head[: end.start()] if end else head
+    return header == _write_standard_names(header)
+
+
+class StandardHeaderStream(DecompressedStream):
+    """Forward-only binary stream of a WARC archive with standard header names.
+
+    Args:
+        source: The archive.
+    """
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._unread, self._converted = b"", b""
+        self._body_bytes = 0
+
+    def read(self, size: int = CHUNK) -> bytes:
+        """Return up to `size` bytes; empty at the end of the file or after damage."""
+        data = self._converted or self._read_body() or self._read_header()
+        stop = len(data) if size < 0 else size
+        self._converted = data[stop:]
+        return data[:stop]
+
+    def _read_body(self) -> bytes:
+        """Return the next bytes of the body of a record; empty at its end."""
+        if not self._body_bytes:
+            return b""
+        data = self._unread[: self._body_bytes] or super().read(min(self._body_bytes, CHUNK))
+        self._unread = self._unread[len(data) :]
+        self._body_bytes -= len(data)
+        return data
+
+    def _read_header(self) -> bytes:
+        """Return the bytes up to the next blank line, with standard names."""
+        while (end := HEADER_END.search(self._unread)) is None and len(self._unread) < HEADER_BYTES:
+            data = super().read(HEADER_BYTES)
+            if not data:
+                break
+            self._unread += data
+        stop = end.end() if end else len(self._unread)
+        header, self._unread = self._unread[:stop], self._unread[stop:]
+        length = CONTENT_LENGTH.search(header)
+        self._body_bytes = int(length[1]) if length else 0
+        return _write_standard_names(header)
+
+
+def _write_standard_names(header: bytes) -> bytes:
+    return NAME.sub(lambda match: NAMES[match[0].lower()], header)

@@ -1,0 +1,49 @@
+"""Reads stop lists: queries, words or phrases whose queries are excluded (`select.stop_lists`).
+
+Input: text files with one entry per line; `#` starts a comment. Output: the folded entries.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from builder.errors import FormatError
+from builder.io.sources import Source
+from builder.text.keys import fold_texts
+from builder.trec.bounded import read_text_lines
+
+SCHEMA = {"folded": pl.String, "name": pl.String}
+
+
+def read_stop_lists(sources: Sequence[Source]) -> pl.DataFrame:
+    """Read the distinct folded entries of stop lists.
+
+    Entries are named by file and line, because they may contain the names of persons.
+
+    Returns:
+        One row per entry, in file order: `folded`, `name` (file and line).
+
+    Raises:
+        FormatError: a file is not UTF-8 text, or an entry has no letters and digits.
+    """
+    rows = [row for source in sources for row in _read_stop_list(source)]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row").unique(
+        "folded", keep="first", maintain_order=True
+    )
+
+
+def _read_stop_list(source: Source) -> list[tuple[str, str]]:
+    """Return the folded text and the name of each entry of a file."""
+    lines = (line.partition("#")[0].strip() for line in read_text_lines(source))
+    entries = [(number, line) for number, line in enumerate(lines, 1) if line]
+    rows = []
+    for (number, line), folded in zip(entries, fold_texts(e for _, e in entries), strict=True):
+        if not folded:
+            raise FormatError(
+                "expected a query, word or phrase with at least one letter or digit, found "
+                f"{line[:80]!r}; remove the line, or write # before a comment",
+                source.name,
+                number,
+            )
+        rows.append((folded, f"{source.name}, line {number}"))
+    return rows
