@@ -60,7 +60,7 @@ def validate_collection(collection: VersionFolder) -> None:
 
     Example: longeval classification validate posts/0.1.0
     """
-    from builder.collection.validate import format_text
+    from builder.collection.findings import format_text
     from builder.tasks.classification import validate_classification
 
     findings = validate_classification(collection)

@@ -55,6 +55,7 @@ def validate(
 
     Example: longeval validate demo/collection --ignore LB212 --format github
     """
+    from builder.collection import findings as formats
     from builder.collection import validate as checks
 
     run_checks = checks.validate_all_versions if all_versions else checks.validate
@@ -65,9 +66,9 @@ def validate(
         severities=checks.parse_severities(tuple(severity or ())),
     )
     if format is FindingFormat.JSON:
-        typer.echo(checks.format_json(findings))
+        typer.echo(formats.format_json(findings))
     else:
-        render = checks.format_github if format is FindingFormat.GITHUB else checks.format_text
+        render = formats.format_github if format is FindingFormat.GITHUB else formats.format_text
         for finding in findings:
             typer.echo(escape_control_characters(render(finding)))
         if format is FindingFormat.TEXT:
@@ -91,7 +92,7 @@ def schema(
     from schemas.describe import describe_schema
 
     if table == "findings":
-        from builder.collection.validate import FINDINGS_SCHEMA
+        from builder.collection.findings import FINDINGS_SCHEMA
 
         typer.echo(json.dumps(FINDINGS_SCHEMA, indent=1))
         return

@@ -1,10 +1,13 @@
-"""Computes checksums of files, and creates hard links to files."""
+"""Computes checksums of files, recognizes pointers of Git LFS, and creates hard links to files."""
 
 import os
 import shutil
 from pathlib import Path
 
 from builder.runtime.publisher import sha256
+
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+"""First bytes of a file that Git LFS checks out instead of a large file."""
 
 
 def checksum_lines(folder: Path) -> str:
@@ -20,3 +23,9 @@ def link_or_copy(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copyfile(source, target)
+
+
+def is_lfs_pointer(path: Path) -> bool:
+    """Whether a file is a pointer of Git LFS (large file storage) instead of the file itself."""
+    with path.open("rb") as file:
+        return file.read(len(LFS_POINTER)) == LFS_POINTER

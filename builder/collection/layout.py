@@ -10,6 +10,7 @@
 ```
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -81,16 +82,15 @@ def find_latest_version(path: Path) -> Path | None:
 def find_versions(path: Path) -> list[Path]:
     """Return all version folders at or below a path, sorted by path.
 
-    A folder with a `manifest.json` is a version folder if it also contains `SHA256SUMS` or
-    `snapshots/`.
+    A version folder contains at least two of `manifest.json`, `SHA256SUMS` and `snapshots/`, so
+    that a version whose manifest was deleted is found, too. Hidden folders are skipped.
     """
     versions = []
-    for manifest in sorted(path.rglob(MANIFEST)):
-        hidden = any(part.startswith(".") for part in manifest.relative_to(path).parts)
-        siblings = (manifest.with_name(SUMS), manifest.with_name("snapshots"))
-        if not hidden and any(sibling.exists() for sibling in siblings):
-            versions.append(manifest.parent)
-    return versions
+    for folder, subfolders, files in os.walk(path):
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        if len({MANIFEST, SUMS, "snapshots"} & {*subfolders, *files}) > 1:
+            versions.append(Path(folder))
+    return sorted(versions)
 
 
 def version_sort_key(version: str) -> tuple[tuple[int, ...], bool]:

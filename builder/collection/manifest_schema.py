@@ -85,7 +85,9 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """
     try:
         manifest: Any = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise FormatError(f"cannot read the manifest: {error.strerror}", path) from None
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"cannot read the manifest: {error}", path) from None
     try:
         _Manifest.model_validate(manifest)

@@ -60,6 +60,8 @@ def open_unless_symlink(path: Path) -> IO[str]:
 def lock_collection(root: Path) -> Iterator[None]:
     """Lock a collection's folder while the context is open, and remove files of interrupted runs.
 
+    A file `.gitignore` keeps the work folder out of Git.
+
     Raises:
         DataError: Another process holds the lock, or the work folder is a symbolic link.
     """
@@ -77,6 +79,8 @@ def lock_collection(root: Path) -> Iterator[None]:
             ) from None
         for leftover in (work / "scratch", *work.rglob(f"*{PARTIAL}")):
             _remove_file_or_folder(leftover)
+        if not (work / ".gitignore").exists():
+            write_atomically(work / ".gitignore", "*\n")
         yield
 
 

@@ -149,6 +149,19 @@ def key_to_id(column: str, prefix: str) -> pl.Expr:
     return pl.lit(prefix) + digits
 
 
+def format_keys(rows: pl.DataFrame) -> list[str]:
+    """Return the values of each row as text, separated by spaces.
+
+    Columns `query` and `doc` of 64-bit keys are converted to printable ids.
+    """
+    ids = [
+        key_to_id(name, prefix).alias(name)
+        for name, prefix in (("query", "q"), ("doc", "d"))
+        if rows.schema.get(name) == pl.UInt64
+    ]
+    return [" ".join(map(str, row)) for row in rows.with_columns(ids).iter_rows()]
+
+
 def _hexadecimal_digits(keys: pl.Series) -> pl.Series:
     big_endian = pa.py_buffer(keys.to_numpy().astype(">u8").tobytes())
     array = pa.Array.from_buffers(pa.binary(8), len(keys), [None, big_endian])

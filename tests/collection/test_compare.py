@@ -63,9 +63,10 @@ def test_rows_are_counted(built: BuildReport, tmp_path: Path) -> None:
         lambda rows: where(0, grade=(rows["grade"][0] + 1) % 3)(rows).head(-2),
     )
     edit(copy, "topics", lambda rows: rows.head(3))
+    edit(copy, "snapshots/2022-06/click_estimates", lambda rows: rows.tail(-1))
 
     def other(manifest: dict) -> None:  # type: ignore[type-arg]
-        for path in ("snapshots/2022-06/qrels", "topics"):
+        for path in ("snapshots/2022-06/qrels", "snapshots/2022-06/click_estimates", "topics"):
             manifest["tables"][path]["content"] = "edited"
         manifest["tools"]["polars"] = "0"
 
@@ -76,7 +77,15 @@ def test_rows_are_counted(built: BuildReport, tmp_path: Path) -> None:
     assert [found.old, found.new] == signatures
     rows = {t.table: (t.added, t.removed, t.changed) for t in found.tables}
     lost = pl.read_parquet(built.version / "topics.parquet").height - 3
-    assert rows == {"snapshots/2022-06/qrels": (0, 2, 1), "topics": (0, lost, 0)}
+    assert rows == {
+        "snapshots/2022-06/qrels": (0, 2, 1),
+        "snapshots/2022-06/click_estimates": (0, 1, 0),
+        "topics": (0, lost, 0),
+    }
+    (estimates,) = (t for t in found.tables if t.table.endswith("click_estimates"))
+    path = built.version / "snapshots/2022-06/click_estimates.parquet"
+    query, doc = pl.read_parquet(path).select("query", "doc").row(0)
+    assert estimates.examples == (f"q{query:016x} d{doc:016x}",)
     assert found.tools[0].endswith("-> 0")
     (judged,) = found.judgements
     assert judged.causes == {"code": 1}

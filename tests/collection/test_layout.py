@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from builder.collection.layout import find_latest_version, version_sort_key
+from builder.collection.layout import find_latest_version, find_versions, version_sort_key
 from builder.collection.read import open_collection
 from builder.errors import FormatError, UsageError
 
@@ -27,6 +27,24 @@ def test_the_highest_version_is_found(tmp_path: Path) -> None:
     assert find_latest_version(tmp_path / "c") == newest
     assert find_latest_version(tmp_path) == newest
     assert find_latest_version(newest) == newest
+
+
+def test_two_of_three_names_make_a_version(tmp_path: Path) -> None:
+    for name in (
+        "a/manifest.json",
+        "a/snapshots/x",
+        "b/0.1.0/SHA256SUMS",
+        "b/0.1.0/snapshots/x",
+        "b/0.2.0/manifest.json",
+        "b/0.2.0/SHA256SUMS",
+        "export/SHA256SUMS",
+        "app/manifest.json",
+        ".work/9.9.9/manifest.json",
+        ".work/9.9.9/SHA256SUMS",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert find_versions(tmp_path) == [tmp_path / name for name in ("a", "b/0.1.0", "b/0.2.0")]
 
 
 def test_nothing_is_found(tmp_path: Path) -> None:

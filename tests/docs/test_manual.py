@@ -16,7 +16,7 @@ from builder import BuildReport
 from builder.cli import main
 from builder.collection.compare import compare as compare_versions
 from builder.collection.compare.judgements import CAUSES
-from builder.collection.validate import FINDINGS_SCHEMA
+from builder.collection.findings import FINDINGS_SCHEMA
 from builder.pipeline import STAGES
 from tests.docs.outputs import compare, has_commands, read_blocks, run_blocks
 

@@ -28,6 +28,24 @@ def test_one_process_holds_a_folder(tmp_path: Path) -> None:
         assert (tmp_path / "c/.work/lock").is_file()
 
 
+def test_git_ignores_the_work_folder(tmp_path: Path) -> None:
+    with lock_collection(tmp_path / "c"):
+        pass
+    (tmp_path / "c/.work/words.parquet").touch()
+    (tmp_path / "c/README.md").touch()
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    status = ["git", "-C", tmp_path, "status", "--porcelain", "--untracked-files=all"]
+    assert subprocess.run(status, check=True, capture_output=True).stdout == b"?? c/README.md\n"
+
+
+def test_a_link_in_the_work_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "c/.work").mkdir(parents=True)
+    (tmp_path / "c/.work/.gitignore").symlink_to(tmp_path / "elsewhere")
+    with lock_collection(tmp_path / "c"):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     left = tmp_path / "c/.work/1.0.0.partial/x"
     left.parent.mkdir(parents=True)

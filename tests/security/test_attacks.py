@@ -22,13 +22,14 @@ from builder.collection.card_tables import input_file_table
 from builder.collection.compare.changelog import format_changelog
 from builder.collection.export import export
 from builder.collection.export.markup import escape_markup
+from builder.collection.findings import format_github
 from builder.collection.imports import import_release
 from builder.collection.imports.ids import read_url_database
 from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.layouts import find_snapshots
 from builder.collection.imports.pages import read_documents
 from builder.collection.imports.walk import list_release_files
-from builder.collection.validate import format_github, validate
+from builder.collection.validate import validate
 from builder.definition.model import Definition
 from builder.drift import render_report
 from builder.errors import DefinitionError, FormatError, UsageError
@@ -295,16 +296,19 @@ def test_terminals_get_no_commands(tmp_path: Path, capsys: Captured) -> None:
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_annotations_cannot_be_forged(built: BuildReport, tmp_path: Path) -> None:
+def test_annotations_cannot_be_forged(
+    built: BuildReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import shutil
 
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "copy"))
     assert built.version is not None
     shutil.copytree(built.version, tmp_path / "copy")
     (tmp_path / "copy/a\n::error file=x::forged").write_text("")
     for finding in validate(tmp_path / "copy", select=("LB002",)):
         line = format_github(finding)
         assert "\n" not in line
-        assert line.startswith("::error file=a%0A%3A%3Aerror file=x%3A%3Aforged,title=LB002::")
+        assert line.startswith("::error file=a%0A%3A%3Aerror file=x%3A%3Aforged,title=longeval ")
 
 
 def test_change_logs_escape() -> None:

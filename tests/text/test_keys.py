@@ -171,3 +171,15 @@ def test_what_ids_depend_on_is_bounded() -> None:
     """A version of w3lib that may canonicalize otherwise is installed on purpose only."""
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
     assert "w3lib>=2.5,<2.6" in project["project"]["dependencies"]
+
+
+def test_keys_of_rows_are_printed_as_ids() -> None:
+    rows = pl.DataFrame(
+        {"query": [1, 255], "doc": [2**64 - 1, 16], "grade": [0, 2]},
+        schema={"query": pl.UInt64, "doc": pl.UInt64, "grade": pl.UInt8},
+    )
+    assert keys.format_keys(rows) == [
+        "q0000000000000001 dffffffffffffffff 0",
+        "q00000000000000ff d0000000000000010 2",
+    ]
+    assert keys.format_keys(pl.DataFrame({"query": ["eau"]})) == ["eau"]

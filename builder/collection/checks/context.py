@@ -18,12 +18,14 @@ import pyarrow.parquet as pq
 
 from builder.collection import layout
 from builder.collection.checks.texts import SAMPLE_ROWS, TEXT_FAULTS, TextFaultCounts
+from builder.collection.files import is_lfs_pointer
 from builder.collection.read import Collection
 from builder.io import parquet
 from builder.io.tables import Table, arrow_schema, table_at
 from builder.runtime.executors import ordered_map
 from builder.runtime.limits import count_usable_cores
 from builder.runtime.stage import SCHEMAS
+from builder.text.keys import format_keys
 from schemas import RELEASED, TableSchema
 
 EXAMPLE_KEYS = 3
@@ -180,6 +182,8 @@ def _text_fault_expressions(table_path: str) -> dict[str, pl.Expr]:
 
 def _read_schema(path: Path) -> pa.Schema | str:
     try:
+        if is_lfs_pointer(path):
+            return "the file is a pointer of Git LFS"
         return pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
         return str(error).splitlines()[0]
@@ -244,5 +248,5 @@ def _find_duplicate_keys(summary: TableSummary, key: list[str]) -> tuple[int, tu
         duplicates = keys.filter(is_duplicate).collect()
     else:
         duplicates = keys.filter(pl.struct(key).is_duplicated()).collect()
-    rows = duplicates.unique(maintain_order=True).sort(key).head(EXAMPLE_KEYS).iter_rows()
-    return duplicates.height, tuple(" ".join(map(str, row)) for row in rows)
+    examples = duplicates.unique(maintain_order=True).sort(key).head(EXAMPLE_KEYS)
+    return duplicates.height, tuple(format_keys(examples))

@@ -1,13 +1,21 @@
 """Checks that a version contains exactly the files that its manifest lists, unchanged."""
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
+from builder.collection.files import is_lfs_pointer
 from builder.runtime.publisher import MANIFEST, SUMS, sha256
 
 REBUILD = "rebuild the version from its definition, or download it again"
+FETCH_FROM_LFS = "fetch the file with `git lfs pull`; in GitHub Actions, check out with `lfs: true`"
+CONVERTED = "the line endings of the file were converted to CRLF"
+KEEP_LINE_ENDINGS = (
+    "put a line such as `collections/** -text` into .gitattributes, so that Git does not convert "
+    "line endings, and check out the file again"
+)
 
 
 def _read_checksums(root: Path) -> dict[str, str]:
@@ -44,13 +52,38 @@ def _find_changed_files(context: ValidationContext) -> Iterator[Defect]:
     for name, entry in sorted(context.manifest["files"].items()):
         path = context.collection.path / name
         if path.is_file() and sha256(path) != entry["sha256"]:
-            yield name, "the SHA-256 hash of the file differs from the manifest", 1, ()
+            message, fix = _describe_change(path, entry["sha256"], int(entry.get("bytes", 0)))
+            yield name, message, 1, (), fix
+
+
+def _describe_change(path: Path, expected_hash: str, expected_bytes: int) -> tuple[str, str]:
+    """Return how a file differs from the published one, and the remedy."""
+    if is_lfs_pointer(path):
+        return "expected the file, found a pointer of Git LFS to it", FETCH_FROM_LFS
+    if _hash_with_unix_line_endings(path) == expected_hash:
+        return CONVERTED, KEEP_LINE_ENDINGS
+    size = path.stat().st_size
+    if size < expected_bytes:
+        return f"expected {expected_bytes:,} bytes, found {size:,}: the file was cut", REBUILD
+    return "the SHA-256 hash of the file differs from the manifest", REBUILD
+
+
+def _hash_with_unix_line_endings(path: Path) -> str:
+    """Return the SHA-256 of a file after the conversion of line endings from CRLF to LF."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        for line in file:
+            digest.update(line.replace(b"\r\n", b"\n"))
+    return digest.hexdigest()
 
 
 def _find_checksum_mismatches(context: ValidationContext) -> Iterator[Defect]:
     sums = _read_checksums(context.collection.path)
     expected = {name: e["sha256"] for name, e in context.manifest["files"].items()}
-    expected[MANIFEST] = sha256(context.collection.path / MANIFEST)
+    manifest = context.collection.path / MANIFEST
+    expected[MANIFEST] = _hash_with_unix_line_endings(manifest)
+    if sha256(manifest) != expected[MANIFEST]:
+        yield MANIFEST, CONVERTED, 1, (), KEEP_LINE_ENDINGS
     wrong = sorted({n for n in {*sums, *expected} if sums.get(n) != expected.get(n)})
     if wrong:
         yield SUMS, f"checksums in {SUMS} differ from {MANIFEST}", len(wrong), tuple(wrong[:3])

@@ -7,8 +7,9 @@ from typing import Literal
 from builder.collection.checks.context import ValidationContext
 
 Severity = Literal["error", "warning"]
-Defect = tuple[str, str, int, tuple[str, ...]]
-"""File or table, message, number of affected rows or files, and examples."""
+Defect = tuple[str, str, int, tuple[str, ...]] | tuple[str, str, int, tuple[str, ...], str]
+"""File or table, message, number of affected rows or files, examples, and how to correct the defect
+if not as usual for the check."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Finding:
         count: Number of affected rows or files.
         examples: The first affected rows or files.
         fix: How to correct the defect.
+        version: Path of the version folder.
     """
 
     check: str
@@ -32,6 +34,7 @@ class Finding:
     count: int
     examples: tuple[str, ...]
     fix: str
+    version: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,17 @@ class Check:
 
     def run(self, context: ValidationContext, severity: Severity | None = None) -> list[Finding]:
         """Run the check and return its findings, by default with the severity of the check."""
+        version = str(context.collection.path)
         return [
-            Finding(self.id, severity or self.severity, where, message, count, examples, self.fix)
-            for where, message, count, examples in self.find(context)
+            Finding(
+                self.id,
+                severity or self.severity,
+                where,
+                message,
+                count,
+                examples,
+                fix[0] if fix else self.fix,
+                version,
+            )
+            for where, message, count, examples, *fix in self.find(context)
         ]

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import polars as pl
 
 from builder.collection.checks.context import ValidationContext
+from builder.collection.checks.files import REBUILD
 from builder.collection.checks.finding import Check, Defect
 from builder.text.keys import doc_id, fold, key64, query_id
-
-REBUILD = "rebuild the version from its definition"
 
 
 def _find_schema_violations(context: ValidationContext) -> Iterator[Defect]:

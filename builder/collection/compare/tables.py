@@ -11,6 +11,7 @@ import polars as pl
 from builder.collection.export.markup import document_body_expr
 from builder.errors import FormatError
 from builder.io.tables import Table
+from builder.text.keys import format_keys
 
 RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
     "documents": {
@@ -96,7 +97,7 @@ def compare_tables(
     )
     differing = both.filter(~pl.col("row").eq_missing(pl.col("row_new"))).sort(keys).collect()
     removed, added = differing["row_new"].is_null(), differing["row"].is_null()
-    examples = [" ".join(map(str, row)) for row in differing.select(keys).head(3).iter_rows()]
+    examples = format_keys(differing.select(keys).head(3))
     changed = differing.height - int(removed.sum()) - int(added.sum())
     return TableDifference(
         path,

@@ -1,0 +1,95 @@
+"""Formats the findings of `longeval validate` as text, as JSON and as annotations for GitHub."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from builder.collection.checks.finding import Finding
+
+FINDINGS_SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Findings of longeval validate",
+    "type": "object",
+    "required": ["valid", "findings"],
+    "additionalProperties": False,
+    "properties": {
+        "valid": {"type": "boolean", "description": "True if no finding is an error"},
+        "findings": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": [
+                    "check",
+                    "severity",
+                    "where",
+                    "message",
+                    "count",
+                    "examples",
+                    "fix",
+                    "version",
+                ],
+                "additionalProperties": False,
+                "properties": {
+                    "check": {"type": "string", "pattern": "^[A-Z]{2,8}[0-9]{3}$"},
+                    "severity": {"enum": ["error", "warning"]},
+                    "where": {
+                        "type": "string",
+                        "description": "Path of the file or table in the version folder",
+                    },
+                    "message": {"type": "string"},
+                    "count": {"type": "integer", "minimum": 1},
+                    "examples": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+                    "fix": {"type": "string"},
+                    "version": {"type": "string", "description": "Path of the version folder"},
+                },
+            },
+        },
+    },
+}
+"""JSON Schema for the output of `format_json`."""
+
+
+def format_json(findings: Sequence[Finding]) -> str:
+    """Format findings as a JSON object with the keys `valid` and `findings`."""
+    valid = not any(finding.severity == "error" for finding in findings)
+    return json.dumps(
+        {"valid": valid, "findings": [asdict(finding) for finding in findings]},
+        ensure_ascii=False,
+        indent=1,
+    )
+
+
+def format_text(finding: Finding) -> str:
+    """Format a finding as one paragraph of plain text."""
+    where = Path(finding.version, finding.where).as_posix()
+    count = f" ({finding.count:,})" if finding.count > 1 else ""
+    examples = f" First: {', '.join(finding.examples)}." if finding.examples else ""
+    return (
+        f"{finding.check} {finding.severity}: {where}: {finding.message.removesuffix('.')}"
+        f"{count}.{examples} Fix: {finding.fix}."
+    )
+
+
+def format_github(finding: Finding) -> str:
+    """Format a finding as a GitHub Actions workflow command that annotates the pull request."""
+    level = "error" if finding.severity == "error" else "warning"
+    text = format_text(finding).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    file = _path_in_repository(finding)
+    for character in "%\r\n,:":
+        file = file.replace(character, f"%{ord(character):02X}")
+    return f"::{level} file={file},title=longeval validate::{text}"
+
+
+def _path_in_repository(finding: Finding) -> str:
+    """Return the path of the file of a finding, relative to the root of the repository.
+
+    The root is the folder `GITHUB_WORKSPACE`, or else the current folder. A table is replaced by
+    its first file.
+    """
+    path = Path(finding.version).resolve() / finding.where
+    files = (path, path.with_name(f"{path.name}.parquet"), *sorted(path.glob("part-*.parquet")))
+    file = next((file for file in files if file.is_file()), path)
+    return os.path.relpath(file, os.path.realpath(os.environ.get("GITHUB_WORKSPACE", "")))
