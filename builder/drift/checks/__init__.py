@@ -22,9 +22,11 @@ from builder.drift.checks import (
     logs,
     pages,
     parameters,
+    query_lengths,
     recording,
     scoring,
     selection,
+    text_changes,
     texts,
     thresholds,
     url_forms,
@@ -42,6 +44,7 @@ PAIR_CHECKS: tuple[Check, ...] = (
     *lists.PAIR_CHECKS,
     *selection.CHECKS,
     *thresholds.CHECKS,
+    *query_lengths.CHECKS,
     *scoring.CHECKS,
     *grading.CHECKS,
     *attachment.CHECKS,
@@ -49,6 +52,7 @@ PAIR_CHECKS: tuple[Check, ...] = (
     *pages.CHECKS,
     *url_forms.CHECKS,
     *texts.CHECKS,
+    *text_changes.CHECKS,
 )
 
 VERDICTS = {True: "construction", False: "clear", None: "cannot tell"}

@@ -9,7 +9,9 @@ the expected number of queries with 5 to 19 users in the later snapshot under th
 probability that there are none is e^-E. E is multiplied by the share of frequent queries (expected
 to have at least twice the new minimum) that remain, because other changes remove queries at all
 counts. It is also multiplied by the ratio of rows below the new minimum to rows in the next range
-of equal width (at most 1), because other rules may drop rows with low counts. If the probability
+of equal width (at most 1), because other rules may drop rows with low counts. The judgements of a
+query appear and disappear together, so E counts queries rather than judgements: it is multiplied by
+the ratio of queries to rows among the rows below the new minimum. If the probability
 that a rise is due to chance is below 5 %, but above 10^-6, the check is undecided. Rows with a
 count of 0 are ignored: nothing was counted (manual assessments, imported releases). The number of
 judged documents per query is not compared: it changes with the traffic, but does not follow a
@@ -66,14 +68,18 @@ SELECT value::BIGINT, count(*), count(*) FILTER (missing)
 FROM rows WHERE value <> 0 GROUP BY value ORDER BY value
 """
 
+QUERIES_BY_SMALLEST_VALUE = """
+SELECT smallest::BIGINT, count(*) FROM (
+    SELECT min({value}) AS smallest FROM {table}_{here} WHERE {value} <> 0 GROUP BY query_id
+) GROUP BY smallest
+"""
+
 COMMON_SUMS = """
 SELECT coalesce(sum(f.{value}), 0)::BIGINT, coalesce(sum(t.{value}), 0)::BIGINT
 FROM {table}_from AS f JOIN {table}_to AS t USING ({key})
 """
 
 TOTAL_IMPRESSIONS = "SELECT coalesce(sum(impressions), 0)::BIGINT FROM queries_from"
-
-WORD_COUNT = r"len(regexp_extract_all(text, '\S+'))"
 
 
 @dataclass(frozen=True)
@@ -84,10 +90,12 @@ class PoissonCountModel:
         counts: Number of rows of this snapshot by value; see `ValueCounts`.
         growth: Sums of the values in this snapshot and in the other snapshot, over the rows that
             both snapshots contain.
+        queries: Number of queries by the smallest value of their rows; None if each row is a query.
     """
 
     counts: ValueCounts
     growth: tuple[int, int]
+    queries: Sequence[tuple[int, int]] | None = None
 
     @property
     def minimum(self) -> int:
@@ -103,7 +111,8 @@ class PoissonCountModel:
         stayed = 1.0
         if rows[comparable].sum():
             stayed = 1 - missing[comparable].sum() / rows[comparable].sum()
-        return float((rows * inside).sum() * stayed * self._ratio_to_next_range(raised_minimum))
+        expected = (rows * inside).sum() * stayed * self._ratio_to_next_range(raised_minimum)
+        return float(expected * self._queries_per_row_below(raised_minimum))
 
     def expected_missing_rows(self, other_minimum: int) -> float:
         """Return how many rows the other snapshot is expected to lack because of its minimum count.
@@ -128,6 +137,14 @@ class PoissonCountModel:
         )
         return min(1.0, near / next_to) if next_to else 1.0
 
+    def _queries_per_row_below(self, raised_minimum: int) -> float:
+        """Return the ratio of queries to rows among the rows below a raised minimum."""
+        if self.queries is None:
+            return 1.0
+        rows = sum(count for value, count, _ in self.counts if value < raised_minimum)
+        queries = sum(count for value, count in self.queries if value < raised_minimum)
+        return queries / rows
+
     def find_smallest_detectable_minimum(self) -> int | None:
         """Return the smallest raised minimum that would be detected; None if there is none."""
         rise = (DETECTABLE_FACTOR - 1) * self.minimum
@@ -142,14 +159,13 @@ def check_minimum_counts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Compare the minimum counts per query and per judgement between the two snapshots."""
     moved, blind, sees, numbers = [], [], [], {}
     for label, (table, value) in COLUMNS_WITH_MINIMUM.items():
-        before, after = _count_rows_by_value(connection, table, value)
+        before, after = count_rows_by_value(connection, table, value)
         if not (before and after):
             continue
         growth = _sum_common_values(connection, table, value)
-        forward, backward = (
-            PoissonCountModel(before, growth),
-            PoissonCountModel(after, (growth[1], growth[0])),
-        )
+        queries = _count_queries_by_smallest_value(connection, table, value)
+        forward = PoissonCountModel(before, growth, queries[0])
+        backward = PoissonCountModel(after, (growth[1], growth[0]), queries[1])
         least = (forward.minimum, backward.minimum)
         numbers[label] = {"least_from": least[0], "least_to": least[1]}
         missing = max(
@@ -189,70 +205,32 @@ def _describe_needed_impressions(
     return f"{change} is detectable with about {rounded:,} impressions"
 
 
-def log10_p_value_of_higher_minimum(before: ValueCounts, after: ValueCounts) -> float:
-    """Return log10 of the probability that the smallest value rose by chance.
-
-    Args:
-        before: Number of rows by value in the earlier snapshot.
-        after: Number of rows by value in the later snapshot.
-
-    Returns:
-        log10 of the probability; 0 if the smallest value did not rise.
-    """
-    least = after[0][0]
-    if least <= before[0][0]:
-        return 0.0
-    total = sum(rows for _, rows, _ in before)
-    below = sum(gone for value, _, gone in before if value < least)
-    if below == total:
-        return -math.inf
-    return sum(rows for _, rows, _ in after) * math.log10(1 - below / total)
-
-
-def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Compare the lengths, in words, of the longest queries of the two snapshots."""
-    before, after = _count_rows_by_value(connection, "queries", f"-{WORD_COUNT}")
-    if not before or not after:
-        return undecided_outcome("a snapshot lists no queries")
-    numbers = {"longest_from": -before[0][0], "longest_to": -after[0][0]}
-    says = f"the longest query has {-before[0][0]} words before and {-after[0][0]} after"
-    if log10_p_value_of_higher_minimum(before, after) < MAX_LOG10_P_VALUE:
-        return Outcome(True, f"{says}, which chance does not explain: a limit was changed", numbers)
-    if log10_p_value_of_higher_minimum(after, before) < MAX_LOG10_P_VALUE:
-        return Outcome(None, f"{says}: either a limit changed or users write more words", numbers)
-    limit = _find_detectable_length_limit(before, sum(rows for _, rows, _ in after))
-    if limit is None:
-        return Outcome(None, says, numbers, "no limit from half the longest query up is detectable")
-    return Outcome(False, says, numbers, f"a limit of {limit} words")
-
-
-def _find_detectable_length_limit(before: ValueCounts, rows_after: int) -> int | None:
-    """Return the largest limit on query length, in words, that would be detected.
-
-    Args:
-        before: Number of queries of the earlier snapshot by negated length in words.
-        rows_after: Number of queries of the later snapshot.
-
-    Returns:
-        The limit; None if no limit of at least half the longest query would be detected.
-    """
-    longest = -before[0][0]
-    total = sum(rows for _, rows, _ in before)
-    for limit in range(longest - 1, max(0, longest // 2 - 1), -1):
-        longer = sum(rows for value, rows, _ in before if -value > limit)
-        kept = rows_after * (1 - longer / total)
-        if longer == total or kept * math.log10(1 - longer / total) < MAX_LOG10_P_VALUE:
-            return limit
-    return None
-
-
-def _count_rows_by_value(
+def count_rows_by_value(
     connection: duckdb.DuckDBPyConnection, table: str, value_sql: str
 ) -> tuple[ValueCounts, ValueCounts]:
+    """Count the rows of both snapshots by value; see `ValueCounts`.
+
+    Args:
+        connection: DuckDB connection with the views of the pair.
+        table: `queries` or `qrels`.
+        value_sql: SQL expression of the value, such as a column.
+    """
     names = {"table": table, "key": TABLE_KEYS[table], "value": value_sql}
     before, after = (
         connection.execute(ROWS_BY_VALUE.format(here=here, there=there, **names)).fetchall()
         for here, there in (("from", "to"), ("to", "from"))
+    )
+    return before, after
+
+
+def _count_queries_by_smallest_value(
+    connection: duckdb.DuckDBPyConnection, table: str, value_sql: str
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    before, after = (
+        connection.execute(
+            QUERIES_BY_SMALLEST_VALUE.format(table=table, value=value_sql, here=here)
+        ).fetchall()
+        for here in ("from", "to")
     )
     return before, after
 
@@ -265,7 +243,4 @@ def _sum_common_values(
     return (before, after) if before and after else (1, 1)
 
 
-CHECKS = (
-    Check("floors_stand", "Are the minimum counts the same?", check_minimum_counts),
-    Check("longest_query_stands", "Is the limit of words per query the same?", check_longest_query),
-)
+CHECKS = (Check("floors_stand", "Are the minimum counts the same?", check_minimum_counts),)

@@ -5,19 +5,9 @@ import pytest
 from builder.drift.checks import (
     thresholds,
 )
-from builder.drift.checks.outcome import Outcome
-from builder.drift.checks.thresholds import PoissonCountModel, log10_p_value_of_higher_minimum
+from builder.drift.checks.thresholds import PoissonCountModel
 from tests.drift.checks.rows import asking
-from tests.drift.worlds import query
-
-
-def test_chance_of_a_greatest_value() -> None:
-    before = [(5, 60, 30), (10, 40, 0)]
-    assert log10_p_value_of_higher_minimum(before, [(5, 9, 0)]) == 0.0
-    assert log10_p_value_of_higher_minimum(before, [(10, 100, 0)]) == pytest.approx(
-        100 * -0.15490196
-    )
-    assert log10_p_value_of_higher_minimum([(5, 9, 9)], [(6, 1, 1)]) == float("-inf")
+from tests.drift.worlds import qrel, query
 
 
 def test_rows_that_should_lie_below_a_raised_threshold() -> None:
@@ -35,6 +25,24 @@ def test_rows_that_should_lie_below_a_raised_threshold() -> None:
         PoissonCountModel([(5, 10, 0), (40, 9, 0)], (1, 1)).find_smallest_detectable_minimum()
         is None
     )
+
+
+def test_rows_of_one_query_count_as_one() -> None:
+    """100 judgements with 5 examinations belong to 10 queries: a tenth of 55.97 is expected."""
+    model = PoissonCountModel([(5, 100, 0), (40, 100, 0)], (1, 1), [(5, 10), (40, 50)])
+    assert model.expected_rows_below(20) == pytest.approx(5.597, abs=0.001)
+    assert model.find_smallest_detectable_minimum() is None
+
+
+@pytest.mark.parametrize(("queries", "expected"), [(5, None), (60, True)])
+def test_judgements_of_a_few_queries_may_disappear_together(
+    queries: int, expected: bool | None
+) -> None:
+    """60 judgements with 5 to 9 examinations, of few or of many queries, are gone; 12 is left."""
+    few = [qrel(f"q {n % queries}", f"a {n}", 1, examinations=5 + n % 5) for n in range(60)]
+    kept = [qrel(f"x {n}", "b", 1, examinations=(12, 40, 80)[n % 3]) for n in range(300)]
+    both = asking([], [], ([*few, *kept], kept))
+    assert thresholds.check_minimum_counts(both).is_construction is expected
 
 
 def test_rows_that_could_not_have_stayed_do_not_count() -> None:
@@ -81,17 +89,3 @@ def test_a_least_value_that_growth_lifts() -> None:
     assert "the minimum number of impressions of a query changed from 5 to 30" in outcome.evidence
     assert thresholds.check_minimum_counts(asking(cut, before)).is_construction is True
     assert thresholds.check_minimum_counts(asking([], [])).is_construction is None
-
-
-def test_a_longest_query() -> None:
-    long = [query(" ".join(["mot"] * (1 + n % 8)) + f" x{n}", "t") for n in range(120)]
-    short = [row for row in long if len(row["text"].split()) <= 5]
-    assert thresholds.check_longest_query(asking(long, short)).is_construction is True
-    assert thresholds.check_longest_query(asking(short, long)) == Outcome(
-        None,
-        "the longest query has 5 words before and 9 after: either a limit changed or users write "
-        "more words",
-        {"longest_from": 5, "longest_to": 9},
-    )
-    assert thresholds.check_longest_query(asking(long, long[:60])).is_construction is False
-    assert thresholds.check_longest_query(asking([], short)).is_construction is None

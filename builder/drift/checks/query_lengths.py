@@ -1,0 +1,77 @@
+"""Checks that the limit on the length of queries did not change.
+
+If queries of more than a number of words are dropped, the longest query has about this number of
+words. Whether a shorter longest query may be due to chance follows from the share of the queries in
+the other snapshot that are longer.
+"""
+
+import math
+
+import duckdb
+
+from builder.drift.checks.outcome import Check, Outcome, undecided_outcome
+from builder.drift.checks.thresholds import MAX_LOG10_P_VALUE, ValueCounts, count_rows_by_value
+
+WORD_COUNT = r"len(regexp_extract_all(text, '\S+'))"
+
+
+def log10_p_value_of_higher_minimum(before: ValueCounts, after: ValueCounts) -> float:
+    """Return log10 of the probability that the smallest value rose by chance.
+
+    Args:
+        before: Number of rows by value in the earlier snapshot.
+        after: Number of rows by value in the later snapshot.
+
+    Returns:
+        log10 of the probability; 0 if the smallest value did not rise.
+    """
+    least = after[0][0]
+    if least <= before[0][0]:
+        return 0.0
+    total = sum(rows for _, rows, _ in before)
+    below = sum(gone for value, _, gone in before if value < least)
+    if below == total:
+        return -math.inf
+    return sum(rows for _, rows, _ in after) * math.log10(1 - below / total)
+
+
+def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
+    """Compare the lengths, in words, of the longest queries of the two snapshots."""
+    before, after = count_rows_by_value(connection, "queries", f"-{WORD_COUNT}")
+    if not before or not after:
+        return undecided_outcome("a snapshot lists no queries")
+    numbers = {"longest_from": -before[0][0], "longest_to": -after[0][0]}
+    says = f"the longest query has {-before[0][0]} words before and {-after[0][0]} after"
+    if log10_p_value_of_higher_minimum(before, after) < MAX_LOG10_P_VALUE:
+        return Outcome(True, f"{says}, which chance does not explain: a limit was changed", numbers)
+    if log10_p_value_of_higher_minimum(after, before) < MAX_LOG10_P_VALUE:
+        return Outcome(None, f"{says}: either a limit changed or users write more words", numbers)
+    limit = _find_detectable_length_limit(before, sum(rows for _, rows, _ in after))
+    if limit is None:
+        return Outcome(None, says, numbers, "no limit from half the longest query up is detectable")
+    return Outcome(False, says, numbers, f"a limit of {limit} words")
+
+
+def _find_detectable_length_limit(before: ValueCounts, rows_after: int) -> int | None:
+    """Return the largest limit on query length, in words, that would be detected.
+
+    Args:
+        before: Number of queries of the earlier snapshot by negated length in words.
+        rows_after: Number of queries of the later snapshot.
+
+    Returns:
+        The limit; None if no limit of at least half the longest query would be detected.
+    """
+    longest = -before[0][0]
+    total = sum(rows for _, rows, _ in before)
+    for limit in range(longest - 1, max(0, longest // 2 - 1), -1):
+        longer = sum(rows for value, rows, _ in before if -value > limit)
+        kept = rows_after * (1 - longer / total)
+        if longer == total or kept * math.log10(1 - longer / total) < MAX_LOG10_P_VALUE:
+            return limit
+    return None
+
+
+CHECKS = (
+    Check("longest_query_stands", "Is the limit of words per query the same?", check_longest_query),
+)
