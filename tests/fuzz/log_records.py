@@ -367,9 +367,13 @@ def long_rows(records: Sequence[dict[str, Any]], form: str) -> bytes:
     In text, the time of every second result is written as a float.
     """
     names = ("time", "user", "query", "url", "rank", "clicked")
-    kinds = (int, int) if form == "parquet" else (float, int)
+    is_text = form != "parquet"
     rows = [
-        {"time": kinds[n % 2](r["time"]), "user": r["user"], "query": r["query"]}
+        {
+            "time": float(r["time"]) if is_text and n % 2 == 0 else r["time"],
+            "user": r["user"],
+            "query": r["query"],
+        }
         | {"url": url, "rank": n, "clicked": n in r["clicks"]}
         for r in records
         for n, url in enumerate(r["results"], 1)
