@@ -89,7 +89,7 @@ def convert_to_parquet(
     source = Source(log, str(log))
     if note := determine_format_and_encoding(source, log_params).note:
         summary.notes.append(note)
-    batches = read_impressions(source, None, log_params, limits)
+    batches = read_impressions(source, None, log_params, limits, summary.notes)
     with pq.ParquetWriter(out, PAGES, compression="zstd", compression_level=1) as writer:
         for records in batches:
             summary.records += len(records)

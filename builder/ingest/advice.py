@@ -1,15 +1,18 @@
 """Generates notes about empty input files and about frequent reject reasons."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from builder.io.sources import Source
 
+REPEATED = "repeated_impression"
 LOG_ADVICE = {
     "click_not_shown": "clicked ranks start at 1; if clicks are flags or ids, set log.click_form",
     "bad_clicks": "if clicks are flags or ids, set log.click_form",
     "bad_list": "if list items have a different separator, set log.list_separator",
     "bad_time": "if times have a different format, set log.time_format or log.time_unit",
-    "repeated_impression": 'if times are precise only to the minute, set log.repeats = "keep"',
+    REPEATED: "if no record is listed twice and times are precise only to the minute, set "
+    'log.repeats = "keep"',
 }
 """Advice on how to avoid rejects of a query log, by reject reason."""
 
@@ -26,6 +29,8 @@ MAX_NAMES = 10
 """Maximum number of file names in a note."""
 MIN_SHARE = 0.1
 """Advice is given if more than this share of the records is rejected for the same reason."""
+LATE_SHARE = 1 / 3
+"""Impressions seem to be split if at least this share of them begins at a later rank."""
 
 
 def advise_on_rejects(
@@ -42,6 +47,26 @@ def advise_on_rejects(
         rows = reject_counts.get(reason, 0)
         if rows > MIN_SHARE * record_count:
             yield f"{rows:,} of {record_count:,} records were rejected as {reason}: {remedy}"
+
+
+def note_late_start_ranks(start_ranks: Counter[float]) -> Iterator[str]:
+    """Yield a note if many impressions of a log in long form lack their first results.
+
+    The rows of such an impression probably have different times.
+
+    Args:
+        start_ranks: Number of impressions by the rank of their first result.
+    """
+    total = start_ranks.total()
+    usual = min(start_ranks, key=lambda rank: (-start_ranks[rank], rank), default=0)
+    late = sum(count for rank, count in start_ranks.items() if rank > usual)
+    if late and late >= LATE_SHARE * total:
+        yield (
+            f"{late:,} of {total:,} impressions begin at a rank above {usual:.0f}: only rows with "
+            "the same time, user and query are one impression; if each row has a time of its own, "
+            "set log.fields.time to a column with the time of the search, or write the time of "
+            "the first result into all rows of the search"
+        )
 
 
 def note_empty_files(files: Sequence[Source]) -> Iterator[str]:

@@ -362,10 +362,19 @@ def _judged_cells(record: dict[str, Any], params: LogParameters) -> Impression |
 
 
 def long_rows(records: Sequence[dict[str, Any]], form: str) -> bytes:
-    """Good records with one row for each result, in TSV, JSON lines or Parquet."""
+    """Good records with one row for each result, in TSV, JSON lines or Parquet.
+
+    In text, the time of every second result is written as a float.
+    """
     names = ("time", "user", "query", "url", "rank", "clicked")
+    is_text = form != "parquet"
     rows = [
-        dict(zip(names, (r["time"], r["user"], r["query"], url, n, n in r["clicks"]), strict=True))
+        {
+            "time": float(r["time"]) if is_text and n % 2 == 0 else r["time"],
+            "user": r["user"],
+            "query": r["query"],
+        }
+        | {"url": url, "rank": n, "clicked": n in r["clicks"]}
         for r in records
         for n, url in enumerate(r["results"], 1)
     ]

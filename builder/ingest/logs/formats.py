@@ -78,7 +78,11 @@ ENGINE_SHARE = 0.3
 
 
 def read_impressions(
-    source: Source, interval: Interval | None, params: LogParameters, limits: Limits
+    source: Source,
+    interval: Interval | None,
+    params: LogParameters,
+    limits: Limits,
+    notes: list[str] | None = None,
 ) -> Iterator[CheckedRecords]:
     """Read and check all records of a log file.
 
@@ -87,6 +91,7 @@ def read_impressions(
         interval: Accepted time interval; if None, times may be missing, and are set to 0.
         params: Section `[log]` of the definition.
         limits: Number of threads, memory limit and scratch folder.
+        notes: Output list of notes about the log; None if they are not needed.
 
     Yields:
         Batches of checked records in file order.
@@ -100,25 +105,30 @@ def read_impressions(
             return check_records(batch(connection), interval, params, connection)
 
         batches = read_raw_batches(
-            [determine_format_and_encoding(source, params)], interval, params, limits
+            [determine_format_and_encoding(source, params)], interval, params, limits, notes
         )
         yield from ordered_map(check_batch, (batch for _, batch in batches), limits.threads)
 
 
 def read_raw_batches(
-    files: Iterable[LogFile], interval: Interval | None, params: LogParameters, limits: Limits
+    files: Iterable[LogFile],
+    interval: Interval | None,
+    params: LogParameters,
+    limits: Limits,
+    notes: list[str] | None = None,
 ) -> Iterator[tuple[int, DeferredBatch]]:
     """Yield batches of unchecked records from log files, each with the index of its file.
 
     Consecutive files in long form are processed together, since the rows of an impression may be
-    spread over several files.
+    spread over several files. See `read_impressions` for the arguments.
     """
+    found: list[str] = [] if notes is None else notes
     opened = (
         (index, _open_log(file, interval, params, limits)) for index, file in enumerate(files)
     )
     for is_long, logs in groupby(opened, lambda pair: pair[1].is_long_form):
         batches = ((index, batch) for index, log in logs for batch in log.batches)
-        yield from _group_into_impressions(batches, params, limits) if is_long else batches
+        yield from _group_into_impressions(batches, params, limits, found) if is_long else batches
 
 
 def _open_log(
@@ -195,13 +205,15 @@ def _group_rows_into_batches(
 
 
 def _group_into_impressions(
-    batches: Iterator[tuple[int, DeferredBatch]], params: LogParameters, limits: Limits
+    batches: Iterator[tuple[int, DeferredBatch]],
+    params: LogParameters,
+    limits: Limits,
+    notes: list[str],
 ) -> Iterator[tuple[int, DeferredBatch]]:
     """Group rows with one result each into impressions, using a separate DuckDB connection."""
     with limits.connect(ENGINE_SHARE) as connection:
         rows = ((index, batch(connection)) for index, batch in batches)
-        is_click = params.click_form == "rows"
-        for index, raw in group_result_rows(rows, connection, row_is_click=is_click):
+        for index, raw in group_result_rows(rows, connection, params, notes):
             yield index, _as_deferred_batch(raw)
 
 

@@ -12,9 +12,10 @@ from typing import Annotated
 import polars as pl
 
 from builder.errors import DataError
-from builder.ingest.advice import LOG_ADVICE, advise_on_rejects, note_empty_files
+from builder.ingest.advice import LOG_ADVICE, REPEATED, advise_on_rejects, note_empty_files
 from builder.ingest.columns import note_missing_columns
 from builder.ingest.logs.checks import check_records
+from builder.ingest.logs.copies import check_contents_differ
 from builder.ingest.logs.detection import LogFile, determine_format_and_encoding
 from builder.ingest.logs.formats import (
     ENGINE_SHARE,
@@ -73,18 +74,21 @@ def ingest_log(
 
     Raises:
         FormatError: a file cannot be opened, or required columns are missing.
-        DataError: two strings have the same key, or the log has no impressions or no clicks
-            although section `[log]` requires some.
+        DataError: two files have equal content, two strings have the same key, or the log has no
+            impressions or no clicks although section `[log]` requires some.
     """
     logs = [determine_format_and_encoding(file, params) for file in files]
+    wanted = interval if params.undated == "reject" else None
+    check_contents_differ(logs, wanted, params, limits)
     ledger = Ledger("records", notes=[log.note for log in logs if log.note])
     if len(logs) > 1:
         columns = {log.source.name: optional_column_presence(log, params) for log in logs}
         ledger.notes.extend(note_missing_columns(columns))
+    split_notes: list[str] = []
     added = 0
     with RejectWriter(out, "log", ledger) as rejects:
         with StagedLog(limits.scratch) as staged_log, StringTableWriter(limits) as strings:
-            for index, keyed in _encode_batches(logs, interval, params, limits):
+            for index, keyed in _encode_batches(logs, interval, params, limits, split_notes):
                 staged_log.add(keyed.impressions, index)
                 strings.add(keyed.queries, keyed.urls)
                 for record, reason in keyed.rejects:
@@ -104,15 +108,24 @@ def ingest_log(
             f"{added:,} results without a URL scheme were read as {params.scheme}:// (log.scheme)"
         )
     ledger.notes.extend(note_empty_files(files))
-    ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, LOG_ADVICE))
+    ledger.notes.extend(split_notes)
+    advice = {k: v for k, v in LOG_ADVICE.items() if k != REPEATED or not split_notes}
+    ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, advice))
     _check_not_empty(ledger, staged_log, params, files)
     return ledger
 
 
 def _encode_batches(
-    logs: Sequence[LogFile], interval: Interval, params: LogParameters, limits: Limits
+    logs: Sequence[LogFile],
+    interval: Interval,
+    params: LogParameters,
+    limits: Limits,
+    notes: list[str],
 ) -> Iterator[tuple[int, EncodedRecords]]:
-    """Yield the file index and the impressions of each batch, with keys instead of strings."""
+    """Yield the file index and the impressions of each batch, with keys instead of strings.
+
+    Notes about split impressions are appended to `notes`.
+    """
     with limits.connect(ENGINE_SHARE) as connection:
         secret = _derive_secret_key([log.source for log in logs])
         encoder = KeyEncoder(secret, params.address, params.scheme, connection)
@@ -123,7 +136,7 @@ def _encode_batches(
             records = check_records(parse(connection), wanted, params, connection)
             return index, encoder.encode(records, None if wanted else interval.start)
 
-        batches = read_raw_batches(logs, wanted, params, limits)
+        batches = read_raw_batches(logs, wanted, params, limits, notes)
         yield from ordered_map(encode_batch, batches, limits.threads)
 
 

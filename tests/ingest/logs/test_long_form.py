@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from builder.ingest.logs.long_form import _count_rows_of_complete_impressions
+from builder.ingest.logs.grouped_rows import _count_rows_of_complete_impressions
 from builder.text.keys import key64
 from tests.ingest.logs.log_files import ingest, seen
 
@@ -160,7 +160,9 @@ def test_rows_of_a_click_log_without_a_click_need_no_rank(tmp_path: Path) -> Non
     [
         ([",1,1,1", ",1,1,1", ",2,2,0"], [([1, 2], [1])]),
         ([",1,1,0", ",2,2,0", ",1,1,2", ",3,3,1"], [([1, 2, 3], [3, 1])]),
-        ([",1,1,3", ",1,1,1", ",1,1,0", ",2,2,2"], [([1, 2], [1, 2])]),
+        ([",1,1,3", ",1,1,1", ",1,1,0", ",2,2,2"], [([1, 2], [1, 2, 1])]),
+        ([",1,1,50", ",1,1,5", ",2,2,0", ",3,3,9"], [([1, 2, 3], [1, 3, 1])]),
+        ([",2,4,7", ",1,0,3", ",2,4,9", ",1,0,8", ",3,9,0"], [([1, 2, 3], [1, 2, 1, 2])]),
         ([",1,1,1", ",2,2,0", ",1,1,0", ",2,2,1"], [([1, 2], [1]), ([1, 2], [2])]),
         ([",1,1,1", ",2,2,0", ",1,1,0", ",3,2,1"], [([1, 2], [1]), ([1, 3], [2])]),
         ([",1,1,1", ",2,2,0", ",3,2,1", ",2,3,0"], [([1, 2, 2], [1]), ([3], [1])]),

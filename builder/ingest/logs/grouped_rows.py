@@ -1,0 +1,99 @@
+"""Builds impressions from the rows of a log in long form, sorted by impression and rank."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from builder.ingest.lists import build_list_array
+from builder.ingest.logs.records import NumberedRecord
+
+MAX_RESULTS = 2**16
+"""Maximum number of results per impression, to bound memory use; further results start a new
+impression."""
+
+
+def build_impressions(
+    reader: pa.RecordBatchReader, start_ranks: Counter[float], *, row_is_click: bool
+) -> Iterator[pa.Table]:
+    """Yield impressions as tables, sorted by number of the first row.
+
+    Args:
+        reader: Rows with the columns of `long_form.GROUPED`.
+        start_ranks: Receives the number of impressions by the rank of their first result.
+        row_is_click: Whether rows that are not clicked have no result.
+    """
+    rest = reader.schema.empty_table()
+    for batch in reader:
+        rest = pa.concat_tables([rest, pa.Table.from_batches([batch])])
+        whole = _count_rows_of_complete_impressions(rest["first"].to_numpy())
+        if whole:
+            yield _build_impressions(rest.slice(0, whole), start_ranks, row_is_click=row_is_click)
+        rest = rest.slice(whole)
+    if len(rest):
+        yield _build_impressions(rest, start_ranks, row_is_click=row_is_click)
+
+
+def _count_rows_of_complete_impressions(
+    first_rows: "np.ndarray[tuple[int], np.dtype[np.uint64]]",
+) -> int:
+    """Return the number of leading rows that belong to complete impressions.
+
+    The last impression may continue in the next batch, so its rows are not counted unless there are
+    at least `MAX_RESULTS`.
+
+    Args:
+        first_rows: For each row, the number of the first row of its impression; sorted.
+    """
+    start = int(np.searchsorted(first_rows, first_rows[-1]))
+    return start if len(first_rows) - start < MAX_RESULTS else len(first_rows)
+
+
+def _build_impressions(
+    rows: pa.Table, start_ranks: Counter[float], *, row_is_click: bool
+) -> pa.Table:
+    """Build a table of impressions (raw records) from rows that are sorted by impression and rank.
+
+    A `clicked` value that cannot be interpreted becomes a null click, for which the impression is
+    rejected later.
+    """
+    first = rows["first"].to_numpy()
+    starts = np.flatnonzero(np.diff(first, prepend=first[0] + np.uint64(1)))
+    group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(first))))
+    heads = rows.take(pa.array(starts))
+    ranks, impressions = np.unique(heads["rank"].to_numpy(), return_counts=True)
+    start_ranks.update(dict(zip(ranks.tolist(), impressions.tolist(), strict=True)))
+    if row_is_click:
+        is_clicked = rows["click_order"].to_numpy() > 0
+        rows, group = rows.filter(pa.array(is_clicked)), group[is_clicked]
+    is_result = ~rows["is_later_click"].to_numpy()
+    sizes = np.bincount(group[is_result], minlength=len(starts))
+    position = np.cumsum(is_result) - (np.cumsum(sizes) - sizes)[group]
+    order = rows["click_order"].fill_null(np.nan).to_numpy()
+    clicked = np.flatnonzero((order > 0) | np.isnan(order))
+    sequence = clicked[np.lexsort((position[clicked], order[clicked], group[clicked]))]
+    counts = np.bincount(group[clicked], minlength=len(starts))
+    return pa.table(
+        {
+            "record": heads["first"],
+            "time": heads["time"],
+            "user": heads["user"],
+            "query": heads["query"],
+            "results": build_list_array(
+                sizes, rows["url"].filter(pa.array(is_result)).combine_chunks()
+            ),
+            "clicks": build_list_array(
+                counts, pa.array(position[sequence], mask=np.isnan(order[sequence]))
+            ),
+        }
+    )
+
+
+def read_records(table: pa.Table, record_numbers: Sequence[int]) -> Iterator[NumberedRecord]:
+    """Yield the rows that have the given record numbers, as dictionaries without nulls."""
+    indices = np.searchsorted(
+        table["record"].to_numpy(), np.asarray(record_numbers, dtype=np.uint64)
+    )
+    for row in table.take(pa.array(indices)).to_pylist():
+        yield row.pop("record"), {name: v for name, v in row.items() if v is not None}
