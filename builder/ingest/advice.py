@@ -47,9 +47,7 @@ def frequent_reasons(
     reject_counts: Mapping[str, int], record_count: int, advice: Mapping[str, str]
 ) -> list[str]:
     """Return the reject reasons in `advice` that apply to more than `MIN_SHARE` of the records."""
-    return [
-        reason for reason in advice if reject_counts.get(reason, 0) > MIN_SHARE * record_count
-    ]
+    return [reason for reason in advice if reject_counts.get(reason, 0) > MIN_SHARE * record_count]
 
 
 def note_empty_files(files: Sequence[Source]) -> Iterator[str]:

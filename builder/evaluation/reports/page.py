@@ -74,7 +74,7 @@ def html_report(evaluation: Evaluation) -> str:
     return render_page(
         "Effectiveness over time",
         "Effectiveness over time",
-        evaluation.signature(),
+        _breakable(evaluation.signature(), "|"),
         [*contents, ("drops", "Drop per query")],
         (paragraph(_LEGEND, "note"), sections, drops),
         FOOTER,
@@ -138,7 +138,12 @@ def _summary_table(caption: str, rows: list[dict[str, Any]]) -> Markup:
     if not rows:
         return empty_note("No runs.")
     cells: list[Row] = [[_table_cell(value) for value in row.values()] for row in rows]
-    return table(caption, list(rows[0]), cells)
+    return table(caption, [_breakable(name, "_") for name in rows[0]], cells)
+
+
+def _breakable(text: str, separator: str) -> Markup:
+    """Escape a text, and allow line breaks after each separator."""
+    return Markup(f"{separator}<wbr>").join(text.split(separator))
 
 
 def _table_cell(value: object) -> Cell:

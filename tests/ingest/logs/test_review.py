@@ -168,7 +168,10 @@ def test_a_log_without_impressions_is_refused_unless_allowed(tmp_path: Path, dat
     ("change", "remedy"),
     [
         ({}, ""),
-        ({"time": "03/06/2022"}, "if times have a different format, set log.time_format or log.tim"),
+        (
+            {"time": "03/06/2022"},
+            "if times have a different format, set log.time_format or log.tim",
+        ),
         ({"results": ["https://a.fr|https://b.fr"]}, "if list items have a different separator, "),
     ],
 )
