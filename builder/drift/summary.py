@@ -32,8 +32,9 @@ def summarize_pairs(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
 
     Pages kept include updated pages; pages not kept are in the later crawl but not in the later
     snapshot. Their number is `unknown` for an imported release, which does not record what was
-    crawled; all pages that left are then counted as removed. The column `words, bits` is the Jensen-Shannon divergence over all pages. The columns
-    `construction` and `cannot tell` count the checks of the pair with this verdict.
+    crawled: all pages that left then count as removed. The column `words, bits` is the
+    Jensen-Shannon divergence over all pages. The columns `construction` and `cannot tell` count
+    the checks of the pair with this verdict.
     """
     bits = {(v["from"], v["to"]): v["js_bits"] for v in drift["vocabulary"]["all"]}
     return [

@@ -81,8 +81,8 @@ def test_a_crawl_whose_field_has_another_name_is_named_as_the_cause(tmp_path: Pa
     definition = tmp_path / "w/workflow.toml"
     definition.write_text(definition.read_text() + '\n[crawl.fields]\nurl = "adresse"\n')
     message = (
-        r"2022-06 has no documents.*\. crawl 2022-06: (\d+) of \1 records were rejected as bad_url: "
-        r"if URLs are in a different field, set crawl\.fields\.url; .*\. Check the rejects"
+        r"2022-06 has no documents.*\. crawl 2022-06: (\d+) of \1 records were rejected as "
+        r"bad_url: if URLs are in a different field, set crawl\.fields\.url; .*\. Check the rejects"
     )
     for _ in range(2):
         with pytest.raises(DataError, match=message):

@@ -7,7 +7,7 @@ The charts follow Keller et al. 2024: means over snapshots (figure 2), effect ra
 from typing import Any
 
 import polars as pl
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from builder.evaluation.evaluator import Evaluation
 from builder.evaluation.reports.summary import summary_rows
@@ -143,7 +143,7 @@ def _summary_table(caption: str, rows: list[dict[str, Any]]) -> Markup:
 
 def _breakable(text: str, separator: str) -> Markup:
     """Escape a text, and allow line breaks after each separator."""
-    return Markup(f"{separator}<wbr>").join(text.split(separator))
+    return (escape(separator) + Markup("<wbr>")).join(text.split(separator))
 
 
 def _table_cell(value: object) -> Cell:
