@@ -8,7 +8,7 @@ import pytest
 from builder.drift.checks import crawling, pages, texts, url_forms
 from builder.drift.checks.hosts import ChangedHostCount, count_changed_hosts, is_crawl_partial
 from builder.drift.checks.neighbors import check_missing_pages
-from builder.drift.checks.outcome import Outcome, ShareComparison
+from builder.drift.checks.outcome import SITE_SQL, Outcome, ShareComparison
 from builder.text.keys import doc_id, key64
 from schemas import Coverage, DocumentsMap, HostCoverage
 from tests.drift.worlds import Rows, frame, holding, page
@@ -148,6 +148,39 @@ def test_a_template_of_some_hosts(hosts: int, found: bool | None) -> None:
             True: ": text extraction changed, not the pages",
         }[found]
     )
+
+
+@pytest.mark.parametrize(
+    ("hosts", "site"),
+    [
+        ("www.exemple.fr", "exemple.fr"),
+        ("exemple.fr:8080", "exemple.fr:8080"),
+        ("jean.blogs-faciles.example", "blogs-faciles.example"),
+        ("news.bbc.co.uk", "bbc.co.uk"),
+        ("localhost", "localhost"),
+        ("", ""),
+    ],
+)
+def test_hosts_of_one_site(hosts: str, site: str) -> None:
+    sql = f"SELECT {SITE_SQL} FROM (SELECT ? AS url_key)"
+    assert duckdb.execute(sql, [f"https://{hosts}/a.b/c.d"]).fetchall() == [(site,)]
+
+
+def on_platform(rows: Rows, blogs: int) -> Rows:
+    """The pages, of which those of the first hosts are on subdomains of one domain."""
+    return [
+        row | {"url_key": f"https://blog{n // 20}.platform.example/{n}"} if n < 20 * blogs else row
+        for n, row in enumerate(rows)
+    ]
+
+
+def test_a_platform_is_one_site() -> None:
+    """The seven blogs of a platform, of twelve hosts, get a new template."""
+    before = month(hosts=12)
+    after = edited(before, 7, lambda text: f"<p>{text}</p>")
+    outcome = texts.check_text_damage(holding(on_platform(before, 7), on_platform(after, 7)))
+    assert outcome.is_construction is None
+    assert outcome.evidence.endswith("; only 1 of 6 hosts changed, so sites may be the cause")
 
 
 def test_a_collection_of_one_host() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from builder.drift.checks.logs import check_logs_differ, check_spelling
+from builder.drift.checks.logs import check_logs_differ, check_spelling, check_users
 from builder.drift.checks.outcome import Outcome
 from schemas import Qrels, Queries
 from tests.drift.worlds import Rows, compare, frame, qrel, query
@@ -71,4 +71,34 @@ def test_a_log_that_lost_its_accents(respelled: int, found: bool | None) -> None
     assert outcome.evidence == says
     assert check_spelling(asking(before[:19], after)) == Outcome(
         None, "fewer than 20 queries are in both snapshots"
+    )
+
+
+@pytest.mark.parametrize(
+    ("users", "found"),
+    [
+        ([8] * 20, False),  # as before
+        ([10] * 20, None),  # as many as impressions
+        ([10] * 19 + [9], False),
+        ([5] * 20, False),
+        ([4] * 20, None),  # half as many per impression
+    ],
+)
+def test_users_that_are_sessions_or_addresses(users: list[int], found: bool | None) -> None:
+    before = [query(f"q {n}", "t", users=8 if n else 9) for n in range(20)]
+    after = [query(f"q {n}", "t", users=count) for n, count in enumerate(users)]
+    for pair in ((before, after), (after, before)):
+        outcome = check_users(asking(*pair))
+        assert outcome.is_construction is found
+        assert ("either users are identified differently" in outcome.evidence) == (found is None)
+
+
+def test_how_users_are_identified_is_unknown() -> None:
+    few = Outcome(None, "fewer than 20 queries with users are in both snapshots")
+    queries = [query(f"q {n}", "t") for n in range(20)]
+    assert check_users(asking(queries, queries[1:])) == few
+    assert check_users(asking(queries, [row | {"users": 0} for row in queries])) == few
+    assert check_users(asking(queries, queries)).evidence == (
+        "common queries have 0.80 users per impression before and 0.80 after, and 0.0 % and 0.0 % "
+        "of them have as many users as impressions"
     )

@@ -37,7 +37,7 @@ USUAL = ([300, 120, 80], [1000, 1000, 900], 600)
     [
         (USUAL, False, ""),
         (([300, 120, 80], [400, 400, 360], 0), True, "impressions without a click were left out"),
-        (([300, 60, 40], [1000, 1000, 900], 600), True, "clicks after the first one were"),
+        (([300, 60, 40], [1000, 1000, 900], 600), True, "one log has no second click"),
         (([0, 300, 200], [1000, 1000, 900], 600), True, "the first rank has no clicks after"),
         (([2, 598, 400], [1000, 1000, 900], 600), True, "the first rank has no clicks after"),
         (([140, 300, 60], [1000, 1000, 900], 600), None, "the first rank is hardly clicked after"),
@@ -78,7 +78,8 @@ def test_the_sentence_has_the_numbers_of_both() -> None:
     outcome = check_click_recording(recorded(USUAL, ([100, 0, 0], [500, 500, 500], 400)))
     assert outcome == Outcome(
         True,
-        f"{says.format('80.0 %')}: clicks after the first one were left out of one log",
+        f"{says.format('80.0 %')}: one log has no second click: clicks were left out, or each "
+        "click is an impression",
         {"without_click": [0.6, 0.8], "further_clicks": [0.25, 0.0], "first_avoided": [False] * 2},
     )
 
@@ -94,18 +95,18 @@ def test_too_few_impressions(check: object, few: tuple[list[int], list[int], int
 @pytest.mark.parametrize(
     ("after", "found"),
     [
-        ([1000, 1000, 1000, 900, 800], False),
-        ([1000, 1000, 1000], None),  # cut at rank 3
+        ([1000, 1000, 600, 250, 100], False),
+        ([1000, 1000, 600], None),  # cut at rank 3
         ([1000, 1000, 500, 2], None),  # two impressions in a thousand are none
         ([1000, 1000, 499], False),  # most lists are shorter than the last rank
         ([1000, 1000, 500, 3], False),
-        ([1000, 900, 300, 126, 100], False),
-        ([1000, 900, 300, 125, 100], None),  # half as many results
+        ([1000, 900, 300, 126, 115], False),
+        ([1000, 900, 300, 126, 113], None),  # four fifths as many results
     ],
 )
 def test_result_lists_that_were_cut(after: list[int], found: bool | None) -> None:
-    """Before, lists have 4.85 results on average."""
-    before = [1000, 1000, 1000, 950, 900]
+    """Before, lists have 3.05 results on average."""
+    before = [1000, 1000, 600, 300, 150]
     outcome = check_result_lists(recorded(([10] * 5, before, 900), ([1] * len(after), after, 900)))
     assert outcome.is_construction is found
     reverse = recorded(([1] * len(after), after, 900), ([10] * 5, before, 900))
@@ -126,5 +127,5 @@ def test_the_rank_at_which_lists_end() -> None:
         "result lists end at rank 2 before and at rank 1 after, and have 1.1 and 1.0 results on "
         "average",
         {"depths": [2, 1], "mean_lengths": [1.098, 1.0]},
-        "lists of half the length, or cut at a rank that most of them reach",
+        "lists shorter by 20.0 %, or cut at a rank that most reach",
     )

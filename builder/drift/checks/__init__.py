@@ -26,6 +26,7 @@ from builder.drift.checks import (
     recording,
     scoring,
     selection,
+    text_changes,
     texts,
     thresholds,
     url_forms,
@@ -51,6 +52,7 @@ PAIR_CHECKS: tuple[Check, ...] = (
     *pages.CHECKS,
     *url_forms.CHECKS,
     *texts.CHECKS,
+    *text_changes.CHECKS,
 )
 
 VERDICTS = {True: "construction", False: "clear", None: "cannot tell"}

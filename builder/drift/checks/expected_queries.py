@@ -84,6 +84,7 @@ predictions AS (
     SELECT
         listed.query_id,
         listed.topic,
+        listed.impressions,
         listed.impressions_there,
         CASE WHEN trends.topic IS NULL THEN {margin_without_trend:d} ELSE {margin:d} END
             AS margin,
@@ -96,6 +97,7 @@ predictions AS (
 SELECT
     query_id,
     list(topic ORDER BY topic) AS topics,
+    any_value(predictions.impressions) AS impressions,
     bool_and(impressions_there IS NULL) AS missing,
     bool_and(
         impressions_there IS NOT NULL
@@ -116,6 +118,16 @@ FROM members GROUP BY topic ORDER BY topic
 COUNTS_WITHOUT_TOPICS = """
 SELECT count(*), count(*) FILTER (missing), count(*) FILTER (faded)
 FROM expected_queries WHERE NOT list_has_any(topics, ?::VARCHAR[])
+"""
+
+COUNTS_OF_FREQUENT_HALF = """
+WITH ranked AS (
+    SELECT missing, faded, row_number() OVER (ORDER BY impressions DESC, query_id) AS rank,
+           count(*) OVER () AS queries
+    FROM expected_queries WHERE NOT list_has_any(topics, ?::VARCHAR[])
+)
+SELECT count(*), count(*) FILTER (missing), count(*) FILTER (faded)
+FROM ranked WHERE 2 * rank <= queries
 """
 
 EXPECTED_IF_DELETED = """
@@ -216,6 +228,13 @@ def count_queries_outside_topics(
 ) -> ExpectedQueryCounts:
     """Count the queries in the table `expected_queries` that have none of the given topics."""
     return ExpectedQueryCounts(*connection.execute(COUNTS_WITHOUT_TOPICS, [topics]).fetchall()[0])
+
+
+def count_most_frequent_queries(
+    connection: duckdb.DuckDBPyConnection, topics: list[str]
+) -> ExpectedQueryCounts:
+    """Count as `count_queries_outside_topics` does, but only the more frequent half of queries."""
+    return ExpectedQueryCounts(*connection.execute(COUNTS_OF_FREQUENT_HALF, [topics]).fetchall()[0])
 
 
 def topic_deletion_detectability(

@@ -111,7 +111,9 @@ def check_grade_thresholds(connection: duckdb.DuckDBPyConnection) -> Outcome:
                 f"{bounds[0][1]:.3f} and is now between {bounds[1][0]:.3f} and {bounds[1][1]:.3f}"
             )
     if not widths:
-        return undecided_outcome("there are no scores that determine the grades")
+        return undecided_outcome(
+            "not both snapshots have judgements with scores on both sides of a threshold"
+        )
     if not sentences:
         says = "the grade thresholds may be the same"
         sees = f"a grade threshold that moved by {max(0.001, *widths):.3f}"

@@ -2,7 +2,8 @@
 
 The rules that build a collection apply to all hosts. A site that closes, moves, gets a new template
 or requires a subscription changes only its own pages, but these may be many. A difference between
-two snapshots is therefore attributed to the rules only if most hosts show it.
+two snapshots is therefore attributed to the rules only if most hosts show it. All hosts of one site
+(see `outcome.SITE_SQL`) count as one host.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 
 import duckdb
 
-from builder.drift.checks.outcome import HOST_SQL, Outcome, ShareComparison, fetch_single_row
+from builder.drift.checks.outcome import SITE_SQL, Outcome, ShareComparison, fetch_single_row
 
 MIN_HOSTS, MIN_PAGES = 5, 3
 """Minimum number of compared hosts, and minimum number of pages per host in each snapshot."""
@@ -103,8 +104,8 @@ def count_changed_hosts(
         values: Values of the named parameters of `pages_sql`.
     """
     sql = CHANGED_HOSTS.format(
-        before=pages_sql.format(side="from", host=HOST_SQL),
-        after=pages_sql.format(side="to", host=HOST_SQL),
+        before=pages_sql.format(side="from", host=SITE_SQL),
+        after=pages_sql.format(side="to", host=SITE_SQL),
         sign=1 if comparison.side_with_larger_share == "to" else -1,
         least=comparison.min_difference,
         pages=MIN_PAGES,

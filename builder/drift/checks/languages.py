@@ -1,9 +1,9 @@
 """Checks that languages were identified and filtered by the same rule.
 
 Unchanged texts show whether identification changed. A language filter decides which pages are in a
-snapshot: if it changed, pages in foreign languages were added or removed, on most hosts that have
-such pages. A single site that starts or ends has the same effect on its own pages only, and a page
-in both snapshots that changed its language did not meet another filter.
+snapshot: if it changed, pages in foreign languages were added or removed. Sites that start, end or
+get a translation have the same effect on their own pages, so a changed filter is concluded only if
+most hosts show it. A page in both snapshots that changed its language did not meet another filter.
 """
 
 from dataclasses import asdict
@@ -68,19 +68,12 @@ WHERE m.language <> $main AND l.language IS NOT DISTINCT FROM $main
 """SQL query that counts the pages of both snapshots that are foreign in only one of them."""
 
 FOREIGN_PAGES_BY_HOST = """
-WITH
-foreign_hosts AS (
-    SELECT DISTINCT {host} AS host
-    FROM (FROM documents_from UNION ALL FROM documents_to) WHERE language <> $main
-),
-common AS (SELECT doc_id FROM documents_from SEMI JOIN documents_to USING (doc_id))
+WITH common AS (SELECT doc_id FROM documents_from SEMI JOIN documents_to USING (doc_id))
 SELECT {host} AS host, count(*) AS pages,
        count(*) FILTER (language <> $main AND common.doc_id IS NULL) AS part
-FROM documents_{side} LEFT JOIN common USING (doc_id)
-WHERE {host} IN (FROM foreign_hosts) GROUP BY ALL
+FROM documents_{side} LEFT JOIN common USING (doc_id) GROUP BY ALL
 """
-"""SQL query that counts, for each host with foreign pages in any snapshot, its foreign pages that
-only one snapshot has."""
+"""SQL query that counts, for each host, its foreign pages that only one snapshot has."""
 
 
 def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -134,8 +127,8 @@ def _compare_foreign_shares(
     numbers |= asdict(hosts)
     reason = (
         f"many such pages were {'added' if more == 'to' else 'removed'} on {hosts.hosts_changed:,} "
-        f"of {hosts.hosts:,} hosts that have any such page, and {MIN_PAGES} pages in each "
-        "snapshot: sites may be the cause"
+        f"of {hosts.hosts:,} hosts with at least {MIN_PAGES} pages in each snapshot: either the "
+        "language filter or sites changed"
     )
     sees = f"a change on more than half of at least {MIN_HOSTS} hosts"
     return Outcome(None, f"{says}; {reason}", numbers, sees)

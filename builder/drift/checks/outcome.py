@@ -59,8 +59,13 @@ def fetch_single_row(
     return dict(zip(relation.columns, relation.fetchall()[0], strict=True))
 
 
-HOST_SQL = "split_part(url_key, '/', 3)"
-"""SQL expression for the host in a document's URL; empty if the URL is unknown."""
+SITE_SQL = (
+    "coalesce(nullif(regexp_extract(split_part(url_key, '/', 3), "
+    r"'[^.]+\.([^.]{1,3}\.)?[^.]+$'), ''), split_part(url_key, '/', 3))"
+)
+"""SQL expression for the site of a document; empty if the URL is unknown. Hosts with the same last
+two labels, such as `a.blogs.example` and `b.blogs.example`, count as one site, because one owner
+may change them all; with three labels if the middle one is short, as in `bbc.co.uk`."""
 
 
 def format_share(value: float) -> str:

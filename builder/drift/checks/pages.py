@@ -9,7 +9,7 @@ import duckdb
 
 from builder.drift.checks.hosts import MIN_PAGES, ChangedHostCount, count_changed_hosts
 from builder.drift.checks.outcome import (
-    HOST_SQL,
+    SITE_SQL,
     Check,
     Outcome,
     ShareComparison,
@@ -136,7 +136,7 @@ def check_uniform_edits(connection: duckdb.DuckDBPyConnection) -> Outcome:
     )
     if part < MIN_UNIFORM_SHARE:
         return Outcome(False, says, numbers, DETECTABLE_UNIFORM_EDIT)
-    sql = UNIFORMLY_EDITED_HOSTS.format(host=HOST_SQL, uniform=MIN_UNIFORM_SHARE, pages=MIN_PAGES)
+    sql = UNIFORMLY_EDITED_HOSTS.format(host=SITE_SQL, uniform=MIN_UNIFORM_SHARE, pages=MIN_PAGES)
     hosts = ChangedHostCount(**fetch_single_row(connection, sql, {"delta": numbers["delta"]}))
     if not hosts.most_hosts_changed:
         return hosts.create_undecided_outcome(says, numbers)

@@ -34,7 +34,7 @@ impression has a click is suspect."""
 MIN_FULL_LIST_SHARE = 0.5
 """Minimum share of result lists that reach the last rank, if the export cut lists at this rank."""
 
-MAX_HALVED_RATIO = 0.5
+MAX_LENGTH_RATIO = 0.8
 """Maximum ratio of the shorter to the longer mean length of result lists that suggests that results
 were omitted."""
 
@@ -146,7 +146,9 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if min(
         s.impressions_with_click for s in both
     ) >= MIN_IMPRESSIONS_WITH_CLICK and _is_pattern_in_only_one_snapshot(further):
-        found.append("clicks after the first one were left out of one log")
+        found.append(
+            "one log has no second click: clicks were left out, or each click is an impression"
+        )
     if avoided[0] != avoided[1]:
         when = "before" if avoided[0] else "after"
         if both[avoided.index(True)].has_almost_no_first_rank_clicks:
@@ -167,9 +169,9 @@ def check_click_recording(connection: duckdb.DuckDBPyConnection) -> Outcome:
 
 
 def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether the result lists of one snapshot are truncated or much shorter.
+    """Check whether the result lists of one snapshot are truncated or shorter.
 
-    Much shorter means a mean length of at most half that of the other snapshot's lists.
+    Shorter means a mean length of at most `MAX_LENGTH_RATIO` times that of the other snapshot.
     """
     both = [_load_clicks_by_rank(connection, side) for side in ("from", "to")]
     if min(snapshot.impressions for snapshot in both) < MIN_IMPRESSIONS:
@@ -189,10 +191,12 @@ def check_result_lists(connection: duckdb.DuckDBPyConnection) -> Outcome:
         and long.share_reaching_rank(short.list_depth + 1) >= MIN_SHARE_IF_PRESENT
         and short.list_depth < long.list_depth
     )
-    if is_cut or min(means) <= MAX_HALVED_RATIO * max(means):
+    if is_cut or min(means) <= MAX_LENGTH_RATIO * max(means):
         reason = "either the log was cut or the engine shows another number of results"
         return Outcome(None, f"{says}: {reason}", numbers)
-    sees = "lists of half the length, or cut at a rank that most of them reach"
+    sees = (
+        f"lists shorter by {format_share(1 - MAX_LENGTH_RATIO)}, or cut at a rank that most reach"
+    )
     return Outcome(False, says, numbers, sees)
 
 

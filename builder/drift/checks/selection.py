@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 
 from builder.drift.checks.expected_queries import (
+    count_most_frequent_queries,
     count_queries_outside_topics,
     find_changed_topics,
     topic_deletion_detectability,
@@ -34,15 +35,17 @@ TOPICS = "SELECT DISTINCT unnest(topics) FROM queries_{side}"
 def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
     """Find topics whose frequent queries were removed or added at the same time.
 
-    A topic that labels queries of both snapshots was not deleted or added: an event may have
-    brought or ended its queries, or its aliases changed. Such a topic leaves the check undecided.
+    A topic that labels queries of both snapshots was not deleted: an event may have brought or
+    ended its queries, or its aliases changed. An event may also bring the first queries of a topic.
+    Such topics leave the check undecided.
     """
     changed: list[dict[str, Any]] = []
-    partly_changed: list[dict[str, Any]] = []
+    doubtful: list[dict[str, Any]] = []
     for side, other_side, direction in SIDES_AND_CHANGE:
         remaining = _list_topics(connection, other_side)
         for topic, counts in find_changed_topics(connection, side, other_side).items():
-            (partly_changed if topic in remaining else changed).append(
+            is_deleted = direction == "removed" and topic not in remaining
+            (changed if is_deleted else doubtful).append(
                 {
                     "topic": topic,
                     "direction": direction,
@@ -53,13 +56,9 @@ def check_topics(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if changed:
         verdict = "the topics changed, unless interest changed more than twentyfold"
         return Outcome(True, f"{_describe_topics(changed)}: {verdict}", {"topics": changed})
-    if partly_changed:
-        reason = (
-            "but both snapshots have queries of every such topic: either interest or the aliases "
-            "of topics changed"
-        )
-        says = f"{_describe_topics(partly_changed)}, {reason}"
-        return Outcome(None, says, {"topics": partly_changed})
+    if doubtful:
+        says = f"{_describe_topics(doubtful)}: either interest, or topics or their aliases, changed"
+        return Outcome(None, says, {"topics": doubtful})
     return _outcome_if_no_topic_changed(connection)
 
 
@@ -113,8 +112,11 @@ def find_undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str]
 
 
 def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check whether frequent queries were removed from, or added to, topics that did not change."""
-    numbers, sentences, found, enough = {}, [], [], False
+    """Check whether frequent queries were removed from, or added to, topics that did not change.
+
+    Users may add queries at any time, and drop rare ones; they do not drop frequent ones at once.
+    """
+    numbers, sentences, found, certain, enough = {}, [], False, False, False
     for side, other_side, direction in SIDES_AND_CHANGE:
         topics = list(find_changed_topics(connection, side, other_side))
         counts = count_queries_outside_topics(connection, topics)
@@ -129,18 +131,21 @@ def check_query_filter(connection: duckdb.DuckDBPyConnection) -> Outcome:
         if counts.expected >= MIN_EXPECTED_QUERIES:
             enough = True
             if counts.missing_share >= MIN_FILTERED_SHARE and counts.has_unexplained_losses:
-                found.append(direction)
+                frequent = count_most_frequent_queries(connection, topics)
+                found = True
+                certain |= direction == "removed" and frequent.missing_share >= MIN_FILTERED_SHARE
     if not numbers:
         return undecided_outcome("no query is frequent enough to be expected in both snapshots")
     says = " and ".join(sentences)
     if not enough:
         return Outcome(None, says, numbers, f"needs {MIN_EXPECTED_QUERIES} frequent queries")
-    missing = [counts["taken"] for counts in numbers.values()]
-    if found and len(missing) == len(SIDES_AND_CHANGE) and 2 * min(missing) >= max(missing):
-        return Outcome(None, f"{says}: either a filter changed or queries are reworded", numbers)
-    verdict = ": a filter changed, whatever the topic" if found else ""
+    removed, added = (numbers.get(name, {"taken": 0})["taken"] for name in ("removed", "added"))
+    if found and not (certain and removed > 2 * added):
+        reason = "either a filter changed, or users reword queries or ask other ones"
+        return Outcome(None, f"{says}: {reason}", numbers)
+    verdict = ": a filter, or the rows or texts of one log, changed, whatever the topic"
     sees = f"a filter that removes {format_share(MIN_FILTERED_SHARE)} of frequent queries"
-    return Outcome(bool(found), says + verdict, numbers, sees)
+    return Outcome(found, says + verdict if found else says, numbers, sees)
 
 
 CHECKS = (

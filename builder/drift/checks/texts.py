@@ -22,17 +22,11 @@ from builder.drift.checks.outcome import (
 MAX_TEXTS_READ = 20_000
 """Maximum number of texts read per snapshot."""
 
-MIN_TEXTS, MIN_COMMON_PAGES = 30, 100
-"""Minimum number of texts per snapshot, and of pages in both snapshots, for a comparison."""
-
-MIN_UNCHANGED_SHARE = 0.02
-"""Minimum share of common pages with the same text if texts are extracted by the same rule."""
+MIN_TEXTS = 30
+"""Minimum number of texts per snapshot for a comparison."""
 
 MIN_SHARE_DIFFERENCE = 0.05
 """Minimum relevant difference between the shares of two snapshots; smaller ones count as noise."""
-
-MAX_SAME_DIRECTION_SHARE = 0.5
-"""Maximum share of common pages that independent edits make shorter, or longer, at once."""
 
 LENGTH_TOLERANCE = 0.01
 """Maximum relative difference between two text lengths that count as equal."""
@@ -65,15 +59,6 @@ SELECT
     arg_max("end", (heap, "end")) AS "end",
     coalesce(max(heap), 0) AS heap
 FROM heaps
-"""
-
-UNCHANGED_TEXTS = """
-SELECT
-    count(*) AS common,
-    count(*) FILTER (NOT text_changed) AS unchanged,
-    count(*) FILTER (tokens_to < tokens_from) AS shorter,
-    count(*) FILTER (tokens_to > tokens_from) AS longer
-FROM document_changes WHERE status IN ('updated', 'unchanged')
 """
 
 LENGTH_PEAKS_BY_HOST = """
@@ -194,22 +179,6 @@ def check_text_damage(connection: duckdb.DuckDBPyConnection) -> Outcome:
     return (found or blind or outcomes)[0]
 
 
-def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
-    """Check that some texts are unchanged, and that most did not become shorter, or longer."""
-    numbers = fetch_single_row(connection, UNCHANGED_TEXTS)
-    if numbers["common"] < MIN_COMMON_PAGES:
-        return undecided_outcome(f"fewer than {MIN_COMMON_PAGES} documents are in both snapshots")
-    says = f"{numbers['unchanged']:,} of {numbers['common']:,} common pages have the same text"
-    if max(numbers["shorter"], numbers["longer"]) > MAX_SAME_DIRECTION_SHARE * numbers["common"]:
-        lengths = f"{numbers['shorter']:,} became shorter and {numbers['longer']:,} longer"
-        reason = "either texts are extracted differently, or most pages were edited alike"
-        return Outcome(None, f"{says}, {lengths}: {reason}", numbers)
-    if numbers["unchanged"] >= MIN_UNCHANGED_SHARE * numbers["common"]:
-        sees = f"an edit of more than {format_share(1 - MIN_UNCHANGED_SHARE)} of common pages"
-        return Outcome(False, says, numbers, sees)
-    return Outcome(None, f"{says}: texts are extracted differently, or all were edited", numbers)
-
-
 CHECKS = (
     Check("texts_end_freely", "Are texts truncated by the same rule?", check_text_lengths),
     Check(
@@ -217,5 +186,4 @@ CHECKS = (
         "Are texts decoded and extracted by the same rule?",
         check_text_damage,
     ),
-    Check("some_texts_stay", "Do some pages keep their text?", check_unchanged_texts),
 )

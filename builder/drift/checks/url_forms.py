@@ -8,7 +8,7 @@ import duckdb
 
 from builder.drift.checks.hosts import MIN_PAGES, ChangedHostCount
 from builder.drift.checks.outcome import (
-    HOST_SQL,
+    SITE_SQL,
     Check,
     Outcome,
     fetch_single_row,
@@ -66,7 +66,7 @@ def check_url_forms(connection: duckdb.DuckDBPyConnection) -> Outcome:
             "of their URL"
         )
         return Outcome(False, says, numbers, sees)
-    sql = MOVED_HOSTS.format(host=HOST_SQL, most=MIN_MOVED_SHARE, fewest=MIN_PAGES)
+    sql = MOVED_HOSTS.format(host=SITE_SQL, most=MIN_MOVED_SHARE, fewest=MIN_PAGES)
     hosts = fetch_single_row(connection, sql)
     says += f"; {hosts['moved_hosts']:,} of {hosts['hosts']:,} hosts moved most of their pages"
     if ChangedHostCount(hosts["hosts"], hosts["moved_hosts"]).most_hosts_changed:

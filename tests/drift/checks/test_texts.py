@@ -7,43 +7,7 @@ import pytest
 from builder.drift.checks import (
     texts,
 )
-from builder.drift.checks.outcome import Outcome
-from tests.drift.checks.rows import change
 from tests.drift.worlds import Rows, holding, page
-
-
-@pytest.mark.parametrize(("unchanged", "found"), [(0, None), (1, None), (2, False), (100, False)])
-def test_pages_that_keep_their_text(unchanged: int, found: bool | None) -> None:
-    """Also texts with the same words, as after all letters were lowercased, are not the same."""
-    rows = [change(n, status="unchanged", text_changed=n >= unchanged) for n in range(100)]
-    added = change(101, status="added", text_changed=False)
-    outcome = texts.check_unchanged_texts(holding([], [], [*rows, added]))
-    assert outcome.is_construction is found
-    says = f"{unchanged} of 100 common pages have the same text"
-    assert outcome.evidence == says + (
-        ": texts are extracted differently, or all were edited" if found is None else ""
-    )
-    assert outcome.numbers == {"common": 100, "unchanged": unchanged, "shorter": 0, "longer": 0}
-    few = texts.check_unchanged_texts(holding([], [], rows[:99]))
-    assert few == Outcome(None, "fewer than 100 documents are in both snapshots")
-
-
-@pytest.mark.parametrize(("shorter", "found"), [(50, False), (51, None)])
-def test_pages_that_lose_all_but_a_paragraph(shorter: int, found: bool | None) -> None:
-    """Texts of one paragraph stay the same, and the others become shorter by different lengths."""
-    rows = [
-        change(n, status="updated", text_changed=True, tokens_from=90, tokens_to=80 - n)
-        if n < shorter
-        else change(n, status="unchanged", text_changed=False, tokens_from=90, tokens_to=90)
-        for n in range(100)
-    ]
-    outcome = texts.check_unchanged_texts(holding([], [], rows))
-    assert outcome.is_construction is found
-    if found is None:
-        assert outcome.evidence == (
-            "49 of 100 common pages have the same text, 51 became shorter and 0 longer: either "
-            "texts are extracted differently, or most pages were edited alike"
-        )
 
 
 def long_texts(*, cut: int | None = None) -> Rows:

@@ -1,0 +1,82 @@
+"""The check that the texts of common pages changed in different ways."""
+
+import pytest
+
+from builder.drift.checks.outcome import Outcome
+from builder.drift.checks.text_changes import check_unchanged_texts
+from tests.drift.checks.rows import change
+from tests.drift.worlds import holding, page
+
+
+@pytest.mark.parametrize(("unchanged", "found"), [(0, None), (1, None), (2, False), (100, False)])
+def test_pages_that_keep_their_text(unchanged: int, found: bool | None) -> None:
+    rows = [change(n, status="updated", text_changed=n >= unchanged) for n in range(100)]
+    added = change(101, status="added", text_changed=False)
+    outcome = check_unchanged_texts(holding([], [], [*rows, added]))
+    assert outcome.is_construction is found
+    says = f"{unchanged} of 100 common pages have the same text"
+    assert outcome.evidence == says + (
+        ": texts are extracted differently, or all were edited" if found is None else ""
+    )
+    counts = {"shorter": 0, "longer": 0, "reformatted": 0, "swapped": 0}
+    assert outcome.numbers == {"common": 100, "unchanged": unchanged, **counts}
+    few = check_unchanged_texts(holding([], [], rows[:99]))
+    assert few == Outcome(None, "fewer than 100 documents are in both snapshots")
+
+
+@pytest.mark.parametrize(
+    ("shorter", "longer", "found"),
+    [(51, 47, None), (50, 48, False), (24, 0, False), (25, 0, None), (36, 4, None), (35, 4, False)],
+)
+def test_edits_of_one_direction(shorter: int, longer: int, found: bool | None) -> None:
+    """More than half of all pages, or nine in ten of those with another length, if these are 25."""
+    lengths = [80] * shorter + [100] * longer
+    rows = [
+        change(n, status="updated", text_changed=True, tokens_from=90, tokens_to=length)
+        for n, length in enumerate(lengths)
+    ]
+    rows += [
+        change(n, status="unchanged", text_changed=False, tokens_from=90, tokens_to=90)
+        for n in range(len(lengths), 100)
+    ]
+    outcome = check_unchanged_texts(holding([], [], rows))
+    assert outcome.is_construction is found
+    if found is None:
+        assert outcome.evidence == (
+            f"{100 - len(lengths)} of 100 common pages have the same text, {shorter} became "
+            f"shorter and {longer} longer (with titles): either texts or titles are extracted "
+            "differently, or many pages were edited alike"
+        )
+
+
+@pytest.mark.parametrize(("reformatted", "found"), [(50, False), (51, None)])
+def test_texts_that_lose_their_line_breaks(reformatted: int, found: bool | None) -> None:
+    rows = [change(n, status="unchanged", text_changed=n < reformatted) for n in range(100)]
+    outcome = check_unchanged_texts(holding([], [], rows))
+    assert outcome.is_construction is found
+    assert outcome.evidence == f"{100 - reformatted} of 100 common pages have the same text" + (
+        ", 51 changed only in white space, case or punctuation: either texts are extracted "
+        "differently, or most pages were reformatted"
+        if found is None
+        else ""
+    )
+
+
+@pytest.mark.parametrize(("swapped", "found"), [(18, False), (20, None)])
+def test_texts_of_other_pages(swapped: int, found: bool | None) -> None:
+    """Pages exchange their texts in pairs; a text that two pages had is nobody's."""
+    before = [page(f"https://site{n % 10}.fr/{n}", "", f"texte {n}") for n in range(100)]
+    before += [page(f"https://site{n}.fr/menu", "", "menu") for n in range(2)]
+    texts = [row["text"] for row in before]
+    texts[:swapped] = [texts[n ^ 1] for n in range(swapped)]
+    texts[50:90] = ["menu"] * 40
+    after = [page(row["url"], "", text) for row, text in zip(before, texts, strict=True)]
+    rows = [
+        change(n, status="updated" if text != old["text"] else "unchanged")
+        | {"doc_id": old["doc_id"], "text_changed": text != old["text"]}
+        for n, (old, text) in enumerate(zip(before, texts, strict=True))
+    ]
+    outcome = check_unchanged_texts(holding(before, after, rows))
+    assert outcome.numbers["swapped"] == swapped
+    assert outcome.is_construction is found
+    assert ("have the earlier text of another page" in outcome.evidence) == (found is None)
