@@ -151,7 +151,9 @@ def _print_plan(report: "BuildReport") -> None:
 
 def _print_result(report: "BuildReport") -> None:
     """Print how many steps of a build ran, and where the version was published."""
-    typer.echo(f"{report.steps_run} of {len(report.results)} steps ran; the others were up to date")
+    total = len(report.results)
+    others = "; the others were up to date" if report.steps_run < total else ""
+    typer.echo(f"{report.steps_run} of {total} steps ran{others}")
     if report.version is None:
         typer.echo(f"a partial build publishes nothing; its tables are in {report.root}")
     elif report.published:

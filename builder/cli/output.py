@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -18,13 +19,16 @@ if TYPE_CHECKING:
 
 MAX_LIST_CHARS = 80
 """Maximum length of a list in a text table, in characters."""
+NUMBER = re.compile(r"([<>] )?[-+]?\d[\d,]*(\.\d+)?(e[-+]\d+)?( %)?|[-\N{EN DASH}]|unknown")
+"""Cell of a column of numbers: an integer, decimal or percentage, or the sign of a missing one."""
 
 
 def format_table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> str:
     """Format rows as an aligned text table; numbers are right-aligned, None becomes `-`."""
     cells = [[_format_cell(value) for value in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-    numeric = [all(_is_number_or_none(row[i]) for row in rows) for i in range(len(header))]
+    columns = list(zip(header, *cells, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    numeric = [all(map(NUMBER.fullmatch, column[1:])) for column in columns]
 
     def format_line(values: Sequence[str]) -> str:
         padded = (
@@ -40,10 +44,6 @@ def _format_cell(value: object) -> str:
     if value is None:
         return "-"
     return f"{value:,}" if isinstance(value, int) else escape_control_characters(str(value))
-
-
-def _is_number_or_none(value: object) -> bool:
-    return value is None or isinstance(value, int | float)
 
 
 def escape_control_characters(text: str, keep: str = "") -> str:

@@ -5,7 +5,7 @@ Each check raises an error that lists what is wrong.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from builder.collection.compare.definitions import diff_values
 from builder.collection.layout import PUBLISHED
@@ -13,8 +13,10 @@ from builder.collection.manifest import resolve_definition
 from builder.collection.publish import manifest_table_entry, manifest_table_path
 from builder.definition.model import Definition, is_draft
 from builder.errors import DataError, DefinitionError
+from builder.ingest.advice import CRAWL_ADVICE, LOG_ADVICE, advise_on_rejects
 from builder.io import parquet
 from builder.queries import parse_topics, require_same_topics, topic_differences
+from builder.runtime.ledger import Ledger
 from builder.runtime.publisher import MANIFEST, canonical_json, read_manifest_or_none
 from builder.runtime.stage import SCHEMAS, Stage
 from builder.runtime.store import Store
@@ -131,7 +133,18 @@ def check_tables_not_empty(definition: Definition, store: Store, stages: Iterabl
         f"{key} has no {REQUIRED_TABLES[name]}" for (key, name), rows in sizes.items() if not rows
     ]
     if empty:
+        notes = _advice(store, dict.fromkeys(key for (key, _), rows in sizes.items() if not rows))
         raise DataError(
-            f"nothing was published: {'; '.join(empty)}. Check the rejects of the stages, or pass "
-            "--allow-empty to publish empty tables"
+            f"nothing was published: {'; '.join(empty)}. {''.join(f'{note}. ' for note in notes)}"
+            "Check the rejects of the stages, or pass --allow-empty to publish empty tables"
         )
+
+
+def _advice(store: Store, snapshots: Iterable[str]) -> Iterator[str]:
+    """Yield advice on each frequent reject reason of the logs and crawls of some snapshots."""
+    for snapshot in snapshots:
+        for stage, advice in (("log", LOG_ADVICE), ("crawl", CRAWL_ADVICE)):
+            if record := store.read_record(stage, snapshot):
+                counts = Ledger(**record["ledger"])
+                notes = advise_on_rejects(counts.rejected, counts.rows_in, advice)
+                yield from (f"{stage} {snapshot}: {note}" for note in notes)

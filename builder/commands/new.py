@@ -8,9 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from builder.definition.model import CollectionDefinition
 from builder.errors import UsageError
 from builder.parameters import Section, StageParameters
-from builder.text.names import NAME_PATTERN
+from builder.text.names import ENGLISH, FRENCH, NAME_PATTERN
 
 WORKFLOW = "workflow.toml"
 TOPICS = "topics.tsv"
@@ -21,18 +22,14 @@ _HEAD = """\
 # Every parameter is listed with its default; uncomment a line to change it.
 
 [collection]
-name = "{name}"
-version = "0.1.0"        # a build may replace a 0.x draft, but never a release such as 1.0.0
-topics = "{topics}"
-licence = "not stated"
 """
 _SNAPSHOT = """
 [[snapshots]]
 name = "{name}"
-start = {start}
-end = {end}         # exclusive
+start = {start}  # midnight in UTC; in another time zone: {start}T00:00:00+02:00
+end = {end}    # exclusive
 log = ["logs/{name}*"]      # JSON lines, Parquet, CSV, TSV, Yandex; plain, .gz or .zst
-crawl = ["crawls/{name}*"]  # JSON lines, Parquet or WARC
+crawl = ["crawls/{name}*"]  # JSON lines, Parquet, CSV, TSV or WARC
 """
 _TOPICS = """\
 topic_id\tlabel\tlanguage\taliases\tsource
@@ -112,15 +109,21 @@ def _definition_text(
     intervals: Sequence[tuple[date, date]],
     translate: bool,
 ) -> str:
-    text = _HEAD.format(file=file, name=name, topics=TOPICS)
+    text = _HEAD.format(file=file)
+    collection = {
+        "name": name,
+        "version": "0.1.0",
+        "languages": (FRENCH, ENGLISH) if translate else (FRENCH,),
+        "topics": TOPICS,
+    }
+    text += "".join(_toml_lines(CollectionDefinition, "", collection))
     for snapshot, (start, end) in zip(snapshots, intervals, strict=True):
         text += _SNAPSHOT.format(name=snapshot, start=start, end=end)
     for section, field in StageParameters.model_fields.items():
         kind: Any = field.annotation
         summary = (kind.__doc__ or "").partition(": ")[2].strip()
         text += f"\n[{section}]  # {summary}\n"
-        given = {"model": "embedded"} if section == "translate" and translate else {}
-        text += "".join(_toml_lines(kind, "", given))
+        text += "".join(_toml_lines(kind, "", {}))
     return text
 
 

@@ -12,7 +12,8 @@ from builder.drift.measure import FORMAT, measure_all_snapshots, measure_drift
 from builder.drift.pair_drift import measure_pair
 from builder.drift.pairs import select_pair
 from builder.drift.report import render_report
-from builder.drift.report.findings import list_findings, list_undecided_checks
+from builder.drift.report.findings import list_findings
+from builder.drift.report.undecided import list_undecided_checks
 from builder.drift.series import OptionalInputs, compare_snapshots
 from builder.drift.summary import SUMMARY_COLUMNS, summarize_pairs
 from builder.drift.words import count_lost_words, count_snapshot_words

@@ -31,8 +31,10 @@ def summarize_pairs(drift: Mapping[str, Any]) -> list[tuple[str | int, ...]]:
     """Return one row per pair of snapshots in `drift.json`, with columns `SUMMARY_COLUMNS`.
 
     Pages kept include updated pages; pages not kept are in the later crawl but not in the later
-    snapshot. The column `words, bits` is the Jensen-Shannon divergence over all pages. The columns
-    `construction` and `cannot tell` count the checks of the pair with this verdict.
+    snapshot. Their number is `unknown` for an imported release, which does not record what was
+    crawled: all pages that left then count as removed. The column `words, bits` is the
+    Jensen-Shannon divergence over all pages. The columns `construction` and `cannot tell` count
+    the checks of the pair with this verdict.
     """
     bits = {(v["from"], v["to"]): v["js_bits"] for v in drift["vocabulary"]["all"]}
     return [
@@ -51,7 +53,7 @@ def _summarize_pair(
         " to ".join(names),
         documents["updated"] + documents["unchanged"],
         *(documents[name] for name in ("updated", "added", "removed")),
-        count_dropped_documents(documents),
+        "unknown" if documents["removed_crawl_unknown"] else count_dropped_documents(documents),
         *(queries[name] for name in ("kept", "new", "gone")),
         qrels["pairs_common"],
         format_percent(qrels["kept_share"]),

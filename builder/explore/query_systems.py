@@ -120,9 +120,7 @@ def _score_columns(request: PageRequest) -> tuple[Column, ...]:
 
 def signed_score_cell(value: float | None) -> Cell:
     """Return a table cell with a signed score difference; None becomes a dash."""
-    if value is None:
-        return Cell(numbers.DASH, -1e300)
-    return Cell(f"{value:+.4f}".replace("-", "\N{MINUS SIGN}"), value)
+    return Cell(numbers.format_signed_decimal(value), -1e300 if value is None else value)
 
 
 def _attribution_markup(

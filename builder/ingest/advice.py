@@ -43,10 +43,16 @@ def advise_on_rejects(
         record_count: Number of records read.
         advice: Advice by reject reason, such as `LOG_ADVICE`; reasons without advice are ignored.
     """
-    for reason, remedy in advice.items():
-        rows = reject_counts.get(reason, 0)
-        if rows > MIN_SHARE * record_count:
-            yield f"{rows:,} of {record_count:,} records were rejected as {reason}: {remedy}"
+    for reason in frequent_reasons(reject_counts, record_count, advice):
+        rows = reject_counts[reason]
+        yield f"{rows:,} of {record_count:,} records were rejected as {reason}: {advice[reason]}"
+
+
+def frequent_reasons(
+    reject_counts: Mapping[str, int], record_count: int, advice: Mapping[str, str]
+) -> list[str]:
+    """Return the reject reasons in `advice` that apply to more than `MIN_SHARE` of the records."""
+    return [reason for reason in advice if reject_counts.get(reason, 0) > MIN_SHARE * record_count]
 
 
 def note_late_start_ranks(start_ranks: Counter[float]) -> Iterator[str]:

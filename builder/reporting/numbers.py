@@ -15,6 +15,14 @@ def format_signed_integer(value: int | None) -> str:
     return DASH if value is None else f"{value:+,}".replace("-", "\N{MINUS SIGN}")
 
 
+def format_signed_decimal(value: float | None, digits: int = 4) -> str:
+    """Format a number with its sign, such as `+0.0843`; 0 has no sign."""
+    if value is None:
+        return DASH
+    text = f"{value:+z.{digits}f}".replace("-", "\N{MINUS SIGN}")
+    return text if text.strip("+0.") else text[1:]
+
+
 def format_percent(value: float | None, digits: int = 1) -> str:
     """Format a fraction as a percentage such as `34.2 %`; only exact 0 and 1 become 0 and 100 %."""
     if value is None:
@@ -29,7 +37,7 @@ def format_percent(value: float | None, digits: int = 1) -> str:
 
 def format_decimal(value: float | None, digits: int = 3) -> str:
     """Format a number with a fixed number of decimals, such as `0.843`."""
-    return DASH if value is None else f"{value:.{digits}f}"
+    return DASH if value is None else f"{value:z.{digits}f}"
 
 
 def pluralize(number: int, singular: str, plural: str | None = None) -> str:
@@ -39,4 +47,4 @@ def pluralize(number: int, singular: str, plural: str | None = None) -> str:
 
 def format_score(value: float) -> str:
     """Format a score with four decimals, or in scientific notation if it would round to 0."""
-    return f"{value:.1e}" if 0 < abs(value) < MIN_FIXED_SCORE else f"{value:.4f}"
+    return f"{value:.1e}" if 0 < abs(value) < MIN_FIXED_SCORE else f"{value:z.4f}"

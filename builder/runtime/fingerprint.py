@@ -21,6 +21,8 @@ from builder.runtime.store import Store
 Identity = dict[str, Any]
 MAX_VALUE_LENGTH = 60
 """Maximum number of characters of a value quoted in the reason for a rebuild."""
+CONTEXT_NAMES = {"recorded": "parameters of"}
+"""How settings of a stage are named in reasons, if not by the name of the argument."""
 
 
 def step_identity(
@@ -98,8 +100,8 @@ def identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
     reasons = []
     if before["version"] != now["version"]:
         reasons.append(f"stage version {before['version']} -> {now['version']}")
-    reasons += _value_changes("", before["parameters"], now["parameters"])
-    reasons += _value_changes("", before["context"], now["context"])
+    reasons += _value_changes("", before["parameters"], now["parameters"], ".")
+    reasons += _value_changes("", _named(before["context"]), _named(now["context"]), " ")
     reasons += [
         f"schema of {name} changed"
         for name, signature in now["contracts"].items()
@@ -109,12 +111,20 @@ def identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _value_changes(prefix: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def _named(context: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace names of settings that only make sense in the code."""
+    return {CONTEXT_NAMES.get(name, name): value for name, value in context.items()}
+
+
+def _value_changes(
+    prefix: str, before: Mapping[str, Any], now: Mapping[str, Any], separator: str
+) -> list[str]:
     reasons = []
     for name in sorted({*before, *now}):
         old, new = before.get(name, "absent"), now.get(name, "absent")
         if isinstance(old, Mapping) and isinstance(new, Mapping):
-            reasons += _value_changes(f"{prefix}{name} ", old, new)
+            inner = f"{prefix}{name}{'.' if '.' in name else separator}"
+            reasons += _value_changes(inner, old, new, separator)
         elif isinstance(new, Mapping) and name not in before:
             reasons.append(f"{prefix}{name} added")
         elif isinstance(old, Mapping) and name not in now:
@@ -125,7 +135,7 @@ def _value_changes(prefix: str, before: Mapping[str, Any], now: Mapping[str, Any
 
 
 def _shorten(value: Any) -> str:
-    text = str(value)
+    text = "not set" if value is None else str(value)
     return text if len(text) <= MAX_VALUE_LENGTH else f"{text[: MAX_VALUE_LENGTH - 3]}..."
 
 

@@ -64,6 +64,9 @@ def test_a_new_definition_builds(world: Path, tmp_path: Path, capsys: Captured) 
 def test_a_new_definition_has_every_key_and_no_other_value(tmp_path: Path) -> None:
     (path, _) = new(tmp_path, "mine", ["2022-06"])
     text = path.read_text("utf-8")
+    assert 'languages = ["fr", "en"]\n' in text
+    for key in ("train = []", 'citation = ""', 'url = ""', "model ="):
+        assert f"\n# {key}\n" in text
     for section, field in StageParameters.model_fields.items():
         assert f"[{section}]" in text
         for key in field.default.model_dump():
@@ -76,6 +79,15 @@ def test_a_new_definition_has_every_key_and_no_other_value(tmp_path: Path) -> No
     assert changed["translate"].pop("model") == "embedded"
     defaults["translate"].pop("model")
     assert changed == defaults
+
+
+def test_a_new_definition_without_translation(tmp_path: Path) -> None:
+    (path, _) = new(tmp_path, "mine", ["2022-06"], translate=False)
+    (tmp_path / "logs/2022-06.jsonl").write_text("")
+    (tmp_path / "crawls/2022-06.jsonl").write_text("")
+    workflow = Definition.load(path).workflow
+    assert workflow.collection.languages == ("fr",)
+    assert workflow.translate.model is None
 
 
 def test_wrong_new_ones(tmp_path: Path) -> None:

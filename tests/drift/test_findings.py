@@ -1,10 +1,12 @@
 """Findings and the printed summary of a drift.json by hand, sentence by sentence."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from builder.drift.report.findings import Finding, list_findings, list_undecided_checks
+from builder.drift.report.findings import Finding, list_findings
+from builder.drift.report.undecided import list_undecided_checks
 from builder.drift.summary import SUMMARY_COLUMNS, count_dropped_documents, summarize_pairs
 from tests.drift.handwritten import documents, handwritten, words
 
@@ -56,6 +58,22 @@ def test_undecided_checks_are_listed_once_with_all_reasons() -> None:
     ]
 
 
+def test_equal_reasons_are_printed_once() -> None:
+    drift = handwritten()
+    months = [f"2022-{month:02}" for month in range(1, 7)]
+    drift["checks"] = [
+        {"asks": "Is it so?", "verdict": "cannot tell", "evidence": "", "sees": reason}
+        | {"snapshots": [before, after]}
+        for reason, pairs in (("no crawls", months[:3]), ("few pages", months))
+        for before, after in pairwise(pairs)
+    ]
+    (text,) = list_undecided_checks(drift)
+    assert text == (
+        "Is it so? 2022-01 to 2022-02, 2022-02 to 2022-03: no crawls; "
+        "2022-01 to 2022-02 and 4 more: few pages."
+    )
+
+
 def facts(drift: dict[str, Any]) -> list[str]:
     """Findings that are no warnings."""
     return [finding.text for finding in list_findings(drift) if not finding.is_warning]
@@ -85,7 +103,10 @@ def test_one_of_each_in_the_singular() -> None:
     assert found[1] == (
         "1 page of 2022-06 left the collection in 2022-07: 1 is no longer in the crawl."
     )
-    assert found[2].startswith("Pages changed most from 2022-06 to 2022-07: 100.0 % of the common")
+    assert found[2].startswith("Pages changed from 2022-06 to 2022-07: 100.0 % of the common")
+    assert found[3].startswith("The vocabulary changed from ")
+    assert found[5].startswith("The topic mix changed from 2022-06 to 2022-07: ")
+    assert found[4].startswith("Listed queries changed from 2022-06 to 2022-07: ")
     assert found[4].endswith("75.0 % of 4 were kept, and 1 query was added.")
     assert found[6].endswith("highly relevant (kappa 0.56).")
     pair["documents"] |= {"removed_crawl_unknown": 1}
@@ -96,6 +117,35 @@ def test_one_of_each_in_the_singular() -> None:
     assert facts(drift)[1] == (
         "2 pages of 2022-06 are not in 2022-07; whether they were crawled is unknown."
     )
+
+
+def test_relevant_pages_of_a_release_that_does_not_say_what_was_crawled() -> None:
+    drift = handwritten()
+    drift["pairs"] = drift["pairs"][:1]
+    pair = drift["pairs"][0]
+    pair["documents"] |= {"removed_crawl_unknown": 15}
+    assert facts(drift)[-1] == (
+        "Of 14 relevant judgements of 2022-06, 6 point to pages that are not in 2022-07 (whether "
+        "they were crawled is unknown) and 5 to pages that were updated."
+    )
+    pair["qrels"]["relevant_before"] = [{"document": "removed", "relevant": 1}]
+    assert facts(drift)[-1] == (
+        "Of 1 relevant judgement of 2022-06, 1 points to pages that are not in 2022-07 (whether "
+        "they were crawled is unknown) and 0 to pages that were updated."
+    )
+    assert summarize_pairs(drift)[0][5] == "unknown"
+
+
+def test_listed_queries_that_are_the_same_everywhere() -> None:
+    drift = handwritten()
+    for pair in drift["pairs"]:
+        pair["queries"] |= {"kept": 36, "gone": 0, "new": 0}
+    assert "Listed queries are the same in all compared snapshots." in facts(drift)
+    drift["pairs"][1]["queries"] |= {"new": 2}
+    assert (
+        "Listed queries changed most from 2022-07 to 2022-08: 100.0 % of 36 were kept, and 2 "
+        "queries were added."
+    ) in facts(drift)
 
 
 def test_pages_that_left_while_none_was_removed() -> None:
@@ -123,7 +173,7 @@ def test_the_topics_of_the_pairs_that_are_asked_for(asked: int, expected: str) -
     drift = handwritten()
     drift["pairs"] = [drift["pairs"][asked]]
     (sentence,) = (text for text in facts(drift) if "topic mix" in text)
-    assert f"The topic mix changed most from {expected}" in sentence
+    assert f"The topic mix changed from {expected}" in sentence
 
 
 def test_a_topic_that_was_never_shown_before() -> None:

@@ -14,7 +14,8 @@ import pytest
 
 from builder.drift import render_report
 from builder.drift.measure import measure_without_clicks
-from builder.drift.report.findings import list_findings, list_undecided_checks
+from builder.drift.report.findings import list_findings
+from builder.drift.report.undecided import list_undecided_checks
 from builder.parameters import ChangeParameters
 from builder.reporting import numbers
 from builder.runtime.progress import NoProgress

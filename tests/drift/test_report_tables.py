@@ -141,6 +141,14 @@ def test_bars_of_statuses(document: str) -> None:
     ]
 
 
+def test_a_release_that_does_not_say_what_was_crawled(document: str) -> None:
+    note = "so every page that is not in the later snapshot is shown as removed"
+    assert note not in document
+    drift = handwritten()
+    drift["pairs"][1]["documents"]["removed_crawl_unknown"] = 15
+    assert note in render_report(drift)
+
+
 def test_notes_below_figures(document: str) -> None:
     notes = re.findall(r'<p class="note">([^<]*)</p>', document)
     assert (

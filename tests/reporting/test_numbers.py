@@ -11,10 +11,11 @@ def test_missing_numbers_are_dashes() -> None:
     formats = (
         numbers.format_count,
         numbers.format_signed_integer,
+        numbers.format_signed_decimal,
         numbers.format_percent,
         numbers.format_decimal,
     )
-    assert [text(None) for text in formats] == [DASH] * 4
+    assert [text(None) for text in formats] == [DASH] * 5
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,25 @@ def test_missing_numbers_are_dashes() -> None:
 )
 def test_signed(value: int, text: str) -> None:
     assert numbers.format_signed_integer(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.25, "+0.2500"),
+        (-0.25, "\N{MINUS SIGN}0.2500"),
+        (0.0, "0.0000"),
+        (-0.0, "0.0000"),
+        (-0.00001, "0.0000"),
+        (10.0, "+10.0000"),
+    ],
+)
+def test_signed_decimals(value: float, text: str) -> None:
+    assert numbers.format_signed_decimal(value) == text
+
+
+def test_zero_has_no_sign() -> None:
+    assert numbers.format_decimal(-0.0, 2) == "0.00"
 
 
 @pytest.mark.parametrize(
@@ -69,6 +89,7 @@ def test_nouns(number: int, plural: str | None, text: str) -> None:
     ("value", "text"),
     [
         (0.0, "0.0000"),
+        (-0.0, "0.0000"),
         (0.00005, "0.0001"),
         (0.000049, "4.9e-05"),
         (1.0, "1.0000"),

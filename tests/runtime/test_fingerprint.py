@@ -11,12 +11,13 @@ def identity(**context: Any) -> dict[str, Any]:
 
 
 def test_values_are_compared_where_they_differ() -> None:
-    before = identity(recorded={"2022-06": {"a.b": 1, "a.c": [1, 2]}, "2022-07": {"a.b": 1}})
-    now = identity(recorded={"2022-06": {"a.b": 2, "a.c": [1, 2]}, "2022-07": {"d": 1}})
+    before = identity(recorded={"2022-06": {"a.b": 1, "a.c": {"d": None}}, "2022-07": {"a.b": 1}})
+    now = identity(recorded={"2022-06": {"a.b": 2, "a.c": {"d": "e"}}, "2022-07": {"d": 1}})
     assert identity_changes(before, now) == (
-        "recorded 2022-06 a.b 1 -> 2",
-        "recorded 2022-07 a.b 1 -> absent",
-        "recorded 2022-07 d absent -> 1",
+        "parameters of 2022-06 a.b 1 -> 2",
+        "parameters of 2022-06 a.c.d not set -> e",
+        "parameters of 2022-07 a.b 1 -> absent",
+        "parameters of 2022-07 d absent -> 1",
     )
 
 
@@ -31,3 +32,9 @@ def test_settings_that_are_new_or_gone_are_named_without_their_content() -> None
     none, new = identity(), identity(sampling={"share": 0.2}, near="together")
     assert identity_changes(none, new) == ("near absent -> together", "sampling added")
     assert identity_changes(new, none) == ("near together -> absent", "sampling removed")
+
+
+def test_parameters_are_named_as_in_the_definition() -> None:
+    before = identity() | {"parameters": {"crawl.fields": {"text": None, "url": "url"}}}
+    now = identity() | {"parameters": {"crawl.fields": {"text": "contenu", "url": "url"}}}
+    assert identity_changes(before, now) == ("crawl.fields.text not set -> contenu",)

@@ -76,6 +76,19 @@ def test_a_snapshot_without_judgements_is_not_published(world: Path, tmp_path: P
     assert builder.build(definition, tmp_path / "c", allow_empty=True).published
 
 
+def test_a_crawl_whose_field_has_another_name_is_named_as_the_cause(tmp_path: Path) -> None:
+    builder.simulate(tmp_path / "w", builder.Simulation(snapshots=1, documents=30, queries=4))
+    definition = tmp_path / "w/workflow.toml"
+    definition.write_text(definition.read_text() + '\n[crawl.fields]\nurl = "adresse"\n')
+    message = (
+        r"2022-06 has no documents.*\. crawl 2022-06: (\d+) of \1 records were rejected as "
+        r"bad_url: if URLs are in a different field, set crawl\.fields\.url; .*\. Check the rejects"
+    )
+    for _ in range(2):
+        with pytest.raises(DataError, match=message):
+            builder.build(definition, tmp_path / "c")
+
+
 def test_an_import_without_a_row_is_not_published(tmp_path: Path) -> None:
     write(tmp_path / "r/2022-06_queries.txt", "1\teau\n")
     write(tmp_path / "r/2022-06_qrels.txt", "1 0 7\n")

@@ -1,6 +1,6 @@
 """Section of the drift report on added, removed and updated pages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -61,7 +61,7 @@ def pages_section(drift: Drift) -> Markup:
         "Pages",
         "A page is identified by its URL. It is updated if its words differ, and removed if the "
         "later crawl does not contain it. A crawled page is not kept if it was not sampled, was "
-        "not shown for any selected query, or was excluded by a rule.",
+        f"not shown for any selected query, or was excluded by a rule.{_unknown_crawl_note(pairs)}",
         status_chart("What happened to pages", pairs, STATUS_PARTS),
         grid(
             figure(
@@ -93,6 +93,16 @@ def pages_section(drift: Drift) -> Markup:
             "Hosts",
             [_host_table(pair) for pair in pairs if pair["documents"]["hosts"]["most_changed"]],
         ),
+    )
+
+
+def _unknown_crawl_note(pairs: Sequence[Mapping[str, Any]]) -> str:
+    """Explain removed pages if the collection does not record which pages were crawled."""
+    if not any(pair["documents"]["removed_crawl_unknown"] for pair in pairs):
+        return ""
+    return (
+        " This release does not record which pages were crawled, so every page that is not in the "
+        "later snapshot is shown as removed."
     )
 
 

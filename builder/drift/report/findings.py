@@ -59,18 +59,6 @@ def list_findings(drift: Drift) -> list[Finding]:
     return warnings + facts
 
 
-def list_undecided_checks(drift: Drift) -> list[str]:
-    """Return one sentence per question that the checks could not decide, with the reasons."""
-    found: dict[str, list[str]] = {}
-    for check in drift["checks"]:
-        if check["verdict"] == "cannot tell":
-            reason = check["sees"] or check["evidence"]
-            found.setdefault(check["asks"], []).append(
-                f"{' to '.join(check['snapshots'])}: {reason}"
-            )
-    return [f"{asks} {'; '.join(reasons)}." for asks, reasons in found.items()]
-
-
 def _survival_finding(drift: Drift) -> Iterator[str]:
     names = [s["snapshot"] for s in drift["snapshots"]]
     documents = drift["documents"]
@@ -104,12 +92,12 @@ def _departure_finding(drift: Drift) -> Iterator[str]:
     left = documents["removed"] + count_dropped_documents(documents)
     if documents["removed_crawl_unknown"]:
         yield (
-            f"{pluralize(left, 'page')} of {most['from']} {_is_or_are(left)} not in {most['to']}; "
-            f"whether {'it was' if left == 1 else 'they were'} crawled is unknown."
+            f"{pluralize(left, 'page')} of {most['from']} {'is' if left == 1 else 'are'} not in "
+            f"{most['to']}; whether {'it was' if left == 1 else 'they were'} crawled is unknown."
         )
         return
     reasons = [
-        f"{format_count(documents[name])} {_is_or_are(documents[name])} {reason}"
+        f"{pluralize(documents[name], 'is', 'are')} {reason}"
         for name, reason in LEFT
         if documents[name] or name == "removed"
     ]
@@ -119,10 +107,6 @@ def _departure_finding(drift: Drift) -> Iterator[str]:
     )
 
 
-def _is_or_are(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
 def _document_update_finding(drift: Drift) -> Iterator[str]:
     pairs = [p for p in drift["pairs"] if p["documents"]["updated"]]
     if not pairs:
@@ -130,12 +114,17 @@ def _document_update_finding(drift: Drift) -> Iterator[str]:
     most = max(pairs, key=lambda p: p["documents"]["updated"] / _count_common_documents(p))
     documents = most["documents"]
     yield (
-        f"Pages changed most from {most['from']} to {most['to']}: "
+        f"Pages {_changed(drift)} from {most['from']} to {most['to']}: "
         f"{format_percent(documents['updated'] / _count_common_documents(most))} of the common "
         "pages were updated, and half of these kept at least "
         f"{format_percent(documents['shingle_jaccard']['median'])} of their word sequences; "
         f"{pluralize(documents['bands']['rewritten'], 'page was', 'pages were')} rewritten."
     )
+
+
+def _changed(drift: Drift) -> str:
+    """Return the verb of a finding about one pair: `changed`, or `changed most` of several."""
+    return "changed most" if len(drift["pairs"]) > 1 else "changed"
 
 
 def _count_common_documents(pair: Mapping[str, Any]) -> int:
@@ -152,7 +141,7 @@ def _vocabulary_finding(drift: Drift) -> Iterator[str]:
         for w in most["rising"][:3]
     )
     yield (
-        f"The vocabulary changed most from {most['from']} to {most['to']} (Jensen-Shannon "
+        f"The vocabulary {_changed(drift)} from {most['from']} to {most['to']} (Jensen-Shannon "
         f"divergence {format_decimal(most['js_bits'], 4)} bits): "
         f"{_describe_unknown_words(most['oov_share'])}"
         + (f"; {words} rose most." if words else ".")
@@ -169,10 +158,13 @@ def _query_turnover_finding(drift: Drift) -> Iterator[str]:
     pairs = [p for p in drift["pairs"] if p["queries"]["kept"] + p["queries"]["gone"]]
     if not pairs:
         return
-    least = min(pairs, key=_kept_query_share)
+    if not any(p["queries"]["gone"] + p["queries"]["new"] for p in pairs):
+        yield "Listed queries are the same in all compared snapshots."
+        return
+    least = min(pairs, key=lambda p: (_kept_query_share(p), -p["queries"]["new"]))
     queries = least["queries"]
     yield (
-        f"Listed queries changed most from {least['from']} to {least['to']}: "
+        f"Listed queries {_changed(drift)} from {least['from']} to {least['to']}: "
         f"{format_percent(_kept_query_share(least))} of "
         f"{format_count(queries['kept'] + queries['gone'])} were kept, "
         f"and {pluralize(queries['new'], 'query was', 'queries were')} added."
@@ -198,7 +190,7 @@ def _topic_finding(drift: Drift) -> Iterator[str]:
     most = max(places, key=lambda place: topics["js_bits_impressions"][place])
     row, before, after = _most_changed_topic(topics["mix"], most)
     yield (
-        f"The topic mix changed most from {names[most]} to {names[most + 1]}: Jensen-Shannon "
+        f"The topic mix {_changed(drift)} from {names[most]} to {names[most + 1]}: Jensen-Shannon "
         f"divergence {format_decimal(topics['js_bits_impressions'][most], 4)} bits by impressions "
         f"and {format_decimal(topics['js_bits'][most], 4)} by queries; "
         f"the share of “{row['topic']}” went from "
@@ -225,7 +217,7 @@ def _grade_agreement_finding(drift: Drift) -> Iterator[str]:
     least = min(pairs, key=lambda p: p["qrels"]["kept_share"])
     qrels = least["qrels"]
     yield (
-        f"Of {format_count(qrels['pairs_common'])} pairs judged in both {least['from']} and "
+        f"Of {pluralize(qrels['pairs_common'], 'pair')} judged in both {least['from']} and "
         f"{least['to']}, {format_percent(qrels['kept_share'])} kept their grade and "
         f"{format_percent(qrels['flip_rate'])} changed between not relevant and highly relevant"
         + (f" (kappa {format_decimal(qrels['kappa'], 2)})." if qrels["kappa"] is not None else ".")
@@ -243,9 +235,14 @@ def _relevant_pages_finding(drift: Drift) -> Iterator[str]:
         return
     _, pair, fate = max(rows, key=lambda row: row[0])
     left = sum(fate.get(status, 0) for status in NOT_KEPT_STATUSES)
+    departed = (
+        f"to pages that are not in {pair['to']} (whether they were crawled is unknown)"
+        if pair["documents"]["removed_crawl_unknown"]
+        else f"to pages that were removed in {pair['to']}, "
+        f"{format_count(left)} to pages that were crawled but not kept in {pair['to']},"
+    )
     yield (
-        f"Of {format_count(sum(fate.values()))} relevant judgements of {pair['from']}, "
-        f"{format_count(fate.get('removed', 0))} point to pages that were removed in {pair['to']}, "
-        f"{format_count(left)} to pages that were crawled but not kept in {pair['to']}, and "
+        f"Of {pluralize(sum(fate.values()), 'relevant judgement')} of {pair['from']}, "
+        f"{pluralize(fate.get('removed', 0), 'points', 'point')} {departed} and "
         f"{format_count(fate.get('updated', 0))} to pages that were updated."
     )

@@ -6,7 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from builder.drift.report.findings import list_findings, list_undecided_checks
+from builder.drift.report.findings import list_findings
+from builder.drift.report.undecided import list_undecided_checks
 from builder.reporting import numbers
 from builder.reporting.parts import (
     BarSegment,

@@ -7,7 +7,7 @@ The charts follow Keller et al. 2024: means over snapshots (figure 2), effect ra
 from typing import Any
 
 import polars as pl
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from builder.evaluation.evaluator import Evaluation
 from builder.evaluation.reports.summary import summary_rows
@@ -74,7 +74,7 @@ def html_report(evaluation: Evaluation) -> str:
     return render_page(
         "Effectiveness over time",
         "Effectiveness over time",
-        evaluation.signature(),
+        _breakable(evaluation.signature(), "|"),
         [*contents, ("drops", "Drop per query")],
         (paragraph(_LEGEND, "note"), sections, drops),
         FOOTER,
@@ -138,7 +138,12 @@ def _summary_table(caption: str, rows: list[dict[str, Any]]) -> Markup:
     if not rows:
         return empty_note("No runs.")
     cells: list[Row] = [[_table_cell(value) for value in row.values()] for row in rows]
-    return table(caption, list(rows[0]), cells)
+    return table(caption, [_breakable(name, "_") for name in rows[0]], cells)
+
+
+def _breakable(text: str, separator: str) -> Markup:
+    """Escape a text, and allow line breaks after each separator."""
+    return (escape(separator) + Markup("<wbr>")).join(text.split(separator))
 
 
 def _table_cell(value: object) -> Cell:

@@ -12,7 +12,13 @@ from typing import Annotated
 import polars as pl
 
 from builder.errors import DataError
-from builder.ingest.advice import LOG_ADVICE, REPEATED, advise_on_rejects, note_empty_files
+from builder.ingest.advice import (
+    LOG_ADVICE,
+    REPEATED,
+    advise_on_rejects,
+    frequent_reasons,
+    note_empty_files,
+)
 from builder.ingest.columns import note_missing_columns
 from builder.ingest.logs.checks import check_records
 from builder.ingest.logs.copies import check_contents_differ
@@ -170,10 +176,13 @@ def _check_not_empty(
     names = f"{files[0].name}{more}"
     counts = ", ".join(f"{rows:,} {reason}" for reason, rows in ledger.rejected.most_common(5))
     if not ledger.rows_out and params.empty == "refuse":
+        reasons = frequent_reasons(ledger.rejected, ledger.rows_in, LOG_ADVICE)
+        remedies = "".join(f"{LOG_ADVICE[reason]}; " for reason in reasons)
         raise DataError(
             f"expected impressions, found none in {ledger.rows_in:,} records"
-            f"{f' ({counts})' if counts else ''} of {names}; check [log.fields], log.format and "
-            'the interval of the snapshot, or set log.empty = "allow"'
+            f"{f' ({counts})' if counts else ''} of {names}; {remedies}"
+            f"{'otherwise ' if remedies else ''}check [log.fields], log.format and the interval "
+            'of the snapshot, or set log.empty = "allow"'
         )
     if ledger.rows_out and not staged_log.clicked and params.clickless == "refuse":
         raise DataError(

@@ -164,6 +164,32 @@ def test_a_log_without_impressions_is_refused_unless_allowed(tmp_path: Path, dat
     assert ledger.rows_out == 0
 
 
+@pytest.mark.parametrize(
+    ("change", "remedy"),
+    [
+        ({}, ""),
+        (
+            {"time": "03/06/2022"},
+            "if times have a different format, set log.time_format or log.tim",
+        ),
+        ({"results": ["https://a.fr|https://b.fr"]}, "if list items have a different separator, "),
+    ],
+)
+def test_an_error_names_the_parameter_that_may_be_wrong(
+    tmp_path: Path, change: dict[str, str], remedy: str
+) -> None:
+    line = LINE | (change or {"query": "?"})
+    with pytest.raises(DataError) as error:
+        ingest(tmp_path, {"log.jsonl": json.dumps(line).encode()}, empty="refuse", format="jsonl")
+    tail = str(error.value).partition(" of log.jsonl; ")[2]
+    assert tail.startswith(remedy)
+    assert tail.endswith(
+        ("otherwise " if remedy else "") + "check [log.fields], log.format and the interval of the "
+        'snapshot, or set log.empty = "allow"'
+    )
+    assert remedy or tail.startswith("check")
+
+
 def test_a_misnamed_field_of_clicks_is_refused_by_name(tmp_path: Path) -> None:
     lines = [{**LINE, "clicked_ranks": [1]} for _ in range(3)]
     for line in lines:

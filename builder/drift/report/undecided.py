@@ -1,0 +1,29 @@
+"""Lists the checks in `drift.json` that could not be decided, with the reasons."""
+
+from collections.abc import Sequence
+
+from builder.drift.report.findings import Drift
+
+MAX_NAMES = 3
+"""Maximum number of pairs or snapshots that are named with a reason."""
+
+
+def list_undecided_checks(drift: Drift) -> list[str]:
+    """Return one sentence per question that the checks could not decide, with the reasons."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for check in drift["checks"]:
+        if check["verdict"] == "cannot tell":
+            reasons = found.setdefault(check["asks"], {})
+            names = reasons.setdefault(check["sees"] or check["evidence"], [])
+            names.append(" to ".join(check["snapshots"]))
+    return [
+        f"{asks} {'; '.join(f'{_join_names(names)}: {why}' for why, names in reasons.items())}."
+        for asks, reasons in found.items()
+    ]
+
+
+def _join_names(names: Sequence[str]) -> str:
+    """Join the names of pairs or snapshots; of many, only the first is named."""
+    if len(names) <= MAX_NAMES:
+        return ", ".join(names)
+    return f"{names[0]} and {len(names) - 1} more"
