@@ -39,7 +39,7 @@ MISSING = ("NaN", "nan")
 """Text of an empty cell in files of other programs. As an alias, it would match queries."""
 
 
-@stage("topics", version="1", scope=Scope.COLLECTION, writes=(Topics,))
+@stage("topics", version="2", scope=Scope.COLLECTION, writes=(Topics,))
 def read_topics(
     out: Path,
     *,
