@@ -14,7 +14,7 @@ LOG = shown(None, "eau", 5, [2]) + shown(None, "loi", 6, [])
 LONG = b"time,query,url\n5,eau,https://a.example/1\n5,eau,https://a.example/2\n"
 
 
-@pytest.mark.parametrize("data", [LOG, gzip.compress(LOG), LONG])
+@pytest.mark.parametrize("data", [LOG, gzip.compress(LOG, mtime=0), LONG])
 def test_copies_are_refused_by_name(tmp_path: Path, data: bytes) -> None:
     files = {"log (1).jsonl": data, "other.jsonl": shown("u", "eau", 7, []), "log.jsonl": data}
     with pytest.raises(DataError) as caught:
@@ -35,7 +35,7 @@ def _parquet_without_rows() -> bytes:
     "data",
     [
         b"",
-        gzip.compress(b""),
+        gzip.compress(b"", mtime=0),
         b"time,user,query,results,clicks\n",
         b"time\tuser\tquery\turl\trank\n",
         _parquet_without_rows(),
