@@ -41,7 +41,7 @@ def test_a_text_keeps_its_lines(model: Path, tmp_path: Path, capsys: Captured) -
     assert run("translate", source, "--out", out, *options) == 0
     assert out.read_text("utf-8") == "the cat sleeps\n\n- a dog\n12\n"
     shown = capsys.readouterr().out
-    assert "1 texts, 3 sentences" in shown
+    assert "1 text, 3 sentences" in shown
     assert "untranslatable" in shown
 
 

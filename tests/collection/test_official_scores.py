@@ -100,6 +100,7 @@ def test_links_and_prior_datasets_are_read(tmp_path: Path) -> None:
             "2025-01": {"queries": 1, "qrels": 0, "documents": 1},
         },
         "unread": {},
+        "unread_reasons": {},
         "outside": ["away"],
         "missing": ["../none/"],
     }

@@ -35,7 +35,7 @@ def _world(folder: Path, files: int) -> Path:
     """A definition whose log is a folder of small files."""
     (folder / "logs").mkdir(parents=True)
     for number in range(files):
-        (folder / f"logs/{number:03}.jsonl").write_text(LINE)
+        (folder / f"logs/{number:03}.jsonl").write_text(LINE.replace("eau", f"eau {'x' * number}"))
     (folder / "topics.tsv").write_text("label\neau\n")
     (folder / "workflow.toml").write_text(DEFINITION)
     return folder / "workflow.toml"

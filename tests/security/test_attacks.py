@@ -92,8 +92,9 @@ def test_files_of_a_manifest_stay_in_the_version(
     built: BuildReport, tmp_path: Path, name: str
 ) -> None:
     version = forged(built, tmp_path, {"files": {name: {"sha256": "0", "bytes": 1}}})
-    with pytest.raises(FormatError, match="inside the version folder"):
-        validate(version)
+    (finding,) = validate(version)
+    assert finding.check == "LB004"
+    assert "inside the version folder" in finding.message
 
 
 def test_months_of_a_release_are_no_paths(tmp_path: Path) -> None:
@@ -414,9 +415,13 @@ def test_a_deep_definition_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["[", "{}", "[]", '{"definition": 1}', "[" * 100_000, "\xff"])
 def test_a_manifest_is_not_believed(tmp_path: Path, text: str) -> None:
-    (tmp_path / "manifest.json").write_bytes(text.encode("latin-1"))
+    version = tmp_path / "version"
+    version.mkdir()
+    (version / "manifest.json").write_bytes(text.encode("latin-1"))
+    (finding,) = validate(version)
+    assert (finding.check, finding.severity, finding.where) == ("LB004", "error", "manifest.json")
     with pytest.raises(FormatError, match="manifest"):
-        validate(tmp_path)
+        export(version, "trec", tmp_path / "out")
 
 
 @pytest.mark.parametrize("number", ["1" + "0" * 5000, "1e999999999", "-1", "1" * 400 + ".5"])

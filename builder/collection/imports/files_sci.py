@@ -103,8 +103,9 @@ def _file_kind(path: Path, root: Path) -> str | None:
     """Return what a file contains: `queries`, `qrels` or `documents`; None for other files."""
     if match := FILE_KIND.match(path.name.lower()):
         return match[1]
-    is_document = _documents_folder(path, root) and not NON_DOCUMENT.fullmatch(path.name)
-    return DOCUMENTS if is_document else None
+    folder = _documents_folder(path, root)
+    names = () if folder is None else path.relative_to(folder).parts
+    return DOCUMENTS if names and not any(map(NON_DOCUMENT.fullmatch, names)) else None
 
 
 def _documents_folder(path: Path, root: Path) -> Path | None:
