@@ -46,7 +46,7 @@ def test_finished_cells_are_not_judged_again(
     assert judged == [("2,500", 0, one), ("2,500", 1, one), ("2,500", 1, []), ("2,500", 2, one)]
     printed = capsys.readouterr().out
     assert "| noise 10% | world | 3 clear |" in printed
-    assert printed.endswith("\n\nWorlds of seed 0, 1, 2; the checks were tuned on seeds 0 to 4.\n")
+    assert printed.endswith("\n\nSeeds 0, 1, 2; the checks were tuned on seeds 0 to 4.\n")
     assert len(cells.read_text(encoding="utf-8").splitlines()) == 3
 
 
@@ -58,7 +58,7 @@ def test_seeds_of_unchanged_worlds_are_named() -> None:
         "| nothing | world | 5 clear |",
         "",
         (
-            "Worlds of seed 7 (unchanged worlds: also 10 to 12, 20); the checks were tuned on "
+            "Seeds 7 (unchanged: also 10 to 12, 20); the checks were tuned on "
             "seeds 0 to 4."
         ),
     ]

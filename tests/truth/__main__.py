@@ -100,8 +100,8 @@ def describe_seeds(verdicts: list[Verdict]) -> str:
     planted = {v.seed for v in verdicts if v.cause != UNCHANGED}
     unchanged = {v.seed for v in verdicts} - planted
     named = ", ".join(map(str, sorted(planted)))
-    more = f" (unchanged worlds: also {format_ranges(unchanged)})" if unchanged else ""
-    return f"Worlds of seed {named}{more}; the checks were tuned on seeds 0 to 4."
+    more = f" (unchanged: also {format_ranges(unchanged)})" if unchanged else ""
+    return f"Seeds {named}{more}; the checks were tuned on seeds 0 to 4."
 
 
 def format_ranges(numbers: set[int]) -> str:
