@@ -135,6 +135,18 @@ def clocked(work: Callable[[], Result], runs: int) -> tuple[float, Result]:
     return min(seconds), result
 
 
+def compared(name: str, seconds: float, peer: str, peer_seconds: float, note: str) -> Row:
+    """A row of ours next to a peer, with the ratio of their seconds."""
+    return {
+        "name": name,
+        "seconds": round(seconds, 2),
+        "peer": peer,
+        "peer_seconds": round(peer_seconds, 2),
+        "ratio": round(peer_seconds / seconds, 3),
+        "note": note,
+    }
+
+
 def to_documents(crawl: Path, share: float, **params: Any) -> tuple[int, int]:
     """Crawl to documents, both stages; records and documents."""
     with tempfile.TemporaryDirectory(
@@ -179,14 +191,9 @@ def bench_lines(crawl: Path, runs: int) -> Iterator[Row]:
     for name, share, params in cases:
         peer, _ = clocked(partial(copy_lines, crawl, target), runs)
         seconds, (records, kept) = clocked(partial(to_documents, crawl, share, **params), runs)
-        yield {
-            "name": f"JSON lines, {name}",
-            "seconds": round(seconds, 2),
-            "peer": "duckdb COPY (FROM read_json) TO parquet",
-            "peer_seconds": round(peer, 2),
-            "ratio": round(peer / seconds, 3),
-            "note": f"{size:.0f} MB, {records:,} in, {kept:,} out, {size / seconds:.0f} MB/s",
-        }
+        note = f"{size:.0f} MB, {records:,} in, {kept:,} out, {size / seconds:.0f} MB/s"
+        copied = "duckdb COPY (FROM read_json) TO parquet", peer
+        yield compared(f"JSON lines, {name}", seconds, *copied, note)
 
 
 def copy_lines(crawl: Path, target: Path) -> None:
@@ -216,14 +223,8 @@ def bench_archive(archive: Path) -> Iterator[Row]:
     cases = (("pages", 0.0), ("documents, a fifth sampled (default)", 0.2), ("documents, all", 1.0))
     for name, share in cases:
         seconds, (records, kept) = clocked(partial(to_documents, archive, share), 1)
-        yield {
-            "name": f"WARC to {name}",
-            "seconds": round(seconds, 2),
-            "peer": "fastwarc + resiliparse loop",
-            "peer_seconds": round(peer, 2),
-            "ratio": round(peer / seconds, 3),
-            "note": f"{size:.0f} MB, {records:,} in, {kept:,} out",
-        }
+        note = f"{size:.0f} MB, {records:,} in, {kept:,} out"
+        yield compared(f"WARC to {name}", seconds, "fastwarc + resiliparse loop", peer, note)
 
 
 def bare_loop(archive: Path) -> int:
@@ -256,15 +257,11 @@ def bench_main_text() -> Row:
         [overlap(text, wanted) for text, (_, wanted) in zip(found, pages, strict=True)]
         for found in (texts, bare)
     )
-    return {
-        "name": f"main text of {len(pages)} pages",
-        "seconds": round(seconds, 2),
-        "peer": "resiliparse alone",
-        "peer_seconds": round(peer, 2),
-        "ratio": round(peer / seconds, 3),
-        "note": f"F1 mean {mean(ours):.3f} median {median(ours):.3f}; "
-        f"peer {mean(theirs):.3f}, {median(theirs):.3f}",
-    }
+    note = (
+        f"F1 mean {mean(ours):.3f} median {median(ours):.3f}; "
+        f"peer {mean(theirs):.3f}, {median(theirs):.3f}"
+    )
+    return compared(f"main text of {len(pages)} pages", seconds, "resiliparse alone", peer, note)
 
 
 def bench_sampling(count: int) -> Row:
