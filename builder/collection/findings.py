@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from builder.collection.checks.finding import Finding
+from builder.collection.checks.finding import SEVERITIES, Finding
 
 FINDINGS_SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -34,7 +34,7 @@ FINDINGS_SCHEMA: dict[str, Any] = {
                 "additionalProperties": False,
                 "properties": {
                     "check": {"type": "string", "pattern": "^[A-Z]{2,8}[0-9]{3}$"},
-                    "severity": {"enum": ["error", "warning"]},
+                    "severity": {"enum": list(SEVERITIES)},
                     "where": {
                         "type": "string",
                         "description": "Path of the file or table in the version folder",

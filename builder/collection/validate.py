@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from builder.collection.checks import CHECKS, Check, Finding, Severity, ValidationContext
+from builder.collection.checks.finding import SEVERITIES
 from builder.collection.layout import find_latest_version, find_versions
 from builder.collection.read import Collection, open_collection
 from builder.errors import FormatError, UsageError
@@ -12,7 +13,6 @@ from builder.plugins import find_plugins, load_plugin
 from builder.runtime.publisher import MANIFEST, read_manifest_or_none
 
 PLUGIN_CHECK_ID = re.compile(r"(?!LB)[A-Z]{2,8}\d{3}")
-SEVERITIES: tuple[Severity, ...] = ("error", "warning")
 
 
 def validate(

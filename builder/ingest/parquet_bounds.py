@@ -53,11 +53,10 @@ def read_bounded_batches(
     max_total_bytes = max(MAX_COMPRESSION_RATIO * file_bytes, MIN_BOMB_BYTES)
     total_bytes = part_bytes = count = 0
     parts: list[pa.RecordBatch] = []
+    names = None if columns is None else tuple(columns)
     for batch in file.iter_batches(rows_decoded_at_once, columns=columns, use_threads=False):
         part = (
-            batch
-            if _is_plain(batch.schema, columns and tuple(columns))
-            else _to_plain_batch(batch, columns, decoders)
+            batch if _is_plain(batch.schema, names) else _to_plain_batch(batch, columns, decoders)
         )
         total_bytes, part_bytes, count = (
             total_bytes + part.nbytes,

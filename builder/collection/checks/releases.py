@@ -201,7 +201,7 @@ CHECKS = (
         "LB206",
         "all fields of the documents are imported",
         "warning",
-        "TREC documents with an author and a date beside the text",
+        "TREC documents with an author and a date next to the text",
         "put the content into <TEXT>, or ignore the check if it is not needed",
         _create_irregular_line_finder(_FIELD_MESSAGES),
     ),

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from builder.collection.export import METADATA
 from builder.collection.imports.files import (
     NON_DOCUMENT,
     TREC_IS_READ,
@@ -13,8 +14,9 @@ from builder.collection.imports.files import (
 )
 from builder.collection.imports.files_sci import FULL_TEXT_IS_READ, detect_qrels_variant
 from builder.collection.imports.walk import ReleaseFiles
+from builder.runtime.publisher import SUMS
 
-EXPORT_FILES = {"SHA256SUMS", "longeval-export.json"}
+EXPORT_FILES = {SUMS, METADATA}
 """Names of the files that `longeval export` adds to every layout."""
 DOCUMENT_FOLDERS = {"documents", "json", "trec"}
 """Names, in lower case, of the folders of documents in all layouts."""

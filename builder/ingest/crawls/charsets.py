@@ -81,15 +81,22 @@ def _detect_codec(body: bytes, *, is_html: bool) -> str:
 
 def _decode_with_fallbacks(data: bytes, encoding: str) -> str:
     """Decode bytes with a codec; if some bytes are invalid, try UTF-8, then windows-1252."""
-    candidates = (encoding,) if encoding == WINDOWS_1252 else (encoding, UTF8, WINDOWS_1252)
-    for name in candidates:
+    if encoding == WINDOWS_1252:
+        return _decode_windows_1252(data)
+    for name in (encoding, UTF8, WINDOWS_1252):
         try:
             return data.decode(name)
         except UnicodeDecodeError:
             continue
-    if encoding == WINDOWS_1252:
-        return data.decode("latin-1").translate(_C1)
     return data.decode(encoding, "replace")
+
+
+def _decode_windows_1252(data: bytes) -> str:
+    """Decode windows-1252 as the standard does: bytes without a character stay C1 characters."""
+    try:
+        return data.decode(WINDOWS_1252)
+    except UnicodeDecodeError:
+        return data.decode("latin-1").translate(_C1)
 
 
 def _decode_mixed_utf8(data: bytes) -> str | None:

@@ -6,22 +6,18 @@ from collections.abc import Sequence
 from builder.errors import DataError
 from builder.ingest.logs.detection import LogFile
 from builder.ingest.logs.formats import read_raw_batches
-from builder.io.sources import Interval
 from builder.parameters import LogParameters
 from builder.runtime.limits import Limits
 from builder.runtime.publisher import sha256
 
 
-def check_contents_differ(
-    logs: Sequence[LogFile], interval: Interval | None, params: LogParameters, limits: Limits
-) -> None:
+def check_contents_differ(logs: Sequence[LogFile], params: LogParameters, limits: Limits) -> None:
     """Check that no two log files have equal content; files without any record may be equal.
 
     Only files of equal size are hashed.
 
     Args:
         logs: Log files of a snapshot.
-        interval: Accepted time interval; if None, times are ignored.
         params: Section `[log]` of the definition.
         limits: Number of threads, memory limit and scratch folder.
 
@@ -35,7 +31,7 @@ def check_contents_differ(
         if not bytes_of[log] or files_per_size[bytes_of[log]] == 1:
             continue
         first = by_hash.setdefault(sha256(log.source.path), log)
-        if first is log or next(read_raw_batches([log], interval, params, limits), None) is None:
+        if first is log or next(read_raw_batches([log], None, params, limits), None) is None:
             continue
         raise DataError(
             f"expected files of different content, found {first.source.name} and "

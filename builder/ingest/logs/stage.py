@@ -84,8 +84,7 @@ def ingest_log(
             impressions or no clicks although section `[log]` requires some.
     """
     logs = [determine_format_and_encoding(file, params) for file in files]
-    wanted = interval if params.undated == "reject" else None
-    check_contents_differ(logs, wanted, params, limits)
+    check_contents_differ(logs, params, limits)
     ledger = Ledger("records", notes=[log.note for log in logs if log.note])
     if len(logs) > 1:
         columns = {log.source.name: optional_column_presence(log, params) for log in logs}
