@@ -57,7 +57,7 @@ def test_seeds_of_unchanged_worlds_are_named() -> None:
         "| noise 10% | world | 1 clear |",
         "| nothing | world | 5 clear |",
         "",
-        "Seeds 7 (unchanged: also 10 to 12, 20); the checks were tuned on seeds 0 to 4.",
+        "Seeds 7 (row *nothing*: also 10 to 12, 20); the checks were tuned on seeds 0 to 4.",
     ]
 
 

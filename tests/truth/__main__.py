@@ -100,7 +100,7 @@ def describe_seeds(verdicts: list[Verdict]) -> str:
     planted = {v.seed for v in verdicts if v.cause != UNCHANGED}
     unchanged = {v.seed for v in verdicts} - planted
     named = ", ".join(map(str, sorted(planted)))
-    more = f" (unchanged: also {format_ranges(unchanged)})" if unchanged else ""
+    more = f" (row *{UNCHANGED}*: also {format_ranges(unchanged)})" if unchanged else ""
     return f"Seeds {named}{more}; the checks were tuned on seeds 0 to 4."
 
 
