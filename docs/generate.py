@@ -109,10 +109,11 @@ def tables() -> str:
 def checks() -> str:
     """Every check of `longeval validate`."""
     text = (
-        f"{_NOTE}# Checks\n\n`longeval validate` runs these checks: LB0 of files, LB1 of tables and "
-        "ids, LB2 of contents. `--select LB103` runs only one, `--select LB2` only those whose ids "
-        "begin with LB2; `--ignore` leaves checks out in the same way. `--severity LB205=warning` "
-        "changes a severity. `longeval schema findings` describes the output of `--format json`.\n\n"
+        f"{_NOTE}# Checks\n\n`longeval validate` runs these checks: LB0 of files, LB1 of tables "
+        "and ids, LB2 of contents. `--select LB103` runs only one, `--select LB2` only those whose "
+        "ids begin with LB2; `--ignore` leaves checks out in the same way. "
+        "`--severity LB205=warning` changes a severity. `longeval schema findings` describes the "
+        "output of `--format json`.\n\n"
     )
     head = ("id", "severity", "makes sure that", "defect found in other collections", "fix")
     text += _row(*head) + "|---|---|---|---|---|\n"
@@ -125,7 +126,7 @@ def checks() -> str:
 
 def stages() -> str:
     """Every stage of the pipeline."""
-    text = f"{_NOTE}# Stages\n\nThe steps of `longeval build`, in the order in which data flows "
+    text = f"{_NOTE}# Stages\n\nThe stages of `longeval build`, in the order in which data flows "
     text += "through them. A stage runs once for each snapshot, for each pair of consecutive "
     text += (
         "snapshots, or for the whole collection. *Raw files* are input files that the definition "
