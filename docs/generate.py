@@ -6,9 +6,10 @@ A test compares the pages with what this makes, so that they cannot grow apart.
 import sys
 import tomllib
 from collections.abc import Iterator
+from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from typer.main import get_command
 
@@ -45,6 +46,10 @@ def _rows(model: Any, prefix: str) -> Iterator[str]:
             continue
         default = "required" if field.is_required() else f"`{_toml(field.default)}`"
         yield _row(f"`{prefix}{name}`", default, field.description or "")
+        if get_origin(field.annotation) is tuple:
+            for item in get_args(field.annotation):
+                if isinstance(item, type) and issubclass(item, Section):
+                    yield from _rows(item, f"{prefix}{name}.")
 
 
 def _toml(value: Any) -> str:
@@ -61,9 +66,17 @@ def _toml(value: Any) -> str:
 def definition() -> str:
     """Every key of a workflow definition."""
     text = f"{_NOTE}# The definition of a collection\n\n"
-    text += "A TOML file. Paths are relative to it; folders and globs stand for their files.\n\n"
+    text += "A TOML file with the inputs of a collection and all parameters of its build, read by "
+    text += (
+        "`longeval build`. Paths are relative to its folder. Where files are expected, a folder "
+    )
+    text += (
+        "means all files in it, a glob all files that match. The default `absent` means that the "
+    )
+    text += "key is not set.\n\n"
     text += "## `[collection]`\n\n" + _fields(CollectionDefinition, "collection.")
-    text += "## `[[snapshots]]`\n\nIn order of time; intervals are disjoint.\n\n"
+    text += "## `[[snapshots]]`\n\nOne section per snapshot, in order of time. "
+    text += "Their intervals must not overlap.\n\n"
     text += _fields(SnapshotDefinition, "snapshots.")
     for name, field in StageParameters.model_fields.items():
         section: Any = field.annotation
@@ -75,7 +88,11 @@ def definition() -> str:
 
 def tables() -> str:
     """Every table and its contract."""
-    text = f"{_NOTE}# Tables\n\n`longeval schema` prints the same.\n\n"
+    text = f"{_NOTE}# Tables\n\nThe columns of every table that `longeval` reads or writes; "
+    text += "`longeval schema TABLE` prints one. A `?` after a type means that the column may be "
+    text += "null. Together, the columns marked *key* identify a row. A *candidate query* is a "
+    text += "query of the log that passed the rules of `[select]`. The [glossary](glossary.md) "
+    text += "explains the other terms.\n\n"
     for name, contract in schemas.TABLES.items():
         words = describe_schema(contract)
         text += f"## {name}\n\n{words['description']}\n\n"
@@ -85,28 +102,38 @@ def tables() -> str:
             text += _row(f"`{c['name']}`", f"`{kind}`", c["rules"], c["description"])
         for rule in words["rules"]:
             text += f"\nRule `{rule['name']}`: {rule['description']}\n"
-        text += f"\nIn order of {', '.join(words['order'])}.\n\n"
+        text += f"\nSorted by {', '.join(words['order'])}.\n\n"
     return text.rstrip() + "\n"
 
 
 def checks() -> str:
     """Every check of `longeval validate`."""
     text = (
-        f"{_NOTE}# Checks\n\nWhat `longeval validate` makes sure of. "
-        "`--select` and `--ignore` take "
-        "ids or their beginnings, `--severity LB205=warning` changes one; `--format json` prints "
-        "what `longeval schema findings` describes.\n\n"
+        f"{_NOTE}# Checks\n\n`longeval validate` runs these checks: LB0 of files, LB1 of tables "
+        "and ids, LB2 of contents. `--select LB103` runs only one, `--select LB2` only those whose "
+        "ids begin with LB2; `--ignore` leaves checks out in the same way. "
+        "`--severity LB205=warning` changes a severity. `longeval schema findings` describes the "
+        "output of `--format json`.\n\n"
     )
-    head = ("id", "severity", "makes sure that", "what went wrong elsewhere", "fix")
+    head = ("id", "severity", "makes sure that", "defect found in other collections", "fix")
     text += _row(*head) + "|---|---|---|---|---|\n"
     for check in CHECKS:
-        text += _row(check.id, check.severity, check.title, check.why, check.fix)
+        words = (check.title, check.why, check.fix)
+        escaped = (cell.replace("<", "&lt;") for cell in words)
+        text += _row(check.id, check.severity, *escaped)
     return text
 
 
 def stages() -> str:
     """Every stage of the pipeline."""
-    text = f"{_NOTE}# Stages\n\nIn the order in which data flows through them.\n\n"
+    text = f"{_NOTE}# Stages\n\nThe stages of `longeval build`, in the order in which data flows "
+    text += "through them. A stage runs once for each snapshot, for each pair of consecutive "
+    text += (
+        "snapshots, or for the whole collection. *Raw files* are input files that the definition "
+    )
+    text += "names. If a stage reads a table that it also writes, it reads that of earlier "
+    text += "snapshots. The section of the [definition](definition.md) has the parameters of the "
+    text += "stage.\n\n"
     text += _row("stage", "once for each", "reads", "writes", "section") + "|---|---|---|---|---|\n"
     for stage in STAGES:
         reads = [read.table_name for read in stage.signature.tables]
@@ -120,13 +147,19 @@ def stages() -> str:
             section,
         )
         text += _row(*row)
-    return text
+    text += "\n[Tables](tables.md) describes the tables. Tables that only pass between stages have "
+    text += "the columns of another table: "
+    for name, schema in schemas.INTERMEDIATE_TABLES.items():
+        base: Any = schema.__base__
+        text += f"{name} of {base.table_name()}, "
+    return text.removesuffix(", ") + ".\n"
 
 
 @cache
 def commands() -> str:
     """Every command of `longeval` with its arguments and options."""
-    text = f"{_NOTE}# Commands\n\n`longeval COMMAND --help` prints the same.\n\n"
+    text = f"{_NOTE}# Commands\n\nAll commands of `longeval`, each with an example, its arguments "
+    text += "(in capitals) and its options. `longeval COMMAND --help` prints the same.\n\n"
     return text + "".join(_commands(get_command(app), "longeval")).rstrip() + "\n"
 
 
@@ -150,15 +183,26 @@ def _commands(group: Any, path: str) -> Iterator[str]:
 
 def _parameter(parameter: Any) -> str:
     is_option = any(name.startswith("-") for name in parameter.opts)
-    names = ", ".join(f"`{name}`" for name in parameter.opts)
+    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
     names = names if is_option else f"`{str(parameter.name).upper()}`"
     default = "required" if parameter.required else _default(parameter.default)
-    return _row(names, default, getattr(parameter, "help", None) or "")
+    return _row(names, default, f"{getattr(parameter, 'help', None) or ''}{_choices(parameter)}")
+
+
+def _choices(parameter: Any) -> str:
+    annotation = parameter.type_descriptor.annotation
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            *others, last = (f"`{member.value}`" for member in kind)
+            return f" Values: {', '.join(others)} or {last}."
+    return ""
 
 
 def _default(value: Any) -> str:
     if value is None or callable(value) or value in ((), []):
         return ""
+    if isinstance(value, bool):
+        return "on" if value else "off"
     return f"`{getattr(value, 'value', value)}`"
 
 
@@ -166,23 +210,25 @@ def measures() -> str:
     """Every family of measures."""
     text = f"{_NOTE}# Measures\n\n"
     text += (
-        "A name says everything: `nDCG@10`, `AP`, `P@10(rel=2)`, `ERR@20(max=4)`. `rel` is the "
-        "least grade that counts as relevant, `max` the highest grade.\n\n"
+        "The names of measures, for options such as `--measures` of `longeval evaluate`. A name "
+        "consists of a family, a cutoff `@k` and parameters: `nDCG@10`, `AP`, `P@10(rel=2)`, "
+        "`ERR@20(max=4)`. `rel` is the minimum grade that counts as relevant, `max` the highest "
+        "grade. [Evaluation over time](../evaluation.md) describes further measures.\n\n"
     )
-    head = ("family", "@k", "parameters", "source", "computed by")
+    head = ("family", "@k", "parameters", "source or definition", "computed by")
     text += _row(*head) + "|---|---|---|---|---|\n"
     for family in FAMILIES.values():
         given = ", ".join(f"`{name}={value}`" for name, value in family.parameters.items())
-        engine = "this program" if family.compute else "trec_eval (pytrec_eval)"
+        engine = "longeval-builder" if family.compute else "trec_eval (pytrec_eval)"
         text += _row(f"`{family.name}`", family.cutoff, given, family.source, engine)
-    others = ", ".join(f"`{alias}` is `{name}`" for alias, name in ALIASES.items())
-    return f"{text}\nOther names: {others}.\n"
+    others = ", ".join(f"`{alias}` for `{name}`" for alias, name in ALIASES.items())
+    return f"{text}\nAlso accepted: {others}.\n"
 
 
 def python() -> str:
     """Directives of mkdocstrings for every public name of the package."""
-    text = f"{_NOTE}# Python API\n\nThe main subcommands of `longeval` are functions of `builder`. "
-    text += "[A worked example](../notebook.md) shows them together.\n\n"
+    text = f"{_NOTE}# Python API\n\nThe package `builder` has the main commands of `longeval` as "
+    text += "functions. [In Python and notebooks](../notebook.md) shows an example.\n\n"
     functions = [name for name in builder.__all__ if name.islower() and name.isidentifier()]
     functions.remove("__version__")
     classes = [name for name in builder.__all__ if not name.islower()]

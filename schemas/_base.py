@@ -62,7 +62,8 @@ def doc_id_column(*, primary_key: bool = False) -> dy.String:
     return dy.String(
         primary_key=primary_key,
         regex=DOC_ID_PATTERN,
-        description="Document id, equal in all snapshots: d + first 16 hex digits of md5(URL key)",
+        description="Document id, equal in all snapshots: d + first 16 hex digits of "
+        "md5(canonical URL)",
     )
 
 

@@ -43,8 +43,8 @@ class DocumentsMap(TableSchema):
     loose_id = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,
-        description="Smallest doc_id of all documents whose URLs differ only in scheme, www or "
-        "trailing slash; null if there are no such documents",
+        description="Smallest doc_id of this document and those whose URLs differ from its URL "
+        "only in scheme, www or trailing slash; null if there are no such documents",
     )
     crawled = dy.List(
         dy.String(),
@@ -114,10 +114,10 @@ class DocumentChanges(TableSchema):
     to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     status = dy.String(
         regex=rf"^({'|'.join(DOCUMENT_STATUSES)})$",
-        description="updated: the tokens of title or text differ; returned: added, but an earlier "
+        description="updated: the words of title or text differ; returned: added, but an earlier "
         "snapshot contains it; removed: the later crawl lacks the page, or is unknown; "
-        "not_sampled, not_shown (by a selected query) or left_out (by a rule): only the later "
-        "crawl contains the page",
+        "not_sampled, not_shown (for a selected query), left_out (by a rule): why the later "
+        "snapshot lacks a page that the later crawl has",
     )
     text_changed = dy.Bool(
         nullable=True, description="Whether the raw texts differ, before normalization"
@@ -133,7 +133,8 @@ class DocumentChanges(TableSchema):
         nullable=True,
         min=0,
         max=1,
-        description="Jaccard coefficient of the 5-shingle sets; null unless `status` is `updated`",
+        description="Jaccard coefficient of the shingle sets of both versions; null unless "
+        "`status` is `updated`",
     )
     tokens_from = count_column("Number of tokens in the earlier snapshot", nullable=True)
     tokens_to = count_column("Number of tokens in the later snapshot", nullable=True)
@@ -145,8 +146,9 @@ class DocumentChanges(TableSchema):
     matched_by = dy.String(
         nullable=True,
         regex=rf"^({'|'.join(MATCHES)})$",
-        description="How a removed and an added document were matched. loose: the URLs differ only "
-        "in scheme, www or trailing slash; moved: the texts are near-identical; null if unmatched",
+        description="How a removed and an added document were matched as one page. loose: the "
+        "URLs differ only in scheme, www or trailing slash; moved: the texts are nearly "
+        "identical; null if unmatched",
     )
     matched_id = dy.String(
         nullable=True,
@@ -168,7 +170,10 @@ class QueryChanges(TableSchema):
     query_id = query_id_column(primary_key=True)
     from_snapshot = snapshot_column(primary_key=True, description="Earlier snapshot")
     to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
-    status = dy.String(regex=rf"^({'|'.join(QUERY_STATUSES)})$", description="new, gone or kept")
+    status = dy.String(
+        regex=rf"^({'|'.join(QUERY_STATUSES)})$",
+        description="new: only in the later snapshot; gone: only in the earlier one; kept: in both",
+    )
     impressions_from = count_column("Number of impressions in the earlier snapshot", nullable=True)
     impressions_to = count_column("Number of impressions in the later snapshot", nullable=True)
 

@@ -35,18 +35,20 @@ class ClickDiagnostics(TableSchema):
         regex=rf"^({'|'.join(CLICK_MEASURES)})$",
         description="Name of the diagnostic",
     )
-    rank = dy.UInt32(primary_key=True, description="1-based rank; 0 for all ranks together")
+    rank = dy.UInt32(primary_key=True, description="Rank, from 1; 0 for all ranks together")
     count = dy.UInt64(
-        description="Number of impressions, pairs or clicks with the property; for measures of the "
-        "click model, number of held-out clicks or impressions"
+        description="Number of impressions, pairs or clicks that the diagnostic counts. "
+        "`held_out_clicks`: clicks in held-out impressions; `*_log_likelihood`, `*_perplexity`: "
+        "held-out impressions"
     )
     total = dy.UInt64(
-        description="Number of impressions, pairs or clicks in total; for measures of the click "
-        "model, number of impressions sampled for training and testing"
+        description="Number of impressions, pairs or clicks of which `count` is a part. "
+        "`held_out_clicks`: held-out impressions; `*_log_likelihood`, `*_perplexity`: "
+        "impressions for training and testing together"
     )
     value = dy.Float64(
         nullable=True,
-        description="`held_out_clicks`: click rate predicted by the model; `*_perplexity`: "
+        description="`held_out_clicks`: click rate that the model predicts; `*_perplexity`: "
         "perplexity; `*_log_likelihood`: mean log-likelihood per impression; null for other "
         "diagnostics",
     )
@@ -62,18 +64,21 @@ class GradeCuts(TableSchema):
 
     grade = dy.UInt8(primary_key=True, min=1, max=2, description="Grade")
     cut = dy.Float64(min=0, description="Minimum score of the grade")
-    policy = dy.String(description="Grading policy that determined the grade threshold")
+    policy = dy.String(description="Grading policy (`qrels.policy`) that determined the cut")
 
 
 class GradeSensitivity(TableSchema):
     """Number of query-document pairs by published grade and by grade under alternative settings."""
 
     scenario = dy.String(
-        primary_key=True, regex=rf"^({'|'.join(SCENARIOS)})$", description="Grading settings"
+        primary_key=True,
+        regex=rf"^({'|'.join(SCENARIOS)})$",
+        description="Settings of the grading: those of the build, other cuts, or the other value "
+        "of `clicks.no_click`",
     )
     grade = dy.UInt8(primary_key=True, max=2, description="Published grade")
     other_grade = dy.Int8(
-        primary_key=True, min=-1, max=2, description="Grade in the scenario; -1 if unjudged"
+        primary_key=True, min=-1, max=2, description="Grade under these settings; -1 if unjudged"
     )
     pairs = dy.UInt64(min=1, description="Number of query-document pairs")
 

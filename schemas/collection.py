@@ -39,7 +39,7 @@ class Candidates(TableSchema):
     """Queries of the log that passed all selection rules: one row per query."""
 
     query = dy.UInt64(primary_key=True, description="Query key")
-    text = dy.String(min_length=1, description="Most frequent surface form")
+    text = dy.String(min_length=1, description="Query text, in its most frequent spelling")
     topics = dy.List(dy.String(), min_length=1, description="Ids of the matching topics, sorted")
     impressions = count_column("Number of impressions in the snapshot", minimum=1)
     users = count_column("Number of distinct users")
@@ -71,8 +71,7 @@ class Variants(TableSchema):
 
     query = dy.UInt64(primary_key=True, description="Query key of a candidate")
     representative = dy.UInt64(
-        description="Query key of the representative, which is published in place of the "
-        "candidate and to which its clicks are added"
+        description="Query key of the representative, the query that is published for the whole set"
     )
     variant_set = variant_set_column()
     text = dy.String(min_length=1, description="Text of the candidate")
@@ -80,13 +79,13 @@ class Variants(TableSchema):
         nullable=True,
         min=0,
         max=1,
-        description="Similarity to the signature of the variant set; null if not compared",
+        description="Similarity of the content words of candidate and set; null if not compared",
     )
     origin = dy.String(
         regex=r"^(itself|signature|edit|file|earlier)$",
-        description="Why the candidate is in the set. itself: it is the representative; signature: "
-        "equal signature; edit: similar signature; file: listed in a file; earlier: assigned in "
-        "an earlier snapshot",
+        description="Why the candidate is in the set. itself: it is the representative; "
+        "signature: same content words; edit: one word spelled differently; file: listed in a "
+        "file; earlier: assigned in an earlier snapshot",
     )
 
 
@@ -94,7 +93,7 @@ class JudgedQueries(TableSchema):
     """Queries of a snapshot with enough judged documents, before splits are assigned."""
 
     query_id = query_id_column(primary_key=True)
-    text = dy.String(min_length=1, description="Most frequent surface form")
+    text = dy.String(min_length=1, description="Query text, in its most frequent spelling")
     topics = dy.List(dy.String(), min_length=1, description="Ids of the matching topics, sorted")
     impressions = count_column("Number of impressions in the snapshot", minimum=1)
     users = count_column("Number of distinct users")
@@ -131,11 +130,12 @@ class Documents(TableSchema):
         nullable=True, description="Main text in English; null if translation is disabled"
     )
     language = dy.String(
-        nullable=True, description="ISO 639 code of the detected language; null if too short"
+        nullable=True,
+        description="ISO 639 code of the detected language; null if the text is too short to tell",
     )
     language_score = probability_column("Confidence of the detected language")
     shown = dy.Bool(description="Whether the document is in the results of a candidate query")
-    sampled = dy.Bool(description="Whether the document is in the random sample of the index")
+    sampled = dy.Bool(description="Whether the document is in the random sample of the crawl")
     tokens = count_column("Number of tokens in title and text")
     text_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="MD5 of the stored text")
     token_hash = dy.String(regex=r"^[0-9a-f]{32}$", description="MD5 of the lowercased tokens")
@@ -146,12 +146,13 @@ class Documents(TableSchema):
     duplicate_group = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,
-        description="First document of the group with equal text; null if the text is unique",
+        description="doc_id of the first document with the same text; null if the text is unique",
     )
     near_duplicate_group = dy.String(
         nullable=True,
         regex=DOC_ID_PATTERN,
-        description="First document of the group of near-duplicates; null if the document has none",
+        description="doc_id of the first document in the group of near duplicates; null if the "
+        "document has none",
     )
     language_hint = language_hint_column()
     published_at = published_at_column()
@@ -171,7 +172,7 @@ class Queries(TableSchema):
     """
 
     query_id = query_id_column(primary_key=True)
-    text = dy.String(min_length=1, description="Most frequent surface form")
+    text = dy.String(min_length=1, description="Query text, in its most frequent spelling")
     text_en = dy.String(
         nullable=True, description="Text in English; null if translation is disabled"
     )
@@ -194,7 +195,9 @@ class ClickEstimates(TableSchema):
 
     query = dy.UInt64(primary_key=True, description="Query key")
     doc = dy.UInt64(primary_key=True, description="Document key")
-    impressions = count_column("Number of impressions with the document; 0 if none is counted")
+    impressions = count_column(
+        "Number of impressions with the document that count (see `clicks.no_click`)"
+    )
     examinations = count_column(
         "Number of impressions with the document at or above the last click"
     )
@@ -204,7 +207,7 @@ class ClickEstimates(TableSchema):
     satisfaction = probability_column("Posterior mean of satisfaction; null if never examined")
     relevance = probability_column("attractiveness * satisfaction; null if never examined")
     other_examinations = count_column(
-        "Number of examinations under the alternative setting of `clicks.no_click`", nullable=True
+        "Number of examinations with the other value of `clicks.no_click`", nullable=True
     )
     attractiveness_alpha = pseudo_count_column(
         "Attractiveness prior: pseudo-count of clicks; the same in all rows"
@@ -244,11 +247,14 @@ class Qrels(TableSchema):
     last_clicks = count_column("Number of impressions with the last click on the document")
     source = dy.String(
         regex=r"^(click|manual|release)$",
-        description="Origin of the grade; `release` means imported, so that the origin is unknown",
+        description="Origin of the grade: click, manual, or release (imported; the release does "
+        "not state the origin)",
     )
     score_low = probability_column("Lower bound of the credible interval of the score")
     score_high = probability_column("Upper bound of the credible interval of the score")
-    stability = probability_column("Posterior probability that the true score has the same grade")
+    stability = probability_column(
+        "Posterior probability that the true score falls into `click_grade`"
+    )
     click_grade = dy.UInt8(
         nullable=True, max=max(GRADES), description="Grade derived from clicks; null if none"
     )
@@ -273,6 +279,7 @@ class Rejects(TableSchema):
         nullable=True, description="Line or record number, from 1; null if not applicable"
     )
     key = dy.String(
-        nullable=True, description="Key of the dropped row; null if it must not be disclosed"
+        nullable=True,
+        description="Key of the dropped row, such as a query id; null if it must not be disclosed",
     )
     rows = dy.UInt64(min=1, description="Number of dropped rows")

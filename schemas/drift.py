@@ -16,22 +16,26 @@ class WordCounts(TableSchema):
     n = dy.Int64(min=1, description="Number of occurrences in titles and texts of all documents")
     core = dy.Int64(
         min=0,
-        description="Number of occurrences in documents that all earlier snapshots also contain",
+        description="Number of occurrences in the documents that every earlier snapshot "
+        "contains, too",
     )
 
 
 class LostWords(TableSchema):
-    """Word frequencies in documents missing from a snapshot but present in all earlier ones."""
+    """Word frequencies in documents that all earlier snapshots contain but the next one lacks."""
 
     order: ClassVar[tuple[str, ...]] = ("snapshot", "token")
 
     token = dy.String(primary_key=True, min_length=1, description="Lowercased word")
     n = dy.Int64(
         min=1,
-        description="Number of occurrences in documents that are in every earlier snapshot but "
-        "not in the later one",
+        description="Number of occurrences in `snapshot`, in the documents that every earlier "
+        "snapshot contains but the later one of the pair does not",
     )
-    snapshot = snapshot_column(primary_key=True, description="Snapshot whose documents are counted")
+    snapshot = snapshot_column(
+        primary_key=True,
+        description="Earlier snapshot whose versions of these documents are counted",
+    )
 
 
 class PairDrift(TableSchema):
@@ -42,6 +46,9 @@ class PairDrift(TableSchema):
     from_snapshot = snapshot_column(primary_key=True, description="Earlier snapshot")
     to_snapshot = snapshot_column(primary_key=True, description="Later snapshot")
     part = dy.String(
-        primary_key=True, regex=rf"^({'|'.join(PARTS)})$", description="What was measured"
+        primary_key=True,
+        regex=rf"^({'|'.join(PARTS)})$",
+        description="Part of the collection that was measured, or `checks` for construction "
+        "changes",
     )
     content = dy.String(min_length=2, description="Measures, as a JSON object")

@@ -6,7 +6,7 @@ from schemas._base import TableSchema, language_hint_column, modified_at_column,
 
 
 class Impressions(TableSchema):
-    """Impressions of a log, without times; keys replace queries, documents and users."""
+    """Impressions of a log, without times. Keys replace query texts, URLs and user ids."""
 
     impression = dy.UInt64(primary_key=True, description="Number of the impression, in log order")
     user = dy.UInt64(
@@ -15,16 +15,18 @@ class Impressions(TableSchema):
         "log; null if the log has no user",
     )
     query = dy.UInt64(description="Query key: first 64 bits of md5(folded text)")
-    surface = dy.UInt64(description="Surface key: first 64 bits of md5(text as typed)")
+    surface = dy.UInt64(description="Key of the text as typed: first 64 bits of its MD5")
     results = dy.List(dy.UInt64(), min_length=1, description="Document keys in rank order")
-    clicks = dy.List(dy.UInt16(min=1), description="1-based ranks in click order")
+    clicks = dy.List(
+        dy.UInt16(min=1), description="Ranks of the clicked results, from 1, in click order"
+    )
 
 
 class LogQueries(TableSchema):
     """Query texts of a log, as users typed them: one row per distinct text."""
 
     surface = dy.UInt64(
-        primary_key=True, description="Surface key: first 64 bits of md5(text as typed)"
+        primary_key=True, description="Key of the text as typed: first 64 bits of its MD5"
     )
     query = dy.UInt64(description="Query key: first 64 bits of md5(folded text)")
     text = dy.String(min_length=1, description="Query as typed, without surrounding whitespace")
@@ -34,13 +36,17 @@ class LogQueries(TableSchema):
 class LogUrls(TableSchema):
     """Documents shown in a log: one row per canonical URL."""
 
-    doc = dy.UInt64(primary_key=True, description="Document key: first 64 bits of md5(URL key)")
+    doc = dy.UInt64(
+        primary_key=True, description="Document key: first 64 bits of md5(canonical URL)"
+    )
     url_key = dy.String(min_length=1, description="Canonical URL")
-    url = dy.String(min_length=1, description="First URL in sort order with this canonical form")
+    url = dy.String(
+        min_length=1, description="Alphabetically first URL of the log that has this canonical form"
+    )
 
 
 class Fetches(TableSchema):
-    """Titles and texts of all fetches of a crawl, including superseded ones, in input order."""
+    """Titles and texts of all fetches of a crawl, including those that a later fetch replaces."""
 
     number = dy.UInt64(primary_key=True, description="Number of the fetch, in input order")
     title = dy.String(description="Title of the page; empty if it has none")
@@ -52,7 +58,9 @@ class Fetches(TableSchema):
 class Pages(TableSchema):
     """Pages of a crawl: the last fetch of every canonical URL in the interval of the snapshot."""
 
-    doc = dy.UInt64(primary_key=True, description="Document key: first 64 bits of md5(URL key)")
+    doc = dy.UInt64(
+        primary_key=True, description="Document key: first 64 bits of md5(canonical URL)"
+    )
     number = dy.UInt64(description="Number of the fetch in the table `fetches`")
     url = dy.String(min_length=1, description="URL as fetched")
     url_key = dy.String(min_length=1, description="Canonical URL, which identifies the document")

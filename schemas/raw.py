@@ -8,15 +8,20 @@ from schemas._base import TableSchema
 
 
 class RawImpressions(TableSchema):
-    """Raw query log: one row per impression, i.e. per result page shown to a user."""
+    """Raw query log: one row per impression, that is, per result page shown to a user."""
 
     order: ClassVar[tuple[str, ...]] = ("time", "user", "query")
 
-    time = dy.Int64(description="Time of the impression in Unix seconds (in JSON also ISO 8601)")
+    time = dy.Int64(
+        description="Time of the impression in Unix seconds; JSON Lines files may "
+        "have ISO 8601 instead"
+    )
     user = dy.String(nullable=True, description="Opaque user or session identifier")
     query = dy.String(min_length=1, description="Query as typed")
     results = dy.List(dy.String(), min_length=1, description="Result URLs in rank order")
-    clicks = dy.List(dy.UInt16(min=1), description="1-based ranks in click order")
+    clicks = dy.List(
+        dy.UInt16(min=1), description="Ranks of the clicked results, from 1, in click order"
+    )
 
 
 class RawPages(TableSchema):

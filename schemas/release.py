@@ -60,13 +60,14 @@ class ReleaseIds(TableSchema):
     id = dy.String(primary_key=True, min_length=1, description="Id in the release")
     key = dy.String(
         regex=r"^[dq][0-9a-f]{16}$",
-        description="Id used in the id maps, change tables and drift tables; derived from the text "
-        "or URL, and unique within the snapshot",
+        description="Aligned id, used in the id maps, change tables and drift tables; derived "
+        "from the text or URL, and unique within the snapshot",
     )
     text_key = dy.String(
         nullable=True,
         regex=QUERY_ID_PATTERN,
-        description="Key of the folded text, equal for queries with equal text; null for documents",
+        description="Query id derived from the folded text alone, so that queries with equal "
+        "text share it; null for documents",
     )
 
 

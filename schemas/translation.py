@@ -67,7 +67,9 @@ class Sentences(TableSchema):
         min_length=1, description="French sentence, with whitespace collapsed and no list markers"
     )
     en = dy.String(description="English sentence; empty if dropped")
-    flags = _quality_flags_column("Flags of the sentence, in the order of `SENTENCE_FLAGS`")
+    flags = _quality_flags_column(
+        "Flags of the sentence, such as `truncated` (see French to English in the manual)"
+    )
 
 
 class Translations(TableSchema):
@@ -78,14 +80,12 @@ class Translations(TableSchema):
     )
     sentences = count_column("Number of sentences in all fields")
     translated = count_column("Number of translated sentences")
-    copied = count_column("Number of sentences copied because they are untranslatable or English")
+    copied = count_column("Number of sentences copied because they have no words or are English")
     source_kept = count_column(
         "Number of sentences kept in French because their translation failed"
     )
     dropped = count_column("Number of sentences without any English text")
-    flags = _quality_flags_column(
-        "Distinct flags of the sentences, in the order of `SENTENCE_FLAGS`"
-    )
+    flags = _quality_flags_column("Flags that any of the sentences has")
 
 
 class QueryCollisions(TableSchema):

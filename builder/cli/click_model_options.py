@@ -64,7 +64,10 @@ Prior = Annotated[
     typer.Option(help="Prior on the estimates: fitted to the log, or a fixed beta prior."),
 ]
 PriorAlpha = Annotated[float, typer.Option(help="Number of pseudo-clicks, for --prior beta.")]
-PriorBeta = Annotated[float, typer.Option(help="Number of pseudo-skips, for --prior beta.")]
+PriorBeta = Annotated[
+    float,
+    typer.Option(help="Number of pseudo-skips (examinations without a click), for --prior beta."),
+]
 LastClick = Annotated[
     LastClickRule,
     typer.Option(

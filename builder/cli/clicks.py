@@ -54,7 +54,9 @@ clicks = typer.Typer(
 def run_click_model(
     log: LogFile,
     out: Annotated[Path, typer.Option(help="Output file (.parquet or .tsv).")],
-    model: Annotated[str, typer.Option(help="Name of the click model.")] = "sdbn",
+    model: Annotated[
+        str, typer.Option(help="Name of the click model, as for `clicks.model` in a definition.")
+    ] = "sdbn",
     no_click: NoClick = NoClickRule.ALL_EXAMINED,
     prior: Prior = PriorKind.EMPIRICAL_BAYES,
     prior_alpha: PriorAlpha = 1.0,

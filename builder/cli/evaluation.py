@@ -38,7 +38,13 @@ def evaluate(
     collection: CollectionFolder,
     runs: ScoredRuns,
     pivot: Pivot = None,
-    measures: Measures = None,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measures such as P@10; repeatable or comma-separated. Default: nDCG, nDCG@10, "
+            "P@10, AP, bpref, RR and ERR@20."
+        ),
+    ] = None,
     depth: EvaluationDepth = 1000,
     pairs: Annotated[
         str,
@@ -152,9 +158,9 @@ def attribute(
     earlier_statistics: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Runs of the same systems, ranked with the collection statistics of the preceding "
-            "snapshot; they split the residual into the effects of collection statistics and of "
-            "the system. See `longeval baseline --earlier-statistics`."
+            help="Runs of the same systems, ranked with the collection statistics of the "
+            "preceding snapshot (see `longeval baseline --earlier-statistics`). With them, the "
+            "remainder of a change is divided between collection statistics and system."
         ),
     ] = None,
     format: Format = OutputFormat.TEXT,  # noqa: A002 - name of the option

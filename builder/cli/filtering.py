@@ -38,7 +38,10 @@ UnjudgedRule = Annotated[
 Average = Annotated[
     str, typer.Option(help="Average over targets: macro (mean of scores) or micro (sum of counts).")
 ]
-Zeta = Annotated[float, typer.Option(help="Number of false positives that halves aptness.")]
+Zeta = Annotated[
+    float,
+    typer.Option(help="Parameter zeta of aptness: the number of false positives that halves it."),
+]
 CutoffRule = Annotated[
     str,
     typer.Option(

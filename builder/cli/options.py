@@ -33,30 +33,34 @@ class OutputFormat(StrEnum):
 
 
 CollectionFolder = Annotated[
-    Path, typer.Argument(help="Version folder of a collection, or a folder that contains it.")
+    Path,
+    typer.Argument(
+        help="Version folder of a collection, such as mine/1.0.0, or the folder that contains it."
+    ),
 ]
 RunPaths = Annotated[
     list[Path],
     typer.Argument(
-        help="TREC run files, or folders or zip files of runs; the file or folder name must "
+        help="TREC run files, or folders or zip files of them; the file or folder name must "
         "contain the snapshot name."
     ),
 ]
 ScoredRuns = Annotated[
     list[Path],
     typer.Argument(
-        help="TREC runs, folders or zip files of runs, or score tables (`trec_eval -q`, CSV); "
-        "the file or folder name must contain the snapshot name."
+        help="TREC run files, folders or zip files of them, or score tables (`trec_eval -q`, "
+        "CSV); the file or folder name must contain the snapshot name."
     ),
 ]
 Measures = Annotated[
     list[str] | None,
-    typer.Option(help="Measures such as nDCG@10; repeatable or comma-separated."),
+    typer.Option(help="Measures such as P@10; repeatable or comma-separated. Default: nDCG@10."),
 ]
 Splits = Annotated[
     list[str] | None,
     typer.Option(
-        "--split", help="Evaluate only queries of this split; repeatable or comma-separated."
+        "--split",
+        help="Evaluate only queries of this split, such as test; repeatable or comma-separated.",
     ),
 ]
 EvaluationDepth = Annotated[
@@ -74,7 +78,9 @@ Memory = Annotated[str, typer.Option(help="Memory limit, such as 4GiB.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings and errors.")]
 DefinitionFile = Annotated[
     Path | None,
-    typer.Option("--definition", help="Definition file (TOML) that describes the input format."),
+    typer.Option(
+        "--definition", help="TOML file with the section that describes the input format."
+    ),
 ]
 Threads = Annotated[
     int | None,

@@ -103,8 +103,8 @@ def import_(
         bool,
         typer.Option(
             "--allow-empty",
-            help="Publish even if a snapshot has no queries, or no valid row in its files of "
-            "queries, judgements or documents.",
+            help="Publish even if a snapshot has no queries, or if its files of queries, "
+            "judgements or documents have no valid row.",
         ),
     ] = False,
     explain: Annotated[

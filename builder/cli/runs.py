@@ -51,8 +51,8 @@ def boost(
         float,
         typer.Option(
             min=0,
-            help="Weight of the mean grade of a document in earlier snapshots; the weighted grade "
-            "is added to the score, which is scaled to 0-1 per query.",
+            help="Factor of a document's mean grade in earlier snapshots. The product is added "
+            "to the score of the run, which is scaled to 0-1 per query.",
         ),
     ] = 1.0,
     tag: Tag = "boost",
@@ -77,7 +77,11 @@ def fuse(
     out: OutputRun,
     k: Annotated[
         int,
-        typer.Option(min=0, help="Rank constant of RRF; larger values favor top ranks less."),
+        typer.Option(
+            min=0,
+            help="Constant k in the RRF score 1 / (k + rank); the larger, the "
+            "less top ranks count.",
+        ),
     ] = 60,
     depth: RunDepth = 1000,
     tag: Tag = "rrf",

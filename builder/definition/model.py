@@ -42,17 +42,17 @@ class CollectionDefinition(Section):
         "default: `fr`, plus `en` if `translate.model` is set",
     )
     topics: str = Field(
-        description="Path of the topic table, relative to this file: a TSV file with the column "
-        "`label` and optionally `topic_id`, `aliases` (separated by `|`), `language`, `source`"
+        description="Path of the topic table, a TSV file with the column `label` and optionally "
+        "`topic_id`, `aliases` (separated by `|`), `language`, `source`"
     )
     train: tuple[str, ...] = Field(
         default=(), description="Names of the training snapshots; default: the first snapshot"
     )
     licence: str = Field(
-        default="not stated", description="License of the data, shown on the dataset card"
+        default="not stated", description="License of the data; shown on the dataset card"
     )
     citation: str = Field(
-        default="", description="How to cite the collection, shown on the dataset card"
+        default="", description="How to cite the collection; shown on the dataset card"
     )
     url: str = Field(
         default="", description="URL where the collection is published, used in `croissant.json`"
@@ -112,8 +112,8 @@ class SnapshotDefinition(Section):
 
     overrides: SnapshotOverrides | None = Field(
         default=None,
-        description="Keys of `[log]` and `[crawl]` to override for this snapshot, given in "
-        "`[snapshots.overrides.log]` and `[snapshots.overrides.crawl]`",
+        description="Keys of `[log]` and `[crawl]` with other values for this snapshot only, in "
+        "the sections `[snapshots.overrides.log]` and `[snapshots.overrides.crawl]`",
     )
 
     @field_validator("start", "end", mode="before")

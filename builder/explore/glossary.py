@@ -1,28 +1,27 @@
 """Definitions of the terms used in the explorer, for its glossary page and for the manual."""
 
 TERMS: dict[str, str] = {
-    "aligned id": "An id that identifies the same query or page in every snapshot. Collections "
-    "built from logs and crawls use only aligned ids; the files of an imported release keep its "
-    "own ids, but the explorer shows aligned ids.",
-    "attribution": "How much of the change in a system's score is due to changed documents, "
-    "changed queries and changed judgements; the remainder is due to the system itself and its "
-    "index statistics.",
+    "aligned id": "An id that is the same for a query or page in every snapshot. Collections "
+    "built from logs and crawls use only aligned ids. An imported release keeps its own ids in "
+    "its files, but the explorer shows aligned ids.",
+    "attribution": "Division of a change in a system's score into the effects of changed "
+    "documents, queries and judgements. The remainder is due to the system itself and its "
+    "collection statistics.",
     "click": "A result that a user opened. A page clicked twice in one impression counts once.",
-    "core query": "A query that every snapshot lists.",
-    "credible interval": "The range in which, given the clicks, the score behind a grade lies with "
-    "the probability set by the parameter qrels.credibility (90 % by default). A wide interval "
-    "means few examinations.",
-    "degree of change": "What share of an updated page's words changed: cosmetic (almost none), "
-    "edited, or rewritten (most).",
+    "core query": "A query that is listed in every snapshot.",
+    "credible interval": "Range that contains the true score behind a grade with the probability "
+    "qrels.credibility (90 % by default), given the clicks. A wide range means few examinations.",
+    "degree of change": "How much of the text of an updated page changed: cosmetic (almost "
+    "nothing), edited, or rewritten (most of it).",
     "Dice": "Dice coefficient of the word sets of two versions: 1 if all words are the same, 0 if "
     "no words are in common.",
     "examination": "An impression in which the user examined the result, according to the click "
-    "model: the result was ranked at or above the last click.",
+    "model. By default, users examine every result down to the last click.",
     "grade": "0 not relevant, 1 relevant, 2 highly relevant.",
     "grade flip": "A query-page pair whose grade differs between two consecutive snapshots.",
     "held out": "A query of a training snapshot that is reserved for testing.",
-    "impression": "One display of a result page. Impressions of a query count how often it was "
-    "issued; impressions of a judged pair count how often the page was among the results.",
+    "impression": "One display of a result page. The impressions of a query are the times it was "
+    "issued; those of a query-page pair are the times the page was among its results.",
     "judged": "A query with at least one grade, or a query-page pair with a grade.",
     "listed": "A query in the query file of a snapshot. Releases may contain judgements for "
     "queries that they do not list.",
@@ -35,10 +34,10 @@ TERMS: dict[str, str] = {
     "reject": "A row of the raw data or of a table that a stage dropped, with the reason.",
     "sampled": "The page is in the random sample of the crawl, which is independent of what "
     "users saw. Every snapshot samples by the same hash function.",
-    "score of a judgement": "The probability of relevance, estimated from clicks, which "
-    "determines the grade.",
+    "score of a judgement": "Probability of relevance, estimated from clicks. It determines the "
+    "grade.",
     "seen": "A query of a later snapshot that was in the training data, itself or as a variant.",
-    "shown": "The page was among the results of a query of the snapshot.",
+    "shown": "The page was among the results of a selected query of the snapshot.",
     "snapshot": "The state of the collection in one period, such as 2022-06.",
     "source of a grade": "click: derived from clicks; manual: assigned by an assessor; release: "
     "imported from a release, which does not state the origin.",

@@ -37,7 +37,8 @@ class ClickParameters(Section):
     model: str = Field(
         default="sdbn",
         description="Click model: sdbn (simplified dynamic Bayesian network, Chapelle & Zhang "
-        "2009), another model of `longeval clicks`, or the name of a plug-in",
+        "2009), dbn, dcm, ccm, ubm, cascade, pbm, global-ctr, document-ctr, dbn-pyclick, "
+        "ccm-pyclick, or the name of a plug-in",
     )
     iterations: Positive = Field(
         default=50,
@@ -60,9 +61,9 @@ class ClickParameters(Section):
     )
     pages: Literal["separate", "joined"] = Field(
         default="separate",
-        description="Treatment of further result pages. separate: each page is a separate result "
-        "list; joined: the next impression of the same user and query with other results "
-        "continues the result list",
+        description="Treatment of the second and later result pages of a search. separate: each "
+        "is a result list of its own; joined: the next impression of the same user and query "
+        "with other results continues the list",
     )
     prior: Literal["empirical_bayes", "beta"] = Field(
         default="empirical_bayes",
@@ -79,7 +80,7 @@ class ClickParameters(Section):
         default=1.0,
         gt=0,
         allow_inf_nan=False,
-        description="Number of pseudo-skips if `prior` is beta",
+        description="Number of pseudo-skips (examinations without a click) if `prior` is beta",
     )
 
     @field_validator("model")
@@ -111,13 +112,14 @@ class QrelParameters(Section):
 
     score: Literal["attractiveness", "relevance"] = Field(
         default="attractiveness",
-        description="Score to grade: attractiveness, or relevance (attractiveness * satisfaction)",
+        description="Score that determines the grade: attractiveness, or relevance "
+        "(attractiveness * satisfaction)",
     )
     policy: Literal["fixed", "target_shares", "credible"] = Field(
         default="fixed",
-        description="fixed: grade by `cuts`; target_shares: choose cuts that yield `shares` on the "
-        "first snapshot and reuse these cuts for later snapshots; credible: grade by `cuts`, but "
-        "assign grade 2 only with posterior probability of at least `credibility`",
+        description="How scores become grades. fixed: by `cuts`; target_shares: by the cuts that "
+        "yield `shares` on the first snapshot, which later snapshots reuse; credible: by `cuts`, "
+        "but grade 2 needs a posterior probability of at least `credibility`",
     )
     cuts: tuple[float, float] = Field(
         default=(0.15, 0.4), description="Minimum scores of grade 1 and of grade 2"
@@ -127,21 +129,26 @@ class QrelParameters(Section):
         | tuple[float, float, float]
     ) = Field(
         default="longeval-2023-train",
-        description="Shares of the grades 0, 1 and 2 if `policy` is target_shares, or the name of "
-        "a release whose shares are used",
+        description="Shares of the grades 0, 1 and 2 if `policy` is target_shares, such as [0.7, "
+        "0.2, 0.1], or a release with these shares: longeval-2023-train, longeval-2024-train or "
+        "longeval-2025-2022-06",
     )
     credibility: float = Field(
         default=0.9,
         gt=0.5,
         lt=1,
-        description="Probability mass of the published credible intervals, and minimum posterior "
-        "probability of grade 2 if `policy` is credible",
+        description="Probability that a published credible interval contains the true score; if "
+        "`policy` is credible, also the minimum posterior probability of grade 2",
     )
     min_examinations: Positive = Field(
-        default=3, description="Minimum number of examinations of a graded pair"
+        default=3,
+        description="Minimum number of examinations of a query-document pair; pairs "
+        "with fewer get no grade from clicks",
     )
     min_judged: Positive = Field(
-        default=3, description="Minimum number of judged documents of a query"
+        default=3,
+        description="Minimum number of judged documents of a query; queries with "
+        "fewer are left out",
     )
     manual: Literal["wins", "fills_gaps"] = Field(
         default="wins",

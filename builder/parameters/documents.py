@@ -11,19 +11,23 @@ from builder.parameters.section import Positive, Section, Share
 class PageFields(Section):
     """Section `[crawl.fields]`: names of a page's fields in the crawl; `a.b` is a nested field."""
 
-    url: str = Field(default="url", description="Field with the URL of the page")
+    url: str = Field(
+        default="url",
+        description="Field with the URL of the page; in all fields, "
+        "`a.b` is field `b` of object `a`",
+    )
     time: str | tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Field with the time of the fetch, or several fields of which the first "
-        "non-null one is used; default: timestamp, last_updated_at, created_at",
+        description="Field with the time of the fetch, or a list of fields, of which the first "
+        "that is not null is used; default: timestamp, last_updated_at, created_at",
     )
     title: str = Field(default="title", description="Field with the title of the page; optional")
     text: str | tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="Field with the text of the page, or several fields of which the first "
-        "non-null one is used; default: text, content",
+        description="Field with the text of the page, or a list of fields, of which the first "
+        "that is not null is used; default: text, content",
     )
 
 
@@ -35,7 +39,8 @@ class CrawlParameters(RawDataParameters):
 
     format: Literal["auto", "jsonl", "parquet", "warc", "csv", "tsv"] = Field(
         default="auto",
-        description="File format; auto: detected from the first bytes of each file",
+        description="File format: jsonl, parquet, warc, csv or tsv; auto: detected from the "
+        "first bytes of each file",
     )
     fields: PageFields = PageFields()
 
@@ -70,10 +75,11 @@ class DocumentParameters(Section):
 
     sample_share: Share = Field(
         default=0.2,
-        description="Fraction of the crawled pages to sample, by a keyed hash of the document id",
+        description="Fraction of the crawled pages that are sampled, and so enter the collection "
+        "even if no user saw them; a keyed hash of the document id selects them",
     )
     sample_seed: str = Field(
-        default="longeval-builder", description="Key of the keyed hash that samples pages"
+        default="longeval-builder", description="Key of the hash that samples pages"
     )
     deny: tuple[str, ...] = Field(
         default=(), description="Files with hosts and URLs whose pages are excluded"
@@ -90,35 +96,41 @@ class DocumentParameters(Section):
     )
     near_duplicates: Literal["off", "keep", "keep_first", "drop"] = Field(
         default="keep",
-        description="Treatment of pages with near-duplicate texts. off: do not detect them; other "
-        "values as for `duplicates`",
+        description="Treatment of pages with nearly equal texts. off: do not detect them; keep, "
+        "keep_first, drop: as for `duplicates`",
     )
     near_threshold: float = Field(
         default=0.9,
         ge=0.5,
         le=1,
-        description="Minimum Jaccard coefficient between the sets of 5-token shingles of two texts "
-        "that count as near-duplicates",
+        description="Two texts are near duplicates if the Jaccard coefficient of their sets of "
+        "shingles (five consecutive words) is at least this",
     )
 
 
 class ChangeParameters(Section):
     """Section `[changes]`: how changes in documents between snapshots are classified."""
 
-    shingle: int = Field(default=5, ge=1, le=100, description="Number of words per shingle")
+    shingle: int = Field(
+        default=5,
+        ge=1,
+        le=100,
+        description="Number of words per shingle. The Jaccard coefficients below compare the "
+        "sets of shingles of two texts",
+    )
     cosmetic: Share = Field(
-        default=0.9, description="Minimum shingle Jaccard coefficient of a cosmetic change"
+        default=0.9, description="A change is cosmetic if the Jaccard coefficient is at least this"
     )
     rewritten: Share = Field(
-        default=0.3, description="Shingle Jaccard coefficient below which a change is a rewrite"
+        default=0.3, description="A change is a rewrite if the Jaccard coefficient is below this"
     )
     moved: Share = Field(
         default=0.9,
-        description="Minimum shingle Jaccard coefficient at which a removed and an added page are "
-        "treated as one page that moved",
+        description="A removed and an added page are one page that moved if the Jaccard "
+        "coefficient is at least this",
     )
     moved_tokens: Positive = Field(
-        default=20, description="Minimum number of tokens of a page that is treated as moved"
+        default=20, description="Minimum number of words of a page that can count as moved"
     )
 
     @model_validator(mode="after")

@@ -24,18 +24,22 @@ LOG_READERS = {
 class LogFields(Section):
     """Section `[log.fields]`: field names of an impression; `a.b` is field `b` of object `a`."""
 
-    time: str = Field(default="time", description="Field with the time of the impression")
+    time: str = Field(
+        default="time",
+        description="Field with the time of the impression; in all "
+        "fields, `a.b` is field `b` of object `a`",
+    )
     user: str = Field(default="user", description="Field with the user or session identifier")
     query: str = Field(default="query", description="Field with the query text as typed")
     results: str = Field(
         default="results",
-        description="Field with the results: a list of URLs in rank order, or of objects with url, "
-        "rank and clicked",
+        description="Field with the results: a list of URLs in rank order, or a list of objects "
+        "with the fields url, rank and clicked",
     )
     clicks: str = Field(
         default="clicks",
-        description="Field with the clicks: a list of ranks, of URLs, of objects with rank or url, "
-        "or of lists whose first element is a rank or URL; see `click_form`",
+        description="Field with the list of clicks. Its elements are ranks, URLs, objects with "
+        "the field rank or url, or lists that begin with a rank or URL; see `log.click_form`",
     )
     url: str = Field(
         default="url",
@@ -44,8 +48,8 @@ class LogFields(Section):
     )
     rank: str = Field(
         default="rank",
-        description="Field with the rank of a result; without this field, results must be in rank "
-        "order",
+        description="Field with the rank of a result; if the log has no such field, its results "
+        "must be in rank order",
     )
     clicked: str = Field(
         default="clicked", description="Field that is 1 or true if the result was clicked"
@@ -77,7 +81,8 @@ class LogParameters(RawDataParameters):
     format: str = Field(
         default="auto",
         description="File format: jsonl, parquet, csv, tsv, yandex, yandex-2014, sogou, pyclick, "
-        "or the name of a plug-in; auto: one of the first six, detected from the first bytes",
+        "or the name of a plug-in. auto: detected from the first bytes of each file; cannot "
+        "detect sogou, pyclick and plug-ins",
     )
     fields: LogFields = LogFields()
     click_form: Literal["ranks", "ids", "flags", "rows"] = Field(
@@ -88,13 +93,14 @@ class LogParameters(RawDataParameters):
     )
     encoding: str = Field(
         default="auto",
-        description="Text encoding, such as windows-1252 or gb18030; auto: UTF-8, or detected if "
-        "most lines with non-ASCII characters are not valid UTF-8",
+        description="Text encoding, such as windows-1252 or gb18030. auto: UTF-8, unless most "
+        "lines with non-ASCII characters are not valid UTF-8; the encoding is then detected",
     )
     undated: Literal["reject", "start"] = Field(
         default="reject",
         description="Treatment of impressions without a time. reject: reject them; start: date "
-        "them at the start of the snapshot, which disables rules that need times",
+        "them at the start of the snapshot, and do not apply `repeats` and `bot_rate`, which "
+        "need times",
     )
     empty: Literal["refuse", "allow"] = Field(
         default="refuse",
@@ -127,8 +133,8 @@ class LogParameters(RawDataParameters):
     )
     bots: Literal["drop", "keep"] = Field(
         default="drop",
-        description="Whether to drop or keep impressions of users classified as bots by `bot_rate` "
-        "or `bot_alike`",
+        description="Whether to drop or keep impressions of users that `bot_rate` or `bot_alike` "
+        "classifies as bots",
     )
     bot_rate: Positive = Field(
         default=200,

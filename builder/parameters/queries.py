@@ -18,8 +18,8 @@ class SelectionParameters(Section):
     )
     min_users: Positive = Field(
         default=5,
-        description="k of k-anonymity: minimum number of distinct users of a query and of its "
-        "published text",
+        description="Minimum number of distinct users of a query (the k of k-anonymity). The "
+        "spelling in which it is published needs as many users",
     )
     min_impressions: Positive = Field(
         default=5, description="Minimum number of impressions of a query"
@@ -44,7 +44,7 @@ class SelectionParameters(Section):
     )
     navigational_clicks: Positive = Field(
         default=20,
-        description="Minimum number of clicks of a query to which `navigational_share` applies",
+        description="`navigational_share` applies only to queries with at least this many clicks",
     )
     stop_lists: tuple[str, ...] = Field(
         default=(),
@@ -68,30 +68,36 @@ class VerdictFilter(Section):
     name: str = Field(
         pattern=LABEL_PATTERN, description="Name of the filter, used in reject reasons"
     )
-    kind: Literal["query", "user", "document"] = Field(description="What the filter excludes")
+    kind: Literal["query", "user", "document"] = Field(
+        description="What the filter excludes: query, user or document"
+    )
     label: str = Field(
-        pattern=LABEL_PATTERN, description="Label of the verdicts, such as adult or bot"
+        pattern=LABEL_PATTERN, description="Label that is excluded, such as adult or bot"
     )
     min_score: Share = Field(
-        default=0.5, description="Minimum score of the verdicts to which the filter applies"
+        default=0.5, description="Minimum score of a label for the filter to apply"
     )
     source: str | None = Field(
         default=None,
-        description="Source of the verdicts: a value of the column `source` of the files, or a "
-        "plug-in; default: any source",
+        description="Only labels of this source: a value of the column `source` of the files, or "
+        "a plug-in; default: any source",
     )
 
 
 class VerdictFilterParameters(Section):
-    """Section `[verdicts]`: verdicts (labels) of queries, users and documents."""
+    """Section `[verdicts]`: labels of queries, users and documents, and filters that use them."""
 
-    files: tuple[str, ...] = Field(default=(), description="TSV files with verdicts")
+    files: tuple[str, ...] = Field(
+        default=(), description="TSV files with the header kind, key, label, score, source, version"
+    )
     plugins: tuple[str, ...] = Field(
         default=(),
-        description="Names of installed plug-ins (entry points longeval_builder.verdicts)",
+        description="Names of installed plug-ins that assign labels (entry points "
+        "longeval_builder.verdicts)",
     )
     filters: tuple[VerdictFilter, ...] = Field(
-        default=(), description="Filters, in order of application"
+        default=(),
+        description="One section `[[verdicts.filters]]` per filter, applied in this order",
     )
 
     @model_validator(mode="after")
@@ -115,7 +121,8 @@ class VariantParameters(Section):
         default=0.8,
         ge=0.5,
         le=1,
-        description="Minimum edit similarity of two spellings of the same word",
+        description="Minimum similarity of two spellings of one word: 1 - edit distance / length "
+        "of the longer word",
     )
     files: tuple[str, ...] = Field(
         default=(),
@@ -123,9 +130,9 @@ class VariantParameters(Section):
     )
     merge: Literal["clicks", "labels", "none"] = Field(
         default="clicks",
-        description="How variant sets are merged. clicks: add all clicks to the representative; "
-        "labels: grade every query and merge the grades as LongEval did ({1, 2} -> 1, {0, >0} -> "
-        "dropped); none: publish every query",
+        description="How a variant set is published. clicks: as one query, with the clicks of "
+        "all; labels: as one query, with the grades of all, merged as in LongEval (1 and 2 give "
+        "1; 0 and a higher grade drop the pair); none: every query separately",
     )
 
 
@@ -134,12 +141,12 @@ class SplitParameters(Section):
 
     heldout_share: Share = Field(
         default=0.2,
-        description="Fraction of the queries of training snapshots to hold out, by a keyed hash "
-        "of the query id",
+        description="Fraction of the queries of training snapshots that are held out; a keyed "
+        "hash of the query id selects them",
     )
     seed: str = Field(
         default="longeval-builder",
-        description="Key of the keyed hash that assigns queries to splits",
+        description="Key of the hash that assigns queries to splits",
     )
     near: Literal["together", "listed"] = Field(
         default="together",

@@ -18,8 +18,9 @@ class RawDataParameters(TimeParameters):
 
     address: str | None = Field(
         default=None,
-        description="URL template for input with document ids instead of URLs, such as "
-        "https://example.org/works/{id}; default: the input contains URLs",
+        description="Template that turns document ids into URLs, such as "
+        "https://example.org/works/{id}; for input that has ids instead of URLs. Default: the "
+        "input contains URLs",
     )
 
     scheme: Literal["https", "http"] | None = Field(

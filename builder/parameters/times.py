@@ -23,8 +23,9 @@ class TimeParameters(Section):
     )
     time_format: str | None = Field(
         default=None,
-        description="strptime format of times given as text or numbers, such as %d/%m/%Y %H:%M:%S "
-        "or, for 20220603, %Y%m%d; default: ISO 8601, or a number of seconds",
+        description="Format of times, in the notation of strptime: %d/%m/%Y %H:%M:%S for text "
+        "such as 03/06/2022 14:05:00, %Y%m%d for numbers such as 20220603; default: ISO 8601, or "
+        "a number (see `time_unit`)",
     )
 
     @field_validator("time_format")

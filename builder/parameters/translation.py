@@ -25,8 +25,12 @@ class TranslationParameters(Section):
         default=CTRANSLATE2,
         description="Inference engine: ctranslate2, or the name of a plug-in",
     )
-    compute_type: str = Field(default="int8", description="CTranslate2 compute type")
-    device: Literal["cpu", "cuda"] = Field(default="cpu", description="Device that runs the model")
+    compute_type: str = Field(
+        default="int8", description="CTranslate2 compute type, such as int8 or float32"
+    )
+    device: Literal["cpu", "cuda"] = Field(
+        default="cpu", description="Device that runs the model: cpu or cuda"
+    )
     source_prefix: str | None = Field(
         default=None, description="Source-language token of a multilingual model, such as fra_Latn"
     )
@@ -54,41 +58,48 @@ class TranslationParameters(Section):
     )
     batching: Literal["exact", "fast"] = Field(
         default="exact",
-        description="exact: translations do not depend on the batch, which requires batches of one "
-        "sentence for compute types other than int8; fast: translations may depend on the batch, "
-        "because of rounding",
+        description="Whether the other sentences of a batch may affect a translation. exact: no; "
+        "compute types other than int8 then use batches of one sentence; fast: yes, by rounding",
     )
     retry: bool = Field(
         default=True,
-        description="Retry with beam size 4 and without repeated 4-grams if an output is empty, "
-        "truncated, repetitive, of abnormal length or still French",
+        description="Translate again if an output is empty, truncated, repetitive, of abnormal "
+        "length or still French, with beam size 4 and without repeated 4-grams",
     )
     on_english: Literal["source", "keep"] = Field(
         default="source",
-        description="What to output for sentences that are already English. source: the sentence, "
-        "unchanged; keep: the model's output",
+        description="What to use for sentences that are already English. source: the sentence "
+        "itself; keep: the output of the model",
     )
     on_empty_output: Literal["source", "drop"] = Field(
-        default="source", description="Treatment of sentences for which the model returns no output"
+        default="source",
+        description="What to use if the model returns no output. source: the "
+        "source sentence; drop: nothing",
     )
     on_truncated: Outcome = Field(
-        default="source", description="Treatment of translations truncated at the maximum length"
+        default="source",
+        description="What to use for a translation truncated at the maximum "
+        "length. keep: the translation; source: the source sentence; drop: nothing",
     )
     on_repetition: Outcome = Field(
-        default="source", description="Treatment of translations that repeat a phrase endlessly"
+        default="source",
+        description="As `on_truncated`, for translations that repeat a phrase endlessly",
     )
     on_length_ratio: Outcome = Field(
         default="keep",
-        description="Treatment of translations that are much longer or shorter than the source",
+        description="As `on_truncated`, for translations that are much longer or shorter than "
+        "the source",
     )
     on_copied_source: Outcome = Field(
-        default="keep", description="Treatment of translations that are still French"
+        default="keep", description="As `on_truncated`, for translations that are still French"
     )
     on_numbers_differ: Outcome = Field(
         default="keep",
-        description="Treatment of translations whose numbers differ from those of the source",
+        description="As `on_truncated`, for translations whose numbers differ from those of the "
+        "source",
     )
     on_unknown_characters: Outcome = Field(
         default="keep",
-        description="Treatment of translations of sentences with out-of-vocabulary tokens",
+        description="As `on_truncated`, for translations of sentences with tokens that the model "
+        "does not know",
     )
