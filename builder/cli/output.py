@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MAX_LIST_CHARS = 80
 """Maximum length of a list in a text table, in characters."""
 NUMBER = re.compile(r"([<>] )?[-+]?\d[\d,]*(\.\d+)?(e[-+]\d+)?( %)?|[-\N{EN DASH}]|unknown")
-"""Cell of a column of numbers: an integer, decimal or percentage, or the sign of a missing one."""
+"""Cell of a column of numbers: an integer, decimal or percentage, or a mark for a missing value."""
 
 
 def format_table(rows: Sequence[Sequence[object]], header: Sequence[str]) -> str:

@@ -26,6 +26,6 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 
 def is_lfs_pointer(path: Path) -> bool:
-    """Whether a file is a pointer of Git LFS (large file storage) instead of the file itself."""
+    """Whether a file is a Git LFS (Large File Storage) pointer instead of the file itself."""
     with path.open("rb") as file:
         return file.read(len(LFS_POINTER)) == LFS_POINTER

@@ -38,7 +38,7 @@ import polars as pl
 from builder.errors import DataError
 
 COMPONENTS = ("documents", "queries", "judgements")
-RESIDUAL_PARTS = ("statistics", "system")
+RESIDUAL_PARTS = ("statistics_part", "system_part")
 
 HeldComponents = frozenset[str]
 Scorer = Callable[[pl.DataFrame, pl.DataFrame], Mapping[str, float]]
@@ -96,8 +96,8 @@ class Attribution:
             equal for both snapshots. It comes from the collection statistics of the ranker and from
             the system itself. None if no query remains.
         cells: One cell for each of the eight subsets of held components, smallest subset first.
-        residual_parts: `statistics` and `system`, which add up to the residual; None if no query
-            remains. Empty if no run was ranked with earlier statistics.
+        residual_parts: `statistics_part` and `system_part`, which add up to the residual; None if
+            no query remains. Empty if no run was ranked with earlier statistics.
     """
 
     change: float
@@ -172,7 +172,7 @@ def _split_residual(
     ).score_change
     if residual is None or system is None:
         return dict.fromkeys(RESIDUAL_PARTS)
-    return {"statistics": residual - system, "system": system}
+    return dict(zip(RESIDUAL_PARTS, (residual - system, system), strict=True))
 
 
 def shapley_value(changes: Mapping[HeldComponents, float | None], component: str) -> float | None:

@@ -62,7 +62,7 @@ def compare_crawls(
 
     Raises:
         UsageError: a crawl does not exist, or is a folder.
-        FormatError: a crawl cannot be read, or has records but no page.
+        FormatError: a crawl cannot be read, or has no page.
     """
     progress = progress or NoProgress()
     tables, ledgers = {}, {}
@@ -128,11 +128,10 @@ def _read_crawl(
         progress=progress,
     )
     progress.finish()
-    if ledger.rows_in and not ledger.rows_out:
+    if not ledger.rows_out:
         reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(ledger.rejected.items()))
-        raise FormatError(
-            f"expected a crawl with at least one page, found only rejected records: {reasons}", path
-        )
+        found = f"only rejected records: {reasons}" if reasons else "no records"
+        raise FormatError(f"expected a crawl with at least one page, found {found}", path)
     fetches, pages = table_at(folder, "fetches", Fetches), table_at(folder, "pages", Pages)
     return _write_documents(fetches, pages, folder, private), ledger
 

@@ -72,7 +72,7 @@ class AttributedScoreChange:
             }
             for cell in self.attribution.cells
         ]
-        return {**self.to_row(), "residual": self.attribution.statistics_and_system, "cells": cells}
+        return {**self.to_row(), "cells": cells}
 
 
 def attribute_score_changes(

@@ -53,7 +53,7 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
         for number, system in enumerate(source.systems)
     ]
     chart = charts.line_chart(f"{measure} of the query", source.snapshots, series)
-    rows = _score_rows(source, scores)
+    rows = _build_score_rows(source, scores)
     chosen = render_filter_form(
         request, create_select_field("measure", "Measure", measure, MEASURES), anchor="runs"
     )
@@ -72,7 +72,9 @@ def systems_sections(source: CollectionSource, request: PageRequest, query_id: s
     ]
 
 
-def _score_rows(source: CollectionSource, scores: dict[tuple[str, str], float | None]) -> list[Row]:
+def _build_score_rows(
+    source: CollectionSource, scores: dict[tuple[str, str], float | None]
+) -> list[Row]:
     """Return one row per snapshot and system: score, rank, change from the previous snapshot."""
     rows: list[Row] = []
     for index, name in enumerate(source.snapshots):

@@ -21,7 +21,8 @@ MAX_RANKED_DOCUMENTS = 2_000_000
 MAX_DEPTH = 100
 """Maximum number of documents loaded per query and run."""
 MIN_DEPTH = 10
-"""Minimum number of documents loaded per query and run, even beyond `MAX_RANKED_DOCUMENTS`."""
+"""Minimum number of documents loaded per query and run, even if more than `MAX_RANKED_DOCUMENTS`
+are loaded as a result."""
 
 
 def load_runs(source: CollectionSource, folder: Path) -> None:

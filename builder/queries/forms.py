@@ -13,7 +13,7 @@ UNPRINTABLE = r"\p{C}|\s{2}|^\s|\s$|[\u2028\u2029\uFFFD]"
 """Control and unassigned characters, repeated or surrounding spaces, and decoding errors."""
 
 
-def is_printable_expr(text: pl.Expr) -> pl.Expr:
+def printable_text_expr(text: pl.Expr) -> pl.Expr:
     """Return an expression that is true for texts that can be published.
 
     Such texts have no control characters, stray spaces or unpaired quotes.
@@ -32,7 +32,7 @@ def choose_published_texts(forms: pl.DataFrame) -> pl.DataFrame:
         One row per query, sorted: `query`, `text` (published), `typed` (most frequent form, used
         only by the selection rules), `folded`, `personal` (kind of personal data or null).
     """
-    published = pl.col("anonymous") & is_printable_expr(pl.col("text"))
+    published = pl.col("anonymous") & printable_text_expr(pl.col("text"))
     by_frequency = forms.with_columns(detect_personal_data(forms["text"]).alias("personal")).sort(
         "query", "impressions", "text", descending=[False, True, False]
     )

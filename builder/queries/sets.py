@@ -80,7 +80,10 @@ def _add_signature_and_initial_set(
 def _earlier_sets(
     earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return the variant set (`earlier_set`) to which each initial set was first assigned."""
+    """Map each initial set of variants to the set it was first assigned to (`earlier_set`).
+
+    An initial set contains the queries that have equal content words.
+    """
     schema = {"initial_set": pl.String, "earlier_set": pl.String}
     tables = [
         _add_signature_and_initial_set(table.with_columns(impressions=0), manual_sets).join(

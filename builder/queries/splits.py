@@ -115,7 +115,10 @@ def split_key_expr() -> pl.Expr:
 
 
 def train_or_heldout_expr(params: SplitParameters) -> pl.Expr:
-    """Return an expression for the split in a training snapshot: `train` or `heldout`, by hash."""
+    """Return an expression that assigns a query of a training snapshot to `train` or `heldout`.
+
+    The assignment depends on a hash of the query id.
+    """
     heldout = in_sample(split_key_expr(), params.heldout_share, params.seed)
     return pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train")).alias("split")
 

@@ -44,7 +44,9 @@ def assign_splits(
     previous = earlier_queries.group_by("query_id").agg(pl.col("split").max().alias("previous"))
     both = pl.concat([queries.select(COLUMNS), earlier_queries.select(COLUMNS)])
     distinct = both.unique(["query_id", "variant_set"], keep="first", maintain_order=True)
-    groups = _add_groups(connection, distinct, threshold).join(previous, on="query_id", how="left")
+    groups = _add_group_column(connection, distinct, threshold).join(
+        previous, on="query_id", how="left"
+    )
     unit = pl.coalesce("variant_set", "query_id")
     groups = groups.with_columns(
         group_split=pl.col("previous").max().over("group"), unit=unit.min().over("group")
@@ -83,7 +85,7 @@ def _add_signature(queries: pl.DataFrame) -> pl.DataFrame:
     return folded.with_columns(signature=signature_expr(pl.col("folded"))).drop("folded")
 
 
-def _add_groups(
+def _add_group_column(
     connection: duckdb.DuckDBPyConnection, queries: pl.DataFrame, threshold: float
 ) -> pl.DataFrame:
     """Add the column `group`: the index of the connected component to which each query belongs."""

@@ -126,7 +126,7 @@ def excluded_keys(
 def note_unmatched_filters(
     filters: Sequence[VerdictFilter], kind: str, excluded: Mapping[str, pl.Series]
 ) -> Iterator[str]:
-    """Yield a note that names the filters of a kind that match no verdict, if there are any.
+    """If any filters of the given kind match no verdict, yield one note with their names.
 
     Args:
         filters: Sections `[[verdicts.filters]]` of the definition.

@@ -36,7 +36,7 @@ class PageStates:
 
 
 def count_added_pages(params: Simulation, snapshot: int) -> int:
-    """Return the number of pages added up to a snapshot, including removed pages."""
+    """Return how many pages exist in a snapshot or existed before it and were removed."""
     return params.documents + snapshot * round(params.added * params.documents)
 
 

@@ -375,7 +375,9 @@ def test_a_change_of_score_is_attributed(
         if row["topic_set"] == "full"
     }
     for row in found:
-        parts = [row[name] for name in ("documents", "queries", "judgements", "residual")]
+        parts = [
+            row[name] for name in ("documents", "queries", "judgements", "statistics_and_system")
+        ]
         assert sum(parts) == pytest.approx(row["change"], abs=1e-12)
         assert len(row["cells"]) == 8
         if row["measure"] == "nDCG@10":
@@ -385,10 +387,12 @@ def test_a_change_of_score_is_attributed(
     assert sorted(path.name for path in earlier.iterdir()) == ["2022-07.txt.gz", "2022-08.txt.gz"]
     assert run("attribute", built.root, runs, *options, "--earlier-statistics", earlier) == 0
     split = json.loads(capsys.readouterr().out)
-    assert any(abs(row["statistics"]) > 1e-4 for row in split)
+    assert any(abs(row["statistics_part"]) > 1e-4 for row in split)
     for row, whole in zip(split, found, strict=True):
-        assert row["statistics"] + row["system"] == pytest.approx(whole["residual"], abs=1e-12)
-        assert row["system"] == pytest.approx(0.0, abs=1e-4)  # single precision breaks ties
+        assert row["system"] == whole["system"] == "bm25"
+        parts = row["statistics_part"] + row["system_part"]
+        assert parts == pytest.approx(whole["statistics_and_system"], abs=1e-12)
+        assert row["system_part"] == pytest.approx(0.0, abs=1e-4)  # single precision breaks ties
     options = ("--out", earlier, "--earlier-statistics", "--expand", "rm3")
     assert run("baseline", built.root, *options) == 2
     assert (

@@ -19,7 +19,7 @@ from tests.collection.mutations import MUTATIONS
 WORLD = Simulation(
     name="tiny", snapshots=2, documents=150, queries=20, impressions=2000, refetched=0.1, seed=3
 )
-POINTER = "the file is a pointer of Git LFS."
+POINTER = "the file is a Git LFS pointer."
 NO_PARQUET = (
     "Parquet magic bytes not found in footer. Either the file is corrupted or this is not a "
     "parquet file."
@@ -155,7 +155,7 @@ def test_what_git_does_to_files_is_named(good: Path, tmp_path: Path) -> None:
     size = (good / "topics.parquet").stat().st_size
     texts = [format_text(finding).replace(f"{copy}/", "") for finding in validate(copy)]
     assert [text.partition(" Fix: ")[0] for text in texts] == [
-        "LB003 error: queries_map.parquet: expected the file, found a pointer of Git LFS to it.",
+        "LB003 error: queries_map.parquet: expected the file, found a Git LFS pointer to it.",
         f"LB003 error: topics.parquet: expected {size:,} bytes, found 1,000: the file was cut.",
         "LB003 error: trec/2022-06/qrels.txt: the line endings of the file were converted to CRLF.",
         "LB004 error: manifest.json: the line endings of the file were converted to CRLF.",

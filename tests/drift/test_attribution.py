@@ -215,9 +215,15 @@ def test_a_run_with_earlier_statistics_splits_the_residual() -> None:
     later = RunWithQrels(order.with_columns(pl.col("score") + noise), world.qrels)
     same = attribute_score_change(world.evaluated, later, world.ids, ndcg, world.run)
     assert same.statistics_and_system
-    assert same.residual_parts == {"statistics": same.statistics_and_system, "system": 0.0}
+    assert same.residual_parts == {
+        "statistics_part": same.statistics_and_system,
+        "system_part": 0.0,
+    }
     other = attribute_score_change(world.evaluated, later, world.ids, ndcg, later.run)
-    assert other.residual_parts == {"statistics": 0.0, "system": same.statistics_and_system}
+    assert other.residual_parts == {
+        "statistics_part": 0.0,
+        "system_part": same.statistics_and_system,
+    }
     assert attribute_score_change(world.evaluated, later, world.ids, ndcg).residual_parts == {}
 
 
@@ -226,4 +232,4 @@ def test_a_residual_of_no_query_is_not_split() -> None:
     found = attribute_score_change(
         world.evaluated, world.evaluated, world.ids.head(0), ndcg, world.run
     )
-    assert found.residual_parts == {"statistics": None, "system": None}
+    assert found.residual_parts == {"statistics_part": None, "system_part": None}

@@ -225,8 +225,8 @@ def test_hosts_that_ended_before_the_crawl(lost: int, hosts: int, found: bool | 
     if (lost, hosts) == (2, 12):
         assert outcome.evidence == (
             "of 12 hosts shown in both snapshots, 2 were crawled only in the earlier one and 0 "
-            "only in the later one (h0.fr, h1.fr): either a crawl is partial or these hosts could "
-            "not be crawled"
+            "only in the later one (h0.fr, h1.fr): either one crawl is incomplete or these hosts "
+            "could not be crawled"
         )
 
 
@@ -257,7 +257,7 @@ def test_shown_pages_that_ended_before_the_crawl(missing: int, found: bool | Non
     if missing == 3:
         assert outcome.evidence == (
             "the crawl contains 400 of 400 shown pages before (100.0 %) and 340 of 400 after "
-            "(85.0 %): either a crawl is partial or pages ended before it"
+            "(85.0 %): either one crawl is incomplete or pages ended before it"
         )
 
 

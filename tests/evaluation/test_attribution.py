@@ -44,7 +44,7 @@ def test_contributions_of_a_change(files: tuple[dict[str, Path], Path, Path]) ->
     expected |= {"documents": 0, "queries": 0.25, "judgements": -0.75, "statistics_and_system": 0}
     assert change.to_row() == {**expected, "least_queries": 1}
     found = change.to_json()
-    assert found["residual"] == 0
+    assert found["statistics_and_system"] == 0
     cells = {tuple(cell["held"]): cell for cell in found["cells"]}
     assert len(cells) == 8
     means = {"mean_from": 1.0, "mean_to": 0.5, "n_from": 1, "n_to": 2}

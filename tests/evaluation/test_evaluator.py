@@ -437,6 +437,36 @@ def test_json_holds_every_table(make_qrels, make_run) -> None:
 
 
 @pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ("first", [("a", None), ("b", "a"), ("c", "a")]),
+        ("consecutive", [("a", None), ("b", "a"), ("c", "b")]),
+        ("all", [("a", None), ("b", "a"), ("c", "a"), ("c", "b")]),
+    ],
+)
+def test_summary_has_every_selected_comparison(pairs, expected, make_qrels, make_run) -> None:
+    found = {"a": 4, "b": 2, "c": 1}
+    queries = ("q1", "q2", "q3", "q4")
+    qrels = {name: make_qrels([(q, "d", 1) for q in queries]) for name in found}
+    runs = {
+        "bm25": {
+            name: make_run({q: ["d" if i < hits else "x"] for i, q in enumerate(queries)}, "bm25")
+            for name, hits in found.items()
+        }
+    }
+    evaluation = evaluate(qrels, runs, EvaluationParameters(("P@1",), pairs=pairs, resamples=0))
+    rows = summary_rows(evaluation)
+    means = {name: hits / 4 for name, hits in found.items()}
+    for row, (snapshot, earlier) in zip(rows, expected, strict=True):
+        assert row["snapshot"] == snapshot
+        assert row.get("compared_with", earlier) == earlier
+        assert ("compared_with" in row) == (pairs != "first")
+        drop = None if earlier is None else means[earlier] - means[snapshot]
+        change = None if drop is None else drop / means[earlier]
+        assert row["re_delta_drop"] == (change if change is None else pytest.approx(change))
+
+
+@pytest.mark.parametrize(
     ("first", "second", "pooled", "welch"),
     [
         ((1, 0), (1, 0), None, None),

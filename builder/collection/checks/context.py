@@ -183,7 +183,7 @@ def _text_fault_expressions(table_path: str) -> dict[str, pl.Expr]:
 def _read_schema(path: Path) -> pa.Schema | str:
     try:
         if is_lfs_pointer(path):
-            return "the file is a pointer of Git LFS"
+            return "the file is a Git LFS pointer"
         return pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
         return str(error).splitlines()[0]

@@ -59,7 +59,7 @@ def _find_changed_files(context: ValidationContext) -> Iterator[Defect]:
 def _describe_change(path: Path, expected_hash: str, expected_bytes: int) -> tuple[str, str]:
     """Return how a file differs from the published one, and the remedy."""
     if is_lfs_pointer(path):
-        return "expected the file, found a pointer of Git LFS to it", FETCH_FROM_LFS
+        return "expected the file, found a Git LFS pointer to it", FETCH_FROM_LFS
     if _hash_with_unix_line_endings(path) == expected_hash:
         return CONVERTED, KEEP_LINE_ENDINGS
     size = path.stat().st_size

@@ -29,7 +29,7 @@ class JudgementAffectingChanges:
     @property
     def cause_of_click_count_changes(self) -> str:
         """Cause of changed click counts and scores: `parameters`, `inputs`, `code` or `unknown`."""
-        return "parameters" if self.evidence else self.cause_without_parameter_changes
+        return "parameters" if self.evidence else self.non_parameter_cause
 
     @property
     def cause_of_judged_pair_changes(self) -> str:
@@ -37,7 +37,7 @@ class JudgementAffectingChanges:
         return "parameters" if self.thresholds else self.cause_of_click_count_changes
 
     @property
-    def cause_without_parameter_changes(self) -> str:
+    def non_parameter_cause(self) -> str:
         """Cause of changes if no parameter changed: `inputs`, `code` or `unknown`."""
         if self.inputs:
             return "inputs"

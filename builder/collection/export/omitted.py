@@ -1,4 +1,4 @@
-"""Counts the queries and documents that an export omits, as they have no text in a language.
+"""Counts the queries and documents that an export omits because they have no text in its language.
 
 Only imported releases have such queries and documents.
 """
@@ -60,7 +60,7 @@ def describe_omitted_rows(omitted: OmittedRows) -> list[str]:
 
 
 def _count_missing_texts(table: Table, languages: Mapping[str, str]) -> tuple[int, dict[str, int]]:
-    """Return the number of rows, and of rows without a text by language."""
+    """Return the number of rows, and for each language the number of rows without a text."""
     if not table.paths:
         return 0, dict.fromkeys(languages, 0)
     missing = (

@@ -1,9 +1,9 @@
 """Imports the documents of a released snapshot in bounded memory.
 
-Input: document files of each language, and URLs, which may also be in these files. Output:
-`documents/part-*.parquet` sorted by document id; each row contains a document and its English text,
-if any. Documents are staged on disk, then joined and sorted by DuckDB, so memory use does not
-depend on the size of the release.
+Input: document files of each language, and the URLs of the documents, which are either in files of
+their own or in the document files. Output: `documents/part-*.parquet` sorted by document id; each
+row contains a document and its English text, if any. Documents are staged on disk, then joined and
+sorted by DuckDB, so memory use does not depend on the size of the release.
 """
 
 from collections.abc import Iterator

@@ -30,7 +30,7 @@ MIN_COVERAGE_DIFFERENCE = 0.05
 """Minimum relevant difference in coverage between two snapshots; smaller ones count as noise."""
 
 MIN_COMPARED_HOSTS = 5
-"""Minimum number of compared hosts for deciding whether a crawl is partial."""
+"""Minimum number of compared hosts for deciding whether one crawl is incomplete."""
 
 MIN_SHOWN_PAGES = 3
 """Minimum number of a host's pages shown in each snapshot for comparing its coverage."""
@@ -93,9 +93,9 @@ def check_crawl_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
         if not hosts.most_hosts_changed:
             return hosts.create_undecided_outcome(says, numbers)
         if abs(comparison.shares[1] - comparison.shares[0]) < MIN_MISSING_PAGE_SHARE_IF_PARTIAL:
-            reason = "either a crawl is partial or pages ended before it"
+            reason = "either one crawl is incomplete or pages ended before it"
             return Outcome(None, f"{says}: {reason}", numbers)
-    return compare_shares(comparison, says, "a crawl is partial", numbers)
+    return compare_shares(comparison, says, "one crawl is incomplete", numbers)
 
 
 def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
@@ -122,9 +122,9 @@ def check_host_coverage(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return Outcome(False, says, numbers, f"{least} hosts lost at the same time")
     says += f" ({', '.join(numbers['examples'][:3])})"
     if found is None:
-        reason = "either a crawl is partial or these hosts could not be crawled"
+        reason = "either one crawl is incomplete or these hosts could not be crawled"
         return Outcome(None, f"{says}: {reason}", numbers)
-    return Outcome(True, f"{says}: a crawl is partial", numbers)
+    return Outcome(True, f"{says}: one crawl is incomplete", numbers)
 
 
 CHECKS = (

@@ -21,10 +21,10 @@ MIN_LOST_HOSTS, MIN_LOST_HOST_SHARE = 2, 0.1
 is partial: the hosts may have been unreachable, or may have blocked the crawler."""
 
 MIN_LOST_HOSTS_IF_PARTIAL, MIN_LOST_HOST_SHARE_IF_PARTIAL = 4, 0.25
-"""Minimum number and share of hosts missing from a crawl to conclude that it is partial."""
+"""Minimum number and share of hosts missing from a crawl to conclude that it is incomplete."""
 
 MIN_MISSING_PAGE_SHARE_IF_PARTIAL = 0.2
-"""Minimum share of missing pages to conclude that a crawl is partial, if most hosts lack pages."""
+"""Minimum share of missing pages of an incomplete crawl, if most hosts lack pages."""
 
 CHANGED_HOSTS = """
 WITH before AS ({before}), after AS ({after})
@@ -73,7 +73,7 @@ class ChangedHostCount:
 
 
 def is_crawl_partial(lost_hosts: int, hosts: int) -> bool | None:
-    """Decide whether a crawl is partial from the number of hosts that it lacks.
+    """Decide whether a crawl is incomplete from the number of hosts that it lacks.
 
     Args:
         lost_hosts: Number of hosts whose pages are all or nearly all missing from the crawl.

@@ -100,7 +100,7 @@ def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
 def _compare_foreign_shares(
     connection: duckdb.DuckDBPyConnection, numbers: dict[str, Any]
 ) -> Outcome:
-    comparison = _create_comparison(numbers)
+    comparison = _compare_numbers(numbers)
     says = (
         f"{format_share(comparison.shares[0])} of documents before and "
         f"{format_share(comparison.shares[1])} after are not in the main language "
@@ -113,7 +113,7 @@ def _compare_foreign_shares(
     sql = CHANGED_LANGUAGES.format(more=more, less=less)
     numbers |= fetch_single_row(connection, sql, main)
     rest = numbers | {f"foreign_{more}": numbers[f"foreign_{more}"] - numbers["changed_language"]}
-    if not _create_comparison(rest).is_changed:
+    if not _compare_numbers(rest).is_changed:
         reason = (
             f"{numbers['changed_language']:,} pages of both snapshots are in it in only one of "
             "them: either their texts or language identification changed"
@@ -134,7 +134,7 @@ def _compare_foreign_shares(
     return Outcome(None, f"{says}; {reason}", numbers, sees)
 
 
-def _create_comparison(numbers: dict[str, Any]) -> ShareComparison:
+def _compare_numbers(numbers: dict[str, Any]) -> ShareComparison:
     before, after = (
         (numbers[f"foreign_{side}"], numbers[f"documents_{side}"]) for side in ("from", "to")
     )

@@ -20,7 +20,7 @@ from builder.drift.checks.hosts import (
 from builder.drift.checks.outcome import Outcome, fetch_single_row, format_share, undecided_outcome
 
 MIN_COMMON_PAGES = 30
-"""Minimum number of pages that the previous and the next crawl share for checking a crawl."""
+"""A crawl is checked if the previous and the next crawl have at least this many pages in common."""
 
 MAX_MISSING_SHARE = 0.05
 """Maximum tolerated share of missing pages, in total and per host, among the pages in the previous

@@ -1,6 +1,7 @@
 """Checks that the queries of both snapshots were selected by the same rules.
 
-The module `expected_queries` defines which queries unchanged rules would select in both snapshots.
+The module `expected_queries` determines which queries would be selected in both snapshots if the
+rules had not changed.
 """
 
 from typing import Any

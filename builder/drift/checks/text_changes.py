@@ -67,7 +67,7 @@ def check_unchanged_texts(connection: duckdb.DuckDBPyConnection) -> Outcome:
     if reason := _describe_common_effect(**numbers):
         return Outcome(None, f"{says}, {reason}", numbers)
     if numbers["unchanged"] >= MIN_UNCHANGED_SHARE * numbers["common"]:
-        sees = f"an edit of more than {format_share(1 - MIN_UNCHANGED_SHARE)} of common pages"
+        sees = f"an edit of more than {format_share(1 - MIN_UNCHANGED_SHARE)} of the common pages"
         return Outcome(False, says, numbers, sees)
     return Outcome(None, f"{says}: texts are extracted differently, or all were edited", numbers)
 

@@ -84,13 +84,14 @@ TOTAL_IMPRESSIONS = "SELECT coalesce(sum(impressions), 0)::BIGINT FROM queries_f
 
 @dataclass(frozen=True)
 class PoissonCountModel:
-    """Poisson model that predicts one snapshot's counts from another with the same minimum count.
+    """Poisson model of the counts in another snapshot, if both have the same minimum count.
 
     Args:
-        counts: Number of rows of this snapshot by value; see `ValueCounts`.
-        growth: Sums of the values in this snapshot and in the other snapshot, over the rows that
-            both snapshots contain.
-        queries: Number of queries by the smallest value of their rows; None if each row is a query.
+        counts: Number of rows of this snapshot for each value; see `ValueCounts`.
+        growth: Sum of the values in this snapshot and sum in the other snapshot, over the rows that
+            both snapshots contain; their ratio is the growth.
+        queries: For each value, the number of queries whose smallest row has this value; None if
+            each row is a query.
     """
 
     counts: ValueCounts

@@ -1,7 +1,8 @@
 """Conversion of an evaluation to summary rows for printing, and to JSON.
 
 `summary_rows` follows Keller et al. 2024, table 1: one row per measure, system and snapshot, with
-later snapshots compared with the first. `to_json` returns all tables in this structure:
+later snapshots compared with the first, or with the snapshots that `pairs` selects. `to_json`
+returns all tables in this structure:
 
     {"signature": str, "parameters": {...}, "snapshots": [str], "systems": [str],
      "effectiveness": [{...}], "significance": [{...}], "persistence": [{...}],
@@ -12,7 +13,6 @@ with the columns of `tables.results` as keys, and optionally with `query_scores`
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,10 @@ from builder.errors import UsageError
 from builder.evaluation.evaluator import Evaluation
 
 Row = dict[str, Any]
+Key = tuple[str, str, str]
+"""Measure, system and snapshot."""
 
+_MEANS = ("mean", "ci_low", "ci_high")
 _COMPARED = (
     *("re_delta_drop", "rnd_absolute_drop", "delta_ri", "effect_ratio"),
     *("p_unpaired", "p_welch"),
@@ -38,25 +41,30 @@ def summary_rows(evaluation: Evaluation, topic_set: str = "full") -> list[Row]:
         topic_set: `full` or `core`.
 
     Returns:
-        One row per measure, system and snapshot: `measure`, `system`, `snapshot`, `queries`,
-        `missing`, `unjudged`, `mean`, `ci_low`, `ci_high`, then `re_delta_drop`,
-        `rnd_absolute_drop`, `delta_ri`, `effect_ratio`, `p_unpaired` and `p_welch` of the
-        comparison with the first snapshot (null for the first snapshot, and if `pairs` excludes
-        the comparison), and `p_pivot`, the corrected p-value of the difference from the pivot.
+        One row per measure, system and snapshot, or per comparison with an earlier snapshot if
+        there are several: `measure`, `system`, `snapshot`, `queries`, `missing`, `unjudged`,
+        `mean`, `ci_low`, `ci_high`, then `re_delta_drop`, `rnd_absolute_drop`, `delta_ri`,
+        `effect_ratio`, `p_unpaired` and `p_welch` of the comparison (null for the first snapshot),
+        and `p_pivot`, the corrected p-value of the difference from the pivot. Unless every snapshot
+        is compared with the first, `compared_with` follows `snapshot`.
     """
     means = _filter_topic_set(evaluation.effectiveness, topic_set).rename({"value": "mean"})
-    first = evaluation.snapshots[0]
-    comparisons = {
-        (row["measure"], row["system"], row["to_snapshot"], row["quantity"]): row["value"]
-        for row in _filter_topic_set(evaluation.persistence, topic_set).iter_rows(named=True)
-        if row["from_snapshot"] == first
-    }
+    comparisons: dict[Key, dict[str | None, Row]] = {}
+    for row in _filter_topic_set(evaluation.persistence, topic_set).iter_rows(named=True):
+        key = (row["measure"], row["system"], row["to_snapshot"])
+        values = comparisons.setdefault(key, {}).setdefault(row["from_snapshot"], {})
+        values[row["quantity"]] = row["value"]
     p_pivot = {
         (row["measure"], row["system"], row["snapshot"]): row["p_holm"]
         for row in _filter_topic_set(evaluation.significance, topic_set).iter_rows(named=True)
     }
     order = {name: index for index, name in enumerate(evaluation.parameters.measures)}
-    rows = [_summary_row(row, comparisons, p_pivot) for row in means.iter_rows(named=True)]
+    rows = []
+    for row in means.iter_rows(named=True):
+        key = (row["measure"], row["system"], row["snapshot"])
+        for earlier, values in comparisons.get(key, {None: {}}).items():
+            compared = {} if evaluation.parameters.pairs == "first" else {"compared_with": earlier}
+            rows.append(_summary_row(row, compared, values, p_pivot.get(key)))
     return sorted(rows, key=lambda r: (order[r["measure"]], r["system"], r["snapshot"]))
 
 
@@ -64,17 +72,13 @@ def _filter_topic_set(table: pl.DataFrame, topic_set: str) -> pl.DataFrame:
     return table.filter(pl.col("topic_set") == topic_set)
 
 
-def _summary_row(
-    row: Row,
-    comparisons: Mapping[tuple[str, str, str, str], float | None],
-    p_pivot: Mapping[tuple[str, str, str], float | None],
-) -> Row:
-    key = (row["measure"], row["system"], row["snapshot"])
-    shown = ("measure", "system", "snapshot", "queries", "missing", "unjudged")
+def _summary_row(row: Row, compared_with: Row, comparison: Row, p_pivot: float | None) -> Row:
     return {
-        **{name: row[name] for name in (*shown, "mean", "ci_low", "ci_high")},
-        **{name: comparisons.get((*key, name)) for name in _COMPARED},
-        "p_pivot": p_pivot.get(key),
+        **{name: row[name] for name in ("measure", "system", "snapshot")},
+        **compared_with,
+        **{name: row[name] for name in ("queries", "missing", "unjudged", *_MEANS)},
+        **{name: comparison.get(name) for name in _COMPARED},
+        "p_pivot": p_pivot,
     }
 
 

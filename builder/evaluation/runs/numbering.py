@@ -16,14 +16,14 @@ from builder.text.names import NUMBERED_SNAPSHOT
 
 
 def number_snapshots(folders: Mapping[str, Path]) -> dict[str, int]:
-    """Return the number of each snapshot, by name.
+    """Number snapshots, as in run paths such as `bm25/snapshot-2`.
 
     Args:
         folders: Folder of each snapshot, by name.
 
     Returns:
-        Numbers of the release; snapshots to which it gives none are missing. If it numbers no
-        snapshot: positions in chronological order.
+        Number of each snapshot, by name: those of the release, without the snapshots that it does
+        not number. If it numbers no snapshot, snapshots are counted in chronological order.
 
     Raises:
         FormatError: The manifest of the collection is malformed.

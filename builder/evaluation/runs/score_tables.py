@@ -55,7 +55,7 @@ def is_score_table(path: Path) -> bool:
 
 
 def _is_header(line: bytes) -> bool:
-    """Return whether a line is the header of a table of scores, of any separator and names."""
+    """Return whether a line is the header of a table of scores, with any column separator."""
     names = {name.strip('" ') for name in re.split(r"[,;\s]", line.decode(errors="replace"))}
     return "measure" in names and not names.isdisjoint(("score", "value"))
 

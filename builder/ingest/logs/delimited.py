@@ -1,9 +1,9 @@
 """Reader for CSV and TSV logs with one row per impression (wide form) or per result (long form).
 
-Column names are taken from the header line or from `log.columns`. A quoted cell may span at most
-`MAX_SPANNED_LINES` lines, so that a stray quote cannot swallow the rest of a file. In wide form,
-`cell_lists` parses the cells that contain lists. Long form has a URL column instead of a results
-column; `long_form` groups its rows into impressions.
+Column names are taken from the header line or from `log.columns`. A quoted cell may contain at most
+`MAX_SPANNED_LINES` line breaks, so that a stray quote cannot swallow the rest of a file. In wide
+form, `cell_lists` parses the cells that contain lists. Long form has a URL column instead of a
+results column; `long_form` groups its rows into impressions.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ MISSING_USERS = NULLS | {""}
 must not be attributed to a single user."""
 
 MAX_SPANNED_LINES = 32
-"""Maximum number of lines that a quoted cell may span."""
+"""Maximum number of line breaks in a quoted cell."""
 
 
 def detect_layout(
