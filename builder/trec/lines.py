@@ -105,7 +105,7 @@ def _parse_with_arrow(data: bytes, trec_format: TrecFormat) -> pl.DataFrame | No
         b" 0x" in data or b" 0X" in data or b"\t0x" in data or b"\t0X" in data
     ):
         return None  # Arrow accepts hexadecimal numbers, but TREC files must not have them
-    frame = pl.DataFrame(table).cast(trec_format.schema())  # type: ignore[arg-type]
+    frame = pl.DataFrame(pl.from_arrow(table, rechunk=False)).cast(trec_format.schema())  # type: ignore[arg-type]
     values = frame[trec_format.value_column]
     is_invalid = values.null_count() or (not trec_format.is_integer and values.is_nan().any())
     # distinct hashes prove that pairs are unique; equal hashes may be a collision

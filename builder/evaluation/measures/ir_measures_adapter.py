@@ -59,9 +59,11 @@ def ir_measures_scores(
         DataError: A measure provider of ir_measures failed, for example gdeval for a grade above 4.
     """
     values = np.zeros((len(query_ids), len(names)))
+    if not names:
+        return values
     numbers = pl.DataFrame({"query_id": query_ids, "number": range(len(query_ids))}, _NUMBERS)
     ranking = run.ranking.join(numbers, on="query_id", maintain_order="left")
-    if not names or ranking.is_empty():
+    if ranking.is_empty():
         return values
     package = import_optional_module("ir_measures", "measures of ir_measures", "ir-measures")
     measures = [parse_ir_measure(name) for name in names]
