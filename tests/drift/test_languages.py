@@ -29,7 +29,7 @@ def numbers(
         "documents_to": documents[1],
         "foreign_from": foreign[0],
         "foreign_to": foreign[1],
-        "relabelled": 0,
+        "relabeled": 0,
     } | values
 
 

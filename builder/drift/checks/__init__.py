@@ -86,7 +86,7 @@ def check_intermediate_snapshots(
         connection: Connection with the view `documents_map`.
         snapshot_names: Names of all snapshots in chronological order.
     """
-    question = "Does the crawl contain the pages that both neighbouring crawls contain?"
+    question = "Does the crawl contain the pages that both neighboring crawls contain?"
     return [
         create_outcome_record("pages_stay", question, outcome, (name,))
         for name, outcome in check_missing_pages(connection, snapshot_names)

@@ -55,7 +55,7 @@ SELECT
 RELABELED_TEXTS = """
 SELECT
     count(*) AS unchanged,
-    count(*) FILTER (f.language IS DISTINCT FROM t.language) AS relabelled
+    count(*) FILTER (f.language IS DISTINCT FROM t.language) AS relabeled
 FROM documents_from AS f JOIN documents_to AS t
     ON f.doc_id = t.doc_id AND f.text_hash = t.text_hash
 """
@@ -88,9 +88,9 @@ def check_languages(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return undecided_outcome(
             f"fewer than {MIN_DOCUMENTS} documents, or no document has a language"
         )
-    if numbers["relabelled"] > MAX_RELABELED_SHARE * numbers["unchanged"]:
+    if numbers["relabeled"] > MAX_RELABELED_SHARE * numbers["unchanged"]:
         says = (
-            f"{numbers['relabelled']:,} of {numbers['unchanged']:,} unchanged texts were assigned "
+            f"{numbers['relabeled']:,} of {numbers['unchanged']:,} unchanged texts were assigned "
             "another language: language identification changed"
         )
         return Outcome(True, says, numbers)
