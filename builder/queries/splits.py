@@ -117,7 +117,7 @@ def split_key_expr() -> pl.Expr:
 def train_or_heldout_expr(params: SplitParameters) -> pl.Expr:
     """Return an expression that assigns a query of a training snapshot to `train` or `heldout`.
 
-    The assignment depends on a hash of the query id.
+    The hash of its variant set decides, or of the query itself if it has none.
     """
     heldout = in_sample(split_key_expr(), params.heldout_share, params.seed)
     return pl.when(heldout).then(pl.lit("heldout")).otherwise(pl.lit("train")).alias("split")

@@ -135,7 +135,7 @@ def test_a_release_without_its_french_pages_is_an_english_one(tmp_path: Path) ->
 
 
 def test_what_is_not_read_is_told(tmp_path: Path) -> None:
-    release = _months(tmp_path / "r", {"2022-06": ("1\teau\n", "1 0 7 1\n")})
+    release = _months(tmp_path / "r", {"2022-06": ("1\teau\n", "1 0 7 1\n1 0 9\n")})
     write(release / "collection/qrels/2022-06_qrels_broken.txt", "1 0 8 1\n")
     for part in ("a", "b"):
         write(release / f"Json/2023-07_fr/{part}.jsonl", "[]")
@@ -149,7 +149,8 @@ def test_what_is_not_read_is_told(tmp_path: Path) -> None:
     arguments = ["import", str(release), "--layout", "longeval-web", "--out"]
     said = CliRunner().invoke(app, [*arguments, str(tmp_path / "a")])
     assert said.exit_code == 0
-    assert "2022-06         1           1          0        2     2" in said.output
+    assert "2022-06         1           1          0        3     2" in said.output
+    assert "\nsnapshot  reject reason     records\n2022-06   not_four_columns        1\n" in said.output
     assert f"skipped files ({unjudged}): Json/2023-07_fr (2 files)\n" in said.output
     assert f"skipped files (not named as in this layout): {broken}\n" in said.output
     assert (
