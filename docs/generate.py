@@ -222,7 +222,7 @@ def measures() -> str:
         engine = "longeval-builder" if family.compute else "trec_eval (pytrec_eval)"
         text += _row(f"`{family.name}`", family.cutoff, given, family.source, engine)
     others = ", ".join(f"`{alias}` for `{name}`" for alias, name in ALIASES.items())
-    return f"{text}\nAlso accepted: {others}.\n"
+    return f"{text}\nAlso accepted: {others}, and the names of trec_eval, such as `ndcg_cut_10`.\n"
 
 
 def python() -> str:

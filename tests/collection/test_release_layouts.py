@@ -150,7 +150,8 @@ def test_what_is_not_read_is_told(tmp_path: Path) -> None:
     said = CliRunner().invoke(app, [*arguments, str(tmp_path / "a")])
     assert said.exit_code == 0
     assert "2022-06         1           1          0        3     2" in said.output
-    assert "\nsnapshot  reject reason     records\n2022-06   not_four_columns        1\n" in said.output
+    rejects = "snapshot  reject reason     records\n2022-06   not_four_columns        1\n"
+    assert f"\n\n{rejects}" in said.output
     assert f"skipped files ({unjudged}): Json/2023-07_fr (2 files)\n" in said.output
     assert f"skipped files (not named as in this layout): {broken}\n" in said.output
     assert (

@@ -8,7 +8,7 @@ import pytest
 
 from builder.errors import UsageError
 from builder.evaluation.evaluator import Evaluation, evaluate
-from builder.evaluation.measures.trec_eval import from_trec_eval_name
+from builder.evaluation.measures.registry import from_trec_eval_name
 from builder.evaluation.parameters import EvaluationParameters
 from builder.evaluation.reports.summary import to_json, write_query_scores
 

@@ -1,8 +1,9 @@
 """Registry of effectiveness measures, and parsing of measure names such as `nDCG@10`.
 
 A name consists of a family, a cutoff and parameters, such as `nDCG@10`, `AP`, `P@10(rel=2)` or
-`ERR@20(max=4)`; the order of ir_measures (`AP(rel=2)@100`) is accepted as well. `str(measure)` is
-the canonical name of a `Measure` and identifies it.
+`ERR@20(max=4)`; the order of ir_measures (`AP(rel=2)@100`) and the names of trec_eval
+(`ndcg_cut_10`) are accepted as well. `str(measure)` is the canonical name of a `Measure` and
+identifies it.
 
 nDCG uses the grades as gains and log2(rank + 1) as discount, as in trec_eval.
 """
@@ -39,6 +40,18 @@ FAMILIES: dict[str, MeasureFamily] = {
 
 ALIASES = {"NDCG": "nDCG", "ndcg": "nDCG", "MAP": "AP", "map": "AP", "MRR": "RR", "Bpref": "bpref"}
 """Alternative names of families."""
+
+TREC_EVAL_NAMES = {
+    "nDCG": ("ndcg", "ndcg_cut"),
+    "AP": ("map", "map_cut"),
+    "P": ("", "P"),
+    "R": ("", "recall"),
+    "RR": ("recip_rank", ""),
+    "bpref": ("bpref", ""),
+    "Rprec": ("Rprec", ""),
+    "Success": ("", "success"),
+}
+"""trec_eval name of each family of measures, without and with a cutoff."""
 
 DEFAULT_MEASURES = ("nDCG", "nDCG@10", "P@10", "AP", "bpref", "RR", "ERR@20")
 
@@ -110,7 +123,7 @@ def find_family(name: str) -> MeasureFamily:
 
 
 def parse_measure(text: str) -> Measure:
-    """Parse the name of a measure.
+    """Parse the name of a measure, also a name of trec_eval such as `ndcg_cut_10`.
 
     Raises:
         UsageError: The family is unknown, the cutoff is missing or not allowed, or a parameter is
@@ -118,13 +131,25 @@ def parse_measure(text: str) -> Measure:
     """
     if text.strip().startswith(PREFIX):
         return Measure(f"{PREFIX}{parse_ir_measure(text.strip())}")
-    match = _NAME.fullmatch(text.strip())
+    name = from_trec_eval_name(text.strip()) or text.strip()
+    match = _NAME.fullmatch(name)
     if match is None or (match["before"] and match["after"]):
         raise UsageError(f"measure {text!r}: expected a name such as nDCG@10 or ERR@20(max=4)")
     family = find_family(match["family"])
     cutoff = _parse_cutoff(match["cutoff"], family, text)
     given = _parse_parameters((match["before"] or match["after"] or "()")[1:-1], family, text)
     return Measure(family.name, cutoff, tuple(sorted({**family.parameters, **given}.items())))
+
+
+def from_trec_eval_name(name: str) -> str | None:
+    """Convert a trec_eval name (`ndcg_cut_10`) to a measure name (`nDCG@10`); None if unknown."""
+    stem, _, digits = name.rpartition("_")
+    for family, (whole, cut) in TREC_EVAL_NAMES.items():
+        if whole and name == whole:
+            return family
+        if cut and stem == cut and digits.isdecimal():
+            return f"{family}@{int(digits)}"
+    return None
 
 
 def parse_measures(names: Iterable[str]) -> tuple[Measure, ...]:

@@ -1,7 +1,7 @@
 """Effectiveness measures computed by trec_eval, through the package pytrec_eval.
 
 Each run is truncated after the last relevant document, and unjudged documents are replaced by
-placeholders. This does not change the scores of the measures in `_TREC_NAMES`, and a run of a
+placeholders. This does not change the scores of the measures in `TREC_EVAL_NAMES`, and a run of a
 million lines is scored in 0.2 seconds.
 """
 
@@ -14,31 +14,8 @@ import polars as pl
 from builder.errors import DataError
 from builder.evaluation.measures.family import Floats
 from builder.evaluation.measures.hits import Hits, judged_query_ids
-from builder.evaluation.measures.registry import Measure
+from builder.evaluation.measures.registry import TREC_EVAL_NAMES, Measure
 from builder.extras import import_optional_module
-
-_TREC_NAMES = {
-    "nDCG": ("ndcg", "ndcg_cut"),
-    "AP": ("map", "map_cut"),
-    "P": ("", "P"),
-    "R": ("", "recall"),
-    "RR": ("recip_rank", ""),
-    "bpref": ("bpref", ""),
-    "Rprec": ("Rprec", ""),
-    "Success": ("", "success"),
-}
-"""trec_eval name of each family of measures, without and with a cutoff."""
-
-
-def from_trec_eval_name(name: str) -> str | None:
-    """Convert a trec_eval name (`ndcg_cut_10`) to a measure name (`nDCG@10`); None if unknown."""
-    stem, _, digits = name.rpartition("_")
-    for family, (whole, cut) in _TREC_NAMES.items():
-        if name == whole:
-            return family
-        if cut and stem == cut and digits.isdecimal():
-            return f"{family}@{int(digits)}"
-    return None
 
 
 class TrecEvalScorer:
@@ -115,5 +92,5 @@ def _relevance_level(measure: Measure) -> int:
 
 def _trec_eval_name(measure: Measure) -> str:
     """Return the name of a measure in trec_eval; RR@k, which trec_eval lacks, becomes RR."""
-    whole, cut = _TREC_NAMES[measure.family]
+    whole, cut = TREC_EVAL_NAMES[measure.family]
     return f"{cut}_{measure.cutoff}" if cut and measure.cutoff is not None else whole

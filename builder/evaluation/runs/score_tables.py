@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from builder.errors import FormatError, UsageError
 from builder.evaluation.measures.effectiveness import RunScorer, RunScores
-from builder.evaluation.measures.registry import parse_measure
-from builder.evaluation.measures.trec_eval import from_trec_eval_name
+from builder.evaluation.measures.registry import from_trec_eval_name, parse_measure
 from builder.evaluation.runs.delimited import read_delimited_table
 from builder.trec.bounded import (
     BYTE_ORDER_MARK,
