@@ -22,6 +22,7 @@ CRAWL_ADVICE = {
     "bad_time": "if times are in a different field or format, set crawl.fields.time, "
     "crawl.time_unit or crawl.time_format",
     "bad_text": "if texts are in a different field, set crawl.fields.text",
+    "bad_title": "if titles are in a different field, set crawl.fields.title",
 }
 """Advice on how to avoid rejects of a crawl, by reject reason."""
 

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from builder.ingest.timestamps import LATEST
+from builder.ingest.timestamps import DATE_NUMBERS, LATEST
 from builder.parameters import TimeParameters
 
 Seconds = NDArray[np.int64]
@@ -57,12 +57,14 @@ def to_unix_seconds(times: pa.Array, params: TimeParameters) -> pa.Array:
 def _numbers_to_unix_seconds(
     numbers: NDArray[np.int64] | NDArray[np.float64], params: TimeParameters
 ) -> pa.Array:
-    """Convert numbers to Unix seconds; numbers outside the supported range become null."""
+    """Convert numbers to Unix seconds; null if out of range, or a date such as 20220601."""
+    is_date = (numbers >= DATE_NUMBERS[0]) & (numbers <= DATE_NUMBERS[1])
     with np.errstate(invalid="ignore"):
         seconds = numbers // (1000 if params.time_unit == "ms" else 1)
         is_certain = (seconds >= -LATEST) & (
             seconds <= LATEST
         )  # the absolute of -2**63 is negative
+        is_certain &= ~is_date
     whole = np.where(is_certain, seconds, 0).astype(np.int64)
     return pa.array(whole, mask=~is_certain)
 

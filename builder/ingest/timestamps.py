@@ -1,7 +1,8 @@
 """Converts single time values in logs and crawls to Unix seconds.
 
 A time may be a number, a numeric string, a datetime, a date (meaning midnight), an ISO 8601 string,
-a date with a UTC offset such as `2022-06-01+02:00`, or a string or number in a configured format.
+a date with a UTC offset such as `2022-06-01+02:00`, or a string or number in a configured format. A
+number of eight digits such as 20220601 is a date: as Unix seconds, it would be in 1970.
 `time_columns` converts whole columns, and leaves uncertain values to this module.
 """
 
@@ -19,6 +20,8 @@ UTC_SECONDS = TimeParameters()
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,9})?")
 _UTC_NAME = re.compile(r"(?<![A-Z])(?:UTC|GMT)\b", re.IGNORECASE)
 _DATE_WITH_OFFSET = re.compile(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})$")
+DATE_NUMBERS = (19_900_101, 20_991_231)
+"""First and last number that is read as the year, month and day of a date."""
 LATEST = 253_402_300_799
 """Last second of the year 9999 as Unix time; later times are rejected."""
 
@@ -37,8 +40,16 @@ def parse_time(value: object, params: TimeParameters = UTC_SECONDS) -> int:
     return math.floor(parse_fractional_time(value, params))
 
 
-def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -> float:
-    """Convert a time value to Unix seconds with fractions; arguments as for `parse_time`.
+def parse_fractional_time(
+    value: object, params: TimeParameters = UTC_SECONDS, *, has_dates: bool = True
+) -> float:
+    """Convert a time value to Unix seconds with fractions.
+
+    Args:
+        value: Time value of a record.
+        params: Unit of numbers, format of strings and numbers, and zone of times without a UTC
+            offset.
+        has_dates: Whether a number such as 20220601 is a date; False for times since an event.
 
     Raises:
         RejectError: the value is not a time.
@@ -49,7 +60,9 @@ def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -
         value = _parse_with_format(str(value), params.time_format)
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value) if "." in value else int(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if has_dates and _is_date_number(value):
+        value = str(int(value))  # type: ignore[call-overload]  # it is a number
+    elif isinstance(value, int | float) and not isinstance(value, bool):
         seconds = value / 1000 if params.time_unit == "ms" else value
         if -LATEST <= seconds < LATEST + 1:
             return seconds
@@ -64,6 +77,13 @@ def parse_fractional_time(value: object, params: TimeParameters = UTC_SECONDS) -
     except (ValueError, OverflowError):
         pass
     raise RejectError("bad_time")
+
+
+def _is_date_number(value: object) -> bool:
+    """Whether a value is a whole number in the range of `DATE_NUMBERS`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return DATE_NUMBERS[0] <= value <= DATE_NUMBERS[1] and value == int(value)
 
 
 def parse_iso_datetime(text: str) -> datetime:

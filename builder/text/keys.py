@@ -8,8 +8,10 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable
+from contextlib import suppress
 from urllib.parse import urlsplit, urlunsplit
 
+import idna
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -24,6 +26,7 @@ TRACKING_PARAMETERS = frozenset(
         "xtor at_medium at_campaign pk_campaign pk_kwd _ga _gl",
     )
 )
+_PORT = re.compile(r":\d*$")
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 ACCENTS = (
     (0x300, 0x36F), (0x483, 0x489), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20F0),
@@ -103,17 +106,36 @@ def _is_tracking_parameter(parameter: str) -> bool:
     return name in TRACKING_PARAMETERS or name.startswith(TRACKING_PREFIXES)
 
 
+def _host_to_punycode(url: str) -> str:
+    """Convert a host in Unicode to Punycode as browsers do (UTS 46, non-transitional).
+
+    `w3lib` follows IDNA 2003, which makes `ss` of the letter `ß`. Hosts that IDNA 2008 does not
+    allow, such as those with emoji, are left to it.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host.isascii():
+        return url
+    with suppress(idna.IDNAError):
+        user, at, _ = parts.netloc.rpartition("@")
+        port = _PORT.search(parts.netloc)
+        encoded = idna.encode(host, uts46=True).decode()
+        return urlunsplit(parts._replace(netloc=f"{user}{at}{encoded}{port[0] if port else ''}"))
+    return url
+
+
 def url_key(url: str) -> str:
     """Return the canonical form of a URL, which identifies a document.
 
-    Scheme and host are lowercased. Credentials, the default port, the fragment and tracking
-    parameters are removed. Query parameters are sorted, percent-encoding is normalized, and dot
-    segments are resolved. The rest of the path and of the parameters remains unchanged.
+    Scheme and host are lowercased, and hosts are converted to Punycode. Credentials, the default
+    port, the fragment and tracking parameters are removed. Query parameters are sorted,
+    percent-encoding is normalized, and dot segments are resolved. The rest of the path and of the
+    parameters remains unchanged.
 
     Raises:
         ValueError: the text is not an absolute http or https URL.
     """
-    parts = urlsplit(canonicalize_url(url.strip()))
+    parts = urlsplit(canonicalize_url(_host_to_punycode(url.strip())))
     if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
         raise ValueError(f"expected an absolute http or https URL, found {url[:80]!r}")
     host = parts.netloc.rpartition("@")[2].removesuffix(DEFAULT_PORTS[parts.scheme])

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from builder.errors import FormatError
@@ -62,6 +64,20 @@ def test_columns_of_the_same_name_are_refused(tmp_path: Path) -> None:
     crawl.mkdir()
     with _refusal(f"crawl.csv, line 1: expected one column 'url', {advice}"):
         _ingest_crawl(crawl, {"crawl.csv": _csv(PAGE, "url")})
+
+
+@pytest.mark.parametrize(("row", "name"), [(ROW, "query"), (PAGE, "text")])
+def test_columns_of_the_same_name_in_parquet_are_refused(
+    tmp_path: Path, row: dict[str, Any], name: str
+) -> None:
+    """It was a traceback."""
+    table = pa.table({**{key: [value] for key, value in row.items()}, "other": ["x"]})
+    names = [name if key == "other" else key for key in table.column_names]
+    pq.write_table(table.rename_columns(names), tmp_path / "a.parquet")
+    data = {"a.parquet": (tmp_path / "a.parquet").read_bytes()}
+    message = f"a.parquet, line 1: expected one column '{name}', found 2"
+    with pytest.raises(FormatError, match=re.escape(message)):
+        (ingest if row is ROW else _ingest_crawl)(tmp_path, data)
 
 
 def test_columns_of_the_same_name_that_are_not_read_do_not_matter(tmp_path: Path) -> None:

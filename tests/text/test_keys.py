@@ -93,6 +93,13 @@ def test_ids_and_keys_convert_both_ways(values: list[int]) -> None:
     ("url", "key"),
     [
         ("HTTP://WWW.Exemple.example:80", "http://www.exemple.example/"),
+        ("https://www.Straße.example/a", "https://www.xn--strae-oqa.example/a"),
+        ("https://www.xn--strae-oqa.example/a", "https://www.xn--strae-oqa.example/a"),
+        ("https://www.strasse.example/a", "https://www.strasse.example/a"),
+        ("http://βόλος.example", "http://xn--nxasmm1c.example/"),
+        ("https://anna:secret@Café.example:8443/é", "https://xn--caf-dma.example:8443/%C3%A9"),
+        ("http://café.example:80/", "http://xn--caf-dma.example/"),
+        ("http://i❤.example/", "http://xn--i-7iq.example/"),
         ("https://a.example:443/x?b=2&a=1#top", "https://a.example/x?a=1&b=2"),
         ("https://a.example/x?utm_source=n&id=7&GCLID=1", "https://a.example/x?id=7"),
         ("https://a.example/été page", "https://a.example/%C3%A9t%C3%A9%20page"),

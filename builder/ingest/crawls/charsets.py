@@ -3,8 +3,8 @@
 The charset is given by the byte order mark, otherwise by the label in a header, otherwise by the
 meta element of the page. Without any of these, it is UTF-8 if the bytes are valid UTF-8; otherwise,
 it is detected statistically, which is unreliable for short texts. Labels are interpreted according
-to the WHATWG Encoding Standard; for example, `iso-8859-1` means windows-1252. Labels that the
-standard does not define, such as `base64`, are ignored.
+to the WHATWG Encoding Standard: `iso-8859-1` means windows-1252, and `utf-16` in a meta element
+means UTF-8. Labels that the standard does not define, such as `base64`, are ignored.
 """
 
 import codecs
@@ -66,6 +66,8 @@ def decode(body: bytes, label: str | None, *, is_html: bool = True) -> str:
     encoding = encoding or python_codec(label)
     if encoding is None and is_html and _DECLARATION.search(body[:DECLARATION_SEARCH_BYTES]):
         encoding = _detect_codec(body, is_html=True)
+        if encoding.startswith("utf-16"):
+            encoding = UTF8  # a declaration that can be read as ASCII cannot be in UTF-16
     text = _decode_mixed_utf8(data) if encoding in (None, UTF8) else None
     return (
         _decode_with_fallbacks(data, encoding or _detect_codec(body, is_html=is_html))

@@ -24,11 +24,14 @@ class PageBlock(NamedTuple):
             `truncated`, `is_shortened` (whether the text was cut to `crawl.max_text_chars`),
             `language_hint`, `published_at`, `modified_at`.
         rejects: 1-based number and reject reason of every rejected record.
+        undated: Number of records without a time, which get the start of the snapshot as their
+            time.
     """
 
     records: int
     pages: pl.DataFrame
     rejects: list[Reject]
+    undated: int = 0
 
 
 def build_page_block(
@@ -43,7 +46,8 @@ def build_page_block(
         params: Section `[crawl]` of the definition.
     """
     pages, rejected = _validate_or_bisect(raw_pages, interval, params)
-    return PageBlock(raw_pages.height + len(rejects), pages, rejects + rejected)
+    undated = raw_pages["fetched_at"].null_count()
+    return PageBlock(raw_pages.height + len(rejects), pages, rejects + rejected, undated)
 
 
 def _validate_or_bisect(

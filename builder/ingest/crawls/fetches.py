@@ -56,6 +56,7 @@ class FetchedDocument(NamedTuple):
         modified_at: HTTP header `Last-Modified` in Unix seconds; None if missing.
         is_truncated: Whether the body is known to be incomplete.
         title: Title from the metadata of the crawl; empty if missing.
+        is_undated: Whether the crawl does not say when the document was fetched.
     """
 
     url: str
@@ -68,6 +69,7 @@ class FetchedDocument(NamedTuple):
     modified_at: int | None = None
     is_truncated: bool = False
     title: str = ""
+    is_undated: bool = False
 
 
 NumberedFetch = tuple[int, FetchedDocument | str]
@@ -166,7 +168,7 @@ def parse_fetch(fetch: FetchedDocument, params: CrawlParameters) -> RawPage:
     page = parse_html(body, fetch.charset, fetch.fetched_at)
     return RawPage(
         fetch.url,
-        fetch.fetched_at,
+        None if fetch.is_undated else fetch.fetched_at,
         fetch.title or page.title,
         page.text,
         page.language,

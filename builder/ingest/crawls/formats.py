@@ -147,11 +147,18 @@ def _to_html_fetches(records: Iterator[NumberedPage], default_time: int) -> Iter
         if isinstance(page, str):
             yield number, page
         else:
-            fetched_at = default_time if page.fetched_at is None else page.fetched_at
-            body = page.text.encode()
+            is_undated = page.fetched_at is None
             yield (
                 number,
-                FetchedDocument(page.url, fetched_at, BodyType.HTML, body, UTF8, title=page.title),
+                FetchedDocument(
+                    page.url,
+                    default_time if page.fetched_at is None else page.fetched_at,
+                    BodyType.HTML,
+                    page.text.encode(),
+                    UTF8,
+                    title=page.title,
+                    is_undated=is_undated,
+                ),
             )
 
 

@@ -128,10 +128,24 @@ def make_raw_page(
         raise RejectError("bad_url")
     is_undated = time is None and params.undated == "start"
     fetched_at = None if is_undated else parse_time(time, params)
-    title = "" if title is None else title
-    if not isinstance(title, str) or not isinstance(text, str):
+    if not isinstance(text, str):
         raise RejectError("bad_text")
-    return RawPage(name, fetched_at, title, text)
+    return RawPage(name, fetched_at, _to_title(title), text)
+
+
+def _to_title(value: object) -> str:
+    """Convert a title to a string: numbers to digits, and null and NaN to an empty string.
+
+    Raises:
+        RejectError: the title has another type.
+    """
+    if value is None or value != value:  # NaN, as pandas writes a missing title
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
+    raise RejectError("bad_title")
 
 
 def _first_non_empty_text(record: dict[str, Any], *names: str) -> object:

@@ -7,7 +7,7 @@ from os import SEEK_END
 import pyarrow as pa
 
 from builder.errors import FormatError
-from builder.ingest.columns import check_configured_columns
+from builder.ingest.columns import check_configured_columns, check_unique_columns
 from builder.ingest.crawls.charsets import decode
 from builder.ingest.crawls.fetches import NumberedPage
 from builder.ingest.crawls.page import OPTIONAL_FIELDS, page_from_record, resolve_field_names
@@ -81,7 +81,7 @@ def _find_configured_columns(
     """Return the configured field names that are columns or struct fields of a Parquet file.
 
     Raises:
-        FormatError: required columns are missing.
+        FormatError: required columns are missing, or two columns have the same name.
     """
     names = resolve_field_names(params.fields)
     present = set(existing_column_names(schema, names.all_names))
@@ -96,4 +96,5 @@ def _find_configured_columns(
     check_configured_columns(
         "crawl.fields", params.fields, OPTIONAL_FIELDS, schema.names, source, present
     )
+    check_unique_columns(schema.names, present, source)
     return [name for name in names.all_names if name in present]

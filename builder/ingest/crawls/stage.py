@@ -30,7 +30,7 @@ from builder.text.keys import keys64
 from schemas import Fetches, Pages
 
 
-@stage("crawl", version="16", writes=(Fetches, Pages))
+@stage("crawl", version="17", writes=(Fetches, Pages))
 def ingest_crawl(
     out: Path,
     *,
@@ -57,7 +57,8 @@ def ingest_crawl(
         FormatError: a file cannot be opened, or lacks required columns.
         DataError: two canonical URLs have the same document key.
     """
-    ledger, shortened, path = Ledger("records"), 0, out / "fetches.parquet"
+    ledger, path = Ledger("records"), out / "fetches.parquet"
+    shortened = undated = titled = 0
     if len(files) > 1:
         columns = {file.name: optional_column_presence(file, params) for file in files}
         ledger.notes.extend(note_missing_columns(columns))
@@ -71,6 +72,8 @@ def ingest_crawl(
                     if reason == FILE_TRUNCATED:
                         ledger.notes.append(f"{files[index].name} is truncated; download it again")
                 shortened += int(block.pages["is_shortened"].sum())
+                titled += int((block.pages["title"] != "").sum())
+                undated += block.undated
                 pages = _add_key_and_origin(block.pages, index, fetch)
                 texts.append(pages)
                 latest.add(pages)
@@ -82,6 +85,15 @@ def ingest_crawl(
     if shortened:
         limit = f"{params.max_text_chars:,} characters (crawl.max_text_chars)"
         ledger.notes.append(f"number of texts shortened to {limit}: {shortened:,}")
+    if undated:
+        ledger.notes.append(
+            f"number of records without a time, dated to the start of the snapshot: {undated:,} "
+            "(crawl.undated)"
+        )
+    if ledger.rows_out and not titled and "title" in params.fields.model_fields_set:
+        ledger.notes.append(
+            f"no page has a title; check crawl.fields.title (now {params.fields.title!r})"
+        )
     ledger.notes.extend(note_empty_files(files))
     ledger.notes.extend(advise_on_rejects(ledger.rejected, ledger.rows_in, CRAWL_ADVICE))
     return ledger

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from builder.errors import FormatError
 from builder.ingest import parquet_rows
-from builder.ingest.columns import check_configured_columns
+from builder.ingest.columns import check_configured_columns, check_unique_columns
 from builder.ingest.fields import RECORD_FIELDS, rename_fields
 from builder.ingest.lists import build_list_array, is_string_type, list_lengths
 from builder.ingest.logs.cell_lists import parse_lists_stored_as_text
@@ -36,7 +36,8 @@ def find_configured_columns(
     """Return the column names in `[log.fields]` that a Parquet log has.
 
     Raises:
-        FormatError: a column that is required or named in the definition is missing.
+        FormatError: a column that is required or named in the definition is missing, or two columns
+            have the same name.
     """
     fields, names = params.fields, schema.names
     found = existing_column_names(schema, fields.model_dump().values())
@@ -52,6 +53,7 @@ def find_configured_columns(
         )
     optional = optional_fields(found, fields)
     check_configured_columns("log.fields", fields, optional, names, source, found)
+    check_unique_columns(names, found, source)
     return found
 
 

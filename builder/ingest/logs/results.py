@@ -142,7 +142,9 @@ def _clicked_result_positions(
     if 0 in found:
         raise RejectError("click_not_shown")
     times = [click.get("time") if isinstance(click, dict) else None for click in clicks]
-    click_times = [parse_fractional_time(time, params) for time in times if time is not None]
+    click_times = [
+        parse_fractional_time(time, params, has_dates=False) for time in times if time is not None
+    ]
     if not click_times or len(click_times) < len(found):
         return found
     return [

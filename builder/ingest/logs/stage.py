@@ -52,7 +52,7 @@ USER_RULES_SHARE = 0.6
 
 @stage(
     "log",
-    version="17",
+    version="18",
     writes=(Impressions, LogQueries, LogUrls),
     plugins=lambda w: plugin_packages("log_readers", w.log_formats),
 )

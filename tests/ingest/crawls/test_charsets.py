@@ -132,6 +132,14 @@ def test_labels_that_are_none(label: str | None) -> None:
     assert decode("L’œuf déjà".encode(), label) == "L’œuf déjà"
 
 
+@pytest.mark.parametrize("name", ["utf-16", "unicode", "UTF-16LE", "utf-16be"])
+@pytest.mark.parametrize("codec", ["utf-8", "cp1252"])
+@pytest.mark.parametrize("space", ["", " "])
+def test_a_declaration_in_ascii_is_not_in_utf16(name: str, codec: str, space: str) -> None:
+    page = f'<meta charset="{name}"><title>Crème brûlée</title>{space}'
+    assert decode(page.encode(codec), None) == page
+
+
 def test_bytes_without_a_character_do_not_join_words() -> None:
     assert decode(b"un\x81mot \x92", "iso-8859-1") == "un\x81mot ’"
 

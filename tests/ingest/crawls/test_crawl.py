@@ -71,7 +71,8 @@ def test_both_shapes(tmp_path: Path) -> None:
         ({"timestamp": 2000}, "outside_interval"),
         ({"text": " \x00\n"}, "empty_text"),
         ({"text": ["a"]}, "bad_text"),
-        ({"title": 5}, "bad_text"),
+        ({"title": ["a"]}, "bad_title"),
+        ({"title": True}, "bad_title"),
         ({"text": None}, "bad_text"),
     ],
 )
@@ -81,6 +82,31 @@ def test_rules_by_name(tmp_path: Path, changed: dict[str, Any], reason: str) -> 
     )
     assert dict(ledger.rejected) == {reason: 1}
     assert rejects.select("file", "line").row(0) == ("crawl.jsonl", 1)
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"), [(2022, "2022"), (1.0, "1"), (1.5, "1.5"), (None, ""), ("Un", "Un")]
+)
+def test_titles_may_be_numbers(tmp_path: Path, title: object, expected: str) -> None:
+    _, pages, _, _ = ingest(tmp_path, {**GOOD, "title": title})
+    assert pages["title"].to_list() == [expected]
+
+
+def test_missing_times_and_titles_are_told(tmp_path: Path) -> None:
+    row = {"url": "https://a.example/1", "fetched": 1500, "headline": "Un", "text": "Texte."}
+    other = {**row, "url": "https://b.example", "text": ""}
+    fields = {"time": "fetch_time", "title": "titel"}
+    ledger, _, _, _ = ingest(tmp_path, row, other, undated="start", fields=fields)
+    assert (ledger.rows_out, dict(ledger.rejected)) == (1, {"empty_text": 1})
+    assert ledger.notes[:2] == [
+        "number of records without a time, dated to the start of the snapshot: 2 (crawl.undated)",
+        "no page has a title; check crawl.fields.title (now 'titel')",
+    ]
+    fields = {"time": "fetched", "title": "headline"}
+    ledger, _, _, _ = ingest(tmp_path, row, undated="start", fields=fields)
+    assert ledger.notes == []
+    ledger, _, _, _ = ingest(tmp_path, {**row, "timestamp": 1500})
+    assert ledger.notes == []
 
 
 def test_any_time_where_the_interval_is_ignored(tmp_path: Path) -> None:

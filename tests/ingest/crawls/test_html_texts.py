@@ -77,6 +77,13 @@ def test_pages_without_a_time_are_dated(tmp_path: Path) -> None:
     assert {page["fetched_at"] for page in pages} == {INTERVAL.start}
     assert rejects == {4: "empty_text", 5: "bad_url"}
     assert pages[0]["published_at"] is None  # it says a day after the fetch
+    blocks = read_pages(
+        Source(path, path.name),
+        INTERVAL,
+        CrawlParameters(text_format="html", undated="start"),
+        Limits(tmp_path),
+    )
+    assert sum(block.undated for block in blocks) == len(RECORDS)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
