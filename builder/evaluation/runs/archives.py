@@ -73,6 +73,10 @@ def _extract_archive(path: Path, folder: Path, max_bytes: int) -> Path:
                         path,
                     )
                 target = folder / name
+                if target.is_file():
+                    raise FormatError(
+                        f"expected each file of the archive once, found {str(name)!r} twice", path
+                    )
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(member) as source, target.open("xb") as out:
                     while chunk := source.read(_CHUNK):
