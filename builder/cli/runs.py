@@ -170,7 +170,8 @@ def check_runs(
     with extract_archives(files) as paths:
         checked = check_submissions([opened.snapshot(name) for name in opened.snapshots], paths)
     run_table = checked.runs.with_columns(pl.col("run").str.replace(EXTRACTED_PREFIX, ""))
-    print_data_frames(format, runs=run_table, findings=checked.findings)
+    findings = checked.findings.with_columns(pl.col("message").str.replace(EXTRACTED_PREFIX, ""))
+    print_data_frames(format, runs=run_table, findings=findings)
     if checked.findings.filter(level="error").height:
         raise typer.Exit(1)
 

@@ -12,6 +12,7 @@ from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.checker import check_run, check_submissions
 from builder.evaluation.runs.metadata import read_nearest_metadata
+from builder.trec.runs import read_run
 
 METADATA = """
 tag: BM25-tuned
@@ -179,6 +180,13 @@ def test_ranks_that_do_not_contradict_the_scores(tmp_path: Path, ranks: tuple[st
 def test_ranks_that_contradict_the_scores(tmp_path: Path, ranks: tuple[str, str]) -> None:
     text = "q1 Q0 a {} 1 t\nq1 Q0 b {} 2 t\nq2 Q0 a 1 1 t\n".format(*ranks)
     assert checks(tmp_path, text) == {"ranks_and_scores": ("warning", 1)}
+
+
+def test_errors_in_a_zip_name_the_archive_and_the_member(tmp_path: Path) -> None:
+    path = archive(tmp_path / "team.zip", **{"bm25__2022-06.txt": "q Q0 d 1\n"})
+    with pytest.raises(FormatError) as caught, extract_archives([path, tmp_path]) as (folder, _):
+        read_run(folder / "bm25" / "2022-06.txt")
+    assert str(caught.value).startswith(f"{path}/bm25/2022-06.txt, line 1: expected ")
 
 
 def test_a_repeated_member_is_named(tmp_path: Path) -> None:
