@@ -201,7 +201,8 @@ def _add_signatures(snapshot: SnapshotQueries) -> pl.DataFrame:
         "split",
         "variant_set",
         fold(pl.col("text")).alias("folded"),
-    ).with_columns(signature_expr(pl.col("folded")).alias("signature"))
+        signature_expr(pl.col("text")).alias("signature"),
+    )
 
 
 def find_exact_leaks(test: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,7 @@ in different splits are listed by `leakage`.
 Merging is greedy by frequency and not transitive: the most frequent signature leads a set and
 absorbs all near-equal signatures without a set. A chain of small differences therefore never
 merges its ends, and the result does not depend on the order of the input. Leaders of earlier
-snapshots remain leaders.
+snapshots remain leaders, and a query keeps its set even if it is published in another spelling.
 """
 
 from collections import defaultdict
@@ -44,10 +44,12 @@ def build_variant_sets(
     Returns:
         One row per candidate, sorted by `query` (schema `Variants`).
     """
-    earlier_sets = _earlier_sets(earlier_variants, manual_sets)
+    earlier = _earlier_sets(earlier_variants, manual_sets)
     groups = (
         _add_signature_and_initial_set(candidates, manual_sets)
-        .join(earlier_sets, on="initial_set", how="left")
+        .join(_first_sets(earlier, "query"), on="query", how="left")
+        .join(_first_sets(earlier, "initial_set"), on="initial_set", how="left", suffix="_of_equal")
+        .with_columns(pl.coalesce("earlier_set", "earlier_set_of_equal").alias("earlier_set"))
         .with_columns(pl.coalesce("earlier_set", "initial_set").alias("group"))
     )
     led = groups.with_columns(leader=pl.col("group"), similarity=pl.lit(None, pl.Float64))
@@ -67,10 +69,16 @@ def _add_signature_and_initial_set(
     The initial set is the manually defined set of the query or, if there is none, the set of all
     queries with the same signature.
     """
-    folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
+    text = pl.col("text")
+    signed = candidates.select(
+        "query",
+        text,
+        "impressions",
+        fold(text).alias("folded"),
+        signature_expr(text).alias("signature"),
+    )
     return (
-        folded.with_columns(signature_expr(pl.col("folded")).alias("signature"))
-        .join(manual_sets, on="folded", how="left")
+        signed.join(manual_sets, on="folded", how="left")
         .with_columns(
             pl.coalesce("manual_set", variant_set_id_expr(pl.col("signature"))).alias("initial_set")
         )
@@ -80,23 +88,26 @@ def _add_signature_and_initial_set(
 def _earlier_sets(
     earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame
 ) -> pl.DataFrame:
-    """Map each initial set of variants to the set it was first assigned to (`earlier_set`).
+    """Return the sets of all earlier variants: `query`, `initial_set`, `earlier_set`.
 
-    An initial set contains the queries that have equal content words.
+    Snapshots are in chronological order. In a snapshot, variants that are still in their initial
+    set come first.
     """
-    schema = {"initial_set": pl.String, "earlier_set": pl.String}
+    schema = {"query": pl.UInt64, "initial_set": pl.String, "earlier_set": pl.String}
     tables = [
-        _add_signature_and_initial_set(table.with_columns(impressions=0), manual_sets).join(
-            table.select("query", pl.col("variant_set").alias("earlier_set")), on="query"
-        )
+        _add_signature_and_initial_set(table.with_columns(impressions=0), manual_sets)
+        .join(table.select("query", pl.col("variant_set").alias("earlier_set")), on="query")
+        .sort(pl.col("initial_set") != pl.col("earlier_set"), "earlier_set", "query")
         for table in earlier_variants
     ]
-    frames = [
-        table.select(list(schema)).drop_nulls().unique().sort("initial_set") for table in tables
-    ]
-    return pl.concat([pl.DataFrame(schema=schema), *frames]).unique(
-        "initial_set", keep="first", maintain_order=True
+    return pl.concat(
+        [pl.DataFrame(schema=schema), *(t.select(list(schema)).drop_nulls() for t in tables)]
     )
+
+
+def _first_sets(earlier_sets: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Map each query or initial set (`key`) to the set it was first assigned to (`earlier_set`)."""
+    return earlier_sets.select(key, "earlier_set").unique(key, keep="first", maintain_order=True)
 
 
 def _link_groups_within_splits(

@@ -7,18 +7,25 @@ does not depend on other queries, so that it can determine whether the set is he
 import polars as pl
 
 from builder.queries.stemming import stem_expr
-from builder.text.keys import key64
+from builder.text.keys import fold, key64
+
+ELISIONS: tuple[tuple[str, str], ...] = (
+    (r"(?i)\b[dljmst]['’‘`´] ?([\pL\pN])", "${1}"),
+    (r"(?i)\bà[^\pL\pN]+([\pL\pN])", "${1}"),
+)
+"""Patterns of elided words and of `à` before another word in texts as typed, with their
+replacements. Without apostrophe or accent, these letters may be names: `vitamine d aliments`."""
 
 PHRASES: tuple[tuple[str, str], ...] = (
     (
         r"\b(?:qu est ce qu[ei]?|qu est ce|est ce qu[ei]?|c est quoi|quel(?:le)?s? (?:est|sont)) ",
         "",
     ),
-    (r"\b[dljmst] ([aeiouyh])", "${1}"),
-    (r"\b(?:qu|a) (\S)", "${1}"),
+    (r"\b(?:de|a) l ([aeiouyh])", "${1}"),
+    (r"\bqu (\S)", "${1}"),
 )
-"""Patterns of question phrases and elisions, with their replacements. They match only before
-another word: the d of `vitamine d` and the a of `hepatite a` are kept."""
+"""Patterns of question phrases and of unambiguous elisions in folded texts, with their
+replacements."""
 
 _WORDS = (
     "au|aux|ce|ces|cet|cette|dans|de|des|du|en|et|la|le|les|ma|mes|mon|par|pour|que|quel|quelle|"
@@ -29,12 +36,19 @@ FUNCTION_WORDS = _WORDS.split("|")
 `contre`, `avant`, `apres` and `est` (east) count as content words."""
 
 
-def signature_expr(folded: pl.Expr) -> pl.Expr:
+def signature_expr(text: pl.Expr) -> pl.Expr:
     """Return an expression for query signatures: the sorted stems of the content words.
 
-    `l impot sur le revenu` and `revenus impot` have the signature `impot revenu`. If a text has no
+    `l'impôt sur le revenu` and `Revenus impots` have the signature `impot revenu`. If a text has no
     content word, the stems of all its words are used.
+
+    Args:
+        text: Texts with apostrophes and accents, by which elided words are recognized.
     """
+    text = text.str.normalize("NFC")
+    for elision, rest in ELISIONS:
+        text = text.str.replace_all(elision, rest)
+    folded = fold(text)
     for phrase, rest in PHRASES:
         folded = folded.str.replace_all(phrase, rest)
     words = folded.str.split(" ")

@@ -134,6 +134,34 @@ def test_a_set_keeps_its_id_and_representative_over_snapshots() -> None:
     assert set(representatives(back).values()) == {"emploi stable"}
 
 
+def test_a_query_keeps_its_set_if_it_is_published_without_its_apostrophe() -> None:
+    """`prix d eau` is not known to be `prix d'eau`; the next snapshots keep both sets apart."""
+    first = sets_of({"prix d'eau": 9, "prix eau": 5})
+    (kept,) = first["variant_set"].unique()
+    later = sets_of({"prix d eau": 9, "prix: d, eaux": 3}, earlier=[first])
+    found = {text: name for text, name in later.select("text", "variant_set").rows()}
+    assert found["prix d eau"] == kept != found["prix: d, eaux"]
+    last = sets_of({"prix d eau": 1, "d eaux prix": 2, "prix eaux": 1}, earlier=[first, later])
+    assert dict(last.select("text", "variant_set").rows()) == {
+        "prix d eau": kept,
+        "d eaux prix": found["prix: d, eaux"],
+        "prix eaux": kept,
+    }
+
+
+def test_single_letters_that_may_be_names_distinguish_queries() -> None:
+    texts = {
+        "vitamine d aliments": 9,
+        "vitamine a aliments": 8,
+        "vitamine aliments": 8,
+        "taille m homme": 7,
+        "taille s homme": 7,
+        "new york": 6,
+        "new york news": 6,
+    }
+    assert groups(sets_of(texts)) == {frozenset({text}) for text in texts}
+
+
 words = st.sampled_from(
     ["emploi", "emplois", "emplloi", "empolis", "voyage", "voyages", "voyagge", "de", "eau", "2022"]
 )
