@@ -30,6 +30,7 @@ def build_variant_sets(
     earlier_variants: Sequence[pl.DataFrame],
     params: VariantParameters,
     split: SplitParameters,
+    has_french: bool = True,
 ) -> pl.DataFrame:
     """Assign every candidate to a variant set, and choose the representative of each set.
 
@@ -40,13 +41,14 @@ def build_variant_sets(
         earlier_variants: Tables `variants` of the earlier snapshots, in chronological order.
         params: Section `[variants]` of the definition; `sets` must not be `off`.
         split: Section `[split]` of the definition; only signatures of the same split are merged.
+        has_french: Whether queries may be French; see `signatures.signature_expr`.
 
     Returns:
         One row per candidate, sorted by `query` (schema `Variants`).
     """
-    earlier = _earlier_sets(earlier_variants, manual_sets)
+    earlier = _earlier_sets(earlier_variants, manual_sets, has_french)
     groups = (
-        _add_signature_and_initial_set(candidates, manual_sets)
+        _add_signature_and_initial_set(candidates, manual_sets, has_french)
         .join(_first_sets(earlier, "query"), on="query", how="left")
         .join(_first_sets(earlier, "initial_set"), on="initial_set", how="left", suffix="_of_equal")
         .with_columns(pl.coalesce("earlier_set", "earlier_set_of_equal").alias("earlier_set"))
@@ -62,7 +64,7 @@ def build_variant_sets(
 
 
 def _add_signature_and_initial_set(
-    candidates: pl.DataFrame, manual_sets: pl.DataFrame
+    candidates: pl.DataFrame, manual_sets: pl.DataFrame, has_french: bool
 ) -> pl.DataFrame:
     """Add the columns `signature` and `initial_set` (id of a variant set) to queries.
 
@@ -75,18 +77,15 @@ def _add_signature_and_initial_set(
         text,
         "impressions",
         fold(text).alias("folded"),
-        signature_expr(text).alias("signature"),
+        signature_expr(text, has_french).alias("signature"),
     )
-    return (
-        signed.join(manual_sets, on="folded", how="left")
-        .with_columns(
-            pl.coalesce("manual_set", variant_set_id_expr(pl.col("signature"))).alias("initial_set")
-        )
+    return signed.join(manual_sets, on="folded", how="left").with_columns(
+        pl.coalesce("manual_set", variant_set_id_expr(pl.col("signature"))).alias("initial_set")
     )
 
 
 def _earlier_sets(
-    earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame
+    earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame, has_french: bool
 ) -> pl.DataFrame:
     """Return the sets of all earlier variants: `query`, `initial_set`, `earlier_set`.
 
@@ -95,7 +94,7 @@ def _earlier_sets(
     """
     schema = {"query": pl.UInt64, "initial_set": pl.String, "earlier_set": pl.String}
     tables = [
-        _add_signature_and_initial_set(table.with_columns(impressions=0), manual_sets)
+        _add_signature_and_initial_set(table.with_columns(impressions=0), manual_sets, has_french)
         .join(table.select("query", pl.col("variant_set").alias("earlier_set")), on="query")
         .sort(pl.col("initial_set") != pl.col("earlier_set"), "earlier_set", "query")
         for table in earlier_variants

@@ -36,7 +36,7 @@ FUNCTION_WORDS = _WORDS.split("|")
 `contre`, `avant`, `apres` and `est` (east) count as content words."""
 
 
-def signature_expr(text: pl.Expr) -> pl.Expr:
+def signature_expr(text: pl.Expr, has_french: bool = True) -> pl.Expr:
     """Return an expression for query signatures: the sorted stems of the content words.
 
     `l'impôt sur le revenu` and `Revenus impots` have the signature `impot revenu`. If a text has no
@@ -44,7 +44,10 @@ def signature_expr(text: pl.Expr) -> pl.Expr:
 
     Args:
         text: Texts with apostrophes and accents, by which elided words are recognized.
+        has_french: Whether texts may be French. If not, all words are content words.
     """
+    if not has_french:
+        return _sorted_stems_expr(fold(text).str.split(" "))
     text = text.str.normalize("NFC")
     for elision, rest in ELISIONS:
         text = text.str.replace_all(elision, rest)
@@ -54,7 +57,12 @@ def signature_expr(text: pl.Expr) -> pl.Expr:
     words = folded.str.split(" ")
     content = words.list.set_difference(pl.lit(FUNCTION_WORDS, dtype=pl.List(pl.String)))
     kept = pl.when(content.list.len() > 0).then(content).otherwise(words.list.unique())
-    stems = stem_expr(kept.list.join(" ")).str.split(" ")
+    return _sorted_stems_expr(kept)
+
+
+def _sorted_stems_expr(words: pl.Expr) -> pl.Expr:
+    """Return an expression that joins the sorted, distinct stems of lists of words."""
+    stems = stem_expr(words.list.join(" ")).str.split(" ")
     return stems.list.unique().list.sort().list.join(" ")
 
 

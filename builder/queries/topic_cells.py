@@ -20,8 +20,8 @@ def split_cells(text: str, source: Source, line: int) -> list[str]:
     for cell in cells:
         if cell.lstrip().startswith('"') and cell.count('"') % 2:
             raise FormatError(
-                f"expected a cell in quotes to end before a tab or line break, found {cell[:80]!r}; "
-                "write each topic on one line, and each quote in a quoted cell twice",
+                f"expected a cell in quotes to end before a tab or line break, found {cell[:80]!r};"
+                " write each topic on one line, and each quote in a quoted cell twice",
                 source.name,
                 line,
             )
@@ -33,9 +33,9 @@ def check_label(cell: str, source: Source, line: int) -> None:
     """Raise a FormatError if a label stands for a missing value."""
     if cell in MISSING:
         raise FormatError(
-            f"label: expected a word or phrase, found {cell!r}, which means a missing value; delete "
-            "the line, or, for a topic of this name, change its case (such as Na for NA): labels match "
-            "queries in any case",
+            f"label: expected a word or phrase, found {cell!r}, which means a missing value; "
+            "delete the line, or, for a topic of this name, change its case (such as Na for NA): "
+            "labels match queries in any case",
             source.name,
             line,
         )

@@ -40,6 +40,8 @@ SPECIAL_CHARACTERS = r"[+#*^$\[\]\\]|\w\?|^\."
 """
 MAX_NAMES = 10
 """Maximum number of labels and aliases in a note."""
+
+
 @stage("topics", version="2", scope=Scope.COLLECTION, writes=(Topics,))
 def read_topics(
     out: Path,

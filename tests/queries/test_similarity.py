@@ -9,9 +9,9 @@ from builder.queries.similarity import find_near_equal_signatures
 from builder.text.keys import fold_texts
 
 
-def sign(text: str) -> str:
+def sign(text: str, has_french: bool = True) -> str:
     frame = pl.DataFrame({"text": [text]})
-    result: str = frame.select(signature_expr(pl.col("text"))).item()
+    result: str = frame.select(signature_expr(pl.col("text"), has_french)).item()
     return result
 
 
@@ -57,6 +57,15 @@ def test_variants_share_a_signature(one: str, other: str) -> None:
 )
 def test_other_queries_do_not(one: str, other: str) -> None:
     assert sign(one) != sign(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("my son birthday", "my birthday"), ("a l oeuvre", "oeuvre"), ("la tour", "tour")],
+)
+def test_without_french_all_words_are_content(one: str, other: str) -> None:
+    assert sign(one, has_french=False) != sign(other, has_french=False)
+    assert sign("Les sons d'eau", has_french=False) == "d eau les son"
 
 
 def test_function_words_alone_are_content() -> None:

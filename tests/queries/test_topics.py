@@ -112,8 +112,8 @@ def test_a_missing_value_is_no_label(room, cell: str) -> None:
     value = cell.strip('"')
     assert str(error.value) == (
         f"topics.tsv, line 3: label: expected a word or phrase, found {value!r}, which means a "
-        "missing value; delete the line, or, for a topic of this name, change its case (such as Na for "
-        "NA): labels match queries in any case"
+        "missing value; delete the line, or, for a topic of this name, change its case (such as Na "
+        "for NA): labels match queries in any case"
     )
 
 

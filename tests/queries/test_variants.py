@@ -139,7 +139,7 @@ def test_a_query_keeps_its_set_if_it_is_published_without_its_apostrophe() -> No
     first = sets_of({"prix d'eau": 9, "prix eau": 5})
     (kept,) = first["variant_set"].unique()
     later = sets_of({"prix d eau": 9, "prix: d, eaux": 3}, earlier=[first])
-    found = {text: name for text, name in later.select("text", "variant_set").rows()}
+    found = dict(later.select("text", "variant_set").rows())
     assert found["prix d eau"] == kept != found["prix: d, eaux"]
     last = sets_of({"prix d eau": 1, "d eaux prix": 2, "prix eaux": 1}, earlier=[first, later])
     assert dict(last.select("text", "variant_set").rows()) == {
@@ -199,7 +199,12 @@ def test_no_query_changes_side_and_no_set_straddles(some: dict, more: dict, rand
 
 
 def run(  # type: ignore[no-untyped-def]
-    room, shown: Sequence, params: VariantParameters, files=(), notes: Sequence[str] = ()
+    room,
+    shown: Sequence,
+    params: VariantParameters,
+    files=(),
+    notes: Sequence[str] = (),
+    has_french: bool = True,
 ) -> tuple[Table, Table]:
     log = room.log(shown)
     texts = {text for text, _, _ in shown}
@@ -226,6 +231,7 @@ def run(  # type: ignore[no-untyped-def]
         limits=room.limits,
         progress=NoProgress(),
         files=files,
+        has_french=has_french,
     )
     ledger.check("variants")
     assert (ledger.rows_in, ledger.notes) == (len(texts), list(notes))
@@ -270,6 +276,13 @@ def test_queries_of_files_that_match_no_query_are_noted(room) -> None:
     )
     files = [room.file("sets.tsv", text)]
     run(room, SHOWN, VariantParameters(files=("sets.tsv",)), files, [note])
+
+
+@pytest.mark.parametrize(("has_french", "kept"), [(True, 1), (False, 2)])
+def test_words_are_ignored_only_in_collections_with_french(room, has_french, kept) -> None:
+    shown = [("my son birthday", 1, ()), ("my birthday", 2, (1,))]
+    found, _ = run(room, shown, VariantParameters(), has_french=has_french)
+    assert found.scan().collect().height == kept
 
 
 def test_sets_without_merging_keep_every_query(room) -> None:
