@@ -21,7 +21,8 @@ PHRASES: tuple[tuple[str, str], ...] = (
         r"\b(?:qu est ce qu[ei]?|qu est ce|est ce qu[ei]?|c est quoi|quel(?:le)?s? (?:est|sont)) ",
         "",
     ),
-    (r"\b(?:de|a) l ([aeiouyh])", "${1}"),
+    (r"(?:^|\b(?:de|a) )l ([aeiouyh])", "${1}"),
+    (r"\ba la (\S)", "${1}"),
     (r"\bqu (\S)", "${1}"),
 )
 """Patterns of question phrases and of unambiguous elisions in folded texts, with their

@@ -26,6 +26,8 @@ def sign(text: str, has_french: bool = True) -> str:
         ("contrat d\u2019apprentissage", "contrats apprentissage"),
         ("prix de l eau", "prix de l' eau"),
         ("aide a l emploi", "aide emplois"),
+        ("aide a la mobilité", "aide mobilité"),
+        ("l argent", "argent"),
         ("cours \u00e0 domicile", "cours domicile"),
         ("cours a\u0300 domicile", "Cours, domicile"),
         ("vis-\u00e0-vis", "vis vis"),
