@@ -67,17 +67,23 @@ def rank_topics(
 
     Example: longeval topics rank views.tsv --stability cv --top 30 --out topics.tsv
     """
-    from builder.queries import FORMULA, rank_topics_from_file, write_topics
+    from builder.queries import FORMULA, note_missing_months, read_monthly_counts, write_topics
+    from builder.queries import rank_topics as rank_candidates
 
-    ranked = rank_topics_from_file(counts, stability.value).head(top)
+    monthly_counts = read_monthly_counts(counts)
+    ranked = rank_candidates(monthly_counts, stability.value).head(top)
+    notes = list(note_missing_months(monthly_counts))
     if out is not None:
         check_output_is_not_input(out, counts)
         write_topics(ranked, out, language, stability.value)
     if format is OutputFormat.JSON:
-        _print_json({"formula": FORMULA.format(stability=stability.value), "topics": ranked})
+        formula = FORMULA.format(stability=stability.value)
+        _print_json({"formula": formula, "topics": ranked, "notes": notes})
         return
     typer.echo(FORMULA.format(stability=stability.value))
     print_rows(ranked.to_dicts())
+    for note in notes:
+        typer.echo(f"note: {note}")
     if out is not None:
         typer.echo(f"wrote {out}")
 

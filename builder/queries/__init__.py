@@ -12,14 +12,15 @@ from builder.queries.leakage import (
     check_leakage,
     find_leaks,
 )
+from builder.queries.monthly_counts import read_monthly_counts
 from builder.queries.personal import detect_personal_data
 from builder.queries.plugins import VerdictPlugin
 from builder.queries.ranking import (
     FORMULA,
     STABILITIES,
+    note_missing_months,
     rank_topics,
     rank_topics_from_file,
-    read_monthly_counts,
     to_topic_table,
     write_topics,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "find_variants",
     "funnel_steps",
     "merge_labels",
+    "note_missing_months",
     "parse_topics",
     "query_aliases",
     "rank_topics",

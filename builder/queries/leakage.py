@@ -22,7 +22,7 @@ from builder.queries.similarity import find_near_equal_signatures
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import All
+from builder.runtime.references import All, HasFrench
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
 from builder.text.keys import fold
@@ -91,7 +91,10 @@ class LeakageReport:
 
 
 def check_leakage(
-    snapshots: Sequence[SnapshotQueries], threshold: float, limits: Limits
+    snapshots: Sequence[SnapshotQueries],
+    threshold: float,
+    limits: Limits,
+    has_french: bool = True,
 ) -> LeakageReport:
     """Find leaks, near-leaks and overlapping intervals in all snapshots of a collection.
 
@@ -100,8 +103,9 @@ def check_leakage(
         threshold: Minimum edit similarity of two spellings of a word in near-leaks
             (`variants.threshold`).
         limits: Memory and threads.
+        has_french: Whether queries may be French; see `signatures.signature_expr`.
     """
-    test, train = evaluation_and_train_queries(snapshots)
+    test, train = evaluation_and_train_queries(snapshots, has_french)
     leaks = find_exact_leaks(test, train)
     with limits.connect() as connection:
         near = find_near_leaks(connection, test, train, threshold)
@@ -118,6 +122,7 @@ def find_leaks(
     params: VariantParameters,
     limits: Limits,
     progress: Progress,
+    has_french: HasFrench = True,
 ) -> Ledger:
     """Stage: stop the build if queries leak into training, and write a table of near-leaks.
 
@@ -127,6 +132,7 @@ def find_leaks(
         params: Section `[variants]` of the definition; its `threshold` defines near-leaks.
         limits: Memory and threads.
         progress: Advances by the number of queries.
+        has_french: Whether queries may be French.
 
     Returns:
         The ledger, which counts queries; no query is dropped.
@@ -138,7 +144,7 @@ def find_leaks(
         SnapshotQueries(name, None, table.scan().select(_EMPTY.columns).collect())
         for name, table in split_queries.items()
     ]
-    report = check_leakage(snapshots, params.threshold, limits)
+    report = check_leakage(snapshots, params.threshold, limits, has_french)
     report.require_clean()
     write_frame(report.near, out / "near_leaks.parquet", NearLeaks)
     rows = sum(snapshot.queries.height for snapshot in snapshots)
@@ -159,14 +165,14 @@ def require_no_leaks(snapshots: Sequence[SnapshotQueries]) -> None:
 
 
 def evaluation_and_train_queries(
-    snapshots: Sequence[SnapshotQueries],
+    snapshots: Sequence[SnapshotQueries], has_french: bool = True
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the held-out and test queries of all snapshots, and the training queries.
 
     Both are tables with the columns `folded`, `signature` and `variant_set` for comparing queries.
     """
     none = SnapshotQueries("", None, _EMPTY)
-    queries = pl.concat([_add_signatures(none), *map(_add_signatures, snapshots)])
+    queries = pl.concat([_add_signatures(s, has_french) for s in (none, *snapshots)])
     train = queries.filter(pl.col("split") == "train").select(
         pl.col("snapshot").alias("trained_snapshot"),
         pl.col("query_id").alias("trained_id"),
@@ -185,7 +191,7 @@ _TEST_COLUMNS = ("snapshot", "query_id", "text", "split")
 _TRAIN_COLUMNS = ("trained_snapshot", "trained_id", "trained_text")
 
 
-def _add_signatures(snapshot: SnapshotQueries) -> pl.DataFrame:
+def _add_signatures(snapshot: SnapshotQueries, has_french: bool) -> pl.DataFrame:
     """Add the columns `snapshot`, `folded` and `signature` to the queries of a snapshot.
 
     `folded` is the text without case, accents and punctuation; `signature` contains the sorted
@@ -201,7 +207,8 @@ def _add_signatures(snapshot: SnapshotQueries) -> pl.DataFrame:
         "split",
         "variant_set",
         fold(pl.col("text")).alias("folded"),
-    ).with_columns(signature_expr(pl.col("folded")).alias("signature"))
+        signature_expr(pl.col("text"), has_french).alias("signature"),
+    )
 
 
 def find_exact_leaks(test: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:

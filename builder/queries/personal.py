@@ -25,7 +25,10 @@ PHONE = (
     r"(?:(?: ?\d){8}|(?:\s{1,3}\d{2}){4}|(?:\s?\.\s?\d{2}){4}|(?:\s?-\s?\d{2}){4}|(?:/\d{2}){4})"
     r"(?:$|[^\d])"
 )
+FRENCH_MOBILE_WITHOUT_PLUS = r"(?:^|[^\d])33 ?[67](?:\d{8}|(?: \d{2}){4})(?:$|[^\d])"
+"""Pattern of French mobile numbers in logs that lost a plus sign when URLs were decoded."""
 FOREIGN_PHONE = r"(?:^|[^\d])(?:\+|00)[1-9](?:[ .\-/()]{0,2}\d){7,13}(?:$|[^\d])"
+PHONES = (PHONE, FRENCH_MOBILE_WITHOUT_PLUS, FOREIGN_PHONE)
 SUSPECT = (
     r"(?:\d[\s.\-]{0,2}){13}"
     r"|\b[A-Za-z]{2}\s?\d{2}(?:[\s.\-]?[A-Za-z0-9]){11}"
@@ -71,7 +74,7 @@ def detect_personal_data(texts: pl.Series) -> pl.Series:
         .then(pl.lit("email"))
         .otherwise(verified.map_elements(_detect_id_number, return_dtype=pl.String))
         .fill_null(
-            pl.when(text.str.contains(PHONE) | text.str.contains(FOREIGN_PHONE)).then(
+            pl.when(pl.any_horizontal(text.str.contains(pattern) for pattern in PHONES)).then(
                 pl.lit("phone")
             )
         )

@@ -8,7 +8,7 @@ in different splits are listed by `leakage`.
 Merging is greedy by frequency and not transitive: the most frequent signature leads a set and
 absorbs all near-equal signatures without a set. A chain of small differences therefore never
 merges its ends, and the result does not depend on the order of the input. Leaders of earlier
-snapshots remain leaders.
+snapshots remain leaders, and a query keeps its set even if it is published in another spelling.
 """
 
 from collections import defaultdict
@@ -30,6 +30,7 @@ def build_variant_sets(
     earlier_variants: Sequence[pl.DataFrame],
     params: VariantParameters,
     split: SplitParameters,
+    has_french: bool = True,
 ) -> pl.DataFrame:
     """Assign every candidate to a variant set, and choose the representative of each set.
 
@@ -40,14 +41,17 @@ def build_variant_sets(
         earlier_variants: Tables `variants` of the earlier snapshots, in chronological order.
         params: Section `[variants]` of the definition; `sets` must not be `off`.
         split: Section `[split]` of the definition; only signatures of the same split are merged.
+        has_french: Whether queries may be French; see `signatures.signature_expr`.
 
     Returns:
         One row per candidate, sorted by `query` (schema `Variants`).
     """
-    earlier_sets = _earlier_sets(earlier_variants, manual_sets)
+    earlier = _earlier_sets(earlier_variants, manual_sets, has_french)
     groups = (
-        _add_signature_and_initial_set(candidates, manual_sets)
-        .join(earlier_sets, on="initial_set", how="left")
+        _add_signature_and_initial_set(candidates, manual_sets, has_french)
+        .join(_first_sets(earlier, "query"), on="query", how="left")
+        .join(_first_sets(earlier, "initial_set"), on="initial_set", how="left", suffix="_of_equal")
+        .with_columns(pl.coalesce("earlier_set", "earlier_set_of_equal").alias("earlier_set"))
         .with_columns(pl.coalesce("earlier_set", "initial_set").alias("group"))
     )
     led = groups.with_columns(leader=pl.col("group"), similarity=pl.lit(None, pl.Float64))
@@ -60,43 +64,49 @@ def build_variant_sets(
 
 
 def _add_signature_and_initial_set(
-    candidates: pl.DataFrame, manual_sets: pl.DataFrame
+    candidates: pl.DataFrame, manual_sets: pl.DataFrame, has_french: bool
 ) -> pl.DataFrame:
     """Add the columns `signature` and `initial_set` (id of a variant set) to queries.
 
     The initial set is the manually defined set of the query or, if there is none, the set of all
     queries with the same signature.
     """
-    folded = candidates.select("query", "text", "impressions", fold(pl.col("text")).alias("folded"))
-    return (
-        folded.with_columns(signature_expr(pl.col("folded")).alias("signature"))
-        .join(manual_sets, on="folded", how="left")
-        .with_columns(
-            pl.coalesce("manual_set", variant_set_id_expr(pl.col("signature"))).alias("initial_set")
-        )
+    text = pl.col("text")
+    signed = candidates.select(
+        "query",
+        text,
+        "impressions",
+        fold(text).alias("folded"),
+        signature_expr(text, has_french).alias("signature"),
+    )
+    return signed.join(manual_sets, on="folded", how="left").with_columns(
+        pl.coalesce("manual_set", variant_set_id_expr(pl.col("signature"))).alias("initial_set")
     )
 
 
 def _earlier_sets(
-    earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame
+    earlier_variants: Sequence[pl.DataFrame], manual_sets: pl.DataFrame, has_french: bool
 ) -> pl.DataFrame:
-    """Map each initial set of variants to the set it was first assigned to (`earlier_set`).
+    """Return the sets of all earlier variants: `query`, `initial_set`, `earlier_set`.
 
-    An initial set contains the queries that have equal content words.
+    Snapshots are in chronological order. In a snapshot, variants that are still in their initial
+    set come first.
     """
-    schema = {"initial_set": pl.String, "earlier_set": pl.String}
+    schema = {"query": pl.UInt64, "initial_set": pl.String, "earlier_set": pl.String}
     tables = [
-        _add_signature_and_initial_set(table.with_columns(impressions=0), manual_sets).join(
-            table.select("query", pl.col("variant_set").alias("earlier_set")), on="query"
-        )
+        _add_signature_and_initial_set(table.with_columns(impressions=0), manual_sets, has_french)
+        .join(table.select("query", pl.col("variant_set").alias("earlier_set")), on="query")
+        .sort(pl.col("initial_set") != pl.col("earlier_set"), "earlier_set", "query")
         for table in earlier_variants
     ]
-    frames = [
-        table.select(list(schema)).drop_nulls().unique().sort("initial_set") for table in tables
-    ]
-    return pl.concat([pl.DataFrame(schema=schema), *frames]).unique(
-        "initial_set", keep="first", maintain_order=True
+    return pl.concat(
+        [pl.DataFrame(schema=schema), *(t.select(list(schema)).drop_nulls() for t in tables)]
     )
+
+
+def _first_sets(earlier_sets: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Map each query or initial set (`key`) to the set it was first assigned to (`earlier_set`)."""
+    return earlier_sets.select(key, "earlier_set").unique(key, keep="first", maintain_order=True)
 
 
 def _link_groups_within_splits(

@@ -7,18 +7,26 @@ does not depend on other queries, so that it can determine whether the set is he
 import polars as pl
 
 from builder.queries.stemming import stem_expr
-from builder.text.keys import key64
+from builder.text.keys import fold, key64
+
+ELISIONS: tuple[tuple[str, str], ...] = (
+    (r"(?i)\b[dljmst]['’‘`´] ?([aeiouyhàâéèêëîïôöùûüœæ])", "${1}"),
+    (r"(?i)\bà[^\pL\pN]+([\pL\pN])", "${1}"),
+)
+"""Patterns of elided words and of `à` before another word in texts as typed, with their
+replacements. Without apostrophe or accent, these letters may be names: `vitamine d aliments`."""
 
 PHRASES: tuple[tuple[str, str], ...] = (
     (
         r"\b(?:qu est ce qu[ei]?|qu est ce|est ce qu[ei]?|c est quoi|quel(?:le)?s? (?:est|sont)) ",
         "",
     ),
-    (r"\b[dljmst] ([aeiouyh])", "${1}"),
-    (r"\b(?:qu|a) (\S)", "${1}"),
+    (r"(?:^|\b(?:de|a) )l ([aeiouyh])", "${1}"),
+    (r"\ba la (\S)", "${1}"),
+    (r"\bqu (\S)", "${1}"),
 )
-"""Patterns of question phrases and elisions, with their replacements. They match only before
-another word: the d of `vitamine d` and the a of `hepatite a` are kept."""
+"""Patterns of question phrases and of unambiguous elisions in folded texts, with their
+replacements."""
 
 _WORDS = (
     "au|aux|ce|ces|cet|cette|dans|de|des|du|en|et|la|le|les|ma|mes|mon|par|pour|que|quel|quelle|"
@@ -29,18 +37,33 @@ FUNCTION_WORDS = _WORDS.split("|")
 `contre`, `avant`, `apres` and `est` (east) count as content words."""
 
 
-def signature_expr(folded: pl.Expr) -> pl.Expr:
+def signature_expr(text: pl.Expr, has_french: bool = True) -> pl.Expr:
     """Return an expression for query signatures: the sorted stems of the content words.
 
-    `l impot sur le revenu` and `revenus impot` have the signature `impot revenu`. If a text has no
+    `l'impôt sur le revenu` and `Revenus impots` have the signature `impot revenu`. If a text has no
     content word, the stems of all its words are used.
+
+    Args:
+        text: Texts with apostrophes and accents, by which elided words are recognized.
+        has_french: Whether texts may be French. If not, all words are content words.
     """
+    if not has_french:
+        return _sorted_stems_expr(fold(text).str.split(" "))
+    text = text.str.normalize("NFC")
+    for elision, rest in ELISIONS:
+        text = text.str.replace_all(elision, rest)
+    folded = fold(text)
     for phrase, rest in PHRASES:
         folded = folded.str.replace_all(phrase, rest)
     words = folded.str.split(" ")
     content = words.list.set_difference(pl.lit(FUNCTION_WORDS, dtype=pl.List(pl.String)))
     kept = pl.when(content.list.len() > 0).then(content).otherwise(words.list.unique())
-    stems = stem_expr(kept.list.join(" ")).str.split(" ")
+    return _sorted_stems_expr(kept)
+
+
+def _sorted_stems_expr(words: pl.Expr) -> pl.Expr:
+    """Return an expression that joins the sorted, distinct stems of lists of words."""
+    stems = stem_expr(words.list.join(" ")).str.split(" ")
     return stems.list.unique().list.sort().list.join(" ")
 
 

@@ -21,7 +21,7 @@ from builder.queries.together import COLUMNS, assign_splits, find_queries_near_t
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Same, Setting, Training
+from builder.runtime.references import HasFrench, Same, Setting, Training
 from builder.runtime.stage import stage
 from builder.text.keys import in_sample
 from schemas import JudgedQueries, Queries, SplitQueries
@@ -38,6 +38,7 @@ def split_judged_queries(
     params: SplitParameters,
     limits: Limits,
     progress: Progress,
+    has_french: HasFrench = True,
 ) -> Ledger:
     """Stage: assign every judged query to a split.
 
@@ -51,6 +52,7 @@ def split_judged_queries(
         params: Section `[split]` of the definition.
         limits: Memory and threads.
         progress: Advances by the number of queries.
+        has_french: Whether queries may be French; see `signatures.signature_expr`.
 
     Returns:
         The ledger, which counts queries; no query is dropped.
@@ -61,10 +63,12 @@ def split_judged_queries(
     queries = judged_queries.scan().collect()
     with limits.connect() as connection:
         if not is_train:
-            assigned = _split_later_snapshot(connection, queries, train_queries, params, threshold)
+            assigned = _split_later_snapshot(
+                connection, queries, train_queries, params, threshold, has_french
+            )
         elif params.near == "together":
             earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
-            options = (threshold, params.heldout_share, params.seed)
+            options = (threshold, params.heldout_share, params.seed, has_french)
             splits = assign_splits(connection, queries, earlier, *options)
             assigned = queries.join(splits, on="query_id", maintain_order="left")
         else:
@@ -97,13 +101,14 @@ def _split_later_snapshot(
     train_queries: Sequence[Table],
     params: SplitParameters,
     threshold: float,
+    has_french: bool,
 ) -> pl.DataFrame:
     """Assign the queries of a later (not a training) snapshot to the splits `seen` and `test`."""
     ids = training_ids(train_queries)
     if params.near == "together":
         earlier = pl.concat([_EMPTY, *(_read_splits(table) for table in train_queries)])
         near = find_queries_near_training(
-            connection, queries, earlier.filter(split="train"), threshold
+            connection, queries, earlier.filter(split="train"), threshold, has_french
         )
         ids = sorted({*ids, *near})
     return queries.with_columns(seen_or_test_expr(ids))

@@ -7,8 +7,8 @@ lighter than Savoy (1999): it ignores gender and derivation, to avoid conflating
 import polars as pl
 
 INVARIABLE = (
-    "bois|bras|corps|cours|dans|dessous|dessus|dos|fils|fois|gros|jamais|lors|mars|mois|moins|ours|"
-    "palais|paris|pays|plus|poids|propos|puis|sans|sens|sous|souris|temps|tous|trois|vers"
+    "bois|bras|corps|cours|dans|dessous|dessus|dos|fils|fois|gros|jamais|lors|mars|mois|moins|news|"
+    "ours|palais|paris|pays|plus|poids|propos|puis|sans|sens|sous|souris|temps|tous|trois|vers"
 )
 """Words whose final s is not a plural ending."""
 

@@ -1,9 +1,9 @@
 """Assigns similar queries to the same split, as configured by `split.near = "together"`.
 
-Two queries are connected if they share a variant set or have equal or near-equal signatures (see
-`similarity`); a group is a connected component. A group keeps the split of its members in earlier
-training snapshots, or gets `train` if they differ. If no member has an earlier split, a keyed hash
-of the smallest id (variant set or query) of the group decides.
+Two queries are connected if they share a folded text or a variant set, or have equal or near-equal
+signatures (see `similarity`); a group is a connected component. A group keeps the split of its
+members in earlier training snapshots, or gets `train` if they differ. If no member has an earlier
+split, a keyed hash of the smallest id (variant set or query) of the group decides.
 """
 
 import duckdb
@@ -26,6 +26,7 @@ def assign_splits(
     threshold: float,
     heldout_share: float,
     seed: str,
+    has_french: bool = True,
 ) -> pl.DataFrame:
     """Assign the queries of a training snapshot to splits.
 
@@ -37,6 +38,7 @@ def assign_splits(
         threshold: Minimum edit similarity of two spellings of a word.
         heldout_share: Fraction of the groups to hold out.
         seed: Key of the hash that assigns groups to splits.
+        has_french: Whether queries may be French; see `signatures.signature_expr`.
 
     Returns:
         One row per query, in the order of `queries`: `query_id`, `split`.
@@ -44,7 +46,7 @@ def assign_splits(
     previous = earlier_queries.group_by("query_id").agg(pl.col("split").max().alias("previous"))
     both = pl.concat([queries.select(COLUMNS), earlier_queries.select(COLUMNS)])
     distinct = both.unique(["query_id", "variant_set"], keep="first", maintain_order=True)
-    groups = _add_group_column(connection, distinct, threshold).join(
+    groups = _add_group_column(connection, distinct, threshold, has_french).join(
         previous, on="query_id", how="left"
     )
     unit = pl.coalesce("variant_set", "query_id")
@@ -63,38 +65,48 @@ def find_queries_near_training(
     queries: pl.DataFrame,
     train: pl.DataFrame,
     threshold: float,
+    has_french: bool = True,
 ) -> pl.Series:
-    """Return the ids of queries whose signature equals or nearly equals that of a training query.
+    """Return the ids of queries whose text or signature is equal or near-equal in training queries.
 
     Args:
         connection: A DuckDB connection not shared with other callers.
         queries: Queries of a later snapshot, with the columns `COLUMNS`.
         train: Training queries, with the columns `COLUMNS`.
         threshold: Minimum edit similarity of two spellings of a word.
+        has_french: Whether queries may be French; see `signatures.signature_expr`.
     """
-    signed, others = _add_signature(queries), _add_signature(train)["signature"].unique()
+    signed = _add_folded_text_and_signature(queries, has_french)
+    trained = _add_folded_text_and_signature(train, has_french)
+    others = trained["signature"].unique()
     signatures = pl.concat([signed["signature"], others]).unique().sort()
     links = find_near_equal_signatures(connection, signatures, threshold)
     near = links.filter(pl.col("other").is_in(others.implode()))["signature"]
-    return signed.filter(pl.col("signature").is_in(pl.concat([near, others]).implode()))["query_id"]
+    is_near = pl.col("signature").is_in(pl.concat([near, others]).implode())
+    is_equal = pl.col("folded").is_in(trained["folded"].unique().implode())
+    return signed.filter(is_near | is_equal)["query_id"]
 
 
-def _add_signature(queries: pl.DataFrame) -> pl.DataFrame:
-    """Add the column `signature` to queries: the sorted stems of the content words of the text."""
-    folded = queries.with_columns(folded=fold(pl.col("text")))
-    return folded.with_columns(signature=signature_expr(pl.col("folded"))).drop("folded")
+def _add_folded_text_and_signature(queries: pl.DataFrame, has_french: bool) -> pl.DataFrame:
+    """Add the columns `folded` and `signature` (sorted stems of the content words) to queries."""
+    text = pl.col("text")
+    return queries.with_columns(folded=fold(text), signature=signature_expr(text, has_french))
 
 
 def _add_group_column(
-    connection: duckdb.DuckDBPyConnection, queries: pl.DataFrame, threshold: float
+    connection: duckdb.DuckDBPyConnection,
+    queries: pl.DataFrame,
+    threshold: float,
+    has_french: bool,
 ) -> pl.DataFrame:
     """Add the column `group`: the index of the connected component to which each query belongs."""
-    signed = _add_signature(queries)
-    names = {"signature", "query_id", "variant_set"}
+    signed = _add_folded_text_and_signature(queries, has_french)
+    names = {"folded", "signature", "query_id", "variant_set"}
     nodes = pl.concat([signed[name].drop_nulls() for name in sorted(names)]).unique().sort()
     number = {name: index for index, name in enumerate(nodes)}
     links = find_near_equal_signatures(connection, signed["signature"].unique().sort(), threshold)
     pairs = [
+        signed.select("query_id", "folded"),
         signed.select("query_id", "signature"),
         signed.select("query_id", "variant_set").drop_nulls(),
         links.select("signature", "other"),

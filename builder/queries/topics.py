@@ -17,13 +17,14 @@ from builder.errors import DataError, FormatError
 from builder.io import parquet
 from builder.io.sources import Source
 from builder.io.tables import write_frame
+from builder.queries.topic_cells import check_label, split_aliases, split_cells
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
 from builder.runtime.references import FileReference
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
-from builder.text.keys import fold_texts, key64
+from builder.text.keys import fold, fold_texts, key64
 from builder.text.names import FRENCH
 from builder.trec.bounded import read_text_lines
 from schemas import Topics
@@ -34,9 +35,11 @@ DEFAULTS = {"aliases": "", "language": FRENCH, "source": ""}
 """Default values of missing columns; a missing `topic_id` is derived from the label."""
 TOPIC_ID = re.compile(r"[a-z0-9][a-z0-9_-]*")
 LANGUAGE = re.compile(r"[a-z]{2}")
-QUOTED_CELL = re.compile(r'\s*"((?:[^"]|"")*)"\s*')
-MISSING = ("NaN", "nan")
-"""Text of an empty cell in files of other programs. As an alias, it would match queries."""
+SPECIAL_CHARACTERS = r"[+#*^$\[\]\\]|\w\?|^\."
+"""Pattern of characters that belong to a name, such as c++, or to a pattern; matching ignores them.
+"""
+MAX_NAMES = 10
+"""Maximum number of labels and aliases in a note."""
 
 
 @stage("topics", version="2", scope=Scope.COLLECTION, writes=(Topics,))
@@ -70,6 +73,7 @@ def read_topics(
             rejects.add(reason, file=source.name, line=line)
     ledger.rows_out = write_frame(topics, out / "topics.parquet", Topics)
     ledger.rows_in = ledger.rows_out + len(skipped)
+    ledger.notes.extend(note_special_characters(topics))
     progress.start("topics", ledger.rows_in, "lines")
     progress.advance(ledger.rows_in)
     progress.finish()
@@ -90,6 +94,28 @@ def parse_topics(source: Source) -> tuple[pl.DataFrame, dict[int, str]]:
     }
     topics = pl.DataFrame(list(_parse_lines(header, lines, source)), schema=Topics.dtypes())
     return topics, skipped
+
+
+def note_special_characters(topics: pl.DataFrame) -> Iterator[str]:
+    """Yield a note that lists labels and aliases with special characters, if there are any.
+
+    Args:
+        topics: Table with the schema `Topics`.
+    """
+    names = topics.select(pl.concat_list("label", "aliases").alias("name")).explode("name")
+    special = names.filter(pl.col("name").str.contains(SPECIAL_CHARACTERS)).unique(
+        maintain_order=True
+    )
+    if special.height:
+        listed = special.head(MAX_NAMES).select(
+            pl.format("{} matches as {}", "name", fold(pl.col("name"))).str.join("; ")
+        )
+        more = f"; and {special.height - MAX_NAMES:,} more" if special.height > MAX_NAMES else ""
+        yield (
+            "labels and aliases of topics with characters that matching ignores: "
+            f"{special.height:,} ({listed.item()}{more}); write words as users type them, without "
+            "patterns; a name that differs from a word only in such characters matches its queries"
+        )
 
 
 def read_topic_table(path: Path) -> pl.DataFrame:
@@ -151,7 +177,7 @@ def require_same_topics(published: pl.DataFrame, topics: pl.DataFrame) -> None:
 def _read_lines(source: Source) -> tuple[list[str], list[str]]:
     """Return the column names in the header of a file, and all lines after the header."""
     first, *lines = read_text_lines(source) or [""]
-    header = _split_cells(first)
+    header = split_cells(first, source, 1)
     if LABEL not in header or not {*header} <= {*HEADER} or len({*header}) < len(header):
         expected = "<TAB>".join(HEADER)
         raise FormatError(
@@ -168,19 +194,13 @@ def _is_skipped(line: str) -> bool:
     return not line.strip() or line.startswith("#")
 
 
-def _split_cells(line: str) -> list[str]:
-    """Split a line at tabs into cells, without surrounding spaces and quotes."""
-    cells = [(cell, QUOTED_CELL.fullmatch(cell)) for cell in line.split("\t")]
-    return [(match[1].replace('""', '"') if match else cell).strip() for cell, match in cells]
-
-
 def _parse_lines(header: list[str], lines: list[str], source: Source) -> Iterator[dict[str, Any]]:
     """Yield the topic in each line, except in blank lines and comments."""
     first_line: dict[str, int] = {}
     for number, line in enumerate(lines, 2):
         if _is_skipped(line):
             continue
-        topic = _parse_topic(header, _split_cells(line), source, number)
+        topic = _parse_topic(header, split_cells(line, source, number), source, number)
         seen = first_line.setdefault(topic["topic_id"], number)
         if seen != number:
             raise FormatError(
@@ -198,8 +218,9 @@ def _parse_topic(header: list[str], fields: list[str], source: Source, line: int
             f"expected {len(header)} tab-separated fields, found {len(fields)}", source.name, line
         )
     topic = DEFAULTS | dict(zip(header, fields, strict=True))
+    check_label(topic[LABEL], source, line)
     topic.setdefault("topic_id", _label_to_id(topic[LABEL]))
-    aliases = _split_aliases(topic["aliases"], source, line)
+    aliases = split_aliases(topic["aliases"], source, line)
     for field, pattern, form in (
         ("topic_id", TOPIC_ID, "lowercase letters, digits, - and _"),
         ("language", LANGUAGE, "a two-letter ISO 639-1 code"),
@@ -218,18 +239,6 @@ def _parse_topic(header: list[str], fields: list[str], source: Source, line: int
                 line,
             )
     return {**topic, "aliases": aliases}
-
-
-def _split_aliases(cell: str, source: Source, line: int) -> list[str]:
-    """Split a cell at `|` into aliases; raise a FormatError if it stands for a missing value."""
-    if cell in MISSING:
-        raise FormatError(
-            f"aliases: expected an empty cell or aliases separated by |, found {cell!r}; leave the "
-            f"cell empty, or write {cell}| for an alias",
-            source.name,
-            line,
-        )
-    return [alias for part in cell.split("|") if (alias := part.strip())]
 
 
 def _label_to_id(label: str) -> str:

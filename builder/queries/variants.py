@@ -21,7 +21,7 @@ from builder.queries.unmatched import note_unmatched_manual_sets
 from builder.runtime.ledger import Ledger, RejectWriter
 from builder.runtime.limits import Limits
 from builder.runtime.progress import Progress
-from builder.runtime.references import Before, FileReference, Same, Setting
+from builder.runtime.references import Before, FileReference, HasFrench, Same, Setting
 from builder.runtime.stage import stage
 from schemas import Candidates, Impressions, KeptCandidates, Variants
 
@@ -51,6 +51,7 @@ def find_variants(
     limits: Limits,
     progress: Progress,
     files: Annotated[Sequence[Source], FileReference(lambda w, _: w.variants.files)] = (),
+    has_french: HasFrench = True,
 ) -> Ledger:
     """Stage: find the variant sets of a snapshot, and merge the counts of their members.
 
@@ -67,6 +68,7 @@ def find_variants(
         limits: Memory and threads.
         progress: Advances by the number of candidates.
         files: Files with manually defined sets.
+        has_french: Whether queries may be French; otherwise no words are ignored.
 
     Returns:
         The ledger, which counts queries; variants that another query represents are dropped.
@@ -83,7 +85,9 @@ def find_variants(
         else:
             before = [table.scan().collect() for table in earlier]
             manual_sets = read_manual_sets(files)
-            sets = build_variant_sets(connection, rows, manual_sets, before, params, split)
+            sets = build_variant_sets(
+                connection, rows, manual_sets, before, params, split, has_french
+            )
             ledger.notes.extend(note_unmatched_manual_sets(manual_sets, rows["text"]))
         if params.merge != "clicks":
             sets = sets.with_columns(representative="query")

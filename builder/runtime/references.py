@@ -15,6 +15,7 @@ from builder.io.sources import Interval
 from builder.io.tables import SchemaType, Table
 from builder.parameters import StageParameters, VerdictFilter
 from builder.runtime.scope import Scope, split_pair_key
+from builder.text.names import FRENCH
 from schemas import TableSchema
 
 StepKeys = str | tuple[str, ...] | dict[Any, str]
@@ -100,6 +101,8 @@ Pairs = Annotated[
 SnapshotInterval = Annotated[Interval, Setting(lambda w, key: w.snapshot(key).interval)]
 FromName = Annotated[str, Setting(lambda _, key: split_pair_key(key)[0])]
 ToName = Annotated[str, Setting(lambda _, key: split_pair_key(key)[1])]
+HasFrench = Annotated[bool, Setting(lambda w, _: FRENCH in w.collection.languages)]
+"""Whether French is a language of the collection."""
 Filters = Annotated[Sequence[VerdictFilter], Setting(lambda w, _: w.verdicts.filters)]
 DocumentFilters = Annotated[
     Sequence[VerdictFilter],

@@ -1,12 +1,14 @@
 """Definitions: what is accepted, and the message for everything that is not."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from builder.definition.model import Definition
 from builder.errors import DefinitionError
 from builder.parameters import LogParameters
+from builder.runtime.references import HasFrench
 
 GOOD = """
 [collection]
@@ -313,6 +315,8 @@ def test_languages_and_translation_say_the_same(
     line = 'version = "1.0.0"\n' if languages is None else LANGUAGES.format(languages)
     workflow = _load(folder, GOOD.replace('version = "1.0.0"\n', line) + model).workflow
     assert workflow.collection.languages == settled
+    (setting,) = get_args(HasFrench)[1:]
+    assert setting.value(workflow, "") == ("fr" in settled)
     assert workflow.translate.model == (Path("embedded") if translates else None)
 
 

@@ -20,6 +20,15 @@ TRAIN = [
 ]
 
 
+def test_without_french_all_words_distinguish_queries(room) -> None:
+    snapshots = [
+        sides("2022-06", None, [("q1", "my son birthday", "train", None)]),
+        sides("2022-07", None, [("q2", "my birthday", "test", None)]),
+    ]
+    found = [check_leakage(snapshots, 0.8, room.limits, fr).near.height for fr in (True, False)]
+    assert found == [1, 0]
+
+
 def test_leaks_by_text_id_and_set_are_faults(room) -> None:
     later = [
         ("q9", "impot sur le REVENU", "test", None),

@@ -7,6 +7,7 @@ import pytest
 from builder.errors import DataError, FormatError, UsageError
 from builder.queries import (
     STABILITIES,
+    note_missing_months,
     parse_topics,
     rank_topics,
     read_monthly_counts,
@@ -101,6 +102,8 @@ def test_counts_are_read_from_each_format(room, suffix: str) -> None:
     [
         ("label\tmonth\tcount\na\t2022-01\t5\na\t2022-13\t5\n", 3),
         ("label\tmonth\tcount\na\t2022-01\tmany\n", 2),
+        ("label\tmonth\tcount\na\t2022-01\t1\n\t2022-01\t7\n", 3),
+        ("label\tmonth\tcount\n \u00a0\t2022-01\t7\n", 2),
         ("label\tmonth\tcount\na\t2022-01\t-1\n", 2),
         ("label\tmonth\tcount\ttotal\na\t2022-01\t5\t4\n", 2),
         ("label\tmonth\tcount\ttotal\na\t2022-01\t5\tinf\n", 2),
@@ -116,6 +119,28 @@ def test_a_faulty_row_is_an_error_with_its_line(room, text: str, line: int) -> N
     with pytest.raises(FormatError) as error:
         read_monthly_counts(source.path)
     assert error.value.line == line
+
+
+def test_labels_with_spaces_around_them_are_one_candidate(room) -> None:
+    rows = [f"{label},2022-0{m},{n}\n" for m in (1, 2, 3) for label, n in (("eau", 5), (" eau", 7))]
+    source = room.file("counts.csv", "label,month,count\n" + "".join(rows))
+    ranked = rank_topics(read_monthly_counts(source.path))
+    assert ranked.select("label", "mean").rows() == [("eau", 12.0)]
+
+
+def test_months_without_a_row_are_noted() -> None:
+    months = ["2021-12", "2022-01", "2022-04"]
+    counts = pl.DataFrame({"label": ["eau"] * 3, "month": months, "count": [1.0] * 3})
+    note = (
+        "months without a row, whose counts are taken as 0: {}; if counts are missing, add them, "
+        "since months of 0 lower the mean and the stability of all topics"
+    )
+    assert list(note_missing_months(counts)) == [note.format("2 (2022-02, 2022-03)")]
+    assert list(note_missing_months(COUNTS)) == []
+    years = counts.with_columns(month=pl.Series(["2021-01", "2022-02", "2022-04"]))
+    (found,) = note_missing_months(years)
+    listed = ", ".join(f"2021-{month:02d}" for month in range(2, 13))
+    assert found == note.format(f"13 ({listed}, 2022-01, and 1 more)")
 
 
 def test_what_cannot_be_ranked_is_an_error(room) -> None:

@@ -35,6 +35,7 @@ def run(  # type: ignore[no-untyped-def]
     *,
     train: tuple[Table, ...] | None = None,
     params: SplitParameters = PARAMS,
+    has_french: bool = True,
 ) -> Table:
     out = room.out()
     ledger = split_judged_queries(
@@ -46,6 +47,7 @@ def run(  # type: ignore[no-untyped-def]
         params=params,
         limits=room.limits,
         progress=NoProgress(),
+        has_french=has_french,
     )
     ledger.check("split")
     assert ledger.rows_out == len(rows)
@@ -78,6 +80,20 @@ def test_later_queries_are_seen_or_test(room) -> None:
     for query, side in later.items():
         assert side == ("seen" if before.get(query) == "train" else "test")
     assert set(later.values()) == {"seen", "test"}
+
+
+@pytest.mark.parametrize("has_french", [True, False])
+def test_french_words_are_ignored_only_in_collections_with_french(room, has_french: bool) -> None:
+    params = SplitParameters(heldout_share=0)
+    first = run(room, [judged(1, text="my son birthday")], params=params)
+    rows = [judged(2, text="my birthday")]
+    later = sides(run(room, rows, train=(first,), params=params, has_french=has_french))
+    assert [*later.values()] == ["seen" if has_french else "test"]
+    pairs = [
+        judged(2 * n + i, text=f"{n}{son}") for n in range(9) for i, son in enumerate(["", " son"])
+    ]
+    found = [*sides(run(room, pairs, has_french=has_french)).values()]
+    assert (found[::2] == found[1::2]) is has_french
 
 
 def test_a_later_spelling_of_a_trained_set_is_seen(room) -> None:

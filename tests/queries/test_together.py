@@ -102,6 +102,20 @@ def test_a_second_training_snapshot_follows_the_first(room) -> None:  # type: ig
     assert near_leaks(room, june=first, july=second).is_empty()
 
 
+def test_spellings_of_one_query_without_and_with_apostrophe_stay_together(room) -> None:
+    """Their signatures differ: an elided word is recognized only by its apostrophe."""
+    words = ["achat", "eau", "envoi", "usine", "huile", "entretien"]
+    typed, plain = [f"prix d'{w}" for w in words], [f"prix d {w}" for w in words]
+    first = run(room, typed + plain, (), is_train=True)
+    found = sides(first)
+    assert [found[text] for text in typed] == [found[text] for text in plain]
+    assert set(found.values()) == {"train", "heldout"}
+    train = [t for t in typed if sides(run(room, typed, (), is_train=True))[t] == "train"]
+    later = sides(run(room, plain, (run(room, typed, (), is_train=True),), is_train=False))
+    seen = {text for text, side in later.items() if side == "seen"}
+    assert seen == {text.replace("'", " ") for text in train} != set(plain)
+
+
 @pytest.mark.parametrize("name", ["longeval-web"])
 def test_published_months_have_no_near_leak(name: str, shared: Path, room) -> None:  # type: ignore[no-untyped-def]
     path = shared / name / "2022-06_queries.txt.gz"

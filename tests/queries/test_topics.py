@@ -65,17 +65,61 @@ def test_lines_that_start_with_a_number_sign_are_comments(room) -> None:
 def test_quoted_cells_lose_their_quotes(room) -> None:
     text = (
         '"label"\t"aliases"\n"v\u00e9lo, cyclisme"\t"bicyclette|""petite reine"""\n'
-        '"l\'eau" et "la mer"\t "eaux|mers" \n"loi\t\n'
+        '"l\'eau" et "la mer"\t "eaux|mers" \n24" tv\t\n'
     )
     topics, _, _ = read(room, text)
     assert topics.select("label", "aliases").rows() == [
+        ('24" tv', []),
         ('"l\'eau" et "la mer"', ["eaux", "mers"]),
-        ('"loi', []),
         ("v\u00e9lo, cyclisme", ["bicyclette", '"petite reine"']),
     ]
 
 
-@pytest.mark.parametrize("cell", ["NaN", "nan", '"NaN"'])
+def test_labels_that_lose_characters_are_noted(room) -> None:
+    text = "label\taliases\nc++\t\n.net\templois?|dotnet\nemploi*\t\nqui suis-je ?\tl'eau\n"
+    _, _, ledger = read(room, text)
+    assert ledger.notes == [
+        (
+            "labels and aliases of topics with characters that matching ignores: 4 (c++ matches as "
+            "c; .net matches as net; emplois? matches as emplois; emploi* matches as emploi); "
+            "write words as users type them, without patterns; a name that differs from a word "
+            "only in such characters matches its queries"
+        )
+    ]
+    _, _, ledger = read(room, "label\n" + "".join(f"a{n}+\n" for n in range(10, 22)))
+    assert "12 (a10+ matches as a10; " in ledger.notes[0]
+    assert "a19+ matches as a19; and 2 more); " in ledger.notes[0]
+    assert read(room, "label\neau (boisson)\n")[2].notes == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['label\n"eau\npotable"\n', 'label\taliases\n"eau\npotable"\t\n', 'label\n"eau\n'],
+)
+def test_a_quoted_cell_with_a_line_break_is_an_error(room, text: str) -> None:
+    with pytest.raises(FormatError) as error:
+        read(room, text)
+    assert str(error.value) == (
+        "topics.tsv, line 2: expected a cell in quotes to end before a tab or line break, found "
+        "'\"eau'; write each topic on one line, and each quote in a quoted cell twice"
+    )
+
+
+@pytest.mark.parametrize("cell", ["NA", "NULL", "null", "None", "nan", "#N/A", '"NA"'])
+def test_a_missing_value_is_no_label(room, cell: str) -> None:
+    with pytest.raises(FormatError) as error:
+        read(room, f"aliases\tlabel\n\teau\n\t{cell}\n")
+    value = cell.strip('"')
+    assert str(error.value) == (
+        f"topics.tsv, line 3: label: expected a word or phrase, found {value!r}, which means a "
+        "missing value; delete the line, or, for a topic of this name, change its case (such as Na "
+        "for NA): labels match queries in any case"
+    )
+
+
+@pytest.mark.parametrize(
+    "cell", ["NaN", "nan", "NA", "NULL", "None", "null", "\\N", "<NA>", "#N/A", '"NaN"']
+)
 def test_a_missing_value_is_no_alias(room, cell: str) -> None:
     with pytest.raises(FormatError) as error:
         read(room, f"label\taliases\neau\t{cell}\n")

@@ -134,6 +134,34 @@ def test_a_set_keeps_its_id_and_representative_over_snapshots() -> None:
     assert set(representatives(back).values()) == {"emploi stable"}
 
 
+def test_a_query_keeps_its_set_if_it_is_published_without_its_apostrophe() -> None:
+    """`prix d eau` is not known to be `prix d'eau`; the next snapshots keep both sets apart."""
+    first = sets_of({"prix d'eau": 9, "prix eau": 5})
+    (kept,) = first["variant_set"].unique()
+    later = sets_of({"prix d eau": 9, "prix: d, eaux": 3}, earlier=[first])
+    found = dict(later.select("text", "variant_set").rows())
+    assert found["prix d eau"] == kept != found["prix: d, eaux"]
+    last = sets_of({"prix d eau": 1, "d eaux prix": 2, "prix eaux": 1}, earlier=[first, later])
+    assert dict(last.select("text", "variant_set").rows()) == {
+        "prix d eau": kept,
+        "d eaux prix": found["prix: d, eaux"],
+        "prix eaux": kept,
+    }
+
+
+def test_single_letters_that_may_be_names_distinguish_queries() -> None:
+    texts = {
+        "vitamine d aliments": 9,
+        "vitamine a aliments": 8,
+        "vitamine aliments": 8,
+        "taille m homme": 7,
+        "taille s homme": 7,
+        "new york": 6,
+        "new york news": 6,
+    }
+    assert groups(sets_of(texts)) == {frozenset({text}) for text in texts}
+
+
 words = st.sampled_from(
     ["emploi", "emplois", "emplloi", "empolis", "voyage", "voyages", "voyagge", "de", "eau", "2022"]
 )
@@ -171,7 +199,12 @@ def test_no_query_changes_side_and_no_set_straddles(some: dict, more: dict, rand
 
 
 def run(  # type: ignore[no-untyped-def]
-    room, shown: Sequence, params: VariantParameters, files=(), notes: Sequence[str] = ()
+    room,
+    shown: Sequence,
+    params: VariantParameters,
+    files=(),
+    notes: Sequence[str] = (),
+    has_french: bool = True,
 ) -> tuple[Table, Table]:
     log = room.log(shown)
     texts = {text for text, _, _ in shown}
@@ -198,6 +231,7 @@ def run(  # type: ignore[no-untyped-def]
         limits=room.limits,
         progress=NoProgress(),
         files=files,
+        has_french=has_french,
     )
     ledger.check("variants")
     assert (ledger.rows_in, ledger.notes) == (len(texts), list(notes))
@@ -242,6 +276,13 @@ def test_queries_of_files_that_match_no_query_are_noted(room) -> None:
     )
     files = [room.file("sets.tsv", text)]
     run(room, SHOWN, VariantParameters(files=("sets.tsv",)), files, [note])
+
+
+@pytest.mark.parametrize(("has_french", "kept"), [(True, 1), (False, 2)])
+def test_words_are_ignored_only_in_collections_with_french(room, has_french, kept) -> None:
+    shown = [("my son birthday", 1, ()), ("my birthday", 2, (1,))]
+    found, _ = run(room, shown, VariantParameters(), has_french=has_french)
+    assert found.scan().collect().height == kept
 
 
 def test_sets_without_merging_keep_every_query(room) -> None:

@@ -131,6 +131,7 @@ def test_topics_are_ranked_and_written(tmp_path: Path, capsys: pytest.CaptureFix
     found = json.loads(capsys.readouterr().out)
     assert [row["label"] for row in found["topics"]] == ["eau", "loi"]
     assert "cv" in found["formula"]
+    assert found["notes"] == []
     assert out.read_text().splitlines()[1].startswith("t0001\teau\t\tfr\trank 1, score ")
     queries = tmp_path / "queries.tsv"
     queries.write_text("q1\teau potable\nq2\tbordeaux\nq3\tl'eau\nq4\tsite:a.example loi\n")
@@ -144,6 +145,11 @@ def test_topics_are_ranked_and_written(tmp_path: Path, capsys: pytest.CaptureFix
     assert json.loads(capsys.readouterr().out)["faults"]["search_operator"] == 1
     for arguments in (("topics", "rank", counts), ("topics", "audit", out, queries)):
         assert _run(*arguments) == 0
+    counts.write_text(counts.read_text() + "eau\t2022-05\t100\n")
+    assert _run("topics", "rank", counts) == 0
+    assert "\nnote: months without a row, whose counts are taken as 0: 1 (2022-04); " in (
+        capsys.readouterr().out
+    )
     assert _run("queries", "audit", queries) == 0
     assert "search_operator" in capsys.readouterr().out
     assert _run("topics", "rank", tmp_path / "none.tsv") == 2
