@@ -55,7 +55,9 @@ WITH listed AS (
 SELECT query_key AS query_id, text, text_en, topics, core, splits, listed, impressions, judged,
   relevant, flips, moved
 FROM every
-WHERE ($text = '' OR query_key = $text OR (folded($text) <> '' AND (
+WHERE ($text = '' OR query_key = $text
+  OR query_key IN (SELECT query_key FROM queries WHERE query_id = $text)
+  OR query_key IN (SELECT query_key FROM qrels WHERE query_id = $text) OR (folded($text) <> '' AND (
     contains(folded(text), folded($text)) OR contains(folded(text_en), folded($text))
     OR len(list_filter(aliases, lambda alias: contains(folded(alias), folded($text)))) > 0)))
   AND ($topic = '' OR list_contains(topics, $topic))

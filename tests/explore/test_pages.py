@@ -82,6 +82,13 @@ def test_searching_ignores_case_accents_and_punctuation(app: ASGIApp, explored: 
         assert _queries(app, f"/queries?text={quote(nothing)}") == []
 
 
+def test_ids_of_a_release_are_found(imported_app: ASGIApp) -> None:
+    """Query 40 is `question 39` in July, and is only judged in June: the texts contain no 40."""
+    found = [row["Query"] for row in _queries(imported_app, "/queries?text=40")]
+    assert "question 39" in found
+    assert len(found) == 2
+
+
 def test_groups_are_what_they_say(app: ASGIApp, explored: Path) -> None:
     collection = builder.open_collection(explored)
     core = collection.core_queries().collect()
