@@ -59,6 +59,7 @@ def export(
     from builder.collection.export import export as write_export
     from builder.collection.export import read_omitted_rows
     from builder.collection.export.omitted import describe_omitted_rows
+    from builder.collection.export.url_database import describe_omitted_urls
     from builder.runtime.limits import parse_size
     from builder.runtime.progress import ProgressBar
 
@@ -70,7 +71,7 @@ def export(
         max_file_bytes=parse_size(file_size, "--file-size"),
         progress=ProgressBar(),
     )
-    for line in describe_omitted_rows(read_omitted_rows(folder)):
+    for line in (*describe_omitted_rows(read_omitted_rows(folder)), *describe_omitted_urls(folder)):
         typer.echo(line)
     typer.echo(f"wrote {folder}")
 
@@ -125,7 +126,9 @@ def import_(
     from builder.runtime.progress import ProgressBar
 
     if explain:
-        _print_import_plan(plan_import(release, layout.value, out / version, qrels), format)
+        plan = plan_import(release, layout.value, out / version, qrels)
+        _print_import_plan(plan, format)
+        _print_warnings(plan)
         return
     with limits_with_temporary_folder(memory) as limits:
         report = import_release(
@@ -143,6 +146,7 @@ def import_(
         print_json(import_report_to_json(report))
     else:
         _print_import_report(report)
+    _print_warnings(report.plan)
 
 
 def _print_import_report(report: "ImportReport") -> None:
@@ -187,7 +191,10 @@ def _print_skipped_files(plan: "ImportPlan") -> None:
         )
     if plan.missing_datasets:
         typer.echo(f"prior datasets not found: {_format_names(plan.missing_datasets)}")
-    if warning := plan.warning():
+
+
+def _print_warnings(plan: "ImportPlan") -> None:
+    for warning in plan.warnings():
         typer.echo(f"warning: {escape_control_characters(warning)}", err=True)
 
 

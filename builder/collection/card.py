@@ -20,6 +20,12 @@ from builder.reporting.render import render_markdown
 Config = tuple[str, str, list[tuple[str, str]]]
 """Table name, glob of the files (empty if the table has splits), and (name, glob) of each split."""
 
+_CONTENTS = {
+    "documents": "documents",
+    "queries": "queries",
+    "qrels": "relevance judgements",
+}
+"""Main tables, and what they contain."""
 _SUFFIXES = {"documents": "/part-*.parquet", "queries": ".parquet", "qrels": ".parquet"}
 
 
@@ -80,15 +86,44 @@ def write_release_card(folder: Path, definition: dict[str, Any], tables: dict[st
     (folder / CARD).write_text(text, encoding="utf-8")
 
 
-def describe_collection(definition: dict[str, Any]) -> str:
-    """Return a short English description of a collection, with its license."""
+def describe_collection(definition: dict[str, Any], tables: dict[str, Any]) -> str:
+    """Return a short English description of a collection, with its license.
+
+    Args:
+        definition: Definition as recorded in the manifest.
+        tables: Manifest entry of each table, keyed by table path; `rows` is the row count.
+    """
     licence = collapse_whitespace(definition["collection"]["licence"])
-    snapshots = pluralize(len(definition["snapshots"]), "snapshot")
-    return (
-        f"A longitudinal test collection for information retrieval: {snapshots} of documents and "
-        "queries on the same topics, with graded relevance judgements derived from clicks. "
-        f"Licence: {licence}."
+    names = [snapshot["name"] for snapshot in definition["snapshots"]]
+    contents = (
+        f"{_describe_release_contents(names, tables)}, imported from a release"
+        if "imported" in definition
+        else f"{pluralize(len(names), 'snapshot')} of documents and queries on the same topics, "
+        "with graded relevance judgements derived from clicks"
     )
+    return (
+        f"A longitudinal test collection for information retrieval: {contents}. Licence: {licence}."
+    )
+
+
+def _describe_release_contents(snapshots: list[str], tables: dict[str, Any]) -> str:
+    """Return what the snapshots of a release contain, such as `2 snapshots with queries`."""
+    contents: list[str] = []
+    absent: list[str] = []
+    for kind, noun in _CONTENTS.items():
+        filled = sum(tables[f"snapshots/{name}/{kind}"]["rows"] > 0 for name in snapshots)
+        if filled:
+            share = "" if filled == len(snapshots) else f" (in {filled} of them)"
+            contents.append(f"{noun}{share}")
+        else:
+            absent.append(noun)
+    with_contents = f" with {_join_with_and(contents)}" if contents else ""
+    without = f", without {_join_with_and(absent)}" if absent else ""
+    return f"{pluralize(len(snapshots), 'snapshot')}{with_contents}{without}"
+
+
+def _join_with_and(nouns: list[str]) -> str:
+    return " and ".join([", ".join(nouns[:-1]), nouns[-1]] if len(nouns) > 1 else nouns)
 
 
 def card_template_variables(
@@ -109,7 +144,7 @@ def card_template_variables(
         "languages": collection["languages"],
         "licence_name": json.dumps(collapse_whitespace(collection["licence"]), ensure_ascii=False),
         "configs": configs,
-        "described": describe_collection(definition),
+        "described": describe_collection(definition, tables),
         "snapshots": snapshot_size_table(definition["snapshots"], tables),
         "citation": collapse_whitespace(collection.get("citation", "")) or "Not stated.",
     }

@@ -55,12 +55,18 @@ CONTEXT = {
 }
 
 
-def write_croissant(folder: Path, definition: dict[str, Any], files: dict[str, list[str]]) -> None:
+def write_croissant(
+    folder: Path,
+    definition: dict[str, Any],
+    tables: dict[str, Any],
+    files: dict[str, list[str]],
+) -> None:
     """Write `croissant.json` for the Parquet files in a folder.
 
     Args:
         folder: Folder with the Parquet files.
         definition: Definition as recorded in the manifest.
+        tables: Manifest entry of each table, keyed by table path; `rows` is the row count.
         files: Relative paths of the files of each table, keyed by `<table> <snapshot>`.
     """
     collection = definition["collection"]
@@ -69,7 +75,7 @@ def write_croissant(folder: Path, definition: dict[str, Any], files: dict[str, l
         "@type": "sc:Dataset",
         "name": collection["name"],
         "version": collection["version"],
-        "description": describe_collection(definition),
+        "description": describe_collection(definition, tables),
         "conformsTo": SPECIFICATION,
         "license": collection["licence"],
         "citeAs": collection["citation"] or f"{collection['name']} {collection['version']}",

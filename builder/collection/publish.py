@@ -69,7 +69,7 @@ def publish_version(definition: Definition, store: Store, stages: Iterable[Stage
         selected = selection_funnels(definition, steps)
         write_card(partial, defined, tables, selected)
         plain = json.loads(canonical_json(defined))
-        write_croissant(partial, plain, _main_table_paths(partial, definition))
+        write_croissant(partial, plain, tables, _main_table_paths(partial, definition))
         write_collection_manifest(partial, defined, steps, tables, selected)
         publish_folder(partial, final)
     return final

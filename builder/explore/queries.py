@@ -55,9 +55,11 @@ WITH listed AS (
 SELECT query_key AS query_id, text, text_en, topics, core, splits, listed, impressions, judged,
   relevant, flips, moved
 FROM every
-WHERE ($text = '' OR query_key = $text OR contains(folded(text), folded($text))
-    OR contains(folded(text_en), folded($text))
-    OR len(list_filter(aliases, lambda alias: contains(folded(alias), folded($text)))) > 0)
+WHERE ($text = '' OR query_key = $text
+  OR query_key IN (SELECT query_key FROM queries WHERE query_id = $text)
+  OR query_key IN (SELECT query_key FROM qrels WHERE query_id = $text) OR (folded($text) <> '' AND (
+    contains(folded(text), folded($text)) OR contains(folded(text_en), folded($text))
+    OR len(list_filter(aliases, lambda alias: contains(folded(alias), folded($text)))) > 0)))
   AND ($topic = '' OR list_contains(topics, $topic))
   AND CASE $group WHEN '' THEN true WHEN 'core' THEN core WHEN 'listed' THEN listed > 0
     WHEN 'judged' THEN judged > 0 WHEN 'judged only' THEN judged > 0 AND listed = 0
@@ -79,7 +81,7 @@ SORTS = {
     "moved": "largest change in impressions",
     "flips": "most grade flips",
     "judged": "most judgements",
-    "relevant": "most relevant pages",
+    "relevant": "most judgements with a grade above 0",
     "listed": "in most snapshots",
     "text": "text",
     "longest": "longest text",
@@ -114,8 +116,8 @@ COLUMNS = (
         "Splits in chronological order: train, heldout, test, or seen (in training)",
     ),
     Column("Snapshots", "listed", "Number of snapshots that list the query", "listed"),
-    Column("Judged", "judged", "Number of judged pages in the selected snapshots", "judged"),
-    Column("Relevant", "relevant", "Number of judged pages with a grade above 0", "relevant"),
+    Column("Judged", "judged", "Number of judgements in the selected snapshots", "judged"),
+    Column("Relevant", "relevant", "Number of judgements with a grade above 0", "relevant"),
     Column("Flips", "flips", "Grades that differ between consecutive snapshots", "flips"),
 )
 IMPRESSION_COLUMNS = (

@@ -14,8 +14,8 @@ from builder.io import parquet
 from builder.trec.runs import Run, read_run
 
 RELEASE_IDS_FILE = "release_ids.parquet"
-_NUMERIC_DOC_ID = r"^\d{1,19}$"
-_PREFIXED_DOC_ID = re.compile(r"doc(\d{1,19})")
+_NUMERIC_DOC_ID = r"^\d+$"
+_PREFIXED_DOC_ID = re.compile(r"doc(\d+)")
 
 
 def strip_doc_prefix(doc_id: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 import builder
 from builder import BuildReport, Simulation
+from builder.collection.card import describe_collection
 from builder.collection.card_tables import input_file_table, parameter_table, selection_funnel_table
 from builder.collection.markdown import code_span, table_cell
 
@@ -79,3 +80,36 @@ def test_the_funnel_begins_with_all_queries_of_the_log() -> None:
         "| max words | 20 |",
         "| selected | 280 |",
     ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([(5, 2, 4), (5, 2, 4)], "2 snapshots with documents, queries and relevance judgements"),
+        (
+            [(0, 2, 4), (0, 2, 0)],
+            "2 snapshots with queries and relevance judgements (in 1 of them), without documents",
+        ),
+        ([(5, 2, 0)], "1 snapshot with documents and queries, without relevance judgements"),
+        ([(0, 2, 0)], "1 snapshot with queries, without documents and relevance judgements"),
+    ],
+)
+def test_the_card_of_a_release_claims_only_what_it_has(
+    rows: list[tuple[int, int, int]], expected: str
+) -> None:
+    """Every release had documents, the same topics, and judgements derived from clicks."""
+    names = [f"2022-{number:02}" for number in range(1, len(rows) + 1)]
+    tables = {
+        f"snapshots/{name}/{kind}": {"rows": count}
+        for name, counts in zip(names, rows, strict=True)
+        for kind, count in zip(("documents", "queries", "qrels"), counts, strict=True)
+    }
+    definition = {
+        "collection": {"licence": "as stated by the release"},
+        "snapshots": [{"name": name} for name in names],
+        "imported": {"layout": "longeval-web"},
+    }
+    assert describe_collection(definition, tables) == (
+        f"A longitudinal test collection for information retrieval: {expected}, imported from a "
+        "release. Licence: as stated by the release."
+    )

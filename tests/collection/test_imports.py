@@ -244,6 +244,7 @@ def test_two_imports_are_the_same_bytes(web: Path, tmp_path: Path) -> None:
 
 def test_ids_without_an_address() -> None:
     assert strip_doc_prefix("doc12") == strip_doc_prefix("12") == "12"
+    assert strip_doc_prefix("doc" + "9" * 22) == "9" * 22
     assert strip_doc_prefix("docx1") == "docx1"
     own = "d0123456789abcdef"
     assert document_key_candidates(own, None, "r")[1][0] == own

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from builder.cli import app
 from builder.collection.imports.files_sci import FULL_TEXT_IS_READ
 from builder.collection.imports.layouts import find_snapshots
-from builder.collection.imports.unread import NOT_NAMED, OTHER_VARIANT, UnreadFiles
+from builder.collection.imports.unread import NOT_NAMED, UnreadFiles
+from builder.collection.imports.variants import OTHER_VARIANT
 from builder.collection.imports.walk import list_release_files
 from builder.collection.validate import validate
 from builder.errors import UsageError
@@ -171,11 +172,11 @@ def test_the_release_of_papers_of_2026(tmp_path: Path) -> None:
     assert splits == [{"water": "train", "salt": "heldout"}, {"salt": "test"}]
     assert third.queries.collect()["text"].to_list() == ["salt"]
     assert first.documents.collect()["text"].to_list() == ["Wet.\nVery wet."]
-    assert [s.qrels.collect()["grade"].to_list() for s in (first, second, third)] == [[2], [1], []]
+    assert [s.qrels.collect()["grade"].to_list() for s in (first, second, third)] == [[1], [1], []]
     abstracts = "a/data/snapshot-1/longeval_sci_training_2026_abstract/documents/documents_1.jsonl"
     assert report.plan.unread_files == {
         abstracts: UnreadFiles(FULL_TEXT_IS_READ, 1),
-        "task1_longeval_adhoc-qrels-snapshot-train-raw.txt": UnreadFiles(OTHER_VARIANT, 1),
+        "task1_longeval_adhoc-qrels-snapshot-train-dctr.txt": UnreadFiles(OTHER_VARIANT, 1),
         "task3_longeval_usim-sessions-train.csv": UnreadFiles(NOT_NAMED, 1),
     }
 

@@ -3,7 +3,7 @@
 import json
 import shutil
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import polars as pl
 import pytest
@@ -78,7 +78,15 @@ def test_searching_ignores_case_accents_and_punctuation(app: ASGIApp, explored: 
     assert text in found
     plain = text.replace("é", "e").replace("è", "e").replace("ê", "e").replace("à", "a")
     assert text in [row["Query"] for row in _queries(app, f"/queries?text=  {plain}  ")]
-    assert _queries(app, "/queries?text=xyzzyx") == []
+    for nothing in ("xyzzyx", "?!", "%"):
+        assert _queries(app, f"/queries?text={quote(nothing)}") == []
+
+
+def test_ids_of_a_release_are_found(imported_app: ASGIApp) -> None:
+    """Query 40 is `question 39` in July, and is only judged in June: the texts contain no 40."""
+    found = [row["Query"] for row in _queries(imported_app, "/queries?text=40")]
+    assert "question 39" in found
+    assert len(found) == 2
 
 
 def test_groups_are_what_they_say(app: ASGIApp, explored: Path) -> None:

@@ -53,9 +53,9 @@ def export_huggingface(
         if (collection.path / f"{name}.parquet").is_file():
             _copy_file(collection.path / f"{name}.parquet", out / f"{name}.parquet")
             patterns[name] = f"{name}.parquet"
-    definition = collection.manifest["definition"]
-    write_export_card(out, definition, collection.manifest["tables"], dataset_configs(patterns))
-    write_croissant(out, definition, non_empty)
+    definition, tables = collection.manifest["definition"], collection.manifest["tables"]
+    write_export_card(out, definition, tables, dataset_configs(patterns))
+    write_croissant(out, definition, tables, non_empty)
 
 
 def _copy_file(source: Path, target: Path) -> None:

@@ -13,9 +13,7 @@ prefix `doc`; query ids fit in 32 bits.
 """
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +33,7 @@ from builder.collection.export.numeric_ids import (
     replace_ids_with_numbers,
 )
 from builder.collection.export.source import SnapshotTables
+from builder.collection.export.url_database import URL_DATABASE, write_url_database
 from builder.collection.read import Collection
 from builder.errors import DataError
 from builder.runtime.progress import Progress
@@ -48,10 +47,6 @@ OMITTED = (
     "URLs of a document other than the most recent one",
     "the query split, topics, click evidence, query variants and flags",
 )
-_CREATE_MAPPING = """
-CREATE TABLE mapping (
-    id INTEGER PRIMARY KEY, url TEXT UNIQUE, last_updated_at TEXT, date TEXT
-)"""
 
 
 @dataclass(frozen=True)
@@ -108,7 +103,7 @@ def export_longeval_web(
         for language, suffix in languages.items():
             prior = list(collection.snapshots[:index][::-1])
             _write_snapshot(snapshot, out, language, suffix, prior, numbers, max_bytes, progress)
-    _write_url_database(snapshots, numbers, out / LANGUAGE_FOLDERS[FRENCH] / "collection_db.db")
+    write_url_database(snapshots, numbers.documents, out / URL_DATABASE)
 
 
 def require_french(collection: Collection) -> None:
@@ -172,44 +167,3 @@ def _trec_file_name(number: int) -> str:
 
 def _json_file_name(number: int) -> str:
     return f"collector_kodicare_{number}.txt.json"
-
-
-def _write_url_database(
-    snapshots: list[SnapshotTables], numeric_ids: NumericIds, path: Path
-) -> None:
-    """Write a SQLite database with one row per document: number, URL, fetch times and snapshots."""
-    empty = pl.LazyFrame(
-        schema={
-            "doc_id": pl.String,
-            "url": pl.String,
-            "snapshot": pl.String,
-            "fetched_at": pl.Int64,
-        }
-    )
-    frames = [
-        snapshot.documents.scan().select(
-            "doc_id",
-            "url",
-            pl.lit(snapshot.name).alias("snapshot"),
-            "fetched_at",
-        )
-        for snapshot in snapshots
-        if snapshot.documents.paths
-    ]
-    pages = (
-        pl.concat([empty, *frames])
-        .sort("doc_id", "snapshot")
-        .group_by("doc_id", maintain_order=True)
-        .agg(pl.col("url").last(), "fetched_at", "snapshot")
-    )
-    rows = replace_ids_with_numbers(pages, "doc_id", numeric_ids.documents).collect()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(_CREATE_MAPPING)
-        connection.executemany(
-            "INSERT INTO mapping VALUES (?, ?, ?, ?)",
-            (
-                (number, url, json.dumps(times), json.dumps(names))
-                for number, url, times, names in rows.iter_rows()
-            ),
-        )

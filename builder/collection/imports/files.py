@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,13 @@ LANGUAGE_FOLDERS = {"french": "fr", "english": "en"}
 NON_DOCUMENT = re.compile(r"(metadata\.json|docstore.*|.*\.pklz4|\..*)$")
 TEST_WORDS, TRAIN_WORDS = {"test", "tests", "testing"}, {"train", "training"}
 """Words that a file or folder with queries of a split has in its name."""
+BACKUP_COPY = re.compile(
+    r"(?:\.(?:bak|old|orig|tmp|part|partial|crdownload|download)(?:\.(?:gz|zst))?|~"
+    r"|(?: \(\d+\)| - (?:copy|copie|kopie)(?: \(\d+\))?)(?:\.\w+)*)$",
+    re.IGNORECASE,
+)
+"""Pattern of the end of the name of a backup copy or an incomplete download."""
+BACKUP_COPY_IS_NOT_READ = "backup copies or incomplete downloads, by their names"
 TREC_IS_READ = "the TREC files of the snapshot are read instead"
 
 
@@ -36,6 +43,7 @@ class SnapshotFiles:
         url_databases: SQLite databases with the URL of each document number.
         query_texts: Path and language of each SQLite database or text file with the queries of all
             snapshots.
+        months: Number of months that the snapshot covers, beginning with the month in its name.
         number: Number that the release gives to the snapshot, such as 2 for `snapshot-2`.
         skipped: Reason why a file is not read, by path.
     """
@@ -47,6 +55,7 @@ class SnapshotFiles:
     url_list: Path | None = None
     url_databases: list[Path] = field(default_factory=list)
     query_texts: list[tuple[Path, str]] = field(default_factory=list)
+    months: int = 1
     number: int | None = None
     skipped: dict[Path, str] = field(default_factory=dict)
 
@@ -125,6 +134,17 @@ def read_metadata_month(metadata_file: Path) -> str | None:
 def words_in_name(name: str) -> set[str]:
     """Return the words of a file or folder name in lower case: `TestCollection_07` has two."""
     return {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}
+
+
+def split_from_names(names: Sequence[str]) -> str:
+    """Return the split that the last name with a split in it names; default: train.
+
+    Args:
+        names: Names of folders and files, from the outermost to the innermost.
+    """
+    words = (words_in_name(name) for name in reversed(names))
+    named = next((found for found in words if found & (TEST_WORDS | TRAIN_WORDS)), set())
+    return "test" if named & TEST_WORDS else "train"
 
 
 def relative_path(path: Path, root: Path) -> str:

@@ -56,10 +56,9 @@ def find_2023_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFile
     }
     for path in files:
         if path.parent.name == JUDGEMENTS:
-            label = path.name.partition(".")[0].lower()
-            month = months_by_label.get("publish" if label == "heldout-test" else label)
-            if month is not None:
-                snapshots[month].qrels.append(path)
+            snapshot_of_file = snapshots.get(_month_of_judgements(path, months_by_label))
+            if snapshot_of_file is not None:
+                snapshot_of_file.qrels.append(path)
     for snapshot in snapshots.values():
         paths = snapshot.paths
         _drop_combined_files(snapshot, root)
@@ -97,6 +96,24 @@ def _snapshot_month(language_folder: Path) -> str:
     if not name:
         raise unknown_month_error(language_folder, label, "2022-06", "etc/metadata.json")
     return name
+
+
+def _month_of_judgements(path: Path, months_by_label: Mapping[str, str]) -> str:
+    """Return the month of a file of judgements whose name is that of a folder, or has a month.
+
+    Args:
+        path: Path of the file in the folder `JUDGEMENTS`.
+        months_by_label: Month of each snapshot, by the name of its folder in lower case.
+
+    Returns:
+        Empty string if the name contains neither.
+
+    Raises:
+        UsageError: The name contains several different dates.
+    """
+    label = path.name.partition(".")[0].lower()
+    folder = "publish" if label == "heldout-test" else label
+    return months_by_label.get(folder) or KNOWN_MONTHS.get(folder) or parse_month(path) or ""
 
 
 def _add_file(snapshot: SnapshotFiles, path: Path, language_folder: Path) -> None:

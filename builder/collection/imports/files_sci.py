@@ -12,13 +12,12 @@ from pathlib import Path
 
 from builder.collection.imports.files import (
     NON_DOCUMENT,
-    TEST_WORDS,
     SnapshotFiles,
     parse_month,
     read_and_check_month,
     relative_path,
+    split_from_names,
     unknown_month_error,
-    words_in_name,
 )
 
 EXPECTED_FILES = "documents/*.jsonl, queries.txt and qrels.txt"
@@ -35,15 +34,14 @@ KNOWN_MONTHS = {
 RELEASE_YEAR = re.compile(r"longeval_sci_[\w-]*?(20\d\d)")
 """Pattern of a file or folder name that contains the year of the release."""
 SNAPSHOT_MONTHS = {"1": "2025-03", "train": "2025-03", "2": "2025-06", "3": "2025-09"}
-"""First month of each three-month snapshot in the 2026 release, by snapshot number."""
+"""First month of each snapshot in the 2026 release, by snapshot number."""
+MONTHS_PER_NUMBER = 3
+"""Number of months that a numbered snapshot of the 2026 release covers."""
 ADHOC_PREFIX = "longeval_adhoc-"
 OPTIONAL_PREFIX = rf"(?:task1_)?(?:{ADHOC_PREFIX})?"
 NUMBERED_FILE = re.compile(OPTIONAL_PREFIX + r"(?:queries|qrels)-snapshot-(\d|train|test)\b")
 NUMBERED_FOLDER = re.compile(r"snapshot[-_]?(\d)")
 FILE_KIND = re.compile(OPTIONAL_PREFIX + r"(queries|qrels)(?![a-z])")
-QRELS_VARIANTS = ("dctr", "raw", "llm")
-"""Qrels variants in order of preference: DCTR click model, raw clicks, LLM assessments."""
-VARIANT_SUFFIX = re.compile(rf"-({'|'.join(QRELS_VARIANTS)})(?=\.|$)")
 DOCUMENTS, FULL_TEXT = "documents", "fulltext"
 FULL_TEXT_IS_READ = "the files with full text are read instead"
 QUERY_LANGUAGE = "en"
@@ -73,7 +71,8 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
             continue
         snapshot = snapshots.setdefault(name, SnapshotFiles(name))
         if kind == "queries":
-            split = "test" if words_in_name(path.name) & TEST_WORDS else "train"
+            names = (root.resolve().name, *Path(relative_path(path, root)).parts)
+            split = split_from_names(names)
             snapshot.queries.append((path, QUERY_LANGUAGE, split))
         elif kind == "qrels":
             snapshot.qrels.append(path)
@@ -81,7 +80,6 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
             snapshot.documents.setdefault(QUERY_LANGUAGE, []).append(path)
     for snapshot in snapshots.values():
         snapshot.queries += [(path, QUERY_LANGUAGE, "test") for path in shared_query_files]
-        snapshot.qrels = _select_qrels_variant(snapshot.qrels)
         paths = snapshot.paths
         snapshot.documents = {
             k: _prefer_full_text_files(p, root) for k, p in snapshot.documents.items()
@@ -89,6 +87,7 @@ def find_sci_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         snapshot.skip({*paths} - {*snapshot.paths}, FULL_TEXT_IS_READ)
         _rename_test_split(snapshot)
         snapshot.number = numbers.get(snapshot.name)
+        snapshot.months = 1 if snapshot.number is None else MONTHS_PER_NUMBER
     return snapshots
 
 
@@ -155,19 +154,6 @@ def _parse_folder_month(folder: Path, month_by_number: dict[str, str]) -> str | 
         or next(known_months, None)
         or (month_by_number.get(number[1]) if number else None)
     )
-
-
-def detect_qrels_variant(path: Path) -> str | None:
-    """Return the qrels variant in a file name, such as `dctr`; None if the name contains none."""
-    kind, variant = FILE_KIND.match(path.name.lower()), VARIANT_SUFFIX.search(path.name.lower())
-    return variant[1] if variant and kind and kind[1] == "qrels" else None
-
-
-def _select_qrels_variant(paths: list[Path]) -> list[Path]:
-    """Return the qrels files of the preferred variant, and all qrels files without a variant."""
-    variants = {detect_qrels_variant(path) for path in paths}
-    selected = next((variant for variant in QRELS_VARIANTS if variant in variants), None)
-    return [path for path in paths if detect_qrels_variant(path) in (None, selected)]
 
 
 def _prefer_full_text_files(paths: list[Path], root: Path) -> list[Path]:

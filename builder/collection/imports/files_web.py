@@ -15,13 +15,11 @@ from builder.collection.imports.files import (
     LANGUAGE_FOLDERS,
     MONTH_PATTERN,
     NON_DOCUMENT,
-    TEST_WORDS,
-    TRAIN_WORDS,
     TREC_IS_READ,
     SnapshotFiles,
     read_and_check_month,
     relative_path,
-    words_in_name,
+    split_from_names,
 )
 
 EXPECTED_FILES = "queries/<YYYY-MM>_queries.txt and qrels/<YYYY-MM>_fr/*.txt"
@@ -56,7 +54,7 @@ def find_web_snapshots(root: Path, files: list[Path]) -> dict[str, SnapshotFiles
         parts = Path(relative_path(path, root)).parts
         query_file = QUERY_FILE.fullmatch(path.name)
         if query_file and (month := months_by_label.get(query_file[1])):
-            split = _split_from_folder_names((root.resolve().name, *parts[:-1]))
+            split = split_from_names((root.resolve().name, *parts[:-1]))
             snapshot = snapshots.setdefault(month, SnapshotFiles(month))
             snapshot.queries.append((path, _language_from_folder_names(parts), split))
         elif match := QRELS_FILE.fullmatch(path.name):
@@ -145,13 +143,6 @@ def _select_qrels_files(paths: list[Path]) -> list[Path]:
     """Return the qrels files to use; prefer processed files and names without a language."""
     processed = [path for path in paths if "qrels_processed" in path.name] or paths
     return [path for path in processed if not re.search("_(fr|en)_qrels", path.name)] or processed
-
-
-def _split_from_folder_names(folder_names: tuple[str, ...]) -> str:
-    """Return the split that the innermost folder with a split in its name names; default: train."""
-    words = (words_in_name(name) for name in reversed(folder_names))
-    named = next((found for found in words if found & (TEST_WORDS | TRAIN_WORDS)), set())
-    return "test" if named & TEST_WORDS else "train"
 
 
 def _language_from_folder_names(folder_names: tuple[str, ...]) -> str:

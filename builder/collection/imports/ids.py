@@ -23,6 +23,8 @@ from builder.text.keys import doc_id, fold_texts, key64, query_id
 from schemas import DOC_ID_PATTERN, QUERY_ID_PATTERN, ReleaseIds
 
 UPDATE_TIME_COLUMN = "last_updated_at"
+MIN_MILLISECONDS = 10**11
+"""Least update time that is a number of milliseconds: in seconds, it would be in the year 5138."""
 
 
 class KeyAssigner:
@@ -108,13 +110,24 @@ def _parse_update_time(times_json: object, snapshots_json: object, snapshot: str
     try:
         pairs = zip(orjson.loads(str(snapshots_json)), orjson.loads(str(times_json)), strict=True)
         times = {str(name)[: len(snapshot)]: time for name, time in pairs}
-        time = times.get(snapshot, 0)
-        if isinstance(time, str) and not time.lstrip("-").isdecimal():
-            parsed = datetime.fromisoformat(time)
-            return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
-        return int(time)
+        return _parse_time(str(times.get(snapshot, 0)))
     except (TypeError, ValueError, OverflowError):
         return 0
+
+
+def _parse_time(text: str) -> int:
+    """Return an ISO 8601 time, or a number of seconds or milliseconds, in Unix seconds.
+
+    Raises:
+        ValueError: The text is not a time.
+        OverflowError: The number is infinite.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        parsed = datetime.fromisoformat(text)
+        return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
+    return int(number / 1000 if abs(number) >= MIN_MILLISECONDS else number)
 
 
 def read_query_texts(path: Path) -> Iterator[tuple[str, str]]:
@@ -129,6 +142,13 @@ def read_query_texts(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _query_sqlite(path: Path, sql: str, expected_table: str) -> Iterator[tuple[object, ...]]:
+    log = path.with_name(f"{path.name}-wal")
+    if log.is_file() and log.stat().st_size:
+        raise FormatError(
+            f"rows of this database are still in its write-ahead log {log.name}; add them with "
+            f"\"sqlite3 {path.name} 'PRAGMA wal_checkpoint(TRUNCATE)'\" and import again",
+            path,
+        )
     try:
         uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:

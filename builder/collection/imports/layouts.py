@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.collection.imports import files_2023, files_sci, files_web
-from builder.collection.imports.files import SnapshotFiles, relative_path
+from builder.collection.imports.files import BACKUP_COPY, SnapshotFiles, relative_path
+from builder.collection.imports.variants import check_qrels_variant, select_qrels_variant
 from builder.collection.imports.walk import ReleaseFiles
 from builder.errors import UsageError, suggest
 from builder.io.file_types import ARCHIVE_NAME
@@ -63,8 +64,10 @@ def find_snapshots(
     """
     if layout not in LAYOUTS:
         raise UsageError(f"unknown layout {layout!r}; {suggest(layout, LAYOUTS)}")
-    files = _filter_qrels_variant(release.paths, qrels_variant)
-    snapshots = _find_snapshots_in_layout(release.root, files, layout)
+    files = [path for path in release.paths if not BACKUP_COPY.search(path.name)]
+    if qrels_variant is not None:
+        check_qrels_variant(files, qrels_variant)
+    snapshots = _find_snapshots_in_layout(release.root, files, layout, qrels_variant)
     for snapshot in snapshots:
         _drop_duplicate_links(snapshot)
         if snapshot.number is None:
@@ -73,7 +76,9 @@ def find_snapshots(
     return snapshots
 
 
-def _find_snapshots_in_layout(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
+def _find_snapshots_in_layout(
+    root: Path, files: list[Path], layout: str, qrels_variant: str | None
+) -> list[SnapshotFiles]:
     """Return the snapshots of a release in the given layout.
 
     Raises:
@@ -81,7 +86,7 @@ def _find_snapshots_in_layout(root: Path, files: list[Path], layout: str) -> lis
     """
     month_error = None
     try:
-        snapshots = _list_snapshots(root, files, layout)
+        snapshots = _list_snapshots(root, files, layout, qrels_variant)
     except UsageError as error:
         snapshots, month_error = [], error
     if any(snapshot.queries or snapshot.query_texts for snapshot in snapshots):
@@ -107,9 +112,12 @@ def _find_snapshots_in_layout(root: Path, files: list[Path], layout: str) -> lis
     )
 
 
-def _list_snapshots(root: Path, files: list[Path], layout: str) -> list[SnapshotFiles]:
+def _list_snapshots(
+    root: Path, files: list[Path], layout: str, qrels_variant: str | None = None
+) -> list[SnapshotFiles]:
     """Return the snapshots in the given layout that have queries or qrels, sorted by name."""
     found = LAYOUTS[layout].find(root, files)
+    select_qrels_variant(found.values(), qrels_variant)
     kept = [found[name] for name in sorted(found) if found[name].queries or found[name].qrels]
     for name in sorted({*found} - {snapshot.name for snapshot in kept}):
         for snapshot in kept[:1]:
@@ -145,23 +153,6 @@ def _drop_duplicate_links(snapshot: SnapshotFiles) -> None:
     snapshot.documents = {
         k: [p for p in v if is_new_target(p)] for k, v in snapshot.documents.items()
     }
-
-
-def _filter_qrels_variant(files: list[Path], qrels_variant: str | None) -> list[Path]:
-    """Drop the qrels files of all variants except the given one; None keeps all files.
-
-    Raises:
-        UsageError: The release has no qrels files of this variant.
-    """
-    if qrels_variant is None:
-        return files
-    variants = sorted({found for path in files if (found := files_sci.detect_qrels_variant(path))})
-    if qrels_variant not in variants:
-        hint = "this release has no qrels variants"
-        if variants:
-            hint = suggest(qrels_variant, variants)
-        raise UsageError(f"--qrels: no qrels variant {qrels_variant!r} in this release; {hint}")
-    return [path for path in files if files_sci.detect_qrels_variant(path) in (None, qrels_variant)]
 
 
 def detect_source_language(snapshots: Sequence[SnapshotFiles]) -> str:

@@ -10,9 +10,12 @@ from builder.collection.imports.unread import (
     UnreadFiles,
     find_unread_documents,
     find_unread_files,
+    find_unread_judgements,
 )
+from builder.collection.imports.variants import describe_qrels_variants
 from builder.collection.imports.walk import list_release_files
 from builder.errors import UsageError
+from builder.reporting.numbers import pluralize
 
 
 @dataclass(frozen=True)
@@ -46,16 +49,35 @@ class ImportPlan:
             for snapshot in self.snapshots
         }
 
-    def warning(self) -> str | None:
-        """Return a warning if snapshots have no document files, but such files are not read."""
+    def warnings(self) -> list[str]:
+        """Return warnings about snapshots without documents, and about judgements."""
+        return [
+            *self._document_warnings(),
+            *self._judgement_warnings(),
+            *describe_qrels_variants(self.snapshots),
+        ]
+
+    def _document_warnings(self) -> list[str]:
         names = [snapshot.name for snapshot in self.snapshots if not snapshot.documents]
         unread = find_unread_documents(self.unread_files)
         if not (names and unread):
-            return None
-        return (
+            return []
+        message = (
             f"no document files are read for {', '.join(names)}, but files in document folders are "
             f"skipped, such as {unread[0]}; if they belong there, rename them as in the layout"
         )
+        return [message]
+
+    def _judgement_warnings(self) -> list[str]:
+        unread = find_unread_judgements(self.unread_files)
+        if not unread:
+            return []
+        files = pluralize(sum(self.unread_files[name].count for name in unread), "file")
+        message = (
+            f"skipped {files} in folders of judgements, such as {unread[0]}; rename files with "
+            "judgements as in the layout, or the folders of their snapshots"
+        )
+        return [message]
 
 
 def plan_import(

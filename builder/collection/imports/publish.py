@@ -1,7 +1,6 @@
 """Publishes imported snapshots as a version, with id maps, changes, drift report and card."""
 
 import shutil
-from calendar import monthrange
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,7 @@ def publish_release(
         for kind in MAIN
         for snapshot in names
     }
-    write_croissant(folder, definition, main)
+    write_croissant(folder, definition, tables, main)
     write_collection_manifest(folder, definition, {}, tables, {})
 
 
@@ -160,16 +159,25 @@ def _build_definition(
 
 
 def _describe_snapshot(snapshot: SnapshotFiles, root: Path) -> dict[str, Any]:
-    start = date.fromisoformat(f"{snapshot.name}-01" if len(snapshot.name) == 7 else snapshot.name)
-    days = monthrange(start.year, start.month)[1] if len(snapshot.name) == 7 else 1
     number = {} if snapshot.number is None else {"number": snapshot.number}
+    start, end = _snapshot_interval(snapshot)
     return {
         "name": snapshot.name,
         "start": start.isoformat(),
-        "end": (start + timedelta(days=days)).isoformat(),
+        "end": end.isoformat(),
         "release": {relative_path(path, root): sha256(path) for path in snapshot.paths},
         **number,
     }
+
+
+def _snapshot_interval(snapshot: SnapshotFiles) -> tuple[date, date]:
+    """Return the first day of a snapshot, and the day after its last."""
+    if len(snapshot.name) > len("2022-06"):
+        start = date.fromisoformat(snapshot.name)
+        return start, start + timedelta(days=1)
+    start = date.fromisoformat(f"{snapshot.name}-01")
+    years, month = divmod(start.month - 1 + snapshot.months, 12)
+    return start, date(start.year + years, month + 1, 1)
 
 
 def _describe_tables(folder: Path, snapshot_names: list[str], limits: Limits) -> dict[str, Any]:

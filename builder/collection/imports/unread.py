@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builder.collection.export import METADATA
+from builder.collection.export.longeval_2023 import JUDGEMENTS
 from builder.collection.imports.files import (
+    BACKUP_COPY,
+    BACKUP_COPY_IS_NOT_READ,
     NON_DOCUMENT,
     TREC_IS_READ,
     SnapshotFiles,
     relative_path,
 )
-from builder.collection.imports.files_sci import FULL_TEXT_IS_READ, detect_qrels_variant
+from builder.collection.imports.files_sci import FULL_TEXT_IS_READ
+from builder.collection.imports.variants import OTHER_VARIANT, detect_qrels_variant
 from builder.collection.imports.walk import ReleaseFiles
 from builder.runtime.publisher import SUMS
 
@@ -20,8 +24,9 @@ EXPORT_FILES = {SUMS, METADATA}
 """Names of the files that `longeval export` adds to every layout."""
 DOCUMENT_FOLDERS = {"documents", "json", "trec"}
 """Names, in lower case, of the folders of documents in all layouts."""
+JUDGEMENT_FOLDERS = {"qrels", JUDGEMENTS}
+"""Names, in lower case, of the folders of judgements in all layouts."""
 NOT_NAMED = "not named as in this layout"
-OTHER_VARIANT = "another variant of the judgements is read instead"
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ def find_unread_files(
     """Return the files in a release that the import does not read, by path.
 
     Several files in the same folder that are unread for the same reason are counted under the path
-    of the folder.
+    of the folder, except backup copies, which are next to files that are read.
     """
     root = release.root
     read = {path for snapshot in snapshots for path in snapshot.paths}
@@ -60,6 +65,7 @@ def find_unread_files(
     for path, reason in unread.items():
         folders.setdefault(path.parent, []).append(reason)
     grouped = {f for f, found in folders.items() if len(found) > 1 and len({*found}) == 1} - {root}
+    grouped -= {f for f, found in folders.items() if BACKUP_COPY_IS_NOT_READ in found}
     names = {path: path.parent if path.parent in grouped else path for path in unread}
     counts = Counter(names.values())
     return {
@@ -69,6 +75,8 @@ def find_unread_files(
 
 
 def _unread_reason(path: Path, reasons: Mapping[Path, str]) -> str:
+    if BACKUP_COPY.search(path.name):
+        return BACKUP_COPY_IS_NOT_READ
     return reasons.get(path, OTHER_VARIANT if detect_qrels_variant(path) else NOT_NAMED)
 
 
@@ -79,6 +87,16 @@ def find_unread_documents(unread_files: Mapping[str, UnreadFiles]) -> list[str]:
         for name, files in unread_files.items()
         if {part.lower() for part in Path(name).parts} & DOCUMENT_FOLDERS
         and files.reason not in (TREC_IS_READ, FULL_TEXT_IS_READ)
+    ]
+
+
+def find_unread_judgements(unread_files: Mapping[str, UnreadFiles]) -> list[str]:
+    """Return the unread files and folders that lie in folders of judgements."""
+    return [
+        name
+        for name, files in unread_files.items()
+        if {part.lower() for part in Path(name).parts} & JUDGEMENT_FOLDERS
+        and files.reason == NOT_NAMED
     ]
 
 

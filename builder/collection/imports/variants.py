@@ -1,0 +1,86 @@
+"""Selects the variant of the judgements to import, if a release has several.
+
+The variant is in the name of a file: `qrels-snapshot-2-raw.txt`. Files of judgements without a
+variant in their names are always read.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+from builder.collection.imports.files import SnapshotFiles
+from builder.collection.imports.files_sci import FILE_KIND
+from builder.errors import UsageError, suggest
+
+QRELS_VARIANTS = ("dctr", "raw", "llm")
+"""Qrels variants in order of preference: DCTR click model, raw clicks, LLM assessments."""
+VARIANT_SUFFIX = re.compile(rf"-({'|'.join(QRELS_VARIANTS)})(?=\.|$)")
+OTHER_VARIANT = "judgements of a variant that is not imported"
+
+
+def detect_qrels_variant(path: Path) -> str | None:
+    """Return the qrels variant in a file name, such as `dctr`; None if the name contains none."""
+    kind, variant = FILE_KIND.match(path.name.lower()), VARIANT_SUFFIX.search(path.name.lower())
+    return variant[1] if variant and kind and kind[1] == "qrels" else None
+
+
+def check_qrels_variant(files: Iterable[Path], qrels_variant: str) -> None:
+    """Raise an error if no file of a release has judgements of a variant.
+
+    Raises:
+        UsageError: The release has no qrels files of this variant.
+    """
+    variants = sorted(_list_variants(files))
+    if qrels_variant not in variants:
+        hint = "this release has no qrels variants"
+        if variants:
+            hint = suggest(qrels_variant, variants)
+        raise UsageError(f"--qrels: no qrels variant {qrels_variant!r} in this release; {hint}")
+
+
+def select_qrels_variant(snapshots: Collection[SnapshotFiles], qrels_variant: str | None) -> None:
+    """Keep only the qrels files of one variant, and those without a variant, in each snapshot.
+
+    Args:
+        snapshots: Snapshots whose `qrels` are reduced.
+        qrels_variant: Variant to keep. If None, it is the preferred variant among those that all
+            snapshots have; if there is none, each snapshot keeps its own preferred variant.
+    """
+    variants = [found for s in snapshots if (found := _list_variants(s.qrels))]
+    shared = set.intersection(*variants) if variants else set()
+    for snapshot in snapshots:
+        candidates = shared or _list_variants(snapshot.qrels)
+        preferred = next((name for name in QRELS_VARIANTS if name in candidates), None)
+        kept = (None, qrels_variant or preferred)
+        dropped = [path for path in snapshot.qrels if detect_qrels_variant(path) not in kept]
+        snapshot.qrels = [path for path in snapshot.qrels if path not in dropped]
+        snapshot.skip(dropped, OTHER_VARIANT)
+
+
+def describe_qrels_variants(snapshots: Sequence[SnapshotFiles]) -> list[str]:
+    """Return a warning if snapshots have different variants, and one if some lack the variant."""
+    used = {s.name: ", ".join(sorted(_list_variants(s.qrels))) for s in snapshots if s.qrels}
+    skipped = {
+        s.name: ", ".join(sorted(_list_variants(s.skipped))) for s in snapshots if not s.qrels
+    }
+    missing = {name: variants for name, variants in skipped.items() if variants}
+    warnings = []
+    if len({*used.values()}) > 1:
+        warnings.append(
+            "the snapshots have judgements of different variants, so that their scores are not "
+            f"comparable: {_join(used)}; with --qrels, only one variant is imported"
+        )
+    if missing:
+        warnings.append(
+            "snapshots without the selected variant of the judgements are imported without "
+            f"judgements; the variants that they have: {_join(missing)}"
+        )
+    return warnings
+
+
+def _list_variants(paths: Iterable[Path]) -> set[str]:
+    return {variant for path in paths if (variant := detect_qrels_variant(path))}
+
+
+def _join(variants: dict[str, str]) -> str:
+    return ", ".join(f"{name} ({found or 'not named'})" for name, found in variants.items())
