@@ -114,7 +114,7 @@ def check_leakage(
     return LeakageReport(leaks, near.join(leaks, on=pairs, how="anti"), overlaps)
 
 
-@stage("leakage", version="1", scope=Scope.COLLECTION, writes=(NearLeaks,))
+@stage("leakage", version="2", scope=Scope.COLLECTION, writes=(NearLeaks,))
 def find_leaks(
     out: Path,
     *,

@@ -27,7 +27,7 @@ from builder.text.keys import in_sample
 from schemas import JudgedQueries, Queries, SplitQueries
 
 
-@stage("split", version="2", writes=(SplitQueries,))
+@stage("split", version="3", writes=(SplitQueries,))
 def split_judged_queries(
     out: Path,
     *,

@@ -42,7 +42,7 @@ MAX_NAMES = 10
 """Maximum number of labels and aliases in a note."""
 
 
-@stage("topics", version="2", scope=Scope.COLLECTION, writes=(Topics,))
+@stage("topics", version="3", scope=Scope.COLLECTION, writes=(Topics,))
 def read_topics(
     out: Path,
     *,

@@ -39,7 +39,7 @@ FROM askers GROUP BY representative
 """
 
 
-@stage("variants", version="1", writes=(Variants, KeptCandidates))
+@stage("variants", version="2", writes=(Variants, KeptCandidates))
 def find_variants(
     out: Path,
     *,
