@@ -242,6 +242,9 @@ def diff(
     from builder.collection.compare.changelog import format_changelog, summary_lines
 
     comparison = compare(old, new)
+    for line in comparison.changed_files:
+        warning = f"warning: {line}; its rows are compared as they are"
+        typer.echo(escape_control_characters(warning), err=True)
     if format is DiffFormat.JSON:
         print_json(comparison.to_dict())
     elif format is DiffFormat.MARKDOWN:
