@@ -131,7 +131,7 @@ def test_columns_of_another_version_are_named(built: BuildReport, tmp_path: Path
     with pytest.raises(
         FormatError,
         match=f"^{table}: expected the same key columns in both versions, found measure: added; "
-        "rebuild the old version to compare it$",
+        "if `longeval validate` finds no error in them, rebuild the old version to compare it$",
     ):
         compare(copy, built.version)
 

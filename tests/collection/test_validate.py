@@ -265,3 +265,13 @@ def test_english_texts_of_documents_are_missed(good: Path, tmp_path: Path) -> No
     edit(copy, "snapshots/2022-07/documents", every(text_en=" "))
     found = [(f.where, f.message) for f in validate(copy, select=("LB225",))]
     assert found == [("snapshots/2022-07/documents", "no document has an English text")]
+
+
+def test_a_file_listed_with_two_checksums(good: Path, tmp_path: Path) -> None:
+    """Only the last line of a file was compared."""
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    sums = (good / "SHA256SUMS").read_text()
+    (copy / "SHA256SUMS").unlink()
+    (copy / "SHA256SUMS").write_text(f"{'0' * 64}  README.md\n{sums}")
+    (finding,) = validate(copy)
+    assert (finding.check, finding.count, finding.examples) == ("LB004", 1, ("README.md",))

@@ -21,12 +21,13 @@ KEEP_LINE_ENDINGS = (
 )
 
 
-def _read_checksums(root: Path) -> dict[str, str]:
+def _read_checksums(root: Path) -> set[tuple[str, str]]:
+    """Return the (file, digest) pairs of all lines of `SHA256SUMS`."""
     path = root / SUMS
     if not path.is_file():
-        return {}
+        return set()
     lines = path.read_text("utf-8", errors="replace").splitlines()
-    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    return {(name, digest) for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 def _list_files(root: Path) -> set[str]:
@@ -97,7 +98,7 @@ def _find_checksum_mismatches(context: ValidationContext) -> Iterator[Defect]:
     expected[MANIFEST] = _hash_with_unix_line_endings(manifest)
     if sha256(manifest) != expected[MANIFEST]:
         yield MANIFEST, CONVERTED, 1, (), KEEP_LINE_ENDINGS
-    wrong = sorted({n for n in {*sums, *expected} if sums.get(n) != expected.get(n)})
+    wrong = sorted({name for name, _ in sums ^ {*expected.items()}})
     if wrong:
         yield SUMS, f"checksums in {SUMS} differ from {MANIFEST}", len(wrong), tuple(wrong[:3])
 

@@ -84,8 +84,8 @@ def compare_tables(
     if not columns.keys().isdisjoint(keys):
         lines = "; ".join(line for name, line in columns.items() if name in keys)
         raise FormatError(
-            f"expected the same key columns in both versions, found {lines}; rebuild the old "
-            "version to compare it",
+            f"expected the same key columns in both versions, found {lines}; if `longeval "
+            "validate` finds no error in them, rebuild the old version to compare it",
             path,
         )
     names = [name for name in schema.columns() if name not in (*keys, *columns)]
