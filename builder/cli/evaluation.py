@@ -117,8 +117,11 @@ def evaluate(
 def find_qrels(folder: Path) -> dict[str, Path]:
     """Return a dict from snapshot name to the path of its qrels file.
 
+    Warns about files whose names contain `.qrels` but that are not read, such as `.qrels.xz`.
+
     Args:
-        folder: Folder of a collection, or folder of files such as `2022-06.qrels` or `.qrels.gz`.
+        folder: Folder of a collection, or folder of files such as `2022-06.qrels`,
+            `2022-06.qrels.gz` or `2022-06.qrels.txt`.
 
     Raises:
         UsageError: Two files contain the qrels of the same snapshot.
@@ -128,7 +131,11 @@ def find_qrels(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for path in sorted(folder.glob("[!.]*.qrels*")) if folder.is_dir() else []:
         name, _, suffix = path.name.rpartition(".qrels")
-        if suffix not in ("", ".gz", ".zst"):
+        if suffix.removeprefix(".txt") not in ("", ".gz", ".zst"):
+            expected = "expected a name such as 2022-06.qrels, .qrels.txt, .qrels.gz or .qrels.zst"
+            typer.echo(
+                escape_control_characters(f"warning: {path}: not read; {expected}"), err=True
+            )
             continue
         if name in found:
             raise UsageError(

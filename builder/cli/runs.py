@@ -8,7 +8,7 @@ import typer
 
 from builder.cli.help import CommandGroup
 from builder.cli.options import CollectionFolder, Format, OutputFormat, RunDepth
-from builder.cli.output import print_data_frames
+from builder.cli.output import escape_control_characters, print_data_frames
 from builder.io.disk import check_output_is_not_input
 from builder.reporting.numbers import pluralize
 
@@ -88,12 +88,18 @@ def fuse(
 ) -> None:
     """Combine runs by reciprocal rank fusion (RRF).
 
+    Warns if the paths of the runs name different snapshots.
+
     Example: longeval fuse bm25/2022-06.txt.gz dense/2022-06.txt.gz --out rrf/2022-06.txt.gz
     """
     from builder.evaluation import reciprocal_rank_fusion
+    from builder.evaluation.runs.dates import check_distinct_runs, different_snapshots_warning
     from builder.trec import read_run
 
     check_output_is_not_input(out, *runs)
+    check_distinct_runs(runs)
+    if warning := different_snapshots_warning(runs):
+        typer.echo(f"warning: {escape_control_characters(warning)}", err=True)
     inputs = [read_run(path, depth) for path in runs]
     write_run_file(reciprocal_rank_fusion(inputs, k=k, tag=tag, depth=depth), out)
 
@@ -164,7 +170,8 @@ def check_runs(
     with extract_archives(files) as paths:
         checked = check_submissions([opened.snapshot(name) for name in opened.snapshots], paths)
     run_table = checked.runs.with_columns(pl.col("run").str.replace(EXTRACTED_PREFIX, ""))
-    print_data_frames(format, runs=run_table, findings=checked.findings)
+    findings = checked.findings.with_columns(pl.col("message").str.replace(EXTRACTED_PREFIX, ""))
+    print_data_frames(format, runs=run_table, findings=findings)
     if checked.findings.filter(level="error").height:
         raise typer.Exit(1)
 

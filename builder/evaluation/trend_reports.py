@@ -8,6 +8,7 @@ Slopes are per second, so that trends of different granularity are comparable (s
 `intercept` is the value of a line at the first batch.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
@@ -37,6 +38,7 @@ TREND_SCHEMA: dict[str, type[pl.DataType]] = {
     for field in fields(Trend)
 }
 SCORE_COLUMNS = ("system", "measure", "snapshot", "score")
+_CSV_NAME = re.compile(r"\.csv(\.(gz|zst|zstd))?$", re.IGNORECASE)
 SCORE_TYPES: dict[str, pl.DataType] = {
     name: pl.String() if name in SCORE_COLUMNS[:3] else pl.Float64()
     for name in (*SCORE_COLUMNS, "weight")
@@ -71,8 +73,8 @@ def snapshot_trend_report(scores: pl.DataFrame, residual_kind: ResidualKind = "r
         residual_kind: Kind of residuals to test.
 
     Raises:
-        UsageError: There are no rows, a column or key is missing, a snapshot is not a date, or a
-            row is repeated.
+        UsageError: There are no rows, a column, key or weight is missing, a snapshot is not a date,
+            or a row is repeated.
     """
     missing = [column for column in SCORE_COLUMNS if column not in scores.columns]
     if missing:
@@ -83,6 +85,7 @@ def snapshot_trend_report(scores: pl.DataFrame, residual_kind: ResidualKind = "r
         raise UsageError(
             "expected at least one row, with a system, a measure and a snapshot in each row"
         )
+    _check_weights(scores)
     weight = pl.col("weight") if "weight" in scores.columns else pl.lit(1.0)
     seconds = {name: snapshot_unix_seconds(name) for name in scores["snapshot"].unique().sort()}
     dated = scores.select(
@@ -101,6 +104,16 @@ def snapshot_trend_report(scores: pl.DataFrame, residual_kind: ResidualKind = "r
     return trend_report(
         _add_missing_combinations(dated), ["system", "measure"], residual_kind, None
     )
+
+
+def _check_weights(scores: pl.DataFrame) -> None:
+    """Raise a `UsageError` if there is a column of weights and one of them is missing."""
+    empty = scores.filter(pl.col("weight").is_null()) if "weight" in scores.columns else None
+    if empty is not None and empty.height:
+        raise UsageError(
+            "expected a weight in each row, or no column weight, found no weight for "
+            + ", ".join(empty.select(SCORE_COLUMNS[:3]).row(0))
+        )
 
 
 def evaluation_trend_report(
@@ -133,7 +146,7 @@ def snapshot_trend_report_from_file(path: Path, residual_kind: ResidualKind = "r
         FormatError: The file is not a table, or a score or weight is not a finite number.
         UsageError: The path is not a readable file, or `snapshot_trend_report` rejects the table.
     """
-    is_csv = path.suffix == ".csv"
+    is_csv = _CSV_NAME.search(path.name) is not None
     scores = read_delimited_table(
         path, SCORE_TYPES, separator="," if is_csv else "\t", quoted=is_csv
     )

@@ -24,8 +24,8 @@ class TimeParameters(Section):
     time_format: str | None = Field(
         default=None,
         description="Format of times, in the notation of strptime: %d/%m/%Y %H:%M:%S for text "
-        "such as 03/06/2022 14:05:00, %Y%m%d for numbers such as 20220603; default: ISO 8601, or "
-        "a number (see `time_unit`)",
+        "such as 03/06/2022 14:05:00, %d%m%Y for numbers such as 3062022; default: ISO 8601, a "
+        "date such as 20220603, or a number (see `time_unit`)",
     )
 
     @field_validator("time_format")

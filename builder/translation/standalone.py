@@ -103,7 +103,8 @@ def translate_file(
         One translation per table row or per query; a single translation for a text file.
 
     Raises:
-        UsageError: the file or column does not exist, or `out` is of another type or is the input.
+        UsageError: the file or column does not exist, `out` is of another type or is the input, or
+            the table already has one of the additional columns.
         FormatError: the file is neither UTF-8 nor Parquet, or the model is invalid.
     """
     if not file.is_file():
@@ -144,14 +145,26 @@ def _translate_table(
     kind: TextKind,
 ) -> list[Translation]:
     rows = parquet.read_with_row_limit(file)
+    if isinstance(rows.schema.get(column), pl.Categorical | pl.Enum):
+        rows = rows.with_columns(pl.col(column).cast(pl.String))
     if rows.schema.get(column) != pl.String:
         raise UsageError(
             f"--column: expected a text column of {file.name}, found none named {column!r}"
         )
+    for name in (f"{column}_en", f"{column}_flags"):
+        if name in rows.columns:
+            raise UsageError(
+                f"{file.name}: expected no column {name!r}, into which translations are written, "
+                "found one; rename it"
+            )
     found = translate_texts(rows[column].fill_null("").to_list(), params, limits, kind)
+    texts = [
+        None if text is None else translation.text
+        for text, translation in zip(rows[column], found, strict=True)
+    ]
     flags = [sorted({f for s in t.sentences for f in s.flags}) for t in found]
     rows.with_columns(
-        pl.Series(f"{column}_en", [t.text for t in found], dtype=pl.String),
+        pl.Series(f"{column}_en", texts, dtype=pl.String),
         pl.Series(f"{column}_flags", flags, dtype=pl.List(pl.String)),
     ).write_parquet(out)
     return found

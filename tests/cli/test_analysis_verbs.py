@@ -307,7 +307,7 @@ def test_baselines_are_fused_reranked_and_compared_with_chance(
     assert run("baseline", built.root, "--out", runs, "--depth", "20", "--quiet") == 0
     first = runs / "2022-06.txt.gz"
     fused, reranked = tmp_path / "rrf.txt", tmp_path / "re.txt"
-    assert run("fuse", first, first, "--out", fused) == 0
+    assert run("fuse", first, "--out", fused) == 0
     with gzip.open(first, "rt") as file:
         pairs = [line.split()[:3:2] for line in file]
     fused_pairs = [line.split()[:3:2] for line in fused.read_text().splitlines()]

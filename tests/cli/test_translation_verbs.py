@@ -94,8 +94,26 @@ def test_a_table_gets_columns(model: Path, tmp_path: Path) -> None:
     assert run("translate", source, "--out", out, *options, "--quiet") == 0
     found = pl.read_parquet(out)
     assert found.columns == ["q", "n", "q_en", "q_flags"]
-    assert found["q_en"].to_list() == ["the cat", "", "404"]
+    assert found["q_en"].to_list() == ["the cat", None, "404"]
     assert found["q_flags"].to_list()[2] == ["untranslatable"]
+    categories = pl.read_parquet(source).select(pl.col("q").cast(pl.Categorical))
+    categories.write_parquet(source)
+    assert run("translate", source, "--out", out, *options, "--quiet") == 0
+    assert pl.read_parquet(out)["q_en"].to_list() == ["the cat", None, "404"]
+
+
+@pytest.mark.parametrize("name", ["text_en", "text_flags"])
+def test_translations_do_not_replace_a_column(
+    model: Path, tmp_path: Path, capsys: Captured, name: str
+) -> None:
+    source, out = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    pl.DataFrame({"text": ["le chat"], name: ["by a person"]}).write_parquet(source)
+    assert run("translate", source, "--out", out, "--model", model) == 2
+    assert (
+        f"a.parquet: expected no column '{name}', into which translations are written, found one; "
+        "rename it"
+    ) in " ".join(capsys.readouterr().err.split())
+    assert not out.exists()
 
 
 def test_what_a_model_is(model: Path, capsys: Captured) -> None:

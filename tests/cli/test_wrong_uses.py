@@ -62,7 +62,7 @@ USES: dict[str, str] = {
     "a world where a file stands": "simulate broken.toml --documents 60",
     "runs where a file stands": "baseline collection --out broken.toml",
     "an export below a file": "export collection --layout trec --out broken.toml/out",
-    "a file where a folder stands": "fuse runs/2022-06/good.run runs/2022-06/good.run --out world",
+    "a file where a folder stands": "fuse runs/2022-06/good.run --out world",
     "an unknown click model": "clicks world/logs/2022-06.jsonl.gz --model sdbm --out x.tsv",
     "drift between snapshots that are not there": "drift collection --from 2020-01 --to 2020-02",
     "a model that is none": "translate model check world",

@@ -75,6 +75,18 @@ def test_what_cannot_be_assigned(paths: list[str], message: str) -> None:
         assign_runs([Path(path) for path in paths], SNAPSHOTS)
 
 
+def test_dates_are_looked_for_in_the_file_name_and_two_folders() -> None:
+    (run,) = assign_runs([Path("x-2022-06/2022-07/team/bm25.txt")], SNAPSHOTS)
+    assert (run.system, run.snapshot) == ("bm25", "2022-07")
+    for path in ("exp-2022-06/a/b/bm25.txt", "2022-06/a/b/c/bm25_july.txt", "snapshot-1/a/b/c.txt"):
+        with pytest.raises(UsageError) as caught:
+            assign_runs([Path(path)], SNAPSHOTS)
+        assert str(caught.value) == (
+            f"{path}: expected the name of a snapshot (2022-06, 2022-06-15, 2022-07) in the file "
+            "or folder name, as in bm25/2022-06.txt or bm25_2022-06.txt; the file does not exist"
+        )
+
+
 def test_a_single_snapshot_need_not_be_named() -> None:
     (run,) = assign_runs([Path("bm25.txt")], ["2022-06"])
     assert (run.system, run.snapshot) == ("bm25", "2022-06")

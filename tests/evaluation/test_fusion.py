@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from builder.errors import DataError, FormatError, UsageError
 from builder.evaluation.baselines.fusion import read_scores, reciprocal_rank_fusion, rerank
+from builder.evaluation.runs.dates import check_distinct_runs
 from builder.trec.runs import Run, read_run, write_run
+from tests.cli.test_cli import run as run_command
 
 
 def ranking(run: Run, query: str = "q") -> list[str]:
@@ -130,3 +132,28 @@ def test_scores_files_have_three_or_six_columns(tmp_path: Path) -> None:
     path.write_bytes(b"q a 1\nq b\n")
     with pytest.raises(FormatError, match="line 2: expected the 3 columns"):
         read_scores(path)
+
+
+def test_runs_of_different_snapshots_and_repeated_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("a/2022-06.txt", "b/202206/run.txt", "c/2022_07/fr/run.txt", "d/snapshot-02.txt", "e")
+    june, same, july, number, none = (tmp_path / name for name in names)
+    for path in (june, same, july, number, none):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("q Q0 d 1 1 t\n")
+    out = tmp_path / "out_2022-09.txt"
+    assert run_command("fuse", june, same, none, "--out", out) == 0
+    assert capsys.readouterr().err == ""
+    assert run_command("fuse", june, same, july, number, "--out", out) == 0
+    assert capsys.readouterr().err == (
+        "warning: expected runs of the same snapshot, found paths that name 2022-06, 2022-07, "
+        "snapshot-2; results of different snapshots should not be combined\n"
+    )
+    with pytest.raises(UsageError) as caught:
+        check_distinct_runs([june, same, tmp_path / "b" / ".." / "a" / "2022-06.txt"])
+    assert str(caught.value) == (
+        f"{tmp_path}/b/../a/2022-06.txt: expected different runs, found this run twice"
+    )
+    assert run_command("fuse", june, june, "--out", out) == 2
+    assert "expected different runs" in capsys.readouterr().err

@@ -65,13 +65,24 @@ def test_scores_of_0_have_a_warning(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err.splitlines() == [f"warning: {text}" for text in warnings]
 
 
-def test_a_folder_of_judgements(tmp_path: Path) -> None:
+def test_a_folder_of_judgements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain, packed = tmp_path / "2022-06.qrels", tmp_path / "2022-07.qrels.gz"
     plain.write_text("q1 0 d1 1\n")
     packed.write_bytes(gzip.compress(b"q1 0 d1 1\n"))
     for name in ("._2022-06.qrels", "2022-08.qrels~", "2022-08.qrels.md5"):
         (tmp_path / name).write_bytes(b"\0")
     assert find_qrels(tmp_path) == {"2022-06": plain, "2022-07": packed}
+    expected = (
+        "not read; expected a name such as 2022-06.qrels, .qrels.txt, .qrels.gz or .qrels.zst"
+    )
+    assert capsys.readouterr().err.splitlines() == [
+        f"warning: {tmp_path / name}: {expected}"
+        for name in ("2022-08.qrels.md5", "2022-08.qrels~")
+    ]
+    text = tmp_path / "2022-09.qrels.txt"
+    text.write_text("q1 0 d1 1\n")
+    assert find_qrels(tmp_path) == {"2022-06": plain, "2022-07": packed, "2022-09": text}
+    text.unlink()
     run_file = tmp_path / "a_2022-07.txt"
     run_file.write_text("q1 Q0 d1 1 1 x\n")
     assert run("evaluate", tmp_path, run_file, "--measures", "AP") == 0

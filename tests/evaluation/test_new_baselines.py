@@ -95,6 +95,17 @@ def test_judgements_of_no_document_of_the_run_cannot_boost(make_qrels, make_run)
     assert qrel_boost(run, [judged]).ranking["score"].to_list() == [1.0, 1.0]
 
 
+def test_boost_of_infinite_scores(tmp_path: Path, make_qrels) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text("q1 Q0 a 1 1 t\nq1 Q0 b 2 -inf t\n")
+    with pytest.raises(DataError) as caught:
+        qrel_boost(read_run(path), [make_qrels([("q1", "a", 1)])])
+    assert str(caught.value) == (
+        "qrel boost: expected finite scores in run t, found -inf for query 'q1' and document 'b'; "
+        "replace the score, or omit the document"
+    )
+
+
 def test_boost_converts_document_ids_as_evaluate_does(tmp_path: Path, make_qrels, make_run) -> None:
     """The documents of a release are `doc1` and `doc2`, its judgements are for `1` and `2`."""
     judged = tmp_path / "collection/snapshots/2022-06"

@@ -101,3 +101,69 @@ def test_a_query_with_only_some_of_the_measures_is_refused(tmp_path: Path) -> No
     table.write_text("map\tq1\t0.5\nP_1\tq1\t1.0\nmap\tq2\t0.5\n")
     with pytest.raises(FormatError, match=r"expected a score of P@1 for query 'q2', found none"):
         evaluate_paths({"2022-06": qrels}, [table], PARAMETERS)
+
+
+def test_spaces_around_columns_and_values_are_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text('query_id, measure , "score"\nq1, "MAP",0.5 \n q2,AP, 1\n')
+    assert is_score_table(path)
+    assert read_score_table(path).rows() == [("q1", "AP", 0.5), ("q2", "AP", 1.0)]
+
+
+def test_columns_in_another_case_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("query_id,measure,score,System\nq1,AP,0.5,A\n")
+    with pytest.raises(FormatError) as caught:
+        read_score_table(path)
+    assert str(caught.value) == f"{path}, line 1: expected the column 'system', found 'System'"
+
+
+@pytest.mark.parametrize(
+    ("columns", "first", "second", "expected", "found"),
+    [
+        ("system", "A", "B", "one system", "A, B"),
+        ("snapshot", "2022-06", "2022-07", "one snapshot (2022-06)", "2022-06, 2022-07"),
+        ("snapshot", "2022-07", "2022-07", "one snapshot (2022-06)", "2022-07"),
+    ],
+)
+def test_a_table_of_several_systems_or_another_snapshot_is_refused(
+    tmp_path: Path, columns: str, first: str, second: str, expected: str, found: str
+) -> None:
+    qrels, table = tmp_path / "2022-06.qrels", tmp_path / "s_2022-06.csv"
+    qrels.write_text(QRELS)
+    table.write_text(f"{columns},query_id,measure,score\n{first},q1,AP,1\n{second},q2,AP,0\n")
+    with pytest.raises(FormatError) as caught:
+        evaluate_paths({"2022-06": qrels}, [table], EvaluationParameters(("AP",), resamples=0))
+    assert str(caught.value) == (
+        f"{table}: expected scores of {expected}, found {found}; write one file per system and "
+        "snapshot, named after both"
+    )
+
+
+def test_a_table_that_states_its_system_and_snapshot_is_read(tmp_path: Path) -> None:
+    qrels, table = tmp_path / "2022-06.qrels", tmp_path / "s_2022-06.csv"
+    qrels.write_text(QRELS)
+    table.write_text(
+        "snapshot,system,query_id,measure,score\n2022-06,S,q1,AP,1\n2022-06,S,q2,AP,0.5\n"
+    )
+    found = evaluate_paths({"2022-06": qrels}, [table], EvaluationParameters(("AP",), resamples=0))
+    assert found.systems == ("s",)
+    assert found.effectiveness["value"][0] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("text", ["query_id,measure,score\nq1,AP,{}\n", "map q1 {}\n"])
+def test_scores_out_of_range_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "s.eval"
+    for score in (7.0, 1.001, -0.5):
+        path.write_text(text.format(score))
+        with pytest.raises(FormatError) as caught:
+            read_score_table(path)
+        assert str(caught.value) == (
+            f"{path}: expected scores of AP from 0 to 1, found {score} for query 'q1'; divide "
+            "percentages by 100"
+        )
+    for score in (1.0000000000000002, 1, 0, -0.0):
+        path.write_text(text.format(score))
+        assert read_score_table(path).rows() == [("q1", "AP", score)]
+    path.write_text("query_id,measure,score\nq1,ir_measures:NumRet,12\n")
+    assert read_score_table(path)["score"].to_list() == [12.0]

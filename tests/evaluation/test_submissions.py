@@ -12,6 +12,7 @@ from builder.evaluation.runs.archives import extract_archives
 from builder.evaluation.runs.assignment import assign_runs
 from builder.evaluation.runs.checker import check_run, check_submissions
 from builder.evaluation.runs.metadata import read_nearest_metadata
+from builder.trec.runs import read_run
 
 METADATA = """
 tag: BM25-tuned
@@ -143,9 +144,62 @@ def test_messages_have_three_examples(tmp_path: Path) -> None:
         "for the queries q7",
     }
     assert messages(tmp_path, "q2 Q0 a 1 1 t\nq2 Q0 b 2 1 t\nq1 Q0 a 1 1 t\n") == {
-        "tied_scores": "all scores are equal, so results are ranked by document id, for the "
-        "queries q2"
+        "tied_scores": "all scores are equal as 32-bit floats, so results are ranked by document "
+        "id, for the queries q2"
     }
+
+
+TIED_A_FIRST = "q1 Q0 a 1 {} t\nq1 Q0 b 2 {} t\nq2 Q0 a 1 1 t\n"
+
+
+@pytest.mark.parametrize("scores", [(1e9, 1e9 - 1), (1 - 1e-9, 1 - 2e-9), (5, 5)])
+def test_scores_that_are_equal_as_32_bit_floats(
+    tmp_path: Path, scores: tuple[float, float]
+) -> None:
+    assert checks(tmp_path, TIED_A_FIRST.format(*scores)) == {"tied_scores": ("warning", 1)}
+    third = "q1 Q0 c 3 -1 t\n"
+    path = tmp_path / "run.txt"
+    path.write_text(TIED_A_FIRST.format(*scores) + third)
+    (finding,) = check_run(path, pl.Series(["q1", "q2"]), pl.Series(["a", "b", "c"]))
+    assert (finding.level, finding.check, finding.count) == ("warning", "ranks_of_ties", 1)
+    assert finding.message == (
+        "ranks contradict the order of tied results (those with scores equal as 32-bit floats are "
+        "ranked by document id, descending) for the queries q1"
+    )
+    path.write_text("q1 Q0 b 1 {} t\nq1 Q0 a 2 {} t\nq2 Q0 a 1 1 t\n".format(*scores) + third)
+    assert check_run(path, pl.Series(["q1", "q2"]), pl.Series(["a", "b", "c"])) == []
+
+
+@pytest.mark.parametrize("ranks", [("2.0", "1.0"), ("0", "0"), ("7", "7"), ("-", "-"), ("2", "-")])
+def test_ranks_that_do_not_contradict_the_scores(tmp_path: Path, ranks: tuple[str, str]) -> None:
+    text = "q1 Q0 a {} 1 t\nq1 Q0 b {} 2 t\nq2 Q0 a 1 1 t\n".format(*ranks)
+    assert checks(tmp_path, text) == {}
+
+
+@pytest.mark.parametrize("ranks", [("1.0", "2.0"), ("0", "1"), ("-1", "1e0")])
+def test_ranks_that_contradict_the_scores(tmp_path: Path, ranks: tuple[str, str]) -> None:
+    text = "q1 Q0 a {} 1 t\nq1 Q0 b {} 2 t\nq2 Q0 a 1 1 t\n".format(*ranks)
+    assert checks(tmp_path, text) == {"ranks_and_scores": ("warning", 1)}
+
+
+def test_errors_in_a_zip_name_the_archive_and_the_member(tmp_path: Path) -> None:
+    path = archive(tmp_path / "team.zip", **{"bm25__2022-06.txt": "q Q0 d 1\n"})
+    with pytest.raises(FormatError) as caught, extract_archives([path, tmp_path]) as (folder, _):
+        read_run(folder / "bm25" / "2022-06.txt")
+    assert str(caught.value).startswith(f"{path}/bm25/2022-06.txt, line 1: expected ")
+
+
+def test_a_repeated_member_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "team.zip"
+    with zipfile.ZipFile(path, "w") as out:
+        out.writestr("bm25/2022-06.txt", "x")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            out.writestr("bm25/2022-06.txt", "y")
+    with pytest.raises(FormatError) as caught, extract_archives([path]):
+        pass
+    assert str(caught.value) == (
+        f"{path}: expected each file of the archive once, found 'bm25/2022-06.txt' twice"
+    )
 
 
 def test_submissions_are_checked_with_their_metadata(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Trends over snapshots: ranking, weights, comparisons."""
 
+import gzip
+
 import polars as pl
 import pytest
 
@@ -105,6 +107,14 @@ HEADER = "system,measure,snapshot,score,weight\n"
         ("s.csv", HEADER + '"a\nb",m,2022-06,0.5,nan\n',
          ", line 3: expected a finite number in column 'weight', found 'nan'"),
         ("s.csv", HEADER + "a,m,2022-06,0.5\n", ", line 2: expected 5 fields, found 4"),
+        ("s.csv", HEADER + "a,m,2022-06,0.5,1\nb,m,2022-07,0.5,\n",
+         ": expected a weight in each row, or no column weight, found no weight for b, m, 2022-07"),
+        ("s.csv", "system;measure;score\na;m;0.5\n",
+         ", line 1: expected columns separated by ',', found the header 'system;measure;score'"),
+        ("s.txt", "system,score\na,0.5\n",
+         ", line 1: expected columns separated by '\\t', found the header 'system,score'"),
+        ("s.csv", "system,measure,snapshot,score,Weight\na,m,2022-06,0.5,1\n",
+         ", line 1: expected the column 'weight', found 'Weight'"),
         ("s.tsv", "score\n", NO_COLUMNS),
         ("s.csv", HEADER + 'a,m,2022-06,"0.5\n', ", line 2: unexpected end of data"),
         ("s.csv", "score,score\n", ", line 1: column 'score' occurs more than once"),
@@ -125,6 +135,14 @@ def test_a_damaged_table_of_scores(tmp_path, name: str, text: str, message: str)
     with pytest.raises((FormatError, UsageError)) as caught:
         snapshot_trend_report_from_file(path)
     assert str(caught.value) == f"{path}{message}"
+
+
+def test_the_name_of_a_csv_table_may_be_in_capitals_or_compressed(tmp_path):
+    text = HEADER + 'a,m,2022-06,"0.5",1\n'
+    for name, data in (("s.CSV", text.encode()), ("s.csv.gz", gzip.compress(text.encode()))):
+        path = tmp_path / name
+        path.write_bytes(data)
+        assert snapshot_trend_report_from_file(path).scores["score"].to_list() == [0.5]
 
 
 def test_quotes_are_characters_of_a_tsv_and_undefined_scores_are_empty(tmp_path):

@@ -29,8 +29,8 @@ def qrel_boost(
 
     Raises:
         UsageError: There are no judgements, or the weight is negative.
-        DataError: The judgements contain nulls or duplicates, or judge no query of the run, or none
-            of its documents for the same query.
+        DataError: A score of the run is infinite; or the judgements contain nulls or duplicates, or
+            judge no query of the run, or none of its documents for the same query.
     """
     if not judgements or weight < 0:
         raise UsageError(
@@ -38,6 +38,14 @@ def qrel_boost(
             f"found {len(judgements)} tables and weight {weight}"
         )
     score = pl.col("score")
+    infinite = run.ranking.filter(score.is_infinite())
+    if infinite.height:
+        query, document = infinite.select(_PAIR).row(0)
+        raise DataError(
+            f"qrel boost: expected finite scores in run {run.tag}, found "
+            f"{infinite['score'][0]} for query {query!r} and document {document!r}; replace the "
+            "score, or omit the document"
+        )
     low, high = score.min().over("query_id"), score.max().over("query_id")
     scaled = run.ranking.select(
         *_PAIR, scaled=pl.when(high > low).then((score - low) / (high - low)).otherwise(1.0)

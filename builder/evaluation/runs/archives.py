@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from builder.errors import FormatError
+from builder.errors import FormatError, LongEvalError
 from builder.io.file_types import ARCHIVE_NAME
 from builder.trec.bounded import MAX_BYTES, size_limit_error
 
@@ -20,7 +20,8 @@ EXTRACTED_PREFIX = rf"^.*/{_SCRATCH}[^/]+/\d+/"
 def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[list[Path]]:
     """Extract zip files to temporary folders; yield the paths with the folders in their place.
 
-    This is a context manager; the folders are deleted on exit.
+    This is a context manager; the folders are deleted on exit. In errors raised within the context,
+    their paths are replaced with those of the archives.
 
     Args:
         paths: Files and folders; only zip archives are extracted.
@@ -34,12 +35,17 @@ def extract_archives(paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Itera
         yield list(paths)
         return
     with tempfile.TemporaryDirectory(prefix=_SCRATCH) as scratch:
-        yield [
-            _extract_archive(path, Path(scratch) / str(number) / path.stem, max_bytes)
-            if _is_zip_archive(path)
-            else path
+        folders = {
+            path: _extract_archive(path, Path(scratch) / str(number) / path.stem, max_bytes)
             for number, path in enumerate(paths)
-        ]
+            if _is_zip_archive(path)
+        }
+        try:
+            yield [folders.get(path, path) for path in paths]
+        except LongEvalError as error:
+            for path, folder in folders.items():
+                error.args = (str(error).replace(str(folder), str(path)),)
+            raise
 
 
 def _is_zip_archive(path: Path) -> bool:
@@ -73,6 +79,10 @@ def _extract_archive(path: Path, folder: Path, max_bytes: int) -> Path:
                         path,
                     )
                 target = folder / name
+                if target.is_file():
+                    raise FormatError(
+                        f"expected each file of the archive once, found {str(name)!r} twice", path
+                    )
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(member) as source, target.open("xb") as out:
                     while chunk := source.read(_CHUNK):

@@ -1,8 +1,8 @@
 """Assigns run files to systems and snapshots according to their paths.
 
-The snapshot is taken from the file name or, if that names none, from the nearest parent folder that
-does. The system is the file name without snapshot and extensions or, if nothing remains, the name
-of the folder:
+The snapshot is taken from the file name or, if that names none, from the nearest of the two
+innermost folders that does. The system is the file name without snapshot and extensions or, if
+nothing remains, the name of the folder:
 `bm25/2022-06.txt.gz`, `bm25_2022-06.run`, `2022-06/bm25.txt` and `bm25/2022-06/run.txt.gz` (the
 layout of LongEval submissions) are all runs of `bm25` for 2022-06; the date may also be written as
 `2022_06` or `202206`. `snapshot-2` (the naming of LongEval 2026) is the snapshot with this number;
@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from builder.errors import UsageError
+from builder.evaluation.runs.dates import CHECKED_PARTS, MONTH
 from builder.evaluation.runs.numbering import number_names
 from builder.io.file_types import ARCHIVE_NAME
 from builder.text.names import ENGLISH, FRENCH, NUMBERED_SNAPSHOT, to_valid_unicode
@@ -27,16 +28,10 @@ _SEPARATORS = " ._-+"
 GENERIC_NAME = "run"
 """Name, without extensions, of all run files in LongEval submissions."""
 _DATE_SEPARATORS = ("-", "_", "")
-_MONTH = re.compile(
-    r"(?<!\d)(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-\d\d)?|_(?:0[1-9]|1[0-2])(?:_\d\d)?"
-    r"|(?:0[1-9]|1[0-2]))(?!\d)"
-)
 _MONTH_NAMES = (
     "january|february|march|april|may|june|july|august|september|october|november|december"
 )
 _MONTH_NAME = re.compile(rf"(?<![a-z])(?:{_MONTH_NAMES})(?![a-z])", re.IGNORECASE)
-CHECKED_PARTS = 3
-"""Number of trailing path components that must not name a snapshot other than those known."""
 _LANGUAGE = re.compile(rf"{FRENCH}|{ENGLISH}")
 _IGNORED = re.compile(r"\..*|.*~|.*\.(ya?ml|md|json|html|pdf)", re.IGNORECASE)
 """Names of files and folders that are not runs, such as `ir-metadata.yml` and backups."""
@@ -143,10 +138,9 @@ def _assign_run(
     path: Path, patterns: Mapping[str, re.Pattern[str]], numbers: Mapping[str, int]
 ) -> RunFile:
     stem = _EXTENSIONS.sub("", to_valid_unicode(path.name))
-    parts = [stem, *reversed(path.parts[:-1])]
-    for depth, part in enumerate(parts):
-        if depth < CHECKED_PARTS:
-            _reject_other_number(path, part, patterns, numbers)
+    parts = [stem, *reversed(path.parts[:-1])][:CHECKED_PARTS]
+    for part in parts:
+        _reject_other_number(path, part, patterns, numbers)
         named = [name for name, pattern in patterns.items() if pattern.search(part)]
         if len(named) > 1:
             raise UsageError(f"{path}: {part!r} names several snapshots: {', '.join(named)}")
@@ -158,7 +152,7 @@ def _assign_run(
             return RunFile(system or _system_name_from_folder(path, pattern), named[0], path)
     if len(patterns) == 1:
         (snapshot,) = patterns
-        _reject_other_month(path, parts[:CHECKED_PARTS], snapshot)
+        _reject_other_month(path, parts, snapshot)
         return RunFile(stem, snapshot, path)
     raise UsageError(
         f"{path}: expected the name of a snapshot ({', '.join(patterns)}) in the file or folder "
@@ -192,7 +186,7 @@ def _reject_other_month(path: Path, parts: Sequence[str], snapshot: str) -> None
         UsageError: A path component names another month.
     """
     for part in parts:
-        if other := _MONTH.search(part):
+        if other := MONTH.search(part):
             raise _other_snapshot_error(path, part, other[0], [snapshot])
     if not re.fullmatch(SNAPSHOT_PATTERN, snapshot):
         return

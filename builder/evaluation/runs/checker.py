@@ -158,24 +158,57 @@ def _check_ignored_columns(path: Path) -> Iterator[RunFinding]:
     fields = pl.col("line").str.extract_all(r"\S+").list
     rows = pl.DataFrame(text).select(
         query=fields.get(0, null_on_oob=True),
-        rank=fields.get(3, null_on_oob=True).cast(pl.Int64, strict=False),
-        score=fields.get(4, null_on_oob=True).cast(pl.Float64, strict=False),
+        document=fields.get(2, null_on_oob=True),
+        rank=fields.get(3, null_on_oob=True).cast(pl.Float64, strict=False),
+        score=fields.get(4, null_on_oob=True).cast(pl.Float64, strict=False).cast(pl.Float32),
         tag=fields.get(5, null_on_oob=True),
     )
     rows = rows.filter(pl.col("query").is_not_null())
     tags = rows["tag"].unique().sort()
     if len(tags) > 1:
         yield _make_finding("warning", "several_tags", tags, "expected one tag, found")
-    rises = pl.col("score").diff().over("query", order_by="rank") > 0
-    inconsistent = rows.filter(rises)["query"].unique().sort()
+    yield from _check_ranks(rows)
+
+
+def _check_ranks(rows: pl.DataFrame) -> Iterator[RunFinding]:
+    """Compare ranks with the order in which trec_eval ranks results.
+
+    Results with equal ranks, as in a run in which all ranks are 0, contradict nothing.
+
+    Args:
+        rows: Columns query, document, rank (Float64), score (Float32, as in trec_eval).
+    """
+    ranked = rows.filter(pl.col("rank").is_not_null())
+    by_rank = ranked.sort("query", "rank", "score", descending=[False, False, True])
+    inconsistent = _queries_with_rise(by_rank, ["query"], "score")
     if len(inconsistent):
         message = "ranks contradict the scores (only scores are evaluated) for the queries"
         yield _make_finding("warning", "ranks_and_scores", inconsistent, message)
     scores = rows.group_by("query").agg(pl.col("score").n_unique(), results=pl.len())
     tied = scores.filter((pl.col("score") == 1) & (pl.col("results") > 1))["query"].sort()
     if len(tied):
-        message = "all scores are equal, so results are ranked by document id, for the queries"
+        message = (
+            "all scores are equal as 32-bit floats, so results are ranked by document id, for the "
+            "queries"
+        )
         yield _make_finding("warning", "tied_scores", tied, message)
+    within_ties = ranked.sort(
+        "query", "score", "rank", "document", descending=[False, True, False, True]
+    )
+    reordered = _queries_with_rise(within_ties, ["query", "score"], "document")
+    reordered = reordered.filter(~reordered.is_in(tied.implode()))
+    if len(reordered):
+        message = (
+            "ranks contradict the order of tied results (those with scores equal as 32-bit floats "
+            "are ranked by document id, descending) for the queries"
+        )
+        yield _make_finding("warning", "ranks_of_ties", reordered, message)
+
+
+def _queries_with_rise(rows: pl.DataFrame, keys: list[str], column: str) -> pl.Series:
+    """Return the queries in which a value is above the preceding value with the same keys."""
+    rises = pl.col(column) > pl.col(column).shift().over(keys)
+    return rows.filter(rises)["query"].unique().sort()
 
 
 def _make_finding(level: Level, check: str, values: pl.Series, message: str) -> RunFinding:

@@ -2,7 +2,8 @@
 
 Accepts lines `measure query value` of trec_eval, or CSV with the columns `query_id`, `measure` and
 `score`, plain or compressed with gzip or zstd. Measure names of trec_eval are converted
-(`ndcg_cut_10` to `nDCG@10`).
+(`ndcg_cut_10` to `nDCG@10`). The optional CSV columns `system` and `snapshot` must be the same in
+all rows.
 """
 
 import re
@@ -14,7 +15,7 @@ import pyarrow as pa
 
 from builder.errors import FormatError, UsageError
 from builder.evaluation.measures.effectiveness import RunScorer, RunScores
-from builder.evaluation.measures.registry import from_trec_eval_name, parse_measure
+from builder.evaluation.measures.registry import FAMILIES, from_trec_eval_name, parse_measure
 from builder.evaluation.runs.delimited import read_delimited_table
 from builder.trec.bounded import (
     BYTE_ORDER_MARK,
@@ -25,6 +26,10 @@ from builder.trec.bounded import (
 from builder.trec.lines import first_nonblank_line
 
 COLUMNS = {"query_id": pl.String(), "measure": pl.String(), "score": pl.Float64()}
+SOURCE_COLUMNS = {"system": pl.String(), "snapshot": pl.String()}
+"""Optional columns, as in the output of `longeval evaluate --per-query`."""
+ROUNDING = 1e-6
+"""Amount by which a score computed by another tool may exceed its bounds."""
 SNIFF_BYTES = 2**16
 """Number of bytes read to detect the format from the first line."""
 SUMMARY_ID = "all"
@@ -64,8 +69,12 @@ def _is_csv_header(line: bytes) -> bool:
     return names >= COLUMNS.keys()
 
 
-def read_score_table(path: Path) -> pl.DataFrame:
+def read_score_table(path: Path, snapshot: str | None = None) -> pl.DataFrame:
     """Read per-query scores from a file.
+
+    Args:
+        path: Output of `trec_eval -q`, or CSV.
+        snapshot: Name of the snapshot that the column `snapshot`, if any, must name; None for any.
 
     Returns:
         Columns `query_id`, `measure`, `score`, sorted by the first two. Summary rows of trec_eval
@@ -73,15 +82,15 @@ def read_score_table(path: Path) -> pl.DataFrame:
 
     Raises:
         UsageError: The path is not a readable file.
-        FormatError: A row is malformed, a score is missing, or a query has several scores for a
-            measure.
+        FormatError: A row is malformed, a score is missing or out of range, a query has several
+            scores for a measure, or the table is for several systems or another snapshot.
     """
     data = read_decompressed_bytes(path, MAX_BYTES)
     line = first_nonblank_line(data)
     if _is_header(line) and not _is_csv_header(line):
         found = line[:80].decode(errors="replace").strip()
         raise FormatError(f"expected {EXPECTED}, found the header {found!r}", path)
-    frame = _parse_csv(path) if _is_csv_header(line) else _parse_trec_eval(data, path)
+    frame = _parse_csv(path, snapshot) if _is_csv_header(line) else _parse_trec_eval(data, path)
     table = frame.sort("query_id", "measure")
     repeated = table.filter(pl.struct("query_id", "measure").is_duplicated())
     if repeated.height:
@@ -91,15 +100,54 @@ def read_score_table(path: Path) -> pl.DataFrame:
             f"query {query!r}",
             path,
         )
+    _check_range(table, path)
     return table
 
 
-def _parse_csv(path: Path) -> pl.DataFrame:
-    frame = read_delimited_table(path, COLUMNS)
+def _check_range(table: pl.DataFrame, path: Path) -> None:
+    """Raise an error if a score of a built-in measure, which is from 0 to 1, is out of range.
+
+    Raises:
+        FormatError: A score is below 0 or above 1.
+    """
+    bounded = [name for name in table["measure"].unique() if parse_measure(name).family in FAMILIES]
+    inside = pl.col("score").is_between(-ROUNDING, 1 + ROUNDING)
+    wrong = table.filter(pl.col("measure").is_in(bounded) & ~inside)
+    if wrong.height:
+        query, measure, score = wrong.row(0)
+        raise FormatError(
+            f"expected scores of {measure} from 0 to 1, found {score} for query {query!r}; divide "
+            "percentages by 100",
+            path,
+        )
+
+
+def _parse_csv(path: Path, snapshot: str | None) -> pl.DataFrame:
+    source = read_delimited_table(path, SOURCE_COLUMNS | COLUMNS)
+    _check_source(source, path, snapshot)
+    frame = source.select(list(COLUMNS))
     if sum(frame.null_count().row(0)):
         raise FormatError("every row must have a query, a measure and a score", path)
     names = {name: str(parse_measure(name)) for name in frame["measure"].unique()}
     return frame.with_columns(pl.col("measure").replace_strict(names, return_dtype=pl.String))
+
+
+def _check_source(table: pl.DataFrame, path: Path, snapshot: str | None) -> None:
+    """Raise an error if a table is for several systems or snapshots, or for another snapshot.
+
+    Raises:
+        FormatError: The column `system` or `snapshot` has several values or another snapshot.
+    """
+    for column, only in (("system", None), ("snapshot", snapshot)):
+        if column not in table.columns:
+            continue
+        found = table[column].drop_nulls().unique().sort().to_list()
+        if len(found) > 1 or (only is not None and found not in ([], [only])):
+            raise FormatError(
+                f"expected scores of one {column}{f' ({only})' if only else ''}, found "
+                f"{', '.join(found)}; write one file per system and snapshot, named after both",
+                path,
+            )
 
 
 def _parse_trec_eval(data: bytes, path: Path) -> pl.DataFrame:
@@ -126,14 +174,19 @@ def _parse_number(text: str, path: Path, line: int) -> float:
     return value
 
 
-def scores_from_table(path: Path, scorer: RunScorer) -> RunScores:
+def scores_from_table(path: Path, scorer: RunScorer, snapshot: str | None = None) -> RunScores:
     """Read the scores of all judged queries from a score table; missing queries score 0.
+
+    Args:
+        path: Table of scores.
+        scorer: Scorer with the measures, and the relevance judgements of the snapshot.
+        snapshot: Name of the snapshot, to compare with the column `snapshot`; None for any.
 
     Raises:
         UsageError: The table lacks a measure.
         FormatError: A judged query has scores, but lacks the score of one of the measures.
     """
-    table = read_score_table(path)
+    table = read_score_table(path, snapshot)
     queries = pl.DataFrame({"query_id": scorer.query_ids}, schema={"query_id": pl.String})
     known = set(table["measure"])
     for measure in scorer.measures:

@@ -23,7 +23,7 @@ def score_run_file(file: RunFile, folder: Path, depth: int | None, scorer: RunSc
         DataError: The file has no results for any judged query.
     """
     if is_score_table(file.path):
-        scores = scores_from_table(file.path, scorer)
+        scores = scores_from_table(file.path, scorer, file.snapshot)
     else:
         scores = scorer.score(read_snapshot_run(file.path, depth, folder))
     require_judged_queries(scores, scorer, file)

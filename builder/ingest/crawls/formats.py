@@ -6,6 +6,7 @@ TSV header, else JSON Lines (see `page` for the fields). JSON Lines are parsed i
 archives (`fetches`). All pages are validated in blocks (`checks`).
 """
 
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -35,9 +36,9 @@ from builder.parameters import CrawlParameters
 from builder.runtime.executors import ordered_map
 from builder.runtime.limits import Limits
 
-WARC, WARC_SUFFIXES = b"WARC/", (".warc", ".wet")
-"""Signature of a WARC file, and parts of file names by which WARC files are recognized if their
-first record is damaged."""
+WARC, WARC_NAME = b"WARC/", re.compile(r"\.(?:warc|wet)(?:\.(?:gz|zst|open))*$", re.IGNORECASE)
+"""Signature of a WARC file, and file names by which one is recognized if its first record is
+damaged."""
 CHUNK = 16 * 2**20
 """Maximum size in bytes of a chunk of lines; parsing takes a fifth longer with chunks of 4 MB."""
 MEMORY_DIVISOR = 64
@@ -83,10 +84,10 @@ def detect_format(source: Source, params: CrawlParameters) -> str:
     head = read_head(source, len(WARC))
     if head.startswith(MAGIC):
         return "parquet"
-    is_short = len(head) < len(WARC)
-    if head == WARC or (is_short and any(name in source.path.name for name in WARC_SUFFIXES)):
-        return "warc"
     is_json = head.lstrip()[:1] in (b"{", b"[", b"")
+    may_be_damaged = len(head) < len(WARC) or not is_json
+    if head == WARC or (may_be_damaged and WARC_NAME.search(source.path.name)):
+        return "warc"
     return "jsonl" if is_json else detect_delimited_format(source, params) or "jsonl"
 
 

@@ -6,7 +6,7 @@ text, the visible text is used instead.
 """
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import DocumentNode, ElementNode, HTMLTree
@@ -18,6 +18,8 @@ from builder.ingest.rejects import RejectError
 
 SHORT_MAIN_CHARS = 400
 """Length in characters below which the extracted main text may be wrong and is checked."""
+NESTING_OF_LISTS = 3
+"""Number of elements around a list from which resiliparse may take it for content."""
 MIN_MAIN_SHARE = 0.1
 """Minimum length of a short main text, as a fraction of the length of the visible text."""
 
@@ -85,11 +87,31 @@ def parse_html(body: bytes, charset: str | None, fetched_at: int) -> HtmlPage:
 
 def extract_main_text(tree: HTMLTree) -> str:
     """Extract the main text of an HTML page, or all visible text if the main text is too short."""
+    _nest_body(tree)
     main: str = extract_plain_text(tree, main_content=True, alt_texts=False)
     if len(main) >= SHORT_MAIN_CHARS:
         return main
     whole = extract_visible_text(tree)
     return whole if len(main) < MIN_MAIN_SHARE * len(whole) else main
+
+
+def _nest_body(tree: HTMLTree) -> None:
+    """Wrap the content of a page in `div` elements.
+
+    resiliparse takes bulleted lists near the root of a page for navigation, and would drop those of
+    the main text of a page with few nested elements.
+    """
+    body = tree.body
+    if body is None:
+        return
+    content = list(body.child_nodes)
+    innermost = body
+    for _ in range(NESTING_OF_LISTS):
+        wrapper = cast("ElementNode", tree.create_element("div"))
+        innermost.append_child(wrapper)
+        innermost = wrapper
+    for node in content:
+        innermost.append_child(node)
 
 
 def extract_visible_text(tree: HTMLTree) -> str:

@@ -5,6 +5,7 @@ optional. A post without a prediction counts as wrong; predictions for unknown p
 Missing and ignored predictions are counted.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,7 +140,8 @@ def read_predictions(path: Path) -> dict[str, str]:
 
 
 def _system_name(path: Path) -> str:
-    return Path(to_valid_unicode(path.name).removesuffix(".gz")).stem
+    """Return a file name without `.gz` and extension; `.5`, as in `svm_0.5`, is no extension."""
+    return re.sub(r"\.[A-Za-z]\w*$", "", to_valid_unicode(path.name).removesuffix(".gz"))
 
 
 def _read_labels(collection: Path, split: str) -> dict[str, str]:

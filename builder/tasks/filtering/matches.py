@@ -1,4 +1,4 @@
-"""Warnings about truth files without a relevant document and runs without a judged document."""
+"""Warnings about truth files and runs that do not match each other or the measures."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,9 @@ from builder.tasks.filtering.score import FilteringResult
 
 
 def mismatch_warnings(result: FilteringResult) -> Iterator[str]:
-    """Yield a warning if no document is relevant, and one per run that returns no judged document.
+    """Yield a warning if no document is relevant, and one per run with a problem.
+
+    A run has a problem if it returns no judged document, or if its confidences are at most 1.
 
     Args:
         result: Scores of the runs.
@@ -29,4 +31,10 @@ def mismatch_warnings(result: FilteringResult) -> Iterator[str]:
             yield (
                 f"{row['system']}: none of the returned documents is judged for its target; check "
                 "that the run and the truth file use the same stream ids and targets"
+            )
+        highest = result.max_confidences[row["system"]]
+        if highest is not None and highest <= 1:
+            yield (
+                f"{row['system']}: all confidences are at most 1, but their scale ends at 1000; "
+                "multiply probabilities by 1000"
             )

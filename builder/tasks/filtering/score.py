@@ -53,6 +53,7 @@ class FilteringResult:
         official_cutoffs: Official averages per system and cut-off (`OFFICIAL_SCHEMA`).
         runs: One row per system, with the number of lines, of ignored lines by reason, and of
             evaluated pairs.
+        max_confidences: Highest confidence of each system; None if it returns no document.
         time_batches: Time batches of the rows in `batches`.
         parameters: Parameters of the evaluation.
     """
@@ -62,6 +63,7 @@ class FilteringResult:
     official: pl.DataFrame
     official_cutoffs: pl.DataFrame
     runs: pl.DataFrame
+    max_confidences: dict[str, float | None]
     time_batches: TimeBatches
     parameters: FilteringParameters
 
@@ -112,6 +114,7 @@ def score_filtering(
         batches=_score_runs(matched, grid, parameters),
         whole=_score_runs(matched, whole, parameters),
         runs=pl.DataFrame([item.counts for item in matched]).sort("system"),
+        max_confidences={run.system: run.pairs.select(pl.max("confidence")).item() for run in runs},
         time_batches=grid,
         parameters=parameters,
     )

@@ -28,6 +28,7 @@ from builder.evaluation.textlines import numbered_lines
 _EVENT_PREFIX = re.compile(r"^TS\d+\.")
 _INTEGER = re.compile(r"-?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"-?\d{1,18}(\.\d{1,18})?", re.ASCII)
+_LETTER = re.compile(r"[^\W\d_]")
 _CONFIDENCE = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf)", re.ASCII | re.IGNORECASE)
 
 
@@ -152,8 +153,8 @@ def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Ite
     Args:
         path: Tab-separated file.
         min_fields: Minimum number of fields.
-        numeric_fields: Indexes of the numeric fields. The first line is a header if none of these
-            fields is a number.
+        numeric_fields: Indexes of the numeric fields. The first line is a header if all of these
+            fields contain a letter.
 
     Raises:
         FormatError: a line has too few fields.
@@ -164,7 +165,7 @@ def read_rows(path: Path, min_fields: int, numeric_fields: Sequence[int]) -> Ite
         row = FileRow(path, line, text.split("\t"))
         if len(row.fields) < min_fields:
             raise row.create_format_error(f"at least {min_fields} tab-separated fields", text[:120])
-        if line == 1 and not any(_NUMBER.fullmatch(row.fields[index]) for index in numeric_fields):
+        if line == 1 and all(_LETTER.search(row.fields[index]) for index in numeric_fields):
             continue
         yield row
 

@@ -283,3 +283,12 @@ def test_texts_that_begin_like_other_kinds_are_texts(tmp_path: Path) -> None:
     path.write_bytes(b"BZh\tORC\tPK\tObj\n" * 40)
     with pytest.raises(FormatError, match="expected a header"):
         list(read_impressions(Source(path, "log.tsv"), INTERVAL, LogParameters()))
+
+
+@pytest.mark.parametrize("name", ["a.warc", "a.warc.gz", "A.WARC.zst", "a.warc.gz.open"])
+def test_an_archive_whose_first_record_is_rubbish_is_known_by_its_name(
+    tmp_path: Path, name: str
+) -> None:
+    archive = b"rubbish, as of a damaged frame\r\n\r\n" + b"".join(_record(n) for n in range(3))
+    (tmp_path / name).write_bytes(archive)
+    assert _read(tmp_path / name) == (["0", "1", "2"], ["file_damaged"])

@@ -160,3 +160,24 @@ def test_a_parser_that_fails_rejects_the_page(
     monkeypatch.setattr("builder.ingest.crawls.html.HTMLTree", Broken)
     with pytest.raises(RejectError, match="not_html"):
         parse_html(b"<html><p>Bonjour</html>", None, 0)
+
+
+LIST = "<ul><li>250 g de farine</li><li>4 œufs</li></ul>"
+PARAGRAPH = f"<p>{'Voici la recette des crêpes de ma grand-mère. ' * 10}</p>"
+MENU = '<ul><li><a href="/">Accueil</a></li><li><a href="/blog">Blog</a></li></ul>'
+
+
+@pytest.mark.parametrize("outer", ["", "<div>", "<main>", "<div><div><article>", "<div>" * 9])
+def test_lists_are_kept_however_shallow_the_page_is(outer: str) -> None:
+    """Near the root, lists were taken for navigation."""
+    close = "".join(f"</{tag}" for tag in reversed(outer.split("<")[1:]))
+    body = f"{MENU}{outer}{PARAGRAPH}{LIST}{PARAGRAPH}{close}"
+    found = parse_html(page("", body).encode(), "utf-8", FETCHED).text
+    assert "250 g de farine" in found
+    assert "4 œufs" in found
+    assert "Accueil" not in found
+
+
+def test_a_page_without_a_body_has_no_text() -> None:
+    found = parse_html(b"<html><frameset><frame src=a></frameset></html>", None, FETCHED)
+    assert found.text == ""

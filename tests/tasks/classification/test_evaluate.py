@@ -88,3 +88,11 @@ def test_scikit_learn_is_named_when_it_is_absent(collection, tmp_path, monkeypat
     monkeypatch.setitem(__import__("sys").modules, "sklearn.linear_model", None)
     with pytest.raises(MissingExtraError, match=r"\[classification\]"):
         run_classification_baseline(collection.folder, tmp_path / "x.tsv")
+
+
+def test_a_number_at_the_end_of_a_name_is_no_extension(collection, tmp_path):
+    labels = list(read(collection, "labels", "short").select("id", "label").iter_rows())
+    names = ("svm_0.5", "svm_0.7", "v1.tsv", "v1.2.txt")
+    paths = [write_predictions(tmp_path / name, labels) for name in names]
+    report = evaluate_classification(collection.folder, paths)
+    assert sorted(report.summary["system"]) == ["svm_0.5", "svm_0.7", "v1", "v1.2"]

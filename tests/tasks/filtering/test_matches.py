@@ -49,3 +49,17 @@ def test_a_truth_without_relevant_documents(tmp_path, truth, capsys):
     )
     assert run("filtering", useful, found, "--relevance", "1") == 0
     assert capsys.readouterr().err == ""
+
+
+def test_confidences_that_are_probabilities(tmp_path, truth):
+    confidences = {"low": [0.2, 1], "high": [0.2, 1.5], "none": []}
+    runs = [
+        write(tmp_path / f"{name}.txt", [line(START, "a", "x", confidence=c) for c in values])
+        for name, values in confidences.items()
+    ]
+    low = (
+        "low: all confidences are at most 1, but their scale ends at 1000; multiply probabilities "
+        "by 1000"
+    )
+    expected = [low, SILENT.format("none", 0, 0)]
+    assert list(mismatch_warnings(evaluate_filtering(truth, runs))) == expected

@@ -213,12 +213,13 @@ def test_malformed_lines_are_named(files, file, line, message):
         ("nuggets.tsv", "1\tn1\tx\t3\t18\tone two", "unix time"),
         ("nuggets.tsv", "1\tn1\t0\tx\t18\tone two", "importance"),
         ("nuggets.tsv", "1\tn1\tx\ty\t18\tone two", "importance"),
+        ("nuggets.tsv", "1\tn1\t\thigh\t\tone two", "importance"),
         ("updates.tsv", "1\td-1\td\t1\tx\tNULL\tone two", "length"),
         ("matches.tsv", "1\td-1\tn1\tx\t4", "start"),
         ("matches.tsv", "1\td-1\tn1\t0\tx", "end"),
     ],
 )
-def test_a_first_line_with_any_number_is_no_header(files, file, line, message):
+def test_a_first_line_without_names_of_all_fields_is_no_header(files, file, line, message):
     files.lines[file][0] = line
     with pytest.raises(FormatError, match=rf"{file}, line 1: .*{message}"):
         files.score()
