@@ -243,7 +243,7 @@ def diff(
 
     comparison = compare(old, new)
     for line in comparison.changed_files:
-        warning = f"warning: {line}; its rows are compared as they are"
+        warning = f"warning: {line}; the version is compared as it is"
         typer.echo(escape_control_characters(warning), err=True)
     if format is DiffFormat.JSON:
         print_json(comparison.to_dict())

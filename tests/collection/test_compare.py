@@ -468,8 +468,8 @@ def test_files_edited_after_publication_are_compared(
     printed = capsys.readouterr()
     assert printed.out.splitlines()[-1] == "rows differ"
     assert printed.err == (
-        f"warning: {path}: the file was changed after publication; its rows are compared as they "
-        "are\n"
+        f"warning: {path}: the file was changed after publication; the version is compared as it "
+        "is\n"
     )
 
 

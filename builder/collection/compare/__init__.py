@@ -62,8 +62,7 @@ class VersionDifference:
         judgements: Differences of each snapshot whose grades or judged query texts changed.
         drift: Top-level keys of `drift.json` whose values differ, sorted; empty if only one version
             is an imported release.
-        changed_files: Files that differ from the manifest of their version, one line each; their
-            rows are compared as they are.
+        changed_files: Files that differ from the manifest of their version, one line each.
     """
 
     old: str
