@@ -249,6 +249,9 @@ def diff(
     from builder.collection.compare.changelog import format_changelog, summary_lines
 
     comparison = compare(old, new)
+    for line in comparison.changed_files:
+        warning = f"warning: {line}; the version is compared as it is"
+        typer.echo(escape_control_characters(warning), err=True)
     if format is DiffFormat.JSON:
         print_json(comparison.to_dict())
     elif format is DiffFormat.MARKDOWN:

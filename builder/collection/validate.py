@@ -6,6 +6,7 @@ from pathlib import Path
 
 from builder.collection.checks import CHECKS, Check, Finding, Severity, ValidationContext
 from builder.collection.checks.finding import SEVERITIES
+from builder.collection.checks.tables import UNCHECKED_TABLES
 from builder.collection.layout import find_latest_version, find_versions
 from builder.collection.read import Collection, open_collection
 from builder.errors import FormatError, UsageError
@@ -27,7 +28,8 @@ def validate(
     Args:
         path: Folder of a version, or a parent folder of it; if it contains several versions, the
             highest is checked, and every other must have a manifest.
-        select: Ids or id prefixes (such as `LB1`) of the checks to run; default: all checks.
+        select: Ids or id prefixes (such as `LB1`) of the checks to run; default: all checks. Tables
+            that these checks cannot read are findings of LB101, unless it is ignored.
         ignore: Ids or id prefixes of checks to skip.
         severities: Severity by check id; replaces the default severity of these checks.
 
@@ -107,6 +109,9 @@ def _select_checks(
 ) -> list[Check]:
     """Return the checks to run, including those of plug-ins.
 
+    If LB101 is neither selected nor ignored, it is run last and reports only the tables that the
+    selected checks have skipped.
+
     Raises:
         UsageError: A check is unknown.
     """
@@ -123,7 +128,10 @@ def _select_checks(
                 f"--severity: unknown check {check_id!r}; expected a full check id, such as "
                 f"{CHECKS[0].id}={severity}"
             )
-    return [check for check in checks if _is_selected(check, select, ignore)]
+    chosen = [check for check in checks if _is_selected(check, select, ignore)]
+    if any(check.id == UNCHECKED_TABLES.id for check in chosen):
+        return chosen
+    return [*chosen, *(c for c in [UNCHECKED_TABLES] if _is_selected(c, (), ignore))]
 
 
 def _load_plugin_checks() -> list[Check]:

@@ -1,28 +1,94 @@
 """Selects one pair of consecutive snapshots from `drift.json`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from builder.drift.checks import NEIGHBORS_CHECK
+from builder.drift.documents import document_presence_statistics
+from builder.drift.presence import Patterns
+from builder.drift.queries import overlap_statistics
+from builder.drift.vocabulary import IN_CORE
+
+Entries = Sequence[Mapping[str, Any]]
 
 
 def select_pair(drift: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, Any]:
     """Return the content of `drift.json`, reduced to one pair of consecutive snapshots.
 
+    If there are other snapshots, the vocabulary of the core, which is that of all snapshots, and
+    the check of a crawl against both neighbors are omitted.
+
     Args:
         drift: Content of `drift.json`.
         pair: Names of the earlier and the later snapshot.
     """
+    if len(drift["snapshots"]) == len(pair):
+        return dict(drift)
     vocabulary = {
-        label: [entry for entry in entries if _is_entry_of_pair(entry, pair)]
-        for label, entries in drift["vocabulary"].items()
+        scope: [] if scope == IN_CORE else _entries_of_pair(entries, pair)
+        for scope, entries in drift["vocabulary"].items()
     }
+    documents = _presence_patterns(drift["documents"]["overlap"], pair)
     return {
         **drift,
-        "pairs": [entry for entry in drift["pairs"] if _is_entry_of_pair(entry, pair)],
+        "snapshots": _entries_of_snapshots(drift["snapshots"], pair),
+        "documents": document_presence_statistics(documents, pair),
+        "queries": _select_queries(drift["queries"], pair),
+        "judgements": _entries_of_pair(drift["judgements"], pair),
+        "pairs": _entries_of_pair(drift["pairs"], pair),
         "vocabulary": vocabulary,
-        "checks": [check for check in drift["checks"] if {*check["snapshots"]} <= {*pair}],
+        "clicks": _entries_of_snapshots(drift["clicks"], pair),
+        "checks": [
+            check
+            for check in drift["checks"]
+            if {*check["snapshots"]} <= {*pair} and check["check"] != NEIGHBORS_CHECK
+        ],
     }
 
 
-def _is_entry_of_pair(entry: Mapping[str, Any], pair: tuple[str, str]) -> bool:
-    """Whether an entry of `drift.json` compares the two snapshots of a pair."""
-    return (entry["from"], entry["to"]) == pair
+def _entries_of_pair(entries: Entries, pair: tuple[str, str]) -> list[Mapping[str, Any]]:
+    """Return the entries that compare the two snapshots of a pair."""
+    return [entry for entry in entries if (entry["from"], entry["to"]) == pair]
+
+
+def _entries_of_snapshots(entries: Entries, pair: tuple[str, str]) -> list[Mapping[str, Any]]:
+    """Return the entries that describe a snapshot of a pair."""
+    return [entry for entry in entries if entry["snapshot"] in pair]
+
+
+def _presence_patterns(overlap: Mapping[str, Any], pair: tuple[str, str]) -> Patterns:
+    """Return the numbers of ids in only one and in both snapshots of a pair."""
+    first, second = (overlap["snapshots"].index(name) for name in pair)
+    common = overlap["common"]
+    both = common[first][second]
+    counts = {
+        pair[:1]: common[first][first] - both,
+        pair[1:]: common[second][second] - both,
+        pair: both,
+    }
+    return {pattern: n for pattern, n in counts.items() if n}
+
+
+def _select_queries(queries: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, Any]:
+    selected = {
+        kind: overlap_statistics(_presence_patterns(queries[kind]["overlap"], pair), pair)
+        for kind in ("listed", "judged")
+    }
+    lengths = _entries_of_snapshots(queries["lengths"], pair)
+    return selected | {"lengths": lengths, "topics": _select_topics(queries["topics"], pair)}
+
+
+def _select_topics(topics: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, Any]:
+    start = topics["snapshots"].index(pair[0])
+    mix = [
+        row | {field: row[field][start : start + 2] for field in ("queries", "impressions")}
+        for row in topics["mix"]
+    ]
+    return {
+        "snapshots": list(pair),
+        "mix": sorted(
+            (row for row in mix if any(row["queries"])),
+            key=lambda row: (-sum(row["queries"]), row["topic"]),
+        ),
+        **{field: topics[field][start : start + 1] for field in ("js_bits", "js_bits_impressions")},
+    }

@@ -117,16 +117,17 @@ def query_statistics(
         for indexes, ids in connection.execute(JUDGED_PATTERNS).fetchall()
     }
     return {
-        "listed": _overlap_statistics(listed, snapshot_names),
-        "judged": _overlap_statistics(judged, snapshot_names),
+        "listed": overlap_statistics(listed, snapshot_names),
+        "judged": overlap_statistics(judged, snapshot_names),
         "lengths": _length_statistics(connection, snapshot_names),
         "topics": topic_statistics(connection, snapshot_names),
     }
 
 
-def _overlap_statistics(
+def overlap_statistics(
     presence_patterns: Patterns, snapshot_names: Sequence[str]
 ) -> dict[str, Any]:
+    """Return the overlap of queries: core, overlap matrices and exclusive intersections."""
     return {
         "ids": sum(presence_patterns.values()),
         "core": presence.count_core_ids(presence_patterns, snapshot_names),

@@ -88,15 +88,17 @@ def create_union_view(relations: Sequence[duckdb.DuckDBPyRelation], name: str) -
 def arrow_schema(schema: type[TableSchema]) -> pa.Schema:
     """Return the Arrow schema of a table, with plain strings instead of views and dictionaries."""
     empty = pl.DataFrame(schema=schema.dtypes()).to_arrow(compat_level=pl.CompatLevel.oldest())
-    return pa.schema([pa.field(f.name, _to_plain_arrow_type(f.type)) for f in empty.schema])
+    return pa.schema([pa.field(f.name, to_plain_arrow_type(f.type)) for f in empty.schema])
 
 
-def _to_plain_arrow_type(data_type: pa.DataType) -> pa.DataType:
-    """Replace large and view types by types with 32-bit offsets; return other types unchanged."""
+def to_plain_arrow_type(data_type: pa.DataType) -> pa.DataType:
+    """Replace large, view and dictionary types by plain ones; return other types unchanged."""
+    if pa.types.is_dictionary(data_type):
+        return to_plain_arrow_type(data_type.value_type)
     if pa.types.is_large_string(data_type) or pa.types.is_string_view(data_type):
         return pa.string()
     if pa.types.is_large_list(data_type) or pa.types.is_list(data_type):
-        return pa.list_(_to_plain_arrow_type(data_type.value_type))
+        return pa.list_(to_plain_arrow_type(data_type.value_type))
     return data_type
 
 

@@ -160,7 +160,11 @@ class QrelParameters(Section):
     def _validate_thresholds(self) -> "QrelParameters":
         """Reject `cuts` that are not ascending in (0, 1], and `shares` that do not sum to 1."""
         if not 0 < self.cuts[0] < self.cuts[1] <= 1:
-            raise ValueError("expected cuts in ascending order within (0, 1]")
+            found = ", ".join(map(str, self.cuts))
+            raise ValueError(
+                "expected cuts in ascending order that differ, are above 0 and are at most 1, "
+                f"found {found}"
+            )
         if not isinstance(self.shares, str) and not (
             min(self.shares) >= 0 and abs(sum(self.shares) - 1) < 1e-6
         ):

@@ -212,6 +212,13 @@ def _trec(data: bytes) -> bytes:
     return data.replace(b"<TEXT>\n", b"<TEXT>\n</DOC>\n<DOC>\n", 1)
 
 
+def _swap_first_fields(data: bytes) -> bytes:
+    """Swap the first fields of the first two lines."""
+    first, second, *more = (line.split(b"\t") for line in data.splitlines())
+    lines = [[second[0], *first[1:]], [first[0], *second[1:]], *more]
+    return b"".join(b"\t".join(line) + b"\n" for line in lines)
+
+
 def _trec_file(change: Callable[[bytes], bytes]) -> Mutation:
     return in_bytes("trec/2022-06/fr/documents/part-00000.trec", change, sealed=True)
 
@@ -390,6 +397,30 @@ MUTATIONS: dict[str, tuple[str, Mutation]] = {
     "a topic less in an export": (
         "LB219",
         in_bytes("trec/2022-07/fr/topics.tsv", lambda data: data.partition(b"\n")[2], sealed=True),
+    ),
+    "an export of another document": (
+        "LB219",
+        _trec_file(lambda data: data.replace(b"<DOCNO>d", b"<DOCNO>e", 1)),
+    ),
+    "a changed grade in a numbered export": (
+        "LB219",
+        in_bytes(
+            "trec/2022-06/qrels.numbers.txt",
+            lambda data: data.replace(b" 0\n", b" 2\n", 1),
+            sealed=True,
+        ),
+    ),
+    "query numbers that are swapped": (
+        "LB219",
+        in_bytes("trec/2022-06/query_numbers.tsv", _swap_first_fields, sealed=True),
+    ),
+    "a topic of another text": (
+        "LB219",
+        in_bytes(
+            "trec/2022-07/fr/topics.trec",
+            lambda data: data.replace(b"Topic: ", b"Topic: x", 1),
+            sealed=True,
+        ),
     ),
     "labels that flip": (
         "LB220",

@@ -26,6 +26,7 @@ from builder.collection.compare.judgements import (
 )
 from builder.commands.build import changed_tools
 from builder.errors import FormatError, UsageError
+from tests.cli.test_cli import run
 from tests.collection.mutations import edit, edit_manifest, seal, where
 
 COLUMNS = (
@@ -130,7 +131,7 @@ def test_columns_of_another_version_are_named(built: BuildReport, tmp_path: Path
     with pytest.raises(
         FormatError,
         match=f"^{table}: expected the same key columns in both versions, found measure: added; "
-        "rebuild the old version to compare it$",
+        "if `longeval validate` finds no error in them, rebuild the old version to compare it$",
     ):
         compare(copy, built.version)
 
@@ -442,3 +443,60 @@ def test_a_collection_in_a_notebook(built: BuildReport) -> None:
         frames = (snapshot.documents, snapshot.queries, snapshot.qrels)
         assert counts == tuple(frame.collect().height for frame in frames)
         assert f"<td>{documents:,}</td>" in page
+
+
+def test_files_edited_after_publication_are_compared(
+    built: BuildReport, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The hashes of the manifests are equal, and so `diff` said that no row differs."""
+    assert built.version is not None
+    copy = Path(shutil.copytree(built.version, tmp_path / "0.1.0"))
+    path = copy / "snapshots/2022-07/qrels.parquet"
+    rows = pl.read_parquet(path)
+    rows.head(5).with_columns(doc_id=pl.lit("d" + 16 * "f")).unique("query_id").write_parquet(path)
+    kept = pl.read_parquet(path).height
+    found = compare(built.version, copy)
+    (table,) = found.tables
+    assert (table.table, table.added, table.removed, table.changed) == (
+        "snapshots/2022-07/qrels",
+        kept,
+        rows.height,
+        0,
+    )
+    assert found.changed_files == (f"{path}: the file was changed after publication",)
+    assert run("diff", built.version, copy, "--exit-code") == 1
+    printed = capsys.readouterr()
+    assert printed.out.splitlines()[-1] == "rows differ"
+    assert printed.err == (
+        f"warning: {path}: the file was changed after publication; the version is compared as it "
+        "is\n"
+    )
+
+
+def test_judgements_listed_twice_differ(built: BuildReport, tmp_path: Path) -> None:
+    assert built.version is not None
+    copy = Path(shutil.copytree(built.version, tmp_path / "0.1.0"))
+    path = copy / "snapshots/2022-07/qrels.parquet"
+    rows = pl.read_parquet(path)
+    pl.concat([rows, rows.head(3)]).write_parquet(path)
+    (table,) = compare(built.version, copy).tables
+    assert (table.added, table.removed, table.changed) == (3, 0, 0)
+
+
+def test_rewritten_and_missing_files_are_named(built: BuildReport, tmp_path: Path) -> None:
+    assert built.version is not None
+    copy = Path(shutil.copytree(built.version, tmp_path / "0.1.0"))
+    queries, topics = copy / "snapshots/2022-07/queries.parquet", copy / "topics.parquet"
+    pl.read_parquet(queries).write_parquet(queries)
+    height = pl.read_parquet(topics).height
+    topics.unlink()
+    part = copy / "snapshots/2022-06/documents/part-00000.parquet"
+    more = part.with_name("part-99999.parquet")
+    pl.read_parquet(part).head(0).write_parquet(more)
+    found = compare(built.version, copy)
+    assert [(t.table, t.removed) for t in found.tables] == [("topics", height)]
+    assert found.changed_files == (
+        f"{topics}: the file is missing",
+        f"{more}: the file is not listed in the manifest",
+        f"{queries}: the file was changed after publication",
+    )

@@ -1,6 +1,7 @@
 """Exports: what other tools read is what the collection holds, and comes back whole."""
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from builder.collection.imports import import_release
 from builder.collection.imports.import_log import ImportLog
 from builder.collection.imports.pages import read_documents
 from builder.collection.validate import validate
-from builder.errors import DataError, UsageError
+from builder.errors import DataError, FormatError, UsageError
 from builder.io.tables import Table
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
@@ -232,3 +233,22 @@ def test_hostile_texts_come_back(
             found += [(page.doc_id, page.text.strip("\n")) for page in pages]
         assert found == wanted
         assert log.records_read == len(texts)
+
+
+@pytest.mark.parametrize("name", ["snapshots/2022-07/qrels", "snapshots/2022-06/queries", "topics"])
+def test_tables_edited_after_publication_are_not_exported(
+    name: str, built: BuildReport, tmp_path: Path
+) -> None:
+    """An export had 5 judgements of 176, and nothing said so."""
+    assert built.version is not None
+    copy = Path(shutil.copytree(built.version, tmp_path / "0.1.0"))
+    path = copy / f"{name}.parquet"
+    pl.read_parquet(path).head(2).write_parquet(path)
+    for layout in ("trec", "huggingface"):
+        with pytest.raises(FormatError) as raised:
+            export(copy, layout, tmp_path / layout)
+        assert str(raised.value) == (
+            f"{path}: expected the published file, but the file was changed after publication; "
+            f"restore the version, then check it with: longeval validate {copy}"
+        )
+        assert not (tmp_path / layout).exists()

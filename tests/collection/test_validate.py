@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
+import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 import builder
@@ -14,15 +16,16 @@ from builder.collection.checks import CHECKS, Finding
 from builder.collection.findings import FINDINGS_SCHEMA, format_github, format_json, format_text
 from builder.collection.validate import validate, validate_all_versions
 from builder.errors import UsageError
-from tests.collection.mutations import MUTATIONS
+from tests.collection.mutations import MUTATIONS, edit, edit_manifest, every
 
 WORLD = Simulation(
     name="tiny", snapshots=2, documents=150, queries=20, impressions=2000, refetched=0.1, seed=3
 )
-POINTER = "the file is a Git LFS pointer."
+UNCHECKED = "; the rows of the table are not checked"
+POINTER = f"the file is a Git LFS pointer{UNCHECKED}."
 NO_PARQUET = (
     "Parquet magic bytes not found in footer. Either the file is corrupted or this is not a "
-    "parquet file."
+    f"parquet file.{UNCHECKED}."
 )
 
 
@@ -156,7 +159,7 @@ def test_what_git_does_to_files_is_named(good: Path, tmp_path: Path) -> None:
     texts = [format_text(finding).replace(f"{copy}/", "") for finding in validate(copy)]
     assert [text.partition(" Fix: ")[0] for text in texts] == [
         "LB003 error: queries_map.parquet: expected the file, found a Git LFS pointer to it.",
-        f"LB003 error: topics.parquet: expected {size:,} bytes, found 1,000: the file was cut.",
+        f"LB003 error: topics.parquet: the file was cut: 1,000 bytes instead of {size:,}.",
         "LB003 error: trec/2022-06/qrels.txt: the line endings of the file were converted to CRLF.",
         "LB004 error: manifest.json: the line endings of the file were converted to CRLF.",
         f"LB101 error: topics: cannot read topics.parquet: {NO_PARQUET}",
@@ -175,3 +178,100 @@ def test_what_git_does_to_files_is_named(good: Path, tmp_path: Path) -> None:
         rebuild,
         rebuild,
     ]
+
+
+def test_a_smaller_file_need_not_be_cut(good: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    sizes = {}
+    for name in ("topics.parquet", "trec/2022-06/urls.tsv", "README.md", "report.html"):
+        sizes[name] = (copy / name).stat().st_size
+    pl.read_parquet(copy / "topics.parquet").head(1).write_parquet(copy / "topics.parquet")
+    for name, data in (("README.md", b""), ("report.html", b"x" * (sizes["report.html"] + 1))):
+        _remove_and_write(copy / name, data)
+    text = (good / "trec/2022-06/urls.tsv").read_bytes().replace(b"https", b"http", 1)
+    _remove_and_write(copy / "trec/2022-06/urls.tsv", text)
+    small = (copy / "topics.parquet").stat().st_size
+    found = {finding.where: finding.message for finding in validate(copy, select=("LB003",))}
+    urls = sizes["trec/2022-06/urls.tsv"]
+    assert found == {
+        "README.md": f"the file was cut: 0 bytes instead of {sizes['README.md']:,}",
+        "report.html": f"the file was changed: {sizes['report.html'] + 1:,} bytes instead of "
+        f"{sizes['report.html']:,}",
+        "topics.parquet": f"the file was changed: {small:,} bytes instead of "
+        f"{sizes['topics.parquet']:,}",
+        "trec/2022-06/urls.tsv": f"the file was changed: {urls - 1:,} bytes instead of {urls:,}",
+    }
+
+
+def _remove_and_write(path: Path, data: bytes) -> None:
+    path.unlink()
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("writer", ["polars", "pandas"])
+def test_rows_that_another_program_wrote_are_checked(
+    writer: str, good: Path, tmp_path: Path
+) -> None:
+    """Only the encoding of the strings differs; five judgements and a document are bogus."""
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    path = copy / "snapshots/2022-06/qrels.parquet"
+    rows = pl.read_parquet(path)
+    fewer = rows.head(5).with_columns(doc_id=pl.lit("d" + 16 * "f"))
+    path.unlink()
+    if writer == "polars":
+        fewer.write_parquet(path)
+    else:
+        table = fewer.with_columns(pl.col("source").cast(pl.Categorical), __index_level_0__=1)
+        pq.write_table(table.to_arrow(), path)
+    found = {finding.check: finding for finding in validate(copy)}
+    assert {"LB003", "LB101", "LB105", "LB111", "LB219"} <= found.keys()
+    assert found["LB105"].message == (
+        f"expected {rows.height} rows according to the manifest, found 5"
+    )
+    assert UNCHECKED not in found["LB101"].message
+    assert [finding.check for finding in validate(copy, select=("LB111",))] == ["LB111"]
+
+
+def test_tables_that_the_selected_checks_skip_are_named(good: Path, tmp_path: Path) -> None:
+    """`validate --select LB111` found nothing, because it could not read the judgements."""
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    path = copy / "snapshots/2022-06/qrels.parquet"
+    rows = pl.read_parquet(path).with_columns(pl.col("grade").cast(pl.Int64))
+    path.unlink()
+    rows.write_parquet(path)
+    (finding,) = validate(copy, select=("LB111",))
+    assert (finding.check, finding.severity, finding.where) == (
+        "LB101",
+        "error",
+        "snapshots/2022-06/qrels",
+    )
+    assert finding.message.startswith("columns of qrels.parquet differ from schema Qrels/")
+    assert finding.message.endswith(UNCHECKED)
+    (finding,) = validate(copy, select=("LB111",), severities={"LB101": "warning"})
+    assert finding.severity == "warning"
+    assert validate(copy, select=("LB111",), ignore=("LB101",)) == []
+    assert validate(copy, select=("LB001",)) == []
+
+
+def test_english_texts_of_documents_are_missed(good: Path, tmp_path: Path) -> None:
+    """A collection in two languages whose queries are translated and whose documents are not."""
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    edit_manifest(
+        copy, lambda m: m["definition"]["collection"].__setitem__("languages", ["fr", "en"])
+    )
+    for name in ("2022-06", "2022-07"):
+        edit(copy, f"snapshots/{name}/queries", every(text_en="water"))
+    edit(copy, "snapshots/2022-06/documents", every(text_en="Water."))
+    edit(copy, "snapshots/2022-07/documents", every(text_en=" "))
+    found = [(f.where, f.message) for f in validate(copy, select=("LB225",))]
+    assert found == [("snapshots/2022-07/documents", "no document has an English text")]
+
+
+def test_a_file_listed_with_two_checksums(good: Path, tmp_path: Path) -> None:
+    """Only the last line of a file was compared."""
+    copy = Path(shutil.copytree(good, tmp_path / "copy"))
+    sums = (good / "SHA256SUMS").read_text()
+    (copy / "SHA256SUMS").unlink()
+    (copy / "SHA256SUMS").write_text(f"{'0' * 64}  README.md\n{sums}")
+    (finding,) = validate(copy)
+    assert (finding.check, finding.count, finding.examples) == ("LB004", 1, ("README.md",))

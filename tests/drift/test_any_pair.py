@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 import builder
-from builder import Simulation
+from builder import BuildReport, Simulation
 from builder.collection.drift_file import read_drift
 from builder.commands import drift
+from builder.drift import list_findings, render_report
 from builder.runtime.limits import Limits
 from builder.runtime.progress import NoProgress
 
@@ -77,3 +78,22 @@ def test_left_out_pages_that_are_not_all_listed(version: Path, tmp_path: Path) -
     documents = found["pairs"][0]["documents"]
     assert documents["removed_crawl_unknown"] == documents["removed"] > 0
     assert (documents["not_shown"], documents["left_out"]) == (0, 0)
+
+
+def test_two_of_three_snapshots(built: BuildReport, tmp_path: Path) -> None:
+    """Pages, queries and clicks were those of all snapshots, and one sentence, too."""
+    assert built.version is not None
+    pair, limits = ("2022-06", "2022-07"), Limits(tmp_path, threads=1, memory=2**30)
+    collection = builder.open_collection(built.version)
+    wanted = drift._compute_pair_drift(collection, pair, limits, NoProgress())
+    found = drift.compute_drift(built.version, *pair, limits, NoProgress())
+    assert found.keys() == wanted.keys()
+    assert found["vocabulary"] == {"all": wanted["vocabulary"]["all"], "core": []}
+    assert "2022-08" not in json.dumps(found)
+    assert "pages_stay" not in {check["check"] for check in found["checks"]}
+    pairs = [entry["from"] for entry in found["pairs"]]
+    assert pairs == ["2022-06"]
+    for key in wanted.keys() - {"vocabulary", "checks", "pairs"}:
+        assert found[key] == wanted[key], key
+    assert list_findings(found)[0].text.endswith(" pages are in both.")
+    assert "Pages in every snapshot" not in render_report(found)

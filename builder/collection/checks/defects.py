@@ -99,14 +99,19 @@ def _find_personal_data(context: ValidationContext) -> Iterator[Defect]:
 
 
 def _find_missing_english_texts(context: ValidationContext) -> Iterator[Defect]:
-    """Report snapshots of a bilingual collection in which no query has an English text."""
+    """Report snapshots of a bilingual collection without English queries or documents.
+
+    An imported release may have translations of its queries only.
+    """
     if ENGLISH_SUFFIX not in context.collection.languages.values():
         return
-    english = pl.col("text_en").is_not_null().any()
-    for name, queries in context.scan_snapshots("queries"):
-        counts = queries.select(pl.len(), english=english).collect()
-        if counts["len"][0] and not counts["english"][0]:
-            yield f"snapshots/{name}/queries", "no query has an English text", counts["len"][0], ()
+    kinds = {"queries": "query"} | ({} if context.is_imported else {"documents": "document"})
+    english = pl.col("text_en").str.strip_chars().str.len_bytes() > 0
+    for table, kind in kinds.items():
+        for name, rows in context.scan_snapshots(table):
+            count, found = rows.select(pl.len(), english=english.sum()).collect().row(0)
+            if count and not found:
+                yield f"snapshots/{name}/{table}", f"no {kind} has an English text", count, ()
 
 
 def _find_unlisted_query_collisions(context: ValidationContext) -> Iterator[Defect]:

@@ -1,6 +1,7 @@
 """Checks that a version contains exactly the files that its manifest lists, unchanged."""
 
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from builder.collection.files import is_lfs_pointer
 from builder.runtime.publisher import MANIFEST, SUMS, sha256
 
 REBUILD = "rebuild the version from its definition, or download it again"
+PARQUET_MAGIC = b"PAR1"
+"""Last bytes of a Parquet file."""
 FETCH_FROM_LFS = "fetch the file with `git lfs pull`; in GitHub Actions, check out with `lfs: true`"
 CONVERTED = "the line endings of the file were converted to CRLF"
 KEEP_LINE_ENDINGS = (
@@ -18,12 +21,13 @@ KEEP_LINE_ENDINGS = (
 )
 
 
-def _read_checksums(root: Path) -> dict[str, str]:
+def _read_checksums(root: Path) -> set[tuple[str, str]]:
+    """Return the (file, digest) pairs of all lines of `SHA256SUMS`."""
     path = root / SUMS
     if not path.is_file():
-        return {}
+        return set()
     lines = path.read_text("utf-8", errors="replace").splitlines()
-    return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    return {(name, digest) for digest, _, name in (line.partition("  ") for line in lines)}
 
 
 def _list_files(root: Path) -> set[str]:
@@ -63,9 +67,19 @@ def _describe_change(path: Path, expected_hash: str, expected_bytes: int) -> tup
     if _hash_with_unix_line_endings(path) == expected_hash:
         return CONVERTED, KEEP_LINE_ENDINGS
     size = path.stat().st_size
-    if size < expected_bytes:
-        return f"expected {expected_bytes:,} bytes, found {size:,}: the file was cut", REBUILD
-    return "the SHA-256 hash of the file differs from the manifest", REBUILD
+    if size == expected_bytes:
+        return "the SHA-256 hash of the file differs from the manifest", REBUILD
+    if size < expected_bytes and _is_cut(path):
+        return f"the file was cut: {size:,} bytes instead of {expected_bytes:,}", REBUILD
+    return f"the file was changed: {size:,} bytes instead of {expected_bytes:,}", REBUILD
+
+
+def _is_cut(path: Path) -> bool:
+    """Whether a file is empty, or a Parquet file without its footer."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - len(PARQUET_MAGIC)))
+        return not size or (path.suffix == ".parquet" and file.read() != PARQUET_MAGIC)
 
 
 def _hash_with_unix_line_endings(path: Path) -> str:
@@ -84,7 +98,7 @@ def _find_checksum_mismatches(context: ValidationContext) -> Iterator[Defect]:
     expected[MANIFEST] = _hash_with_unix_line_endings(manifest)
     if sha256(manifest) != expected[MANIFEST]:
         yield MANIFEST, CONVERTED, 1, (), KEEP_LINE_ENDINGS
-    wrong = sorted({n for n in {*sums, *expected} if sums.get(n) != expected.get(n)})
+    wrong = sorted({name for name, _ in sums ^ {*expected.items()}})
     if wrong:
         yield SUMS, f"checksums in {SUMS} differ from {MANIFEST}", len(wrong), tuple(wrong[:3])
 

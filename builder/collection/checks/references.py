@@ -7,6 +7,7 @@ import polars as pl
 
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
+from builder.reporting.numbers import pluralize
 
 DefectFinder = Callable[[ValidationContext], Iterable[Defect]]
 
@@ -23,9 +24,8 @@ def _find_missing_judged_documents(context: ValidationContext) -> Iterator[Defec
     for name, (documents, qrels) in context.scan_snapshots("documents", "qrels"):
         missing = _anti_join_keys(qrels, documents, "doc_id")
         if missing.height:
-            message = (
-                f"judgements refer to {missing.height:,} documents that are not in the snapshot"
-            )
+            missing_documents = pluralize(missing.height, "document that is", "documents that are")
+            message = f"judgements refer to {missing_documents} not in the snapshot"
             count, examples = int(missing["len"].sum()), tuple(missing["doc_id"].head(3))
             yield f"snapshots/{name}/qrels", message, count, examples
 

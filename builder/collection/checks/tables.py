@@ -1,6 +1,7 @@
 """Checks of single tables: columns, rules, keys, sort order, row counts and ids."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
@@ -10,12 +11,22 @@ from builder.collection.checks.finding import Check, Defect
 from builder.text.keys import doc_id, fold, key64, query_id
 
 
-def _find_schema_violations(context: ValidationContext) -> Iterator[Defect]:
+def _find_schema_violations(
+    context: ValidationContext, *, unreadable_only: bool = False
+) -> Iterator[Defect]:
     for where, summary in context.table_summaries.items():
+        if unreadable_only and summary.is_readable:
+            continue
         if not summary.paths:
             yield where, f"the table is missing ({summary.schema.__name__})", 1, ()
         for message, examples in summary.problems:
             yield where, message, 1, examples
+
+
+def _find_unchecked_tables(context: ValidationContext) -> Iterator[Defect]:
+    """Report tables that the checks before this one skipped, because they cannot be read."""
+    if context.has_read_tables:
+        yield from _find_schema_violations(context, unreadable_only=True)
 
 
 def _find_rule_violations(context: ValidationContext) -> Iterator[Defect]:
@@ -154,3 +165,6 @@ CHECKS = (
         _find_wrong_query_ids,
     ),
 )
+
+UNCHECKED_TABLES = replace(CHECKS[0], find=_find_unchecked_tables)
+"""Replaces LB101 at the end of a selection of checks that does not include it."""

@@ -28,6 +28,7 @@ from builder.collection.compare.judgements import (
     JudgementDifference,
     count_grade_changes,
     count_text_mismatches,
+    scan_queries_and_qrels,
 )
 from builder.collection.compare.tables import (
     RELEASE_COLUMNS,
@@ -38,6 +39,7 @@ from builder.collection.compare.tables import (
 )
 from builder.collection.export import LAYOUTS
 from builder.collection.export.longeval_web import OMITTED
+from builder.collection.files import find_changed_files
 from builder.collection.manifest import code_versions
 from builder.collection.read import Collection, Snapshot, open_collection
 from builder.io import parquet
@@ -60,6 +62,7 @@ class VersionDifference:
         judgements: Differences of each snapshot whose grades or judged query texts changed.
         drift: Top-level keys of `drift.json` whose values differ, sorted; empty if only one version
             is an imported release.
+        changed_files: Files that differ from the manifest of their version, one line each.
     """
 
     old: str
@@ -70,6 +73,7 @@ class VersionDifference:
     tables: tuple[TableDifference, ...]
     judgements: tuple[JudgementDifference, ...]
     drift: tuple[str, ...]
+    changed_files: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -95,20 +99,7 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
     sides = open_collection(old), open_collection(new)
     before, after = (side.manifest for side in sides)
     imported = [m["definition"]["imported"] for m in (before, after) if _is_imported(m)]
-    has_times = all(release["layout"] == "longeval-web" for release in imported)
-    pairs = (
-        compare_tables(
-            path,
-            *tables,
-            {**RELEASE_COLUMNS[name], **(TIME_COLUMNS if has_times and name == "documents" else {})}
-            if imported
-            else None,
-            _release_id_tables(*sides, path) if len(imported) == 1 else (None, None),
-        )
-        for path, name, tables in _iter_table_pairs(*sides, main_only=bool(imported))
-        if _content_hash(before, path) is None
-        or _content_hash(before, path) != _content_hash(after, path)
-    )
+    tables, changed_files = _compare_all_tables(*sides, imported)
     return VersionDifference(
         sides[0].signature,
         sides[1].signature,
@@ -117,10 +108,38 @@ def compare(old: Path | str, new: Path | str) -> VersionDifference:
         tuple(
             dict.fromkeys(line for i in imported for line in _describe_omitted_data(i["layout"]))
         ),
-        tuple(pair for pair in pairs if not pair.is_empty),
+        tuple(pair for pair in tables if not pair.is_empty),
         tuple(_iter_judgement_differences(*sides)),
         diff_drift_files(*(side.path for side in sides)) if len(imported) != 1 else (),
+        tuple(dict.fromkeys(changed_files)),
     )
+
+
+def _compare_all_tables(
+    old: Collection, new: Collection, imported: list[dict[str, Any]]
+) -> tuple[list[TableDifference], list[str]]:
+    """Return the differences of all tables, and the files that differ from their manifest.
+
+    Tables with the same content hash in both manifests are skipped, unless a file was changed.
+    """
+    has_times = all(release["layout"] == "longeval-web" for release in imported)
+    differences, changed_files = [], []
+    for path, name, tables in _iter_table_pairs(old, new, main_only=bool(imported)):
+        changed = [line for side in (old, new) for line in _describe_changed_files(side, path)]
+        changed_files += changed
+        hashes = [_content_hash(side.manifest, path) for side in (old, new)]
+        if not changed and hashes[0] is not None and hashes[0] == hashes[1]:
+            continue
+        times = TIME_COLUMNS if has_times and name == "documents" else {}
+        columns = {**RELEASE_COLUMNS[name], **times} if imported else None
+        ids = _release_id_tables(old, new, path) if len(imported) == 1 else (None, None)
+        differences.append(compare_tables(path, *tables, columns, ids))
+    return differences, changed_files
+
+
+def _describe_changed_files(version: Collection, table: str) -> list[str]:
+    changed = find_changed_files(version.path, version.manifest["files"], table)
+    return [f"{version.path / name}: {description}" for name, description in changed.items()]
 
 
 def _release_id_tables(
@@ -196,9 +215,7 @@ def _iter_judgement_differences(old: Collection, new: Collection) -> Iterator[Ju
         grading = find_grading_changes(manifests, name, differ)
         evidence = find_definition_changes(manifests, name, EVIDENCE)
         causes = count_grade_changes(before.qrels, after.qrels, evidence, grading)
-        texts = count_text_mismatches(
-            _scan_queries_and_qrels(before), _scan_queries_and_qrels(after)
-        )
+        texts = count_text_mismatches(scan_queries_and_qrels(before), scan_queries_and_qrels(after))
         if causes or texts[1]:
             judged = find_definition_changes(
                 manifests, name, *definition_parts_affecting_judged_pairs(differ[name])
@@ -222,19 +239,3 @@ def _judged_documents_differ(before: Snapshot, after: Snapshot) -> bool:
         not judges.qrels.join(other.documents, on="doc_id", how="anti").head(1).collect().is_empty()
         for judges, other in ((before, after), (after, before))
     )
-
-
-def _scan_queries_and_qrels(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Scan the queries and qrels of a snapshot, with query ids that depend only on the query text.
-
-    The ids of an imported release are replaced by keys; those of a built collection are kept.
-    """
-    ids = read_release_ids(snapshot.folder)
-    if ids is None:
-        return snapshot.queries, snapshot.qrels
-    keys = ids.filter(kind="query").select(query_id="id", by_text=pl.coalesce("text_key", "key"))
-    queries, qrels = (
-        rows.join(keys.lazy(), on="query_id").with_columns(query_id="by_text")
-        for rows in (snapshot.queries, snapshot.qrels)
-    )
-    return queries, qrels

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from builder.collection.read import Snapshot
+from builder.trec.released import read_release_ids
+
 EVIDENCE = ("impressions", "examinations", "clicks", "last_clicks")
 CAUSES = ("parameters", "threshold", "inputs", "code", "unknown")
 
@@ -139,3 +142,19 @@ def count_text_mismatches(
     pairs = new_qrels.select("query_id", "doc_id").collect()
     missing = comparable.join(pairs, on=["query_id", "doc_id"], how="anti")
     return comparable.height, missing.height
+
+
+def scan_queries_and_qrels(snapshot: Snapshot) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Scan the queries and qrels of a snapshot, with query ids that depend only on the query text.
+
+    The ids of an imported release are replaced by keys; those of a built collection are kept.
+    """
+    ids = read_release_ids(snapshot.folder)
+    if ids is None:
+        return snapshot.queries, snapshot.qrels
+    keys = ids.filter(kind="query").select(query_id="id", by_text=pl.coalesce("text_key", "key"))
+    queries, qrels = (
+        rows.join(keys.lazy(), on="query_id").with_columns(query_id="by_text")
+        for rows in (snapshot.queries, snapshot.qrels)
+    )
+    return queries, qrels

@@ -1,7 +1,8 @@
 """Compares the rows of two versions of a table.
 
 Rows are matched by the primary key of the schema and compared by a hash of the other columns, so
-that only keys and hashes are kept in memory.
+that only keys and hashes are kept in memory. Of rows with the same key, the first is matched to the
+first, the second to the second, and so on.
 """
 
 from dataclasses import dataclass
@@ -83,17 +84,23 @@ def compare_tables(
     if not columns.keys().isdisjoint(keys):
         lines = "; ".join(line for name, line in columns.items() if name in keys)
         raise FormatError(
-            f"expected the same key columns in both versions, found {lines}; rebuild the old "
-            "version to compare it",
+            f"expected the same key columns in both versions, found {lines}; if `longeval "
+            "validate` finds no error in them, rebuild the old version to compare it",
             path,
         )
     names = [name for name in schema.columns() if name not in (*keys, *columns)]
     compared = values or {name: pl.col(name) for name in names}
     sides = [
-        _hash_rows(*side, keys, compared) for side in zip((old, new), release_ids, strict=True)
+        _hash_rows(*side, keys, compared).with_columns(occurrence=pl.int_range(pl.len()).over(keys))
+        for side in zip((old, new), release_ids, strict=True)
     ]
     both = sides[0].join(
-        sides[1], on=keys, how="full", coalesce=True, nulls_equal=True, suffix="_new"
+        sides[1],
+        on=[*keys, "occurrence"],
+        how="full",
+        coalesce=True,
+        nulls_equal=True,
+        suffix="_new",
     )
     differing = both.filter(~pl.col("row").eq_missing(pl.col("row_new"))).sort(keys).collect()
     removed, added = differing["row_new"].is_null(), differing["row"].is_null()

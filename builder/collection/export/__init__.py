@@ -14,9 +14,9 @@ from builder.collection.export import huggingface, longeval_2023, longeval_sci, 
 from builder.collection.export.omitted import OmittedRows, count_omitted_rows
 from builder.collection.export.source import SnapshotTables
 from builder.collection.export.trec import write_trec
-from builder.collection.files import checksum_lines
+from builder.collection.files import checksum_lines, find_changed_files
 from builder.collection.read import Collection, open_collection
-from builder.errors import UsageError, suggest
+from builder.errors import FormatError, UsageError, suggest
 from builder.io.disk import reraise_as_user_errors
 from builder.parameters import ExportParameters
 from builder.runtime.progress import NoProgress, Progress
@@ -87,6 +87,7 @@ def export(
 
     Raises:
         UsageError: The layout or a language is unknown, or the output folder is not empty.
+        FormatError: A file of an exported table differs from the manifest.
         DataError: The layout does not support this collection, or a snapshot has queries or
             documents, but none in the exported languages.
     """
@@ -106,6 +107,7 @@ def export(
         )
     chosen = _select_languages(opened, layout, languages)
     partial = target.with_name(target.name + PARTIAL)
+    _check_unchanged(opened)
     meter = progress or NoProgress()
     meter.start(f"export {layout}", None, "documents")
     size = max_file_bytes or ExportParameters().max_file_bytes
@@ -120,6 +122,28 @@ def export(
     finally:
         meter.finish()
     return target
+
+
+def _check_unchanged(collection: Collection) -> None:
+    """Check that the files of all exported tables are those that the manifest lists.
+
+    Raises:
+        FormatError: A file is missing, was changed, or is not listed in the manifest.
+    """
+    tables = [
+        f"snapshots/{snapshot}/{name}"
+        for snapshot in collection.snapshots
+        for name in huggingface.SNAPSHOT_TABLES
+    ]
+    for table in (*huggingface.COLLECTION_TABLES, *tables):
+        for name, change in find_changed_files(
+            collection.path, collection.manifest["files"], table
+        ).items():
+            raise FormatError(
+                f"expected the published file, but {change}; restore the version, then check it "
+                f"with: longeval validate {collection.path}",
+                collection.path / name,
+            )
 
 
 def read_omitted_rows(folder: Path) -> OmittedRows:

@@ -245,11 +245,14 @@ def write_trec_topics(path: Path, queries: pl.DataFrame, id_column: str) -> None
     Both tools expect four fields without end tags; Anserini also requires query ids that fit in a
     Java int, and a colon before the title. See `write_queries` for the arguments.
     """
+    write_lines(path, queries.select(trec_topic(id_column)).to_series())
+
+
+def trec_topic(id_column: str) -> pl.Expr:
+    """Return an expression for a topic in TREC ad hoc format; see `write_trec_topics`."""
     fields = "<num> Number: {}\n<title> Topic: {}\n<desc> Description:\n\n<narr> Narrative:\n"
     text = escape_markup_expr(collapse_whitespace_expr(pl.col("text")))
-    write_lines(
-        path, queries.select(pl.format(f"<top>\n{fields}\n</top>", id_column, text)).to_series()
-    )
+    return pl.format(f"<top>\n{fields}\n</top>", id_column, text)
 
 
 def write_qrels(path: Path, qrels: pl.DataFrame) -> None:

@@ -55,6 +55,8 @@ PAIR_CHECKS: tuple[Check, ...] = (
     *text_changes.CHECKS,
 )
 
+NEIGHBORS_CHECK = "pages_stay"
+"""Name of the check that compares a crawl with the previous and the next one."""
 VERDICTS = {True: "construction", False: "clear", None: "cannot tell"}
 """Verdict in `drift.json` for each value of `Outcome.is_construction`."""
 
@@ -88,7 +90,7 @@ def check_intermediate_snapshots(
     """
     question = "Does the crawl contain the pages that both neighboring crawls contain?"
     return [
-        create_outcome_record("pages_stay", question, outcome, (name,))
+        create_outcome_record(NEIGHBORS_CHECK, question, outcome, (name,))
         for name, outcome in check_missing_pages(connection, snapshot_names)
     ]
 
@@ -109,6 +111,7 @@ def create_outcome_record(
 
 
 __all__ = [
+    "NEIGHBORS_CHECK",
     "PAIR_CHECKS",
     "SNAPSHOT_CHECKS",
     "Check",

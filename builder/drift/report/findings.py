@@ -66,10 +66,11 @@ def _survival_finding(drift: Drift) -> Iterator[str]:
         return
     last = documents["survival"][-1]
     first = documents["survival"][0]["present"]
+    everywhere = "both" if len(names) == 2 else "every snapshot"
     yield (
         f"{format_percent(last['present_share'])} of the {format_count(first)} pages of "
         f"{names[0]} are still in {names[-1]}; {format_count(documents['core'])} pages are in "
-        "every snapshot."
+        f"{everywhere}."
     )
 
 

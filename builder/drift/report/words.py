@@ -50,8 +50,15 @@ def words_section(drift: Drift) -> Markup:
                     "Divergence of word distributions, all pages", names, everything
                 ),
             ),
-            figure(
-                "Pages in every snapshot", _divergence_heat_map("Divergence, core", names, core)
+            *(
+                [
+                    figure(
+                        "Pages in every snapshot",
+                        _divergence_heat_map("Divergence, core", names, core),
+                    )
+                ]
+                if core
+                else []
             ),
         ),
         _vocabulary_table(everything, core),
