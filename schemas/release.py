@@ -76,7 +76,9 @@ class Irregularities(TableSchema):
 
     order: ClassVar[tuple[str, ...]] = ("file", "kind")
 
-    file = dy.String(primary_key=True, description="File, relative to the release")
+    file = dy.String(
+        primary_key=True, description="Path of the file, relative to the folder of the release"
+    )
     kind = dy.String(primary_key=True, regex=r"^[a-z0-9_]+$", description="Type of the defect")
     lines = dy.UInt64(min=1, description="Number of malformed lines")
     first = dy.UInt64(min=1, description="Number of the first malformed line, from 1")

@@ -15,7 +15,7 @@ from builder.errors import UsageError
 from builder.runtime.limits import Limits
 
 BYTES_PER_RESULT = 250
-"""Peak memory in bytes of training the most demanding model, per result on distinct pages."""
+"""Peak memory for training the most demanding model: bytes per result of distinct result pages."""
 
 ALL_PAGES = "SELECT query, results, clicks, weight AS train, 0 AS test FROM pages"
 """SQL query that selects all pages of the table `pages` for training."""

@@ -115,7 +115,7 @@ ORDER BY query
 
 
 def _snapshot_with_fitted_cuts(workflow: Workflow, snapshot: str) -> tuple[str, ...]:
-    """Return the first snapshot if `snapshot` reuses its grade cuts; otherwise an empty tuple."""
+    """Return a tuple with the first snapshot if `snapshot` reuses its cuts, else an empty one."""
     first = workflow.snapshot_names[0]
     return (first,) if workflow.qrels.policy == "target_shares" and snapshot != first else ()
 

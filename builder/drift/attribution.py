@@ -91,7 +91,7 @@ class Attribution:
 
     Args:
         change: Later minus earlier mean score.
-        contributions: Contribution of each component; None if any cell has no query.
+        contributions: Contribution of each component; None if no query is left when some are held.
         statistics_and_system: Residual: the change of the mean score when all components are made
             equal for both snapshots. It comes from the collection statistics of the ranker and from
             the system itself. None if no query remains.

@@ -74,7 +74,7 @@ TransitionCounts = list[list[int]]
 def qrel_statistics_by_snapshot(
     connection: duckdb.DuckDBPyConnection, snapshot_names: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return statistics of the grades, queries and examinations in the qrels of each snapshot."""
+    """Return statistics of the grades, judged queries and examination counts of each snapshot."""
     grades = connection.execute(GRADE_COUNTS).fetchall()
     queries = connection.execute(PER_QUERY).fetchall()
     shown = connection.execute(EXAMINATIONS).fetchall()

@@ -1,7 +1,8 @@
 """Loads run files into in-memory tables for the explorer's pages about systems.
 
-The name of a run file, or of its folder, must contain the snapshot. Table `scores` has one row per
-snapshot, query, system and measure; table `ranked` has the top-ranked documents of each run.
+The name of a run file, or of its folder, must contain the name of its snapshot. Table `scores` has
+one row per snapshot, query, system and measure; table `ranked` has the top-ranked documents of each
+run.
 """
 
 from pathlib import Path

@@ -32,7 +32,7 @@ def serve(
     Args:
         collection: Version folder, or a parent folder, whose highest version is served.
         runs: Run file, or folder of run files; None to show no runs. The name of a run file, or of
-            its folder, must contain the snapshot.
+            its folder, must contain the name of the snapshot.
         port: Port of 127.0.0.1; 0 for any free port.
         on_ready: Function that is called with the URL of the explorer once the port is bound.
 

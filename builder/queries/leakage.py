@@ -100,8 +100,8 @@ def check_leakage(
 
     Args:
         snapshots: All snapshots of the collection.
-        threshold: Minimum edit similarity of two spellings of a word in near-leaks
-            (`variants.threshold`).
+        threshold: Minimum edit similarity at which two words count as spellings of one word; two
+            queries that differ only in such words are a near-leak (`variants.threshold`).
         limits: Memory and threads.
         has_french: Whether queries may be French; see `signatures.signature_expr`.
     """

@@ -101,7 +101,9 @@ def identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
     if before["version"] != now["version"]:
         reasons.append(f"stage version {before['version']} -> {now['version']}")
     reasons += _value_changes("", before["parameters"], now["parameters"], ".")
-    reasons += _value_changes("", _named(before["context"]), _named(now["context"]), " ")
+    reasons += _value_changes(
+        "", _rename_code_settings(before["context"]), _rename_code_settings(now["context"]), " "
+    )
     reasons += [
         f"schema of {name} changed"
         for name, signature in now["contracts"].items()
@@ -111,7 +113,7 @@ def identity_changes(before: Identity | None, now: Identity) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _named(context: Mapping[str, Any]) -> dict[str, Any]:
+def _rename_code_settings(context: Mapping[str, Any]) -> dict[str, Any]:
     """Replace names of settings that only make sense in the code."""
     return {CONTEXT_NAMES.get(name, name): value for name, value in context.items()}
 

@@ -46,7 +46,7 @@ def _create_iban(rng: Rng) -> str:
 
 
 def _create_nir(rng: Rng) -> str:
-    """Return a random French social security number (NIR) with a valid check key."""
+    """Return a random French social security number (NIR) with valid check digits."""
     sex, year = 1 + rng.randrange(2), 50 + rng.randrange(50)
     month, department = 1 + rng.randrange(12), 10 + rng.randrange(80)
     number = f"{sex}{year}{month:02d}{department}" + _create_digits(rng, 6)

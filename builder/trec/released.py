@@ -71,7 +71,7 @@ def read_release_ids(snapshot: Path) -> pl.DataFrame | None:
 
 
 def read_query_keys(snapshot: Path) -> dict[str, str]:
-    """Return a dict from each query id of a snapshot to the key of the query in all snapshots.
+    """Return a dict from each query id of a snapshot to its key, the same in all snapshots.
 
     The dict is empty if the snapshot was not imported.
     """

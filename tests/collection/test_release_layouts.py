@@ -156,7 +156,7 @@ def test_what_is_not_read_is_told(tmp_path: Path) -> None:
     assert f"skipped files (not named as in this layout): {broken}\n" in said.output
     assert (
         "warning: no document files are read for 2022-06, but files in document folders are "
-        "skipped, such as Json/2023-07_fr; if they belong there, rename them as in the layout\n"
+        "skipped, such as Json/2023-07_fr; if they belong there, use the file names of the layout\n"
     ) in said.output
     as_json = CliRunner().invoke(app, [*arguments, str(tmp_path / "b"), "--format", "json"])
     shape = json.loads(as_json.stdout)

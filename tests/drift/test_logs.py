@@ -65,8 +65,8 @@ def test_a_log_that_lost_its_accents(respelled: int, found: bool | None) -> None
     if found is None:
         example = min(range(respelled), key=lambda n: before[n]["query_id"])
         says += (
-            f", such as 'ete {example}' instead of 'été {example}': either the log or its users "
-            "spell queries differently"
+            f", such as 'ete {example}' instead of 'été {example}': either the log has queries "
+            "in another form or users spell them differently"
         )
     assert outcome.evidence == says
     assert check_spelling(asking(before[:19], after)) == Outcome(

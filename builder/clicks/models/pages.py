@@ -147,9 +147,9 @@ class ResultPages:
         )
 
     def indices_by_rank(self) -> list[tuple[Integers, Integers]]:
-        """Return a pair of index arrays for each rank, from the top: pages and results.
+        """Return two index arrays for each rank, from the first rank to the last.
 
-        The first array selects the pages with a result at the rank, the second these results.
+        One selects the pages that have a result at this rank, the other selects these results.
         """
         lengths = self.lengths
         found = []

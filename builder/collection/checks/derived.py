@@ -59,7 +59,10 @@ def _find_incomplete_changes(context: ValidationContext) -> Iterator[Defect]:
 def _scan_ids(
     context: ValidationContext, rows: pl.LazyFrame, snapshot: str, ids: tuple[str, ...]
 ) -> pl.LazyFrame:
-    """Select the id columns of a table; replace each id of an imported release with its key."""
+    """Select the id columns of a table, with ids that are the same in all snapshots.
+
+    The ids of an imported release, which may differ between snapshots, are replaced by their keys.
+    """
     for column in ids:
         rows = context.replace_ids_with_keys(rows, snapshot, column)
     return rows.select(ids)

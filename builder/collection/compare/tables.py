@@ -22,7 +22,8 @@ RELEASE_COLUMNS: dict[str, dict[str, pl.Expr]] = {
     "queries": {"text": pl.col("text"), "text_en": pl.col("text_en")},
     "qrels": {"grade": pl.col("grade")},
 }
-"""Expressions to compare if a version is an imported release, by table and column name."""
+"""Expressions by table and column name, compared instead of the columns if a version is an imported
+release."""
 TIME_COLUMNS = {"fetched_at": pl.col("fetched_at")}
 """Columns of `documents` that are also compared for the layout `longeval-web`."""
 

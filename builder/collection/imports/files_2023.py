@@ -154,14 +154,14 @@ def _drop_combined_files(snapshot: SnapshotFiles, root: Path) -> None:
         kept: set[Path] = set()
         for language in LANGUAGE_FOLDERS.values():
             files = {path: split != "test" for path, own, split in ordered if own == language}
-            kept.update(_without_combined_files(files, root))
+            kept.update(_exclude_combined_files(files, root))
         snapshot.queries = [query for query in ordered if query[0] in kept]
     files = {path: path.name.partition(".")[0].lower() != "qrels" for path in snapshot.qrels}
     if any(files.values()):
-        snapshot.qrels = _without_combined_files(files, root)
+        snapshot.qrels = _exclude_combined_files(files, root)
 
 
-def _without_combined_files(has_split: Mapping[Path, bool], root: Path) -> list[Path]:
+def _exclude_combined_files(has_split: Mapping[Path, bool], root: Path) -> list[Path]:
     """Return files, the files of a split first, without those whose lines are all in other files.
 
     Args:

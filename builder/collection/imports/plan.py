@@ -64,7 +64,7 @@ class ImportPlan:
             return []
         message = (
             f"no document files are read for {', '.join(names)}, but files in document folders are "
-            f"skipped, such as {unread[0]}; if they belong there, rename them as in the layout"
+            f"skipped, such as {unread[0]}; if they belong there, use the file names of the layout"
         )
         return [message]
 

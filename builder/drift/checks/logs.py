@@ -86,7 +86,7 @@ def check_spelling(connection: duckdb.DuckDBPyConnection) -> Outcome:
         sees = f"another spelling of {format_share(MIN_RESPELLED_SHARE)} of common queries"
         return Outcome(False, says, numbers, sees)
     example = f"such as {numbers['text_to']!r} instead of {numbers['text_from']!r}"
-    reason = "either the log or its users spell queries differently"
+    reason = "either the log has queries in another form or users spell them differently"
     return Outcome(None, f"{says}, {example}: {reason}", numbers)
 
 

@@ -48,7 +48,12 @@ def check_longest_query(connection: duckdb.DuckDBPyConnection) -> Outcome:
         return Outcome(None, f"{says}: either a limit changed or users write more words", numbers)
     limit = _find_detectable_length_limit(before, sum(rows for _, rows, _ in after))
     if limit is None:
-        return Outcome(None, says, numbers, "no limit from half the longest query up is detectable")
+        return Outcome(
+            None,
+            says,
+            numbers,
+            "nothing: no maximum length near that of the longest query would show",
+        )
     return Outcome(False, says, numbers, f"a limit of {limit} words")
 
 

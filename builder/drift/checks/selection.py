@@ -99,7 +99,8 @@ def find_undetectable_topics(connection: duckdb.DuckDBPyConnection) -> list[str]
     """Return the topics whose deletion or addition would not be detected.
 
     Returns:
-        Topics in alphabetical order; None if no topic's deletion or addition would be detected.
+        Topics in alphabetical order; None instead of a list of all topics if the deletion or
+            addition of no topic would be detected.
     """
     detectable: dict[str, bool] = {}
     for side, other_side, _ in SIDES_AND_CHANGE:

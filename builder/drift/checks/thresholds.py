@@ -147,7 +147,7 @@ class PoissonCountModel:
         return queries / rows
 
     def find_smallest_detectable_minimum(self) -> int | None:
-        """Return the smallest raised minimum that would be detected; None if there is none."""
+        """Return the lowest minimum count that would be noticed as raised; None if none would."""
         rise = (DETECTABLE_FACTOR - 1) * self.minimum
         tried = {self.minimum - (-rise * n // MAX_CANDIDATES) for n in range(1, MAX_CANDIDATES + 1)}
         for raised_minimum in sorted(tried):

@@ -64,7 +64,7 @@ def words_section(drift: Drift) -> Markup:
         _vocabulary_table(everything, core),
         nest_tables_if_many(
             "Words whose frequency rose or fell",
-            [_word_movement_tables(pair) for pair in everything if pair.get("rising")],
+            [_word_frequency_tables(pair) for pair in everything if pair.get("rising")],
         ),
     )
 
@@ -105,7 +105,7 @@ def _vocabulary_table(
     return collapse_table_if_long(f"Vocabulary of {of}", columns, rows)
 
 
-def _word_movement_tables(pair: Mapping[str, Any]) -> Markup:
+def _word_frequency_tables(pair: Mapping[str, Any]) -> Markup:
     columns = ("Word", "Before", "After")
     lists = []
     for direction, heading in (("rising", "rose"), ("falling", "fell")):

@@ -174,7 +174,7 @@ def _reject_other_number(
                 f"{name} (snapshot-{numbers[name]})" if name in numbers else name
                 for name in snapshots
             ]
-            raise _other_snapshot_error(path, part, found[0], known)
+            raise _snapshot_mismatch_error(path, part, found[0], known)
 
 
 def _reject_other_month(path: Path, parts: Sequence[str], snapshot: str) -> None:
@@ -187,16 +187,16 @@ def _reject_other_month(path: Path, parts: Sequence[str], snapshot: str) -> None
     """
     for part in parts:
         if other := MONTH.search(part):
-            raise _other_snapshot_error(path, part, other[0], [snapshot])
+            raise _snapshot_mismatch_error(path, part, other[0], [snapshot])
     if not re.fullmatch(SNAPSHOT_PATTERN, snapshot):
         return
     month = _MONTH_NAMES.split("|")[int(snapshot[5:7]) - 1]
     for found in _MONTH_NAME.finditer(parts[0]):
         if found[0].lower() != month:
-            raise _other_snapshot_error(path, parts[0], found[0], [snapshot])
+            raise _snapshot_mismatch_error(path, parts[0], found[0], [snapshot])
 
 
-def _other_snapshot_error(path: Path, part: str, found: str, known: Sequence[str]) -> UsageError:
+def _snapshot_mismatch_error(path: Path, part: str, found: str, known: Sequence[str]) -> UsageError:
     snapshots = "the snapshots are" if len(known) > 1 else "the only snapshot is"
     return UsageError(
         f"{path}: {part!r} names {found}, but {snapshots} {', '.join(known)}; omit the file, or "

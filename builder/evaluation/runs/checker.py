@@ -206,7 +206,7 @@ def _check_ranks(rows: pl.DataFrame) -> Iterator[RunFinding]:
 
 
 def _queries_with_rise(rows: pl.DataFrame, keys: list[str], column: str) -> pl.Series:
-    """Return the queries in which a value is above the preceding value with the same keys."""
+    """Return the queries in which a row has a greater value than the row before with equal keys."""
     rises = pl.col(column) > pl.col(column).shift().over(keys)
     return rows.filter(rises)["query"].unique().sort()
 

@@ -1,4 +1,4 @@
-"""Finds dates such as `2022-06`, and numbers of snapshots, in the paths of runs."""
+"""Finds dates such as `2022-06`, and snapshot numbers, in the paths of runs."""
 
 import re
 from collections.abc import Sequence

@@ -34,7 +34,7 @@ _RAW_END = {name: re.compile(rf"</{name}", re.IGNORECASE) for name in ("script",
 
 def has_too_many_attributes(html: str) -> bool:
     """Whether any tag of a page has more than `MAX_ATTRIBUTES` attributes."""
-    if len(html) <= LONG_TAG_CHARS or not _has_long_tag(_blank_quoted_ends(html)):
+    if len(html) <= LONG_TAG_CHARS or not _has_long_tag(_mask_quoted_brackets(html)):
         return False
     position = 0
     while opening := _OPENING.search(html, position):
@@ -53,7 +53,7 @@ def has_too_many_attributes(html: str) -> bool:
     return False
 
 
-def _blank_quoted_ends(html: str) -> str:
+def _mask_quoted_brackets(html: str) -> str:
     """Replace each `>` within the quoted value of an attribute with a space."""
     for quoted in _QUOTED_ENDS:
         html = quoted.sub(lambda match: match[0].replace(">", " "), html)

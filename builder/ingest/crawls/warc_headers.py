@@ -62,7 +62,7 @@ class StandardHeaderStream(DecompressedStream):
         return data
 
     def _read_header(self) -> bytes:
-        """Return the bytes up to the next blank line, with standard names."""
+        """Return the header up to the next blank line, with field names in standard form."""
         while (end := HEADER_END.search(self._unread)) is None and len(self._unread) < HEADER_BYTES:
             data = super().read(HEADER_BYTES)
             if not data:

@@ -126,8 +126,8 @@ class KeyEncoder:
         """Count the results whose URL had no scheme in the log and received `log.scheme`.
 
         Args:
-            urls: URLs as logged.
-            converted_urls: URL of each dictionary entry of `urls`.
+            urls: URLs as logged, dictionary-encoded.
+            converted_urls: Converted URL of each dictionary entry of `urls`.
         """
         given = pl.Series(pl.from_arrow(urls.dictionary), dtype=pl.String)
         if self.address is not None or self.scheme is None or given.equals(converted_urls):

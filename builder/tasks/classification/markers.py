@@ -77,7 +77,7 @@ class MarkerList:
 
     @property
     def prefilter_strings(self) -> list[str]:
-        """Strings of which at least one occurs in every text that contains a marker."""
+        """Strings for a quick first test: a text with a marker contains at least one of them."""
         return sorted({marker.text.partition("\ufe0f")[0] for marker in self.markers})
 
     def find_all(self, text: str) -> list[MarkerMatch]:
