@@ -230,6 +230,34 @@ def test_hosts_that_ended_before_the_crawl(lost: int, hosts: int, found: bool | 
         )
 
 
+@pytest.mark.parametrize(("hosts", "found"), [(4, None), (5, False)])
+def test_five_hosts_are_enough_to_compare_crawls(hosts: int, found: bool | None) -> None:
+    outcome = crawling.check_host_coverage(covering(0, hosts))
+    assert outcome.is_construction is found
+    assert ("fewer than 5 hosts" in outcome.evidence) == (found is None)
+
+
+@pytest.mark.parametrize("sides", [("from", "to"), ("to", "from")])
+def test_a_host_is_crawled_from_half_of_its_pages_and_missing_up_to_a_tenth(
+    sides: tuple[str, str],
+) -> None:
+    """Of 20 shown pages, one crawl has 10 and the other 2 on two hosts; 9 and 3 do not count."""
+    connection = covering(0, 12)
+    for side, counts in zip(sides, ((10, 10, 9, 10), (2, 2, 2, 3)), strict=True):
+        rows = [
+            {"host": f"h{n:02}.fr", "shown": 20, "in_crawl": counts[n] if n < 4 else 20}
+            for n in range(12)
+        ]
+        connection.register(f"host_coverage_{side}", frame(rows, HostCoverage).to_arrow())
+    outcome = crawling.check_host_coverage(connection)
+    lost, gained = (2, 0) if sides == ("from", "to") else (0, 2)
+    assert outcome.evidence == (
+        f"of 12 hosts shown in both snapshots, {lost} were crawled only in the earlier one and "
+        f"{gained} only in the later one (h00.fr, h01.fr): either one crawl is incomplete or these "
+        "hosts could not be crawled"
+    )
+
+
 @pytest.mark.parametrize(("lost", "found"), [(2, None), (6, True)])
 def test_shown_pages_of_some_hosts_that_a_crawl_lacks(lost: int, found: bool | None) -> None:
     outcome = crawling.check_crawl_coverage(covering(lost, 10))

@@ -74,3 +74,20 @@ def test_pages_that_do_not_mention_the_query() -> None:
         connection.register("documents_to", frame(other, Documents).to_arrow())
         connection.register("qrels_to", frame(right, Qrels).to_arrow())
         assert attachment.check_query_mentions(connection).is_construction is found
+
+
+def test_a_share_of_mentions_that_drops_by_a_third_is_not_conclusive() -> None:
+    asked = [query(f"fontaine{n} publique", "t") for n in range(250)]
+    right = [qrel(f"fontaine{n} publique", f"https://site.fr/{n}", 1) for n in range(250)]
+    wrong = [qrel(f"fontaine{n} publique", f"https://site.fr/{249 - n}", 1) for n in range(250)]
+    texts = [page(f"https://site.fr/{n}", "Titre", f"la Fontaine{n}") for n in range(250)]
+    most, some = right[:150] + wrong[150:], right[:100] + wrong[100:]
+    connection = asking(asked, asked, (most, some))
+    for side in ("from", "to"):
+        connection.register(f"documents_{side}", frame(texts, Documents).to_arrow())
+    outcome = attachment.check_query_mentions(connection)
+    assert outcome.is_construction is None
+    assert outcome.evidence == (
+        "60.0 % of judged pages before and 40.0 % after mention the rarest word of their query"
+    )
+    assert outcome.detectable == "only a share that drops by half is conclusive"
