@@ -108,11 +108,17 @@ def _parse_with_arrow(data: bytes, trec_format: TrecFormat) -> pl.DataFrame | No
     frame = pl.DataFrame(pl.from_arrow(table, rechunk=False)).cast(trec_format.schema())  # type: ignore[arg-type]
     values = frame[trec_format.value_column]
     is_invalid = values.null_count() or (not trec_format.is_integer and values.is_nan().any())
-    # distinct hashes prove that pairs are unique; equal hashes may be a collision
-    has_duplicates = (
-        frame.select(pl.struct("query_id", "doc_id").hash().n_unique()).item() < frame.height
-    )
-    return None if is_invalid or has_duplicates else frame
+    return None if is_invalid or _may_have_duplicates(frame) else frame
+
+
+def _may_have_duplicates(frame: pl.DataFrame) -> bool:
+    """Return whether two pairs (`query_id`, `doc_id`) have the same hash.
+
+    Distinct hashes prove that pairs are unique; equal hashes may be a collision.
+    """
+    hashes = frame.select(pl.struct("query_id", "doc_id").hash()).to_series().to_numpy()
+    ordered = np.sort(hashes)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def first_nonblank_line(data: bytes) -> bytes:
