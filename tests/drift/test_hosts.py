@@ -237,6 +237,16 @@ def test_five_hosts_are_enough_to_compare_crawls(hosts: int, found: bool | None)
     assert ("fewer than 5 hosts" in outcome.evidence) == (found is None)
 
 
+@pytest.mark.parametrize(("shown", "found"), [(2, None), (3, False)])
+def test_hosts_with_three_shown_pages_are_compared(shown: int, found: bool | None) -> None:
+    connection = covering(0, 5)
+    rows = [{"host": f"h{n}.fr", "shown": shown, "in_crawl": shown} for n in range(5)]
+    connection.register("host_coverage_to", frame(rows, HostCoverage).to_arrow())
+    outcome = crawling.check_host_coverage(connection)
+    assert outcome.is_construction is found
+    assert outcome.numbers.get("compared", 0) == (0 if found is None else 5)
+
+
 @pytest.mark.parametrize("sides", [("from", "to"), ("to", "from")])
 def test_a_host_is_crawled_from_half_of_its_pages_and_missing_up_to_a_tenth(
     sides: tuple[str, str],
