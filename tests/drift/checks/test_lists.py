@@ -54,3 +54,33 @@ def test_listed_queries_are_judged() -> None:
         True,
         "30 of 100 listed queries have no judgement (30.0 %)",
     )
+
+
+@pytest.mark.parametrize(("count", "found"), [(19, None), (20, False)])
+@pytest.mark.parametrize("kind", ["listed", "judged"])
+def test_twenty_queries_are_enough_to_compare_overlaps(
+    count: int, found: bool | None, kind: str
+) -> None:
+    few, every = range(count), range(20)
+    listed, with_qrels = (few, every) if kind == "listed" else (every, few)
+    connection = asking(
+        queries(*listed), queries(*listed), (judged(*with_qrels), judged(*with_qrels))
+    )
+    outcome = lists.check_query_overlaps(connection)
+    assert outcome.is_construction is found
+
+
+@pytest.mark.parametrize(("unlisted", "found"), [(1, False), (2, True)])
+def test_two_in_a_hundred_judged_queries_that_are_not_listed(unlisted: int, found: bool) -> None:
+    connection = asking(queries(*range(100 - unlisted)), [], (judged(*range(100)), []))
+    connection.execute("CREATE VIEW queries AS FROM queries_from")
+    connection.execute("CREATE VIEW qrels AS FROM qrels_from")
+    assert lists.check_judged_queries_are_listed(connection).is_construction is found
+
+
+@pytest.mark.parametrize(("unjudged", "found"), [(19, False), (20, True)])
+def test_twenty_in_a_hundred_listed_queries_without_judgements(unjudged: int, found: bool) -> None:
+    connection = asking(queries(*range(100)), [], (judged(*range(100 - unjudged)), []))
+    connection.execute("CREATE VIEW queries AS FROM queries_from")
+    connection.execute("CREATE VIEW qrels AS FROM qrels_from")
+    assert lists.check_listed_queries_are_judged(connection).is_construction is found
