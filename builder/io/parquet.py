@@ -7,6 +7,7 @@ Polars and DuckDB often do not.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pyarrow.parquet as pq
 
 from builder.errors import FormatError, UsageError
 
+MAGIC = b"PAR1"
+"""First and last bytes of a Parquet file."""
 MAX_ROWS = 2**22
 """Number of rows that an untrusted file may always have, even with fewer bytes than rows."""
 GLOB_ESCAPES = str.maketrans({sign: f"[{sign}]" for sign in "[*?"})
@@ -32,6 +35,14 @@ def open_file(path: Path) -> pq.ParquetFile:
         pyarrow.ArrowInvalid: the file is not Parquet.
     """
     return pq.ParquetFile(path, pre_buffer=False)
+
+
+def ends_with_magic(path: Path) -> bool:
+    """Whether a file ends with the magic number of Parquet, which a truncated file lacks."""
+    with path.open("rb") as file:
+        size = file.seek(0, SEEK_END)
+        file.seek(max(0, size - len(MAGIC)))
+        return file.read() == MAGIC
 
 
 def scan(*paths: Path) -> pl.LazyFrame:

@@ -1,18 +1,16 @@
 """Checks that a version contains exactly the files that its manifest lists, unchanged."""
 
 import hashlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from builder.collection.checks.context import ValidationContext
 from builder.collection.checks.finding import Check, Defect
 from builder.collection.files import is_lfs_pointer
+from builder.io.parquet import ends_with_magic
 from builder.runtime.publisher import MANIFEST, SUMS, sha256
 
 REBUILD = "rebuild the version from its definition, or download it again"
-PARQUET_MAGIC = b"PAR1"
-"""Last bytes of a Parquet file."""
 FETCH_FROM_LFS = "fetch the file with `git lfs pull`; in GitHub Actions, check out with `lfs: true`"
 CONVERTED = "the line endings of the file were converted to CRLF"
 KEEP_LINE_ENDINGS = (
@@ -76,10 +74,8 @@ def _describe_change(path: Path, expected_hash: str, expected_bytes: int) -> tup
 
 def _is_cut(path: Path) -> bool:
     """Whether a file is empty, or a Parquet file without its footer."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - len(PARQUET_MAGIC)))
-        return not size or (path.suffix == ".parquet" and file.read() != PARQUET_MAGIC)
+    is_empty = not path.stat().st_size
+    return is_empty or (path.suffix == ".parquet" and not ends_with_magic(path))
 
 
 def _hash_with_unix_line_endings(path: Path) -> str:

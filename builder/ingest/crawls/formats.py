@@ -26,11 +26,12 @@ from builder.ingest.crawls.fetches import (
 )
 from builder.ingest.crawls.json_lines import build_raw_page_frame, parse_page_chunk
 from builder.ingest.crawls.page import RawPage
-from builder.ingest.crawls.parquet import MAGIC, existing_parquet_columns, read_parquet_pages
+from builder.ingest.crawls.parquet import existing_parquet_columns, read_parquet_pages
 from builder.ingest.crawls.warc import read_archive_fetches
 from builder.ingest.decompression import check_not_json_array, read_head
 from builder.ingest.delimited import DELIMITERS
 from builder.ingest.lines import LineChunk, read_line_chunks
+from builder.io.parquet import MAGIC
 from builder.io.sources import Interval, Source
 from builder.parameters import CrawlParameters
 from builder.runtime.executors import ordered_map

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from os import SEEK_END
 
 import pyarrow as pa
 
@@ -14,12 +13,10 @@ from builder.ingest.crawls.page import OPTIONAL_FIELDS, page_from_record, resolv
 from builder.ingest.nested import existing_column_names
 from builder.ingest.parquet_rows import convert_parquet_errors, read_numbered_rows
 from builder.ingest.rejects import FILE_TRUNCATED, value_or_reject_reason
-from builder.io.parquet import open_file
+from builder.io.parquet import MAGIC, ends_with_magic, open_file
 from builder.io.sources import Source
 from builder.parameters import CrawlParameters
 
-MAGIC = b"PAR1"
-"""First and last bytes of a Parquet file."""
 MIN_FILE_BYTES = 2 * len(MAGIC) + 4
 """Minimum size of a Parquet file in bytes: both magic numbers and the footer length."""
 BATCH_ROWS = 256
@@ -71,8 +68,7 @@ def _lacks_footer(source: Source) -> bool:
         return True
     with source.path.open("rb") as file:
         has_magic = file.read(len(MAGIC)) == MAGIC
-        file.seek(-len(MAGIC), SEEK_END)
-        return has_magic and file.read() != MAGIC
+    return has_magic and not ends_with_magic(source.path)
 
 
 def _find_configured_columns(
