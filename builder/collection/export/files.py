@@ -21,7 +21,10 @@ from builder.collection.export.numeric_ids import replace_ids_with_numbers
 from builder.io.tables import Table
 from builder.runtime.executors import ordered_map
 from builder.runtime.progress import Progress
+from builder.text.names import ENGLISH, FRENCH
 
+LANGUAGE_FOLDERS = {FRENCH: "French", ENGLISH: "English"}
+"""Folder of each language in the releases of LongEval (Web)."""
 BATCH_ROWS = 4096
 """Number of documents per batch."""
 THREADS = 2

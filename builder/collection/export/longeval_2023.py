@@ -20,6 +20,7 @@ from string import ascii_uppercase
 import polars as pl
 
 from builder.collection.export.files import (
+    LANGUAGE_FOLDERS,
     DocumentFileWriter,
     render_json_documents,
     render_trec_documents,
@@ -29,7 +30,7 @@ from builder.collection.export.files import (
     write_queries,
     write_urls,
 )
-from builder.collection.export.longeval_web import JSON_ARRAY, LANGUAGE_FOLDERS, require_french
+from builder.collection.export.longeval_web import JSON_ARRAY, require_french
 from builder.collection.export.source import SnapshotTables
 from builder.collection.read import Collection
 from builder.runtime.progress import Progress

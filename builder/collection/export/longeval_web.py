@@ -20,6 +20,7 @@ from pathlib import Path
 import polars as pl
 
 from builder.collection.export.files import (
+    LANGUAGE_FOLDERS,
     DocumentFileWriter,
     render_json_documents,
     render_trec_documents,
@@ -37,9 +38,8 @@ from builder.collection.export.url_database import URL_DATABASE, write_url_datab
 from builder.collection.read import Collection
 from builder.errors import DataError
 from builder.runtime.progress import Progress
-from builder.text.names import ENGLISH, FRENCH
+from builder.text.names import FRENCH
 
-LANGUAGE_FOLDERS = {FRENCH: "French", ENGLISH: "English"}
 TRAIN_FOLDER = "LongEval Train Collection"
 JSON_ARRAY = ("[\n", ",\n", "\n]\n")
 OMITTED = (

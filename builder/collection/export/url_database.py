@@ -13,10 +13,12 @@ from pathlib import Path
 
 import polars as pl
 
+from builder.collection.export.files import LANGUAGE_FOLDERS
 from builder.collection.export.numeric_ids import replace_ids_with_numbers
 from builder.collection.export.source import SnapshotTables
+from builder.text.names import FRENCH
 
-URL_DATABASE = Path("French") / "collection_db.db"
+URL_DATABASE = Path(LANGUAGE_FOLDERS[FRENCH]) / "collection_db.db"
 """Path of the database in an export."""
 _CREATE_MAPPING = """
 CREATE TABLE mapping (
