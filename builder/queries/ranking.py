@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from builder.errors import DataError
 from builder.queries.monthly_counts import read_monthly_counts
+from builder.text.listing import list_first
 
 Stability = Literal["cv", "evenness", "floor", "volatility", "trend"]
 STABILITIES: tuple[Stability, ...] = ("cv", "evenness", "floor", "volatility", "trend")
@@ -131,10 +132,9 @@ def note_missing_months(counts: pl.DataFrame) -> Iterator[str]:
     """
     missing = sorted({*_month_range(counts)} - {*counts["month"]})
     if missing:
-        more = f", and {len(missing) - MAX_MONTHS:,} more" if len(missing) > MAX_MONTHS else ""
         yield (
             f"months without a row, whose counts are taken as 0: {len(missing):,} "
-            f"({', '.join(missing[:MAX_MONTHS])}{more}); if counts are missing, add them, since "
+            f"({list_first(missing, MAX_MONTHS, ', ')}); if counts are missing, add them, since "
             "months of 0 lower the mean and the stability of all topics"
         )
 

@@ -25,6 +25,7 @@ from builder.runtime.references import FileReference
 from builder.runtime.scope import Scope
 from builder.runtime.stage import stage
 from builder.text.keys import fold, fold_texts, key64
+from builder.text.listing import list_first
 from builder.text.names import FRENCH
 from builder.trec.bounded import read_text_lines
 from schemas import Topics
@@ -38,8 +39,6 @@ LANGUAGE = re.compile(r"[a-z]{2}")
 SPECIAL_CHARACTERS = r"[+#*^$\[\]\\]|\w\?|^\."
 """Pattern of characters that belong to a name, such as c++, or to a pattern; matching ignores them.
 """
-MAX_NAMES = 10
-"""Maximum number of labels and aliases in a note."""
 
 
 @stage("topics", version="3", scope=Scope.COLLECTION, writes=(Topics,))
@@ -107,13 +106,11 @@ def note_special_characters(topics: pl.DataFrame) -> Iterator[str]:
         maintain_order=True
     )
     if special.height:
-        listed = special.head(MAX_NAMES).select(
-            pl.format("{} matches as {}", "name", fold(pl.col("name"))).str.join("; ")
-        )
-        more = f"; and {special.height - MAX_NAMES:,} more" if special.height > MAX_NAMES else ""
+        folded = pl.format("{} matches as {}", "name", fold(pl.col("name")))
+        listed = list_first(special.select(folded).to_series().to_list())
         yield (
             "labels and aliases of topics with characters that matching ignores: "
-            f"{special.height:,} ({listed.item()}{more}); write words as users type them, without "
+            f"{special.height:,} ({listed}); write words as users type them, without "
             "patterns; a name that differs from a word only in such characters matches its queries"
         )
 

@@ -8,9 +8,7 @@ import polars as pl
 from builder.parameters import SelectionParameters
 from builder.queries.matching import Matching, normalized_text_expr
 from builder.text.keys import fold, fold_series
-
-MAX_NAMES = 10
-"""Maximum number of entries in a note."""
+from builder.text.listing import list_first
 
 SEPARATORS_AND_PATTERNS = r"[;,|/()\[\]*?^$]"
 STOP_LIST_ADVICE = (
@@ -70,9 +68,8 @@ class UnmatchedEntries:
         """Yield a note that lists the entries that no query has matched, if there are any."""
         names = self._entries["name"].unique(maintain_order=True)
         if len(names):
-            more = f"; and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
-            listed = "; ".join(names.head(MAX_NAMES))
-            yield f"{self._subject}: {len(names):,} ({listed}{more}); {self._advice}"
+            listed = list_first(names.to_list())
+            yield f"{self._subject}: {len(names):,} ({listed}); {self._advice}"
 
     def _normalize(self, folded: pl.Expr) -> pl.Expr:
         """Return an expression that prepares folded texts for matching."""
