@@ -1,7 +1,10 @@
+from typing import get_type_hints
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builder.cli.evaluation import attribute, evaluate
 from builder.errors import UsageError
 from builder.evaluation.measures.registry import (
     ALIASES,
@@ -72,6 +75,16 @@ def test_every_name_parses_back(data: st.DataObject) -> None:
 def test_wrong_names(written: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         parse_measure(written)
+
+
+def test_help_names_the_default_measures() -> None:
+    option, every = (
+        get_type_hints(verb, include_extras=True)["measures"].__metadata__[0].help
+        for verb in (attribute, evaluate)
+    )
+    assert option.endswith("Default: nDCG@10.")
+    *first, last = DEFAULT_MEASURES
+    assert every.endswith(f"Default: {', '.join(first)} and {last}.")
 
 
 def test_lists_of_names() -> None:
